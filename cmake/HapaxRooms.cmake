@@ -1,0 +1,39 @@
+# A room is a folder of src/ built as its own static library, so that a test links the rooms it needs and a mistake in
+# one room stops only what depends on it. The installed library is made of all rooms' objects (HapaxLibrary.cmake).
+include_guard(GLOBAL)
+
+# hapax_glob(<variable> <pattern>...): matching files, watched: a new file is picked up by the next build.
+function(hapax_glob variable)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/")
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
+
+# hapax_room(<name> [FLAT] SOURCES <folder> [LINKS <target>...]): target hapax_<name>. FLAT leaves out sub-folders.
+# A folder with no sources makes an empty target, so that others can name it in LINKS whatever is there.
+function(hapax_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT" "SOURCES" "LINKS")
+  set(target hapax_${name})
+  if(room_FLAT)
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${room_SOURCES}/*.cpp")
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${room_SOURCES}/*.cpp")
+  endif()
+  if(name IN_LIST HAPAX_SKIP_ROOMS)
+    set(sources "")
+  endif()
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_link_libraries(${target} PRIVATE hapax_build_flags)
+    set_property(GLOBAL APPEND PROPERTY HAPAX_ROOM_OBJECTS "$<TARGET_OBJECTS:${target}>")
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} ${scope} ${room_LINKS})
+  set_property(GLOBAL APPEND PROPERTY HAPAX_ROOM_TARGETS "${target}")
+endfunction()

@@ -1,0 +1,48 @@
+# Language, warnings, sanitizers and the compiler cache. Everything here is for building hapax itself; nothing of it
+# reaches programs that use the installed package, except the language level.
+include_guard(GLOBAL)
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_STANDARD 20)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+  endif()
+  find_program(HAPAX_CCACHE ccache)
+  if(HAPAX_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${HAPAX_CCACHE}")
+  endif()
+endif()
+
+add_library(hapax_build_flags INTERFACE)
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(hapax_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+  # Members that keep their commented defaults are left out of designated initialisers on purpose.
+  target_compile_options(hapax_build_flags INTERFACE -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ 12 reports these inside its own inlined standard library once optimising; the other compiler and the
+    # sanitizers watch for the real thing.
+    target_compile_options(hapax_build_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-array-bounds
+                                                       -Wno-stringop-overflow -Wno-stringop-overread)
+  endif()
+endif()
+
+if(HAPAX_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(HAPAX_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(HAPAX_SANITIZE STREQUAL "fuzzer")
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(NOT HAPAX_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "HAPAX_SANITIZE is '${HAPAX_SANITIZE}', expected nothing, address, thread or fuzzer")
+endif()
+
+if(HAPAX_SKIP_ROOMS)
+  # Lets a developer link and run one room's tests while another does not compile. What is left out crashes when called.
+  add_link_options(-Wl,--unresolved-symbols=ignore-all)
+endif()

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# The rules of the house that a machine can check. Prints each breach; exits 1 if there is one.
+set -euo pipefail
+cd "$(dirname "$(realpath "$0")")/.."
+
+breaches=0
+breach() { echo "$*"; breaches=$((breaches + 1)); }
+
+max_lines=500
+while read -r file; do
+  lines=$(wc -l < "$file")
+  if ((lines > max_lines)); then breach "$file: $lines lines; a file is one concept, at most $max_lines"; fi
+  while read -r line; do breach "$file:$line: unfinished work belongs in an issue"; done \
+    < <(grep -nE '\b(TODO|FIXME|XXX)\b' "$file" || true)
+done < <(find src include tests bench examples -type f \( -name '*.cpp' -o -name '*.hpp' \) 2> /dev/null | sort)
+
+# The public headers stand on the standard library, each other and one JSON header; asio.hpp is for Asio programs.
+while read -r file; do
+  while IFS=: read -r number line; do
+    header=$(sed -E 's/.*[<"]([^>"]*)[>"].*/\1/' <<< "$line")
+    case $header in
+      hapax/* | nlohmann/json.hpp | nlohmann/json_fwd.hpp) ;;
+      boost/asio*) [[ $file == */asio.hpp ]] || breach "$file:$number: $header in a public header" ;;
+      */* | *.h | *.hpp) breach "$file:$number: $header in a public header" ;;
+    esac
+  done < <(grep -nE '^[[:space:]]*#[[:space:]]*include' "$file" || true)
+done < <(find include -type f -name '*.hpp' 2> /dev/null | sort)
+
+while read -r file; do
+  breach "$file: tests are never skipped; they fail when something they need is missing"
+done < <(grep -rlE 'GTEST_SKIP|DISABLED_' tests --include='*.cpp' --include='*.hpp' 2> /dev/null || true)
+
+if ((breaches > 0)); then
+  echo "$breaches breaches" >&2
+  exit 1
+fi

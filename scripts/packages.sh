@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by ./dev: the Debian packages each kind of work needs, and their installation when missing.
+
+build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev nlohmann-json3-dev libssl-dev
+  libcli11-dev libboost1.81-dev)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer clang-16 python3
+  sqlite3)
+check_packages=(clang-format clang-tidy)
+fuzz_packages=(clang-16 libclang-rt-16-dev)
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+# Debian's server packages start a service on the standard port when installed. The tests bring their own servers, so
+# while we install, no cluster is made and nothing is started; whoever has PostgreSQL already is left alone.
+without_services() {
+  local policy=/usr/sbin/policy-rc.d config=/etc/postgresql-common/createcluster.conf made_policy=no status=0
+  if [[ ! -e $policy ]]; then
+    made_policy=yes
+    trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" > /dev/null
+    as_root chmod +x "$policy"
+  fi
+  if ! ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 && [[ ! -e $config ]]; then
+    as_root mkdir -p "${config%/*}"
+    echo 'create_main_cluster = false' | as_root tee "$config" > /dev/null
+  fi
+  "$@" || status=$?
+  if [[ $made_policy == yes ]]; then as_root rm -f "$policy"; trap - EXIT; fi
+  return "$status"
+}
+
+# need_packages NAME...: installs what is missing and says so; silent and quick when everything is there.
+need_packages() {
+  local missing=() package
+  if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+    die "this needs the Debian packages: $*. This machine has no apt-get; install their equivalents and run cmake and ctest yourself (CONTRIBUTING.md)"
+  fi
+  for package in "$@"; do
+    if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null) != installed ]]; then missing+=("$package"); fi
+  done
+  if [[ ${#missing[@]} -eq 0 ]]; then return; fi
+  if [[ $EUID -ne 0 ]] && ! command -v sudo > /dev/null; then
+    die "missing Debian packages: ${missing[*]}. Install them as root, or install sudo"
+  fi
+  say "installing ${missing[*]}"
+  as_root apt-get update -q
+  without_services as_root env DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends \
+    -o Dpkg::Options::=--force-confold "${missing[@]}" ||
+    die "apt-get could not install: ${missing[*]}"
+}
