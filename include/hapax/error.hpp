@@ -1,0 +1,213 @@
+// Every failure hapax reports is a hapax::Error with a stable name. Match on the type or on name(), never on the text.
+//
+// docs/reference/errors.md has a paragraph for each: what causes it and what to do.
+#pragma once
+
+#include <hapax/status.hpp>
+#include <hapax/time.hpp>
+#include <hapax/uuid.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace hapax {
+
+class Error : public std::runtime_error {
+ public:
+  Error(std::string_view name, const std::string& message) : std::runtime_error(message), name_(name) {}
+
+  // The name of SPEC and docs: "StaleLease", "TaskAlreadyExists", … Stable for ever.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+// ---- The caller's input ------------------------------------------------------------------------------------------
+
+// A value that cannot be taken. The message names the field, what came and what was expected.
+class InvalidArgument : public Error {
+ public:
+  InvalidArgument(std::string field, const std::string& message)
+      : Error("InvalidArgument", field + ": " + message), field_(std::move(field)) {}
+  [[nodiscard]] const std::string& field() const { return field_; }
+
+ protected:
+  InvalidArgument(std::string_view name, std::string field, const std::string& message)
+      : Error(name, field + ": " + message), field_(std::move(field)) {}
+
+ private:
+  std::string field_;
+};
+
+// Malformed JSON, or JSON that hapax refuses (depth, duplicate keys, lone surrogates, integers over 64 bits).
+class InvalidJson : public InvalidArgument {
+ public:
+  InvalidJson(std::string field, const std::string& message, std::size_t byte_offset)
+      : InvalidArgument("InvalidJson", std::move(field), message + " (at byte " + std::to_string(byte_offset) + ")"),
+        byte_offset_(byte_offset) {}
+  [[nodiscard]] std::size_t byte_offset() const { return byte_offset_; }
+
+ private:
+  std::size_t byte_offset_;
+};
+
+// Input or result over its limit; the message names the limit.
+class PayloadTooLarge : public InvalidArgument {
+ public:
+  PayloadTooLarge(std::string field, std::size_t size, std::size_t limit)
+      : InvalidArgument("PayloadTooLarge", std::move(field),
+                        std::to_string(size) + " bytes, the limit is " + std::to_string(limit) + " bytes") {}
+};
+
+// A caller's key that is empty, over 255 bytes, not UTF-8 or has control characters.
+class InvalidIdempotencyKey : public InvalidArgument {
+ public:
+  explicit InvalidIdempotencyKey(const std::string& message)
+      : InvalidArgument("InvalidIdempotencyKey", "task_id", message) {}
+};
+
+// No execution, queue or dead letter of that id or name.
+class NotFound : public Error {
+ public:
+  explicit NotFound(const std::string& message) : Error("NotFound", message) {}
+};
+
+// ---- Admission ---------------------------------------------------------------------------------------------------
+
+// The key is held by an execution that is pending or running, and the caller asked for that to be an error.
+class TaskAlreadyExists : public Error {
+ public:
+  TaskAlreadyExists(const std::string& message, Uuid existing, Status existing_status)
+      : Error("TaskAlreadyExists", message), existing_execution_id(existing), status(existing_status) {}
+  const Uuid existing_execution_id;
+  const Status status;
+};
+
+// The key is held by a completed execution, and the caller asked for that to be an error.
+class TaskAlreadyCompleted : public Error {
+ public:
+  TaskAlreadyCompleted(const std::string& message, Uuid existing, Time at, std::string result_json)
+      : Error("TaskAlreadyCompleted", message),
+        existing_execution_id(existing),
+        completed_at(at),
+        result(std::move(result_json)) {}
+  const Uuid existing_execution_id;
+  const Time completed_at;
+  const std::string result;  // JSON
+};
+
+// Under reuse policy `reject`: the holder ended as failed, cancelled or timed out.
+class TaskAlreadyFinished : public Error {
+ public:
+  TaskAlreadyFinished(const std::string& message, Uuid existing, Status existing_status)
+      : Error("TaskAlreadyFinished", message), existing_execution_id(existing), status(existing_status) {}
+  const Uuid existing_execution_id;
+  const Status status;
+};
+
+// Same key, other input.
+class IdempotencyMismatch : public Error {
+ public:
+  IdempotencyMismatch(const std::string& message, Uuid existing)
+      : Error("IdempotencyMismatch", message), existing_execution_id(existing) {}
+  const Uuid existing_execution_id;
+};
+
+// The queue was told to drain: it finishes what it has and takes nothing new.
+class QueueDraining : public Error {
+ public:
+  explicit QueueDraining(const std::string& message) : Error("QueueDraining", message) {}
+};
+
+// ---- Outcomes ----------------------------------------------------------------------------------------------------
+
+// result() of an execution that did not complete. The message is the recorded error's.
+class ExecutionFailed : public Error {
+ public:
+  ExecutionFailed(std::string_view name, const std::string& message, Uuid id, Status final_status)
+      : Error(name, message), execution_id(id), status(final_status) {}
+  const Uuid execution_id;
+  const Status status;
+};
+
+// The wait was over before the execution was.
+class WaitTimeout : public Error {
+ public:
+  explicit WaitTimeout(const std::string& message) : Error("WaitTimeout", message) {}
+};
+
+// The execution's record is gone (retention), so its result cannot be told any more.
+class ResultExpired : public Error {
+ public:
+  explicit ResultExpired(const std::string& message) : Error("ResultExpired", message) {}
+};
+
+// A write under a fence that is no longer the execution's: somebody else has it, or it has ended. Nothing was changed.
+class StaleLease : public Error {
+ public:
+  explicit StaleLease(const std::string& message) : Error("StaleLease", message) {}
+};
+
+// Cancel, retry or signal of an execution whose status does not allow it.
+class WrongStatus : public Error {
+ public:
+  WrongStatus(const std::string& message, Status actual) : Error("WrongStatus", message), status(actual) {}
+  const Status status;
+};
+
+// ---- The store ---------------------------------------------------------------------------------------------------
+
+// The store cannot be reached, opened or written (down, read-only, full). Trying again later may help.
+class StoreUnavailable : public Error {
+ public:
+  explicit StoreUnavailable(const std::string& message) : Error("StoreUnavailable", message) {}
+
+ protected:
+  StoreUnavailable(std::string_view name, const std::string& message) : Error(name, message) {}
+};
+
+// Another writer held the store longer than the busy timeout.
+class StoreBusy : public StoreUnavailable {
+ public:
+  explicit StoreBusy(const std::string& message) : StoreUnavailable("StoreBusy", message) {}
+};
+
+// The connection broke between commit and its answer, and reading back was not possible either. The write may or may
+// not have taken effect; asking again with the same key (or the same execution id) is safe.
+class CommitUnknown : public StoreUnavailable {
+ public:
+  explicit CommitUnknown(const std::string& message) : StoreUnavailable("CommitUnknown", message) {}
+};
+
+// The store's schema is missing, older or newer than this build can use. The message says what to run.
+class SchemaMismatch : public Error {
+ public:
+  explicit SchemaMismatch(const std::string& message) : Error("SchemaMismatch", message) {}
+};
+
+// The store cannot do this (complete_in on the memory store, attach on SQLite).
+class Unsupported : public Error {
+ public:
+  explicit Unsupported(const std::string& message) : Error("Unsupported", message) {}
+};
+
+// ---- Use of the library ------------------------------------------------------------------------------------------
+
+// The library was used in a way its contract forbids: an enqueue inside app.transaction, a context after its handler
+// returned, a worker with no handlers.
+class UsageError : public Error {
+ public:
+  explicit UsageError(const std::string& message) : Error("UsageError", message) {}
+};
+
+// The application is shutting down and takes no more work.
+class ShuttingDown : public Error {
+ public:
+  ShuttingDown() : Error("ShuttingDown", "the application is shutting down") {}
+};
+
+}  // namespace hapax

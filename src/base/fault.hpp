@@ -1,0 +1,33 @@
+// Named places where a test may make the process die, stop or lose a reply.
+//
+// HAPAX_FAULT="name=kill@17,other=throw" in the environment: at the 17th pass of `name` the process kills itself with
+// SIGKILL; at the first pass of `other` FaultInjected is thrown. Actions: kill, stop (SIGSTOP), throw. Unset: one
+// predictable branch.
+#pragma once
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+namespace hapax::base {
+
+class FaultInjected : public std::runtime_error {
+ public:
+  explicit FaultInjected(const std::string& point) : std::runtime_error("fault injected at " + point) {}
+};
+
+namespace detail {
+extern std::atomic<bool> faults_armed;
+void fault_hit(const char* name);
+}  // namespace detail
+
+inline void fault_point(const char* name) {
+  if (detail::faults_armed.load(std::memory_order_relaxed)) [[unlikely]] {
+    detail::fault_hit(name);
+  }
+}
+
+// For tests inside one process: the same text as HAPAX_FAULT. Empty disarms.
+void arm_faults(const std::string& text);
+
+}  // namespace hapax::base

@@ -1,0 +1,310 @@
+#include "base/json.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/json_number.hpp"
+#include "base/json_text.hpp"
+#include "base/limits.hpp"
+#include "base/utf8.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <forward_list>
+#include <vector>
+
+namespace hapax::base {
+
+namespace {
+
+constexpr std::uint64_t every_byte = 0x0101010101010101ULL;
+
+// Whether any of eight bytes needs a look of its own inside a string: a quote, a backslash, a control character or a
+// byte of a character beyond ASCII.
+bool has_special_byte(std::uint64_t word) {
+  const std::uint64_t quote = word ^ (every_byte * '"');
+  const std::uint64_t backslash = word ^ (every_byte * '\\');
+  const std::uint64_t found = (word - every_byte * 0x20) | (quote - every_byte) | (backslash - every_byte) | word;
+  return (found & (every_byte * 0x80)) != 0;
+}
+
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+struct Key {
+  std::string_view text;
+  const char* at;  // of its opening quote
+};
+
+// The keys of one object. Few keys are compared one by one without allocating; many are sorted at the end, which no
+// choice of keys can make slow.
+class KeySet {
+ public:
+  // Returns false when the key is known to be there already.
+  bool add(Key key) {
+    if (count_ == few_.size()) {
+      many_.push_back(key);
+      return true;
+    }
+    for (std::size_t index = 0; index < count_; ++index) {
+      if (few_[index].text == key.text) { return false; }
+    }
+    few_[count_++] = key;
+    return true;
+  }
+
+  // Where the first key stands that was there already; null when there is none.
+  const char* find_repeated() {
+    if (many_.empty()) { return nullptr; }
+    many_.insert(many_.end(), few_.begin(), few_.end());
+    std::sort(many_.begin(), many_.end(), [](const Key& a, const Key& b) {
+      const int order = a.text.compare(b.text);
+      return order != 0 ? order < 0 : a.at < b.at;
+    });
+    const char* repeated = nullptr;
+    for (std::size_t index = 1; index < many_.size(); ++index) {
+      const bool same = many_[index].text == many_[index - 1].text;
+      if (same && (repeated == nullptr || many_[index].at < repeated)) { repeated = many_[index].at; }
+    }
+    return repeated;
+  }
+
+ private:
+  std::array<Key, 12> few_;
+  std::size_t count_ = 0;
+  std::vector<Key> many_;
+};
+
+// Reads the text once from front to back; `at_` never moves back. Recursion is bounded by limits::json_depth.
+class Checker {
+ public:
+  Checker(std::string_view text, std::string_view field)
+      : field_(field), begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+
+  void check() {
+    skip_space();
+    value(0);
+    if (at_ != end_) { refuse("unexpected text after the value"); }
+  }
+
+ private:
+  [[noreturn]] void refuse_at(const char* at, const char* message) const {
+    throw InvalidJson(std::string(field_), message, static_cast<std::size_t>(at - begin_));
+  }
+  [[noreturn]] void refuse(const char* message) const {
+    refuse_at(at_, at_ == end_ ? "the text ends inside the JSON value" : message);
+  }
+
+  void skip_space() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) { ++at_; }
+  }
+
+  [[nodiscard]] bool next_is(char byte) const { return at_ != end_ && *at_ == byte; }
+
+  // A value and the white space behind it.
+  void value(std::size_t depth) {
+    if (at_ == end_) {
+      refuse_at(at_, begin_ == end_ ? "the text is empty; expected a JSON value"
+                                    : "the text ends where a value was expected");
+    }
+    switch (*at_) {
+      case '{': object(depth + 1); break;
+      case '[': array(depth + 1); break;
+      case '"': string(); break;
+      case 't': word("true"); break;
+      case 'f': word("false"); break;
+      case 'n': word("null"); break;
+      default: number();
+    }
+    skip_space();
+  }
+
+  void word(std::string_view expected) {
+    if (static_cast<std::size_t>(end_ - at_) < expected.size() ||
+        std::memcmp(at_, expected.data(), expected.size()) != 0) {
+      refuse_at(at_, "expected a JSON value");
+    }
+    at_ += expected.size();
+  }
+
+  // The opening bracket. Returns false when the closing one follows, which is then behind us.
+  bool enter(std::size_t depth, char closing) {
+    static_assert(limits::json_depth == 64, "the message says so");
+    if (depth > limits::json_depth) { refuse("is nested deeper than 64 levels"); }
+    ++at_;
+    skip_space();
+    if (next_is(closing)) {
+      ++at_;
+      return false;
+    }
+    return true;
+  }
+
+  // What follows an item. Returns false when it was the closing bracket.
+  bool goes_on(char closing, const char* expected) {
+    if (next_is(closing)) {
+      ++at_;
+      return false;
+    }
+    if (!next_is(',')) { refuse(expected); }
+    ++at_;
+    skip_space();
+    return true;
+  }
+
+  void array(std::size_t depth) {
+    if (!enter(depth, ']')) { return; }
+    do { value(depth); } while (goes_on(']', "expected ',' or ']'"));
+  }
+
+  void object(std::size_t depth) {
+    if (!enter(depth, '}')) { return; }
+    KeySet keys;
+    do {
+      const Key found = key();
+      if (!keys.add(found)) { refuse_at(found.at, "duplicate key in an object"); }
+      skip_space();
+      if (!next_is(':')) { refuse("expected ':'"); }
+      ++at_;
+      skip_space();
+      value(depth);
+    } while (goes_on('}', "expected ',' or '}'"));
+    if (const char* const repeated = keys.find_repeated()) { refuse_at(repeated, "duplicate key in an object"); }
+  }
+
+  Key key() {
+    if (!next_is('"')) { refuse("expected a key in double quotes"); }
+    const char* const opening = at_;
+    const bool escaped = string();
+    std::string_view text(opening + 1, static_cast<std::size_t>(at_ - opening) - 2);
+    if (escaped) {
+      append_json_unescaped(unescaped_keys_.emplace_front(), text);
+      text = unescaped_keys_.front();
+    }
+    return {text, opening};
+  }
+
+  // Returns whether there was an escape in it.
+  bool string() {
+    ++at_;
+    bool escaped = false;
+    for (;;) {
+      std::uint64_t next_bytes = 0;
+      while (end_ - at_ >= 8) {
+        std::memcpy(&next_bytes, at_, 8);
+        if (has_special_byte(next_bytes)) { break; }
+        at_ += 8;
+      }
+      if (at_ == end_) { refuse_at(end_, "the text ends inside a string"); }
+      const auto byte = static_cast<std::uint8_t>(*at_);
+      if (byte == '"') {
+        ++at_;
+        return escaped;
+      }
+      if (byte == '\\') {
+        escape();
+        escaped = true;
+      } else if (byte < 0x20) {
+        refuse("control character in a string; expected an escape");
+      } else if (byte < 0x80) {
+        ++at_;
+      } else {
+        const std::size_t length = utf8_sequence_length(at_, end_);
+        if (length == 0) { refuse("invalid UTF-8"); }
+        at_ += length;
+      }
+    }
+  }
+
+  void escape() {
+    const char* const backslash = at_;
+    ++at_;
+    if (at_ == end_) { refuse_at(end_, "the text ends inside a string"); }
+    if (*at_ != 'u') {
+      if (std::strchr("\"\\/bfnrt", *at_) == nullptr || *at_ == '\0') {
+        refuse_at(backslash, "unknown escape in a string");
+      }
+      ++at_;
+      return;
+    }
+    const std::uint32_t unit = code_unit(backslash);
+    if (unit >= 0xDC00 && unit < 0xE000) { refuse_at(backslash, "lone surrogate in a string"); }
+    if (unit >= 0xD800 && unit < 0xDC00) {
+      if (end_ - at_ < 2 || at_[0] != '\\' || at_[1] != 'u') { refuse_at(backslash, "lone surrogate in a string"); }
+      ++at_;
+      const std::uint32_t low = code_unit(backslash);
+      if (low < 0xDC00 || low >= 0xE000) { refuse_at(backslash, "lone surrogate in a string"); }
+    }
+  }
+
+  // The u and its four digits.
+  std::uint32_t code_unit(const char* backslash) {
+    ++at_;
+    std::uint32_t unit = 0;
+    for (int index = 0; index < 4; ++index, ++at_) {
+      const int lower = at_ == end_ ? 0 : *at_ | 0x20;
+      if (at_ != end_ && is_digit(*at_)) {
+        unit = unit * 16 + static_cast<std::uint32_t>(*at_ - '0');
+      } else if (lower >= 'a' && lower <= 'f') {
+        unit = unit * 16 + static_cast<std::uint32_t>(lower - 'a' + 10);
+      } else {
+        refuse_at(backslash, "expected four hex digits after \\u");
+      }
+    }
+    return unit;
+  }
+
+  std::size_t digits() {
+    const char* const first = at_;
+    while (at_ != end_ && is_digit(*at_)) { ++at_; }
+    return static_cast<std::size_t>(at_ - first);
+  }
+
+  void some_digits(const char* expected) {
+    if (digits() == 0) { refuse(expected); }
+  }
+
+  void number() {
+    const char* const first = at_;
+    if (*at_ == '-') { ++at_; }
+    const bool leading_zero = next_is('0');
+    if (at_ == end_ || !is_digit(*at_)) { refuse_at(first, "expected a JSON value"); }
+    const std::size_t whole_digits = digits();
+    if (leading_zero && whole_digits > 1) { refuse_at(first, "a number has a leading zero"); }
+    bool is_integer = true;
+    if (next_is('.')) {
+      is_integer = false;
+      ++at_;
+      some_digits("expected a digit after the decimal point");
+    }
+    bool has_exponent = false;
+    if (next_is('e') || next_is('E')) {
+      is_integer = false;
+      has_exponent = true;
+      ++at_;
+      if (next_is('+') || next_is('-')) { ++at_; }
+      some_digits("expected a digit in the exponent");
+    }
+    const std::string_view text(first, static_cast<std::size_t>(at_ - first));
+    if (is_integer) {
+      if (!fits_64_bits(text)) { refuse_at(first, "an integer does not fit 64 bits"); }
+      return;
+    }
+    // Without an exponent, 308 digits before the point are always within a double.
+    if ((has_exponent || whole_digits > 308) && !read_json_number(text)) {
+      refuse_at(first, "a number is too large for a double");
+    }
+  }
+
+  std::string_view field_;
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+  std::forward_list<std::string> unescaped_keys_;
+};
+
+}  // namespace
+
+void check_json(std::string_view text, std::string_view field) { Checker(text, field).check(); }
+
+}  // namespace hapax::base

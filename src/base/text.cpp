@@ -1,0 +1,124 @@
+#include "base/text.hpp"
+
+#include "base/utf8.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace hapax::base {
+
+namespace {
+
+void append_hex_escape(std::string& out, char byte) {
+  static constexpr char digits[] = "0123456789abcdef";
+  const auto value = static_cast<std::uint8_t>(byte);
+  out += "\\x";
+  out.push_back(digits[value >> 4]);
+  out.push_back(digits[value & 15]);
+}
+
+bool is_c0_or_delete(char byte) { return static_cast<std::uint8_t>(byte) < 0x20 || byte == 0x7F; }
+
+// U+0080 to U+009F, written in two bytes.
+bool is_c1(const char* at, std::size_t length) {
+  return length == 2 && static_cast<std::uint8_t>(at[0]) == 0xC2 && static_cast<std::uint8_t>(at[1]) < 0xA0;
+}
+
+bool is_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) == 0x80; }
+
+// Text may turn out to be no UTF-8 at all; a cut never moves further than a character is long.
+constexpr std::size_t longest_tail = 3;
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const std::size_t length = utf8_sequence_length(at, end);
+    if (length == 0) { return false; }
+    at += length;
+  }
+  return true;
+}
+
+bool has_control_characters(std::string_view text) {
+  for (std::size_t index = 0; index < text.size(); ++index) {
+    if (is_c0_or_delete(text[index])) { return true; }
+    if (index + 1 < text.size() && is_continuation(text[index + 1]) && is_c1(text.data() + index, 2)) { return true; }
+  }
+  return false;
+}
+
+std::string escape_invalid(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const std::size_t length = utf8_sequence_length(at, end);
+    if (length == 0 || *at == '\0') {
+      append_hex_escape(out, *at++);
+    } else {
+      out.append(at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
+std::string keep_head(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) { return std::string(text); }
+  std::size_t cut = bytes;
+  for (std::size_t step = 0; step < longest_tail && cut > 0 && is_continuation(text[cut]); ++step) { --cut; }
+  return std::string(text.substr(0, is_continuation(text[cut]) ? bytes : cut));
+}
+
+std::string keep_tail(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) { return std::string(text); }
+  const std::size_t first = text.size() - bytes;
+  std::size_t cut = first;
+  for (std::size_t step = 0; step < longest_tail && cut < text.size() && is_continuation(text[cut]); ++step) { ++cut; }
+  const bool inside = cut < text.size() && is_continuation(text[cut]);
+  return std::string(text.substr(inside ? first : cut));
+}
+
+std::string printable(std::string_view text, bool allow_newline) {
+  std::string out;
+  out.reserve(text.size());
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const std::size_t length = utf8_sequence_length(at, end);
+    const bool allowed = allow_newline && (*at == '\n' || *at == '\t');
+    if (length == 0 || (is_c0_or_delete(*at) && !allowed)) {
+      append_hex_escape(out, *at++);
+    } else if (is_c1(at, length)) {
+      append_hex_escape(out, at[1]);
+      at += length;
+    } else {
+      out.append(at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  // One row of the table: distances of a's prefix so far to each prefix of b.
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t in_a = 0; in_a < a.size(); ++in_a) {
+    std::size_t diagonal = row[0];
+    row[0] = in_a + 1;
+    for (std::size_t in_b = 0; in_b < b.size(); ++in_b) {
+      const std::size_t replaced = diagonal + (a[in_a] == b[in_b] ? 0 : 1);
+      diagonal = row[in_b + 1];
+      row[in_b + 1] = std::min({replaced, diagonal + 1, row[in_b] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace hapax::base

@@ -1,0 +1,44 @@
+// Checks and repairs of text that comes from outside.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hapax::base {
+
+[[nodiscard]] bool is_valid_utf8(std::string_view text);
+[[nodiscard]] bool has_control_characters(std::string_view text);  // C0, DEL and C1
+
+// What a handler printed or threw, made storable: NUL and bytes that are not UTF-8 become \xNN, so that an outcome can
+// always be written. Text that is fine comes back as it was.
+[[nodiscard]] std::string escape_invalid(std::string_view text);
+
+// At most `bytes` of `text`, cut at a character's border, from the front or from the end.
+[[nodiscard]] std::string keep_head(std::string_view text, std::size_t bytes);
+[[nodiscard]] std::string keep_tail(std::string_view text, std::size_t bytes);
+
+// For terminals: control characters (but newline and tab, when allowed) as \xNN.
+[[nodiscard]] std::string printable(std::string_view text, bool allow_newline = false);
+
+// Closest of `candidates` for "did you mean", or empty when nothing is near.
+// (Levenshtein distance at most a third of the word's length.)
+template <class Range>
+[[nodiscard]] std::string closest(std::string_view word, const Range& candidates);
+
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+template <class Range>
+std::string closest(std::string_view word, const Range& candidates) {
+  std::string best;
+  std::size_t best_distance = word.size() / 3 + 1;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace hapax::base

@@ -1,0 +1,398 @@
+// The values that travel between engine and store. No behaviour, no clock, no I/O.
+#pragma once
+
+#include <hapax/policy.hpp>
+#include <hapax/status.hpp>
+#include <hapax/time.hpp>
+#include <hapax/uuid.hpp>
+
+#include "base/sha256.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hapax::model {
+
+// Persisted; never renumber.
+enum class Kind : std::uint8_t { task = 0, workflow = 1, guard = 2 };
+
+// A queue is named inside a namespace.
+struct QueueRef {
+  std::string ns = "default";
+  std::string name = "default";
+  friend auto operator<=>(const QueueRef&, const QueueRef&) = default;
+};
+
+// What made an attempt fail. `detail` is for people: a stack, the tail of standard error.
+struct ErrorInfo {
+  std::string type;
+  std::string message;
+  std::string detail;
+  friend bool operator==(const ErrorInfo&, const ErrorInfo&) = default;
+};
+
+// Present on a request that has an identity (SPEC §3). The hash is what the store holds unique.
+struct IdentityClaim {
+  base::Digest hash{};
+  std::string key;                           // as people know it: "payment-123"; used in messages only
+  std::optional<base::Digest> fingerprint;   // none: never compared (SPEC I8)
+  Reuse reuse = Reuse::failed_only;
+  OnConflict on_conflict = OnConflict::return_existing;  // the store treats `wait` as return_existing
+};
+
+// Admitted and claimed in one statement for a session of the caller, if the queue is neither paused nor has anything
+// due; otherwise admitted as usual.
+struct BornRunning {
+  Uuid session;
+  std::int64_t claim_number = 0;
+};
+
+// What people attach to an execution. Kept as one JSON object in the store, absent when all is empty.
+struct Labels {
+  std::vector<std::string> tags;
+  std::string metadata;     // a JSON object, or empty
+  std::string traceparent;  // W3C, or empty
+  friend bool operator==(const Labels&, const Labels&) = default;
+};
+
+// A request that has passed validation (engine/admission). The id is made by the client (UUIDv7).
+struct NewExecution {
+  Uuid id;
+  QueueRef queue;
+  std::string task;
+  Kind kind = Kind::task;
+  std::string input = "null";  // JSON bytes, never parsed again
+  int priority = 0;
+  Duration delay{0};             // from the store's now
+  std::optional<Time> run_at;    // an absolute instant instead of a delay
+  int max_attempts = 4;
+  int max_lost = 4;
+  std::optional<RetryPolicy> retry;          // none: the default policy
+  std::optional<Duration> attempt_timeout;   // per attempt
+  std::optional<Duration> deadline;          // for the whole execution, from admission
+  std::optional<IdentityClaim> identity;
+  std::optional<std::string> effect_key;     // none: derived (model/effect_key.hpp)
+  std::optional<Uuid> parent;
+  Labels labels;
+  std::optional<BornRunning> born_running;
+};
+
+// Persisted nowhere; the answer to one admission.
+enum class AdmissionVerdict : std::uint8_t {
+  created,
+  deduplicated,       // `id` is the holder's
+  already_exists,     // on_conflict reject, holder pending or running
+  already_completed,  // on_conflict reject, holder completed
+  already_finished,   // reuse reject, holder failed, cancelled or timed out
+  mismatch,           // same key, other fingerprint
+  queue_draining,     // nothing admitted
+};
+
+struct Admission {
+  AdmissionVerdict verdict = AdmissionVerdict::created;
+  Uuid id;                                  // the new execution's or the holder's
+  Status status = Status::pending;          // likewise
+  int run = 1;                              // 1 for the first under an identity
+  std::optional<Time> deduplicated_from;    // when not created: the holder's creation time
+  std::optional<Time> finished_at;          // holder terminal
+  std::optional<std::string> result;        // holder completed: its JSON
+  std::optional<std::int64_t> fence;        // born running was granted: the claim's fence
+  Time created_at{};                        // of a new execution: the store's instant
+  [[nodiscard]] bool created() const { return verdict == AdmissionVerdict::created; }
+};
+
+// A worker incarnation as the store knows it.
+struct NewSession {
+  Uuid id;
+  std::string worker;  // a label for people
+  std::string host;
+  std::int64_t pid = 0;
+  Duration lease = std::chrono::seconds(30);
+  std::vector<QueueRef> queues;
+  std::vector<std::string> tasks;  // empty: any
+  std::string build;
+};
+
+struct SessionInfo : NewSession {
+  Time started_at{};
+  Time expires_at{};
+  int running = 0;
+};
+
+// A leased execution. Attempt and fence were raised by the claim.
+struct Claim {
+  Uuid id;
+  QueueRef queue;
+  std::string task;
+  Kind kind = Kind::task;
+  std::string input;
+  int attempt = 1;
+  int max_attempts = 4;
+  int lost = 0;
+  int max_lost = 4;
+  std::int64_t fence = 1;
+  int priority = 0;
+  int run = 1;
+  Time created_at{};
+  Time claimed_at{};
+  std::optional<Time> deadline;
+  std::optional<Duration> deadline_in;  // from the claim, by the store's clock: what a worker counts down
+  std::optional<Duration> attempt_timeout;
+  std::optional<RetryPolicy> retry;
+  std::optional<base::Digest> identity;
+  std::string effect_key;
+  std::optional<Uuid> parent;
+  Labels labels;
+};
+
+struct ClaimRequest {
+  Uuid session;
+  // Grows with each claim a session makes. Kept on the claimed rows, so that a lost reply can be read back and a
+  // forgotten claim released (SPEC D2).
+  std::int64_t claim_number = 0;
+  std::vector<QueueRef> queues;     // in the order to look; the caller rotates for fairness
+  std::vector<std::string> tasks;   // empty: any
+  int limit = 1;
+  // The session holds nothing, so an execution that was lost before may run here alone. When one is due and this is
+  // true, the reply has that one and nothing else. When false, such executions are passed over.
+  bool alone = true;
+};
+
+struct ClaimReply {
+  std::vector<Claim> claims;
+  bool suspects_due = false;            // lost-before executions are due that `alone` would give
+  std::optional<Duration> next_due;     // nothing more is ready: when the next delayed one will be
+};
+
+// Persisted nowhere; what happened to an attempt.
+enum class FinishKind : std::uint8_t {
+  completed,  // terminal, with result
+  failed,     // terminal, with error: a dead letter
+  cancelled,  // terminal
+  timed_out,  // terminal: the execution's deadline
+  retry,      // failed attempt, pending again after `delay`, with error
+  snoozed,    // pending again after `delay`, the attempt not spent
+  released,   // pending again at once, the attempt not spent and not recorded
+};
+
+struct Finish {
+  Uuid id;
+  std::int64_t fence = 0;
+  FinishKind kind = FinishKind::completed;
+  std::string result = "null";       // completed
+  std::optional<ErrorInfo> error;    // failed, retry, timed_out, cancelled (reason)
+  Duration delay{0};                 // retry, snoozed
+  Duration ran_for{0};               // how long the handler ran; the attempt's start is the store's now minus this
+};
+
+enum class FinishVerdict : std::uint8_t {
+  accepted,  // also for a repeated finish with the accepted fence
+  stale,     // nothing was changed
+};
+
+struct Exchange {
+  std::vector<FinishVerdict> verdicts;  // one per finish, in order
+  ClaimReply claim;
+};
+
+struct Held {
+  Uuid id;
+  std::int64_t fence = 0;
+};
+
+struct Progress {
+  Uuid id;
+  std::int64_t fence = 0;
+  double fraction = 0;
+  std::string message;
+};
+
+// What finished in a queue since the last beat, for throughput figures.
+struct QueueCount {
+  QueueRef queue;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;
+  std::int64_t retried = 0;
+};
+
+struct Beat {
+  Uuid session;
+  Duration lease{0};
+  // All claims numbered up to this one have been answered or given up. Rows of the session under such a number that are
+  // not in `held` are unknown to it (a lost reply) and are released, the attempt not spent.
+  std::int64_t settled_claim_number = 0;
+  std::vector<Held> held;
+  std::vector<Progress> progress;
+  std::vector<QueueCount> counts;
+};
+
+struct BeatReply {
+  bool session_lost = false;    // the session is gone: nothing it holds is its own any more
+  std::vector<Uuid> cancel;     // held, and asked to be cancelled
+  std::vector<Uuid> lost;       // in `held`, but no longer this session's under that fence
+  int released = 0;
+};
+
+struct SweepRequest {
+  int limit = 1000;             // rows per kind of work
+  bool retention = false;       // also delete what has expired (and look after partitions)
+};
+
+struct SweepReport {
+  int lost_sessions = 0;
+  int requeued = 0;       // of lost sessions
+  int dead = 0;           // lost too often: failed
+  int timed_out = 0;      // deadlines
+  int expired = 0;        // finished executions deleted
+  bool more = false;      // a limit was hit: call again at once
+  friend bool operator==(const SweepReport&, const SweepReport&) = default;
+};
+
+// One attempt, for people.
+struct Attempt {
+  int number = 1;
+  std::string worker;
+  std::optional<Time> started_at;
+  std::optional<Time> ended_at;
+  std::string outcome;  // "completed", "failed", "lost", "snoozed", "cancelled", "timed_out", "running"
+  std::optional<ErrorInfo> error;
+};
+
+// An execution in full, live or finished.
+struct Execution {
+  Uuid id;
+  QueueRef queue;
+  std::string task;
+  Kind kind = Kind::task;
+  Status status = Status::pending;
+  std::string input;
+  std::optional<std::string> result;
+  std::optional<ErrorInfo> error;
+  int priority = 0;
+  int run = 1;
+  int attempt = 0;       // attempts made (counted at claim)
+  int max_attempts = 4;
+  int lost = 0;
+  int max_lost = 4;
+  std::int64_t fence = 0;
+  Time created_at{};
+  Time run_at{};
+  std::optional<Time> started_at;   // of the latest attempt
+  std::optional<Time> finished_at;
+  std::optional<Time> expires_at;
+  std::optional<Time> deadline;
+  std::optional<Duration> attempt_timeout;
+  std::optional<RetryPolicy> retry;
+  std::optional<base::Digest> identity;
+  std::string identity_key;
+  std::string effect_key;
+  std::optional<Uuid> parent;
+  std::optional<Uuid> session;
+  std::string worker;
+  bool cancel_requested = false;
+  std::optional<double> progress;
+  std::string progress_message;
+  bool dead = false;                 // stands in the dead-letter list
+  std::optional<Uuid> retried_as;    // the run a dead letter was retried as
+  std::string note;                  // an operator's annotation
+  Labels labels;
+};
+
+// Just enough for somebody who waits.
+struct Outcome {
+  Uuid id;
+  Status status = Status::pending;
+  std::optional<std::string> result;
+  std::optional<ErrorInfo> error;
+};
+
+struct ListQuery {
+  std::string ns = "default";
+  std::vector<Status> statuses;              // empty: all
+  std::optional<std::string> queue;
+  std::optional<std::string> task;
+  std::optional<std::string> tag;
+  std::optional<base::Digest> identity;      // all runs under it
+  std::optional<Time> created_from;          // inclusive
+  std::optional<Time> created_before;        // exclusive
+  bool dead_only = false;
+  bool payloads = true;                      // fill input and result
+  std::optional<Uuid> after;                 // cursor: continue below this id
+  int limit = 50;                            // newest first (by id)
+};
+
+struct QueueSettings {
+  bool paused = false;
+  bool draining = false;
+  Duration retention = std::chrono::days(7);
+  std::optional<Duration> failed_retention;  // none: as retention
+};
+
+// Only what is set is changed.
+struct QueuePatch {
+  std::optional<bool> paused;
+  std::optional<bool> draining;
+  std::optional<Duration> retention;
+  std::optional<std::optional<Duration>> failed_retention;
+};
+
+struct QueueInfo {
+  QueueRef queue;
+  QueueSettings settings;
+  std::int64_t ready = 0;
+  std::int64_t delayed = 0;   // also waiting for a retry
+  std::int64_t running = 0;
+  std::int64_t dead = 0;
+  std::optional<Duration> oldest_ready;  // how long the oldest due one has been waiting
+  std::int64_t completed_last_minute = 0;
+  std::int64_t failed_last_minute = 0;
+};
+
+enum class CancelVerdict : std::uint8_t {
+  cancelled,  // was pending
+  requested,  // is running: its worker will be told
+  finished,   // had already ended (see status)
+  not_found,
+};
+
+struct CancelResult {
+  CancelVerdict verdict = CancelVerdict::not_found;
+  Status status = Status::pending;
+};
+
+struct RetryRequest {
+  Uuid id;       // a failed, cancelled or timed-out execution
+  Uuid new_id;   // of the run to create
+  bool new_effect_key = false;
+};
+
+enum class RetryVerdict : std::uint8_t {
+  created,
+  not_found,
+  not_finished,    // still pending or running
+  completed,       // nothing to retry
+  already_retried, // `existing` is the run it was retried as
+  identity_held,   // a newer run holds the identity: `existing`
+};
+
+struct RetryResult {
+  RetryVerdict verdict = RetryVerdict::not_found;
+  Uuid existing;
+  Status status = Status::pending;
+  int run = 1;
+};
+
+// One entry of an execution's journal (ctx.once now, workflow steps later).
+struct JournalEntry {
+  Uuid execution;
+  std::int64_t fence = 0;
+  std::int32_t position = 0;  // unique within the execution; appending a taken position is `stale`
+  std::uint8_t kind = 0;      // persisted, meaning given by the writer
+  std::string name;
+  std::string data;           // JSON bytes
+  Time at{};                  // set by the store
+};
+
+}  // namespace hapax::model

@@ -1,0 +1,179 @@
+#include "model/explain.hpp"
+
+#include <algorithm>
+
+namespace hapax::model {
+namespace {
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+// Whole seconds are enough for a sentence.
+std::string about(Duration duration) {
+  using std::chrono::seconds;
+  return duration < seconds(1) ? "less than a second" : format_duration(std::chrono::floor<seconds>(duration));
+}
+
+std::string told(const std::optional<ErrorInfo>& error) {
+  if (!error) { return "no error was recorded"; }
+  return error->type.empty() ? error->message : error->type + ": " + error->message;
+}
+
+std::string counted(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+bool is_alive(const SessionInfo& session, Time now) { return session.expires_at > now; }
+
+bool takes_queue(const SessionInfo& session, const QueueRef& queue) {
+  return std::find(session.queues.begin(), session.queues.end(), queue) != session.queues.end();
+}
+
+bool takes_task(const SessionInfo& session, const std::string& task) {
+  return session.tasks.empty() || std::find(session.tasks.begin(), session.tasks.end(), task) != session.tasks.end();
+}
+
+class Explainer {
+ public:
+  explicit Explainer(const ExplainFacts& facts) : facts_(facts), e_(facts.execution) {}
+
+  std::vector<Reason> run() {
+    switch (e_.status) {
+      case Status::pending: pending(); break;
+      case Status::running: running(); break;
+      case Status::completed: completed(); break;
+      case Status::failed: failed(); break;
+      case Status::cancelled: add("cancelled", "It was cancelled: " + told(e_.error) + ".", retry_remedy()); break;
+      case Status::timed_out:
+        add("timed_out", "It was not done in time: " + told(e_.error) + ".", retry_remedy());
+        break;
+    }
+    if (e_.status == Status::completed || !is_terminal(e_.status)) { holds_key(); }
+    return std::move(reasons_);
+  }
+
+ private:
+  void add(std::string code, std::string sentence, std::string remedy = {}) {
+    reasons_.push_back({std::move(code), std::move(sentence), std::move(remedy)});
+  }
+
+  [[nodiscard]] std::string retry_remedy() const {
+    return e_.retried_as ? "" : "hapax retry " + e_.id.to_string() + " makes a new run of it.";
+  }
+
+  void pending() {
+    if (e_.deadline && *e_.deadline <= facts_.now) {
+      add("deadline_passed", "Its deadline has passed; the next sweep ends it as timed_out.",
+          "Workers sweep every second; hapax cleanup does it now.");
+      return;
+    }
+    if (e_.run_at > facts_.now) {
+      const std::string when = format_time(e_.run_at) + ", in " + about(e_.run_at - facts_.now);
+      if (e_.attempt > 0 || e_.error) {
+        add("retrying", "Attempt " + std::to_string(e_.attempt) + " of " + std::to_string(e_.max_attempts) +
+                            " did not succeed (" + told(e_.error) + "); it is tried again at " + when + ".");
+      } else {
+        add("delayed", "It is delayed until " + when + ".");
+      }
+    }
+    if (facts_.queue && facts_.queue->settings.paused) {
+      add("paused", "Its queue " + quoted(e_.queue.name) + " is paused.", "hapax queue resume " + e_.queue.name);
+    }
+    workers();
+    if (reasons_.empty()) { its_turn(); }
+  }
+
+  void workers() {
+    std::int64_t on_queue = 0;
+    std::int64_t on_task = 0;
+    std::int64_t idle = 0;
+    for (const SessionInfo& session : facts_.sessions) {
+      if (!is_alive(session, facts_.now) || !takes_queue(session, e_.queue)) { continue; }
+      ++on_queue;
+      if (takes_task(session, e_.task)) {
+        ++on_task;
+        idle += session.running == 0 ? 1 : 0;
+      }
+    }
+    if (on_queue == 0) {
+      add("no_worker", "No worker is running for queue " + quoted(e_.queue.name) + ".",
+          "Start one: hapax work --queue " + e_.queue.name + " --exec PROGRAM");
+    } else if (on_task == 0) {
+      add("no_worker_for_task",
+          "The " + counted(on_queue, "worker") + " on queue " + quoted(e_.queue.name) + " do not take task " +
+              quoted(e_.task) + ".",
+          "Start a worker that has a handler for " + quoted(e_.task) + ".");
+    } else if (e_.lost > 0 && idle == 0 && e_.run_at <= facts_.now) {
+      add("lost_before",
+          "Its worker was lost " + counted(e_.lost, "time") +
+              " while it ran, so it runs alone: it waits for "
+              "a worker that holds nothing else.",
+          "It runs by itself once a worker is idle; one more worker on the queue speeds that up.");
+    }
+  }
+
+  void its_turn() {
+    std::string sentence = "It is due and waits for its turn in queue " + quoted(e_.queue.name);
+    if (facts_.queue) {
+      sentence += ": " + std::to_string(facts_.queue->ready) + " ready, " + std::to_string(facts_.queue->running) +
+                  " running, priority " + std::to_string(e_.priority);
+    }
+    add("waiting_its_turn", sentence + ".", "More workers, or more concurrency, shorten the wait.");
+  }
+
+  void running() {
+    const auto session = std::find_if(facts_.sessions.begin(), facts_.sessions.end(),
+                                      [this](const SessionInfo& s) { return e_.session == s.id; });
+    const std::string worker = e_.worker.empty() ? "a worker" : "worker " + quoted(e_.worker);
+    if (e_.cancel_requested) {
+      add("cancelling",
+          "Its cancellation was asked for; " + worker + " has been told and the handler has not ended yet.");
+    }
+    if (session == facts_.sessions.end() || !is_alive(*session, facts_.now)) {
+      add("session_lost",
+          "It was running on " + worker + ", whose lease is over: it will be claimable again at the next sweep.",
+          "Any live worker sweeps every second; hapax cleanup does it now.");
+      return;
+    }
+    std::string sentence = "It is running on " + worker + ", attempt " + std::to_string(e_.attempt) + " of " +
+                           std::to_string(e_.max_attempts);
+    if (e_.started_at) { sentence += ", for " + about(facts_.now - *e_.started_at); }
+    add("running", sentence + ".");
+  }
+
+  void completed() {
+    std::string sentence = "It completed";
+    if (e_.finished_at) { sentence += " at " + format_time(*e_.finished_at); }
+    add("completed", sentence + ", in attempt " + std::to_string(e_.attempt) + ".");
+  }
+
+  void failed() {
+    add("failed", "It failed after " + counted(e_.attempt, "attempt") + ": " + told(e_.error) + ".");
+    if (e_.retried_as) {
+      add("retried", "It was retried as " + e_.retried_as->to_string() + ".");
+    } else if (e_.dead) {
+      add("dead_letter", "It stands in the dead-letter list of queue " + quoted(e_.queue.name) + ".",
+          "hapax dlq retry " + e_.id.to_string() + ", or hapax dlq discard " + e_.id.to_string());
+    } else {
+      reasons_.back().remedy = retry_remedy();
+    }
+  }
+
+  // Why another request was, or would be, deduplicated to this one.
+  void holds_key() {
+    if (!e_.identity) { return; }
+    const std::string key = e_.identity_key.empty() ? "its identity" : "the key " + quoted(e_.identity_key);
+    std::string sentence = "It holds " + key + ", so the same request gets this execution instead of a new one";
+    sentence += e_.expires_at ? ", until " + format_time(*e_.expires_at) + "." : ", for as long as it is kept.";
+    add("holds_key", sentence);
+  }
+
+  const ExplainFacts& facts_;
+  const Execution& e_;
+  std::vector<Reason> reasons_;
+};
+
+}  // namespace
+
+std::vector<Reason> explain(const ExplainFacts& facts) { return Explainer(facts).run(); }
+
+}  // namespace hapax::model

@@ -1,0 +1,31 @@
+// Why an execution is where it is, in sentences (SPEC D18): a pure function over what the store knows.
+#pragma once
+
+#include "model/execution.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hapax::model {
+
+struct ExplainFacts {
+  const Execution& execution;
+  Time now{};                         // the store's
+  std::optional<QueueInfo> queue;     // its queue
+  std::vector<SessionInfo> sessions;  // all worker sessions
+};
+
+// One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
+// "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
+// "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key".
+struct Reason {
+  std::string code;
+  std::string sentence;
+  std::string remedy;  // empty when nothing need be done
+};
+
+// The most telling reason first; never empty.
+[[nodiscard]] std::vector<Reason> explain(const ExplainFacts& facts);
+
+}  // namespace hapax::model

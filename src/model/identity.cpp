@@ -1,0 +1,30 @@
+#include "model/identity.hpp"
+
+#include "base/json.hpp"
+
+#include <array>
+
+namespace hapax::model {
+
+namespace {
+
+// Part of every stored identity: these words never change.
+std::string_view word(Scope scope) {
+  switch (scope) {
+    case Scope::task: return "task";
+    case Scope::queue: return "queue";
+    case Scope::global: return "global";
+  }
+  return "";
+}
+
+}  // namespace
+
+base::Digest identity_hash(const IdentityParts& parts) {
+  const std::string_view name = parts.scope == Scope::global ? std::string_view() : parts.name;
+  return base::sha256_parts(std::array<std::string_view, 4>{parts.ns, word(parts.scope), name, parts.key});
+}
+
+base::Digest input_fingerprint(std::string_view input_json) { return base::sha256(base::canonical_json(input_json)); }
+
+}  // namespace hapax::model

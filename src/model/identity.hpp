@@ -1,0 +1,26 @@
+// Identity: what makes two requests the same (SPEC I5, I6). Stable for ever; golden vectors in the tests.
+#pragma once
+
+#include "base/sha256.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace hapax::model {
+
+enum class Scope : std::uint8_t { task = 0, queue = 1, global = 2 };
+
+struct IdentityParts {
+  std::string_view ns;
+  Scope scope = Scope::task;
+  std::string_view name;  // the task's or the queue's, by scope; empty for global
+  std::string_view key;   // the caller's key, or canonical input
+};
+
+// SHA-256 over length-prefixed (namespace, scope, name, key material).
+[[nodiscard]] base::Digest identity_hash(const IdentityParts& parts);
+
+// What is compared to tell the same key with the same input from a mismatch: SHA-256 of the canonical input.
+[[nodiscard]] base::Digest input_fingerprint(std::string_view input_json);
+
+}  // namespace hapax::model

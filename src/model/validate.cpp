@@ -1,0 +1,148 @@
+#include "model/validate.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/json.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "base/uuid7.hpp"
+
+#include <cmath>
+
+namespace hapax::model {
+
+namespace {
+
+constexpr std::size_t shown_bytes = 60;
+
+// What came, fit for a message.
+std::string quoted(std::string_view text) {
+  const bool cut = text.size() > shown_bytes;
+  return "'" + base::printable(base::keep_head(text, shown_bytes)) + (cut ? "…'" : "'");
+}
+
+std::string expected_text(std::size_t limit) {
+  return "; expected 1 to " + std::to_string(limit) + " bytes of UTF-8 without control characters";
+}
+
+// What is wrong with a name or key, or nothing.
+std::string problem_of(std::string_view text, std::size_t limit) {
+  if (text.empty()) { return "is empty" + expected_text(limit); }
+  if (text.size() > limit) {
+    return quoted(text) + " has " + std::to_string(text.size()) + " bytes" + expected_text(limit);
+  }
+  if (!base::is_valid_utf8(text)) { return quoted(text) + " is not UTF-8" + expected_text(limit); }
+  if (base::has_control_characters(text)) { return quoted(text) + " has control characters" + expected_text(limit); }
+  return {};
+}
+
+void check_text(std::string_view text, std::string_view field, std::size_t limit) {
+  if (const std::string problem = problem_of(text, limit); !problem.empty()) {
+    throw InvalidArgument(std::string(field), problem);
+  }
+}
+
+void check_range(std::int64_t value, std::string_view field, std::int64_t least, std::int64_t most) {
+  if (value < least || value > most) {
+    throw InvalidArgument(std::string(field), std::to_string(value) + " is out of range; expected " +
+                                                  std::to_string(least) + " to " + std::to_string(most));
+  }
+}
+
+void check_duration(Duration value, std::string_view field, Duration least) {
+  if (value < least || value > limits::delay_max) {
+    const std::string from = least == Duration(0) ? "0" : "more than 0";
+    throw InvalidArgument(std::string(field), format_duration(value) + " is out of range; expected " + from + " to " +
+                                                  format_duration(limits::delay_max));
+  }
+}
+
+void check_when(const NewExecution& request) {
+  check_duration(request.delay, "delay", Duration(0));
+  if (!request.run_at) { return; }
+  if (request.delay != Duration(0)) {
+    throw InvalidArgument("run_at", "was given together with a delay; expected one of them");
+  }
+  // This room has no clock. The instant inside the request's id is near enough to now for a bound of ten years.
+  const Time asked = Time(std::chrono::milliseconds(base::uuid7_milliseconds(request.id)));
+  const bool has_instant = (request.id.bytes[6] >> 4) == 7;
+  if (has_instant && *request.run_at > asked + limits::delay_max) {
+    throw InvalidArgument("run_at", format_time(*request.run_at) + " is too far away; expected at most " +
+                                        format_duration(limits::delay_max) + " from now");
+  }
+}
+
+void check_retry(const RetryPolicy& policy) {
+  check_duration(policy.base, "retry.base", Duration(0));
+  check_duration(policy.cap, "retry.cap", Duration(0));
+  if (!std::isfinite(policy.multiplier) || policy.multiplier < 1 || policy.multiplier > 1000) {
+    throw InvalidArgument("retry.multiplier",
+                          std::to_string(policy.multiplier) + " is out of range; expected 1 to 1000");
+  }
+}
+
+// 00-<32 hex>-<16 hex>-<2 hex>, as https://www.w3.org/TR/trace-context/ writes it.
+void check_traceparent(std::string_view text) {
+  bool good = text.size() == 55;
+  for (std::size_t index = 0; good && index < text.size(); ++index) {
+    const char letter = text[index];
+    const bool hyphen = index == 2 || index == 35 || index == 52;
+    good = hyphen ? letter == '-' : (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
+  }
+  if (!good) {
+    throw InvalidArgument("traceparent", quoted(text) +
+                                             " is not a W3C trace parent; expected the form "
+                                             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  }
+}
+
+void check_labels(const Labels& labels) {
+  if (labels.tags.size() > limits::tags) {
+    throw InvalidArgument("tags", std::to_string(labels.tags.size()) + " tags were given; expected at most " +
+                                      std::to_string(limits::tags));
+  }
+  for (const std::string& tag : labels.tags) { check_name(tag, "tags"); }
+  if (labels.metadata.size() > limits::metadata_bytes) {
+    throw PayloadTooLarge("metadata", labels.metadata.size(), limits::metadata_bytes);
+  }
+  if (!labels.metadata.empty()) {
+    base::check_json(labels.metadata, "metadata");
+    if (labels.metadata[labels.metadata.find_first_not_of(" \t\r\n")] != '{') {
+      throw InvalidArgument("metadata", quoted(labels.metadata) +
+                                            " is not a JSON object; expected one such as "
+                                            "{\"customer\": \"acme\"}");
+    }
+  }
+  if (!labels.traceparent.empty()) { check_traceparent(labels.traceparent); }
+}
+
+}  // namespace
+
+void check_name(std::string_view name, std::string_view field) { check_text(name, field, limits::name_bytes); }
+
+void check_key(std::string_view key) {
+  if (const std::string problem = problem_of(key, limits::key_bytes); !problem.empty()) {
+    throw InvalidIdempotencyKey(problem);
+  }
+}
+
+void check_new_execution(const NewExecution& request) {
+  check_name(request.queue.ns, "namespace");
+  check_name(request.queue.name, "queue");
+  check_name(request.task, "task");
+  check_range(request.priority, "priority", limits::priority_min, limits::priority_max);
+  check_when(request);
+  check_range(request.max_attempts, "max_attempts", 1, limits::max_attempts);
+  check_range(request.max_lost, "max_lost", 1, limits::max_attempts);
+  if (request.retry) { check_retry(*request.retry); }
+  if (request.attempt_timeout) { check_duration(*request.attempt_timeout, "attempt_timeout", Duration(1)); }
+  if (request.deadline) { check_duration(*request.deadline, "deadline", Duration(1)); }
+  if (request.effect_key) { check_text(*request.effect_key, "effect_key", limits::key_bytes); }
+  check_labels(request.labels);
+  if (request.input.size() > limits::payload_bytes) {
+    throw PayloadTooLarge("input", request.input.size(), limits::payload_bytes);
+  }
+  base::check_json(request.input, "input");
+}
+
+}  // namespace hapax::model

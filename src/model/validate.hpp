@@ -1,0 +1,19 @@
+// Checks of what callers hand in, before anything is written (SPEC P9, R5). Each throws a typed error naming the field.
+#pragma once
+
+#include "model/execution.hpp"
+
+#include <string_view>
+
+namespace hapax::model {
+
+// Namespace, queue, task, tag or worker label: 1..limits::name_bytes bytes of UTF-8 without control characters.
+void check_name(std::string_view name, std::string_view field);
+
+// A caller's idempotency key (SPEC I7); throws InvalidIdempotencyKey.
+void check_key(std::string_view key);
+
+// Everything about a request, its payload included.
+void check_new_execution(const NewExecution& request);
+
+}  // namespace hapax::model

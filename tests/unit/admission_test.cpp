@@ -1,0 +1,148 @@
+#include "model/admission.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace hapax::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array all_statuses = {Status::pending, Status::running,   Status::completed,
+                                     Status::failed,  Status::cancelled, Status::timed_out};
+constexpr std::array all_reuses = {Reuse::failed_only, Reuse::reject, Reuse::allow};
+constexpr std::array all_conflicts = {OnConflict::return_existing, OnConflict::reject, OnConflict::wait,
+                                      OnConflict::terminate_existing};
+
+base::Digest digest_of(std::uint8_t byte) {
+  base::Digest digest{};
+  digest[0] = byte;
+  return digest;
+}
+
+Holder holder_that_is(Status status) {
+  Holder holder;
+  holder.id.bytes[0] = 9;
+  holder.status = status;
+  holder.run = 3;
+  holder.created_at = Time(100s);
+  holder.fingerprint = digest_of(1);
+  if (is_terminal(status)) { holder.finished_at = Time(200s); }
+  if (status == Status::completed) { holder.result = R"({"paid":true})"; }
+  return holder;
+}
+
+IdentityClaim request_with(Reuse reuse, OnConflict conflict, std::optional<std::uint8_t> fingerprint = 1) {
+  IdentityClaim request;
+  request.reuse = reuse;
+  request.on_conflict = conflict;
+  if (fingerprint) { request.fingerprint = digest_of(*fingerprint); }
+  return request;
+}
+
+// One letter a status, in the order of all_statuses: D deduplicated, E already_exists, C already_completed, F
+// already_finished, N a new run, T the holder is terminated for a new run, M mismatch.
+char letter_of(const AdmissionDecision& decision) {
+  switch (decision.step) {
+    case AdmissionStep::new_run: return 'N';
+    case AdmissionStep::terminate_and_new_run: return 'T';
+    case AdmissionStep::answer: break;
+  }
+  switch (decision.admission.verdict) {
+    case AdmissionVerdict::deduplicated: return 'D';
+    case AdmissionVerdict::already_exists: return 'E';
+    case AdmissionVerdict::already_completed: return 'C';
+    case AdmissionVerdict::already_finished: return 'F';
+    case AdmissionVerdict::mismatch: return 'M';
+    case AdmissionVerdict::created:
+    case AdmissionVerdict::queue_draining: break;
+  }
+  return '?';
+}
+
+std::string row(Reuse reuse, OnConflict conflict, std::optional<std::uint8_t> fingerprint = 1) {
+  std::string letters;
+  for (const Status status : all_statuses) {
+    letters.push_back(letter_of(decide_admission(holder_that_is(status), request_with(reuse, conflict, fingerprint))));
+  }
+  return letters;
+}
+
+TEST(Admission, FailedOnlyAnswersFromLiveAndCompletedHolders) {
+  EXPECT_EQ(row(Reuse::failed_only, OnConflict::return_existing), "DDDNNN");
+  EXPECT_EQ(row(Reuse::failed_only, OnConflict::wait), "DDDNNN");
+  EXPECT_EQ(row(Reuse::failed_only, OnConflict::reject), "EECNNN");
+  EXPECT_EQ(row(Reuse::failed_only, OnConflict::terminate_existing), "TTDNNN");
+}
+
+TEST(Admission, ReuseRejectNeverFollowsAHolderThatHasEnded) {
+  EXPECT_EQ(row(Reuse::reject, OnConflict::return_existing), "DDDFFF");
+  EXPECT_EQ(row(Reuse::reject, OnConflict::wait), "DDDFFF");
+  EXPECT_EQ(row(Reuse::reject, OnConflict::reject), "EECFFF");
+  EXPECT_EQ(row(Reuse::reject, OnConflict::terminate_existing), "TTDFFF");
+}
+
+TEST(Admission, ReuseAllowFollowsAnyEnding) {
+  EXPECT_EQ(row(Reuse::allow, OnConflict::return_existing), "DDNNNN");
+  EXPECT_EQ(row(Reuse::allow, OnConflict::wait), "DDNNNN");
+  EXPECT_EQ(row(Reuse::allow, OnConflict::reject), "EENNNN");
+  EXPECT_EQ(row(Reuse::allow, OnConflict::terminate_existing), "TTNNNN");
+}
+
+TEST(Admission, AnotherInputIsAMismatchWhereverTheHolderBlocksAndNowhereElse) {
+  for (const Reuse reuse : all_reuses) {
+    for (const OnConflict conflict : all_conflicts) {
+      std::string expected = row(reuse, conflict);
+      for (char& letter : expected) { letter = letter == 'N' || letter == 'T' ? letter : 'M'; }
+      EXPECT_EQ(row(reuse, conflict, 2), expected);
+    }
+  }
+}
+
+TEST(Admission, AnAbsentFingerprintIsNeverCompared) {
+  for (const Reuse reuse : all_reuses) {
+    for (const OnConflict conflict : all_conflicts) {
+      EXPECT_EQ(row(reuse, conflict, std::nullopt), row(reuse, conflict));
+    }
+  }
+  Holder holder = holder_that_is(Status::running);
+  holder.fingerprint.reset();
+  const auto decision = decide_admission(holder, request_with(Reuse::failed_only, OnConflict::return_existing, 2));
+  EXPECT_EQ(letter_of(decision), 'D');
+}
+
+TEST(Admission, AnAnswerCarriesTheHoldersFacts) {
+  const Holder holder = holder_that_is(Status::completed);
+  for (const OnConflict conflict : {OnConflict::return_existing, OnConflict::reject}) {
+    const Admission answer = decide_admission(holder, request_with(Reuse::failed_only, conflict)).admission;
+    EXPECT_FALSE(answer.created());
+    EXPECT_EQ(answer.id, holder.id);
+    EXPECT_EQ(answer.status, Status::completed);
+    EXPECT_EQ(answer.run, 3);
+    EXPECT_EQ(answer.deduplicated_from, Time(100s));
+    EXPECT_EQ(answer.finished_at, Time(200s));
+    EXPECT_EQ(answer.result, R"({"paid":true})");
+    EXPECT_EQ(answer.fence, std::nullopt);
+  }
+}
+
+TEST(Admission, ALiveHolderHasNeitherEndNorResult) {
+  const Admission answer =
+      decide_admission(holder_that_is(Status::running), request_with(Reuse::failed_only, OnConflict::wait)).admission;
+  EXPECT_EQ(answer.status, Status::running);
+  EXPECT_EQ(answer.finished_at, std::nullopt);
+  EXPECT_EQ(answer.result, std::nullopt);
+}
+
+TEST(Admission, AMismatchDoesNotGiveTheResultAway) {
+  const Admission answer =
+      decide_admission(holder_that_is(Status::completed), request_with(Reuse::failed_only, OnConflict::wait, 2))
+          .admission;
+  EXPECT_EQ(answer.verdict, AdmissionVerdict::mismatch);
+  EXPECT_EQ(answer.id, holder_that_is(Status::completed).id);
+  EXPECT_EQ(answer.result, std::nullopt);
+}
+
+}  // namespace
+}  // namespace hapax::model

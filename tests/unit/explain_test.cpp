@@ -1,0 +1,139 @@
+#include "model/explain.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hapax::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Time now = Time(Duration(1'700'000'000'000'000));
+
+Execution pending_execution() {
+  Execution execution;
+  execution.queue = {.ns = "default", .name = "emails"};
+  execution.task = "send";
+  execution.created_at = now - 1min;
+  execution.run_at = now - 1min;
+  return execution;
+}
+
+SessionInfo session_on(const std::string& queue, Time expires_at = now + 30s) {
+  SessionInfo session;
+  session.id.bytes[0] = 7;
+  session.worker = "mailer-1";
+  session.queues = {{.ns = "default", .name = queue}};
+  session.expires_at = expires_at;
+  return session;
+}
+
+std::vector<std::string> codes(const ExplainFacts& facts) {
+  std::vector<std::string> all;
+  for (const Reason& reason : explain(facts)) { all.push_back(reason.code); }
+  return all;
+}
+
+using Codes = std::vector<std::string>;
+
+TEST(Explain, SaysThatNoWorkerTakesTheQueue) {
+  const Execution execution = pending_execution();
+  EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"no_worker"});
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("other")}}), Codes{"no_worker"});
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails", now - 1s)}}),
+            Codes{"no_worker"});
+}
+
+TEST(Explain, TellsAWorkerForTheQueueFromOneForTheTask) {
+  const Execution execution = pending_execution();
+  SessionInfo session = session_on("emails");
+  session.tasks = {"other"};
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"no_worker_for_task"});
+  session.tasks = {"other", "send"};
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"waiting_its_turn"});
+}
+
+TEST(Explain, TellsADelayFromARetry) {
+  Execution execution = pending_execution();
+  execution.run_at = now + 90s;
+  const auto delayed = explain({.execution = execution, .now = now, .sessions = {session_on("emails")}});
+  ASSERT_EQ(delayed.size(), 1U);
+  EXPECT_EQ(delayed.front().code, "delayed");
+  EXPECT_NE(delayed.front().sentence.find("in 1m30s"), std::string::npos);
+  execution.attempt = 2;
+  execution.error = ErrorInfo{.type = "Timeout", .message = "too slow"};
+  const auto retrying = explain({.execution = execution, .now = now, .sessions = {session_on("emails")}});
+  ASSERT_EQ(retrying.size(), 1U);
+  EXPECT_EQ(retrying.front().code, "retrying");
+  EXPECT_NE(retrying.front().sentence.find("Timeout: too slow"), std::string::npos);
+}
+
+TEST(Explain, NamesAPausedQueueAndHowToResumeIt) {
+  const Execution execution = pending_execution();
+  QueueInfo queue{.queue = execution.queue};
+  queue.settings.paused = true;
+  const auto reasons =
+      explain({.execution = execution, .now = now, .queue = queue, .sessions = {session_on("emails")}});
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_EQ(reasons.front().code, "paused");
+  EXPECT_EQ(reasons.front().remedy, "hapax queue resume emails");
+}
+
+TEST(Explain, AnExecutionLostBeforeWaitsForAnIdleWorker) {
+  Execution execution = pending_execution();
+  execution.lost = 1;
+  SessionInfo session = session_on("emails");
+  session.running = 3;
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"lost_before"});
+  session.running = 0;
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"waiting_its_turn"});
+}
+
+TEST(Explain, TellsARunningExecutionFromOneWhoseWorkerIsLost) {
+  Execution execution = pending_execution();
+  execution.status = Status::running;
+  execution.attempt = 1;
+  execution.session = session_on("emails").id;
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails")}}), Codes{"running"});
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails", now)}}),
+            Codes{"session_lost"});
+  EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"session_lost"});
+  execution.cancel_requested = true;
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails")}}),
+            (Codes{"cancelling", "running"}));
+}
+
+TEST(Explain, ADeadlineThatHasPassedComesBeforeAllElse) {
+  Execution execution = pending_execution();
+  execution.deadline = now;
+  EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"deadline_passed"});
+}
+
+TEST(Explain, SaysWhatHoldsAKey) {
+  Execution execution = pending_execution();
+  execution.identity = base::Digest{};
+  execution.identity_key = "payment-1";
+  execution.status = Status::completed;
+  const auto reasons = explain({.execution = execution, .now = now});
+  ASSERT_EQ(reasons.size(), 2U);
+  EXPECT_EQ(reasons.front().code, "completed");
+  EXPECT_EQ(reasons.back().code, "holds_key");
+  EXPECT_NE(reasons.back().sentence.find("'payment-1'"), std::string::npos);
+  execution.status = Status::failed;
+  EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"failed"});
+}
+
+TEST(Explain, ADeadLetterSaysHowToRetryIt) {
+  Execution execution = pending_execution();
+  execution.status = Status::failed;
+  execution.dead = true;
+  const auto reasons = explain({.execution = execution, .now = now});
+  ASSERT_EQ(reasons.size(), 2U);
+  EXPECT_EQ(reasons.back().code, "dead_letter");
+  EXPECT_NE(reasons.back().remedy.find("hapax dlq retry " + execution.id.to_string()), std::string::npos);
+  execution.dead = false;
+  execution.retried_as = Uuid{};
+  EXPECT_EQ(codes({.execution = execution, .now = now}), (Codes{"failed", "retried"}));
+}
+
+}  // namespace
+}  // namespace hapax::model

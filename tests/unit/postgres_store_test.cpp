@@ -1,0 +1,470 @@
+// What only the PostgreSQL store has: connections that break, transactions of others, plans, notifications.
+#include "base/fault.hpp"
+#include "base/uuid7.hpp"
+#include "model/identity.hpp"
+#include "store/open.hpp"
+
+#include <hapax/error.hpp>
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <set>
+#include <thread>
+
+namespace hapax::store {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string server_url() {
+  const char* const url = std::getenv("HAPAX_TEST_POSTGRES_URL");
+  if (url == nullptr || *url == '\0') {
+    throw std::runtime_error("HAPAX_TEST_POSTGRES_URL is not set: ./dev test sets it");
+  }
+  return url;
+}
+
+// A plain connection of the test's own, as a user of the library has it.
+class Psql {
+ public:
+  explicit Psql(const std::string& url) : connection_(PQconnectdb(url.substr(0, url.find('?')).c_str()), &PQfinish) {
+    EXPECT_EQ(PQstatus(connection_.get()), CONNECTION_OK) << PQerrorMessage(connection_.get());
+  }
+  // The first column of the first row, or empty.
+  std::string run(const std::string& sql) {
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection_.get(), sql.c_str()), &PQclear);
+    const ExecStatusType status = PQresultStatus(result.get());
+    EXPECT_TRUE(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) << sql << ": " << PQerrorMessage(native());
+    return status == PGRES_TUPLES_OK && PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+  }
+  [[nodiscard]] PGconn* native() { return connection_.get(); }
+
+ private:
+  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+};
+
+class PostgresStoreTest : public ::testing::Test {
+ protected:
+  PostgresStoreTest() : psql_(server_url()) {
+    schema_ = "u_";
+    for (const char letter : base::new_uuid7().to_string()) {
+      if (letter != '-') { schema_ += letter; }
+    }
+    url_ = server_url() + (server_url().find('?') == std::string::npos ? "?" : "&") + "schema=" + schema_ +
+           "&application_name=" + schema_;
+    store_ = open(url_, {.migrate = Migrate::yes});
+  }
+  ~PostgresStoreTest() override {
+    base::arm_faults("");
+    store_.reset();
+    psql_.run("SET client_min_messages = error; DROP SCHEMA " + schema_ + " CASCADE");
+  }
+
+  static NewExecution request(const std::string& queue = "default") {
+    NewExecution item;
+    item.id = base::new_uuid7();
+    item.queue.name = queue;
+    item.task = "work";
+    return item;
+  }
+  static NewExecution keyed(const std::string& key) {
+    NewExecution item = request();
+    item.identity = IdentityClaim{
+        .hash = identity_hash({.ns = "default", .scope = Scope::task, .name = item.task, .key = key}), .key = key};
+    return item;
+  }
+  Uuid session() {
+    NewSession session;
+    session.id = base::new_uuid7();
+    session.lease = 1h;
+    store_->open_session(session);
+    return session.id;
+  }
+  static ClaimRequest claim_of(const Uuid& session, std::int64_t number, int limit) {
+    return {.session = session, .claim_number = number, .queues = {{}}, .limit = limit};
+  }
+  static Finish completed(const Claim& claim) { return {.id = claim.id, .fence = claim.fence}; }
+
+  int terminate_backends() {
+    return std::stoi("0" + psql_.run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
+                                     "application_name = '" +
+                                     schema_ + "'"));
+  }
+  std::string count(const std::string& table) { return psql_.run("SELECT count(*) FROM " + schema_ + "." + table); }
+
+  Psql psql_;
+  std::string schema_;
+  std::string url_;
+  std::unique_ptr<Store> store_;
+};
+
+// ---- Answers that get lost -----------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, AnEnqueueWhoseReplyIsLostIsReadBackAndNotDoneTwice) {
+  for (const bool with_identity : {false, true}) {
+    for (const char* point : {"postgres.admit.after_commit", "postgres.admit.before_commit"}) {
+      const NewExecution item = with_identity ? keyed(point) : request();
+      const std::string before = count("live");
+      base::arm_faults(std::string(point) + "=throw");
+      const Admission admission = store_->admit({&item, 1}).at(0);
+      EXPECT_TRUE(admission.created()) << point;
+      EXPECT_EQ(admission.id, item.id);
+      EXPECT_EQ(std::stoi(count("live")), std::stoi(before) + 1) << point;
+    }
+  }
+}
+
+TEST_F(PostgresStoreTest, ABulkEnqueueWhoseReplyIsLostIsReadBack) {
+  std::vector<NewExecution> items;
+  for (int i = 0; i < 1200; ++i) { items.push_back(request()); }
+  base::arm_faults("postgres.admit.after_commit=throw");
+  for (const Admission& admission : store_->admit(items)) { EXPECT_TRUE(admission.created()); }
+  EXPECT_EQ(count("live"), "1200");
+}
+
+TEST_F(PostgresStoreTest, AClaimWhoseReplyIsLostIsReadBackWithItsFinishes) {
+  const Uuid worker = session();
+  std::vector<NewExecution> items;
+  for (int i = 0; i < 10; ++i) { items.push_back(request()); }
+  (void)store_->admit(items);
+  const ClaimRequest first = claim_of(worker, 1, 5);
+  const std::vector<Claim> held = store_->claim(first).claims;
+  ASSERT_EQ(held.size(), 5U);
+  std::vector<Finish> finishes;
+  for (const Claim& claim : held) { finishes.push_back(completed(claim)); }
+  for (const char* point : {"postgres.exchange.before_commit", "postgres.exchange.after_commit"}) {
+    base::arm_faults(std::string(point) + "=throw");
+    const ClaimRequest next = claim_of(worker, 2, 5);
+    const Exchange exchange = store_->exchange(finishes, &next);
+    for (const FinishVerdict verdict : exchange.verdicts) { EXPECT_EQ(verdict, FinishVerdict::accepted); }
+    ASSERT_EQ(exchange.claim.claims.size(), 5U) << point;
+    EXPECT_EQ(exchange.claim.claims.front().fence, 1);
+    EXPECT_EQ(count("history"), "5");
+    EXPECT_EQ(psql_.run("SELECT count(*) FROM " + schema_ + ".live WHERE state = 1"), "5");
+    // The other point is tried on the same five again: released, they are claimed under the next fence.
+    if (std::string(point) == "postgres.exchange.before_commit") {
+      std::vector<Finish> released;
+      for (const Claim& claim : exchange.claim.claims) {
+        released.push_back({.id = claim.id, .fence = claim.fence, .kind = FinishKind::released});
+      }
+      (void)store_->finish(released);
+      psql_.run("UPDATE " + schema_ + ".live SET fence = 0");
+    }
+  }
+}
+
+TEST_F(PostgresStoreTest, TerminatedBackendsLoseNothingAndDoubleNothing) {
+  const Uuid worker = session();
+  std::atomic<bool> stop = false;
+  std::thread terminator([&] {
+    Psql killer(server_url());
+    while (!stop) {
+      killer.run("SELECT pg_terminate_backend(pid), pg_sleep(0.03) FROM pg_stat_activity WHERE application_name = '" +
+                 schema_ + "'");
+    }
+  });
+  std::set<Uuid> acknowledged;
+  std::set<Uuid> accepted;
+  std::vector<Finish> finishes;
+  std::int64_t number = 0;
+  for (int round = 0; round < 30; ++round) {
+    std::vector<NewExecution> items;
+    for (int i = 0; i < 5; ++i) { items.push_back(i == 0 ? keyed("key-" + std::to_string(round)) : request()); }
+    try {
+      for (const Admission& admission : store_->admit(items)) {
+        EXPECT_TRUE(admission.created());
+        acknowledged.insert(admission.id);
+      }
+    } catch (const StoreUnavailable&) {
+      // Killed too often in a row: nothing was acknowledged.
+    }
+    try {
+      const ClaimRequest next = claim_of(worker, ++number, 5);
+      const Exchange exchange = store_->exchange(finishes, &next);
+      for (std::size_t i = 0; i < finishes.size(); ++i) {
+        EXPECT_EQ(exchange.verdicts[i], FinishVerdict::accepted);
+        EXPECT_TRUE(accepted.insert(finishes[i].id).second) << "a second accepted outcome";
+      }
+      finishes.clear();
+      for (const Claim& claim : exchange.claim.claims) { finishes.push_back(completed(claim)); }
+    } catch (const StoreUnavailable&) {
+      // The same outcomes go again.
+    }
+  }
+  stop = true;
+  terminator.join();
+  for (const Uuid& id : acknowledged) {
+    EXPECT_TRUE(store_->get(id).has_value()) << "an acknowledged enqueue is gone: " << id.to_string();
+  }
+  EXPECT_EQ(psql_.run("SELECT count(*) - count(DISTINCT id) FROM (SELECT id FROM " + schema_ +
+                      ".live UNION ALL SELECT id FROM " + schema_ + ".history) x"),
+            "0");
+  EXPECT_GT(acknowledged.size(), 0U);
+}
+
+// ---- Another server that may be stopped ----------------------------------------------------------------------------
+
+class OwnServer {
+ public:
+  OwnServer() {
+    folder_ = output("create");
+    url_ = output("url " + folder_);
+  }
+  ~OwnServer() { output("remove " + folder_); }
+  void stop_immediately() { output("stop " + folder_ + " immediate"); }
+  void start() { output("start " + folder_); }
+  [[nodiscard]] const std::string& url() const { return url_; }
+
+ private:
+  static std::string output(const std::string& arguments) {
+    static const auto script =
+        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "scripts" / "test_postgres.sh";
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((script.string() + " " + arguments).c_str(), "r"), &pclose);
+    std::string text;
+    std::array<char, 256> buffer{};
+    while (pipe != nullptr && fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr) { text += buffer.data(); }
+    while (!text.empty() && text.back() == '\n') { text.pop_back(); }
+    return text;
+  }
+  std::string folder_;
+  std::string url_;
+};
+
+TEST(PostgresServerTest, AServerThatWasStoppedImmediatelyAndRestartedIsUsedAgain) {
+  OwnServer server;
+  const auto store = open(server.url(), {.migrate = Migrate::yes, .connect_timeout = 2s});
+  NewExecution before;
+  before.id = base::new_uuid7();
+  before.task = "work";
+  EXPECT_TRUE(store->admit({&before, 1}).at(0).created());
+  server.stop_immediately();
+  NewExecution during = before;
+  during.id = base::new_uuid7();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)store->admit({&during, 1}), StoreUnavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 8s);
+  EXPECT_THROW((void)store->now(), StoreUnavailable);
+  EXPECT_THROW((void)open(server.url(), {.connect_timeout = 2s}), StoreUnavailable);
+  server.start();
+  EXPECT_TRUE(store->get(before.id).has_value());
+  EXPECT_FALSE(store->get(during.id).has_value());
+  EXPECT_TRUE(store->admit({&during, 1}).at(0).created());
+}
+
+TEST(PostgresServerTest, MessagesNeverCarryThePassword) {
+  for (const char* url : {"postgresql://someone:s3cret@127.0.0.1:1/nowhere", "postgresql://a:s3cret@[broken",
+                          "postgresql://a:s3cret@127.0.0.1:1/x?schema=", "postgresql://a:s3cret@127.0.0.1:1/x?pool=0",
+                          "postgresql://a:s3cret@127.0.0.1:1/x?listen_url=postgresql%3A%2F%2Fb%3As3cret%40%5B"}) {
+    try {
+      (void)open(url, {.connect_timeout = 2s});
+      ADD_FAILURE() << url << " was opened";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("s3cret"), std::string::npos) << error.what();
+    }
+  }
+}
+
+// ---- Transactions of others ----------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, AnIdentityThatAnOpenTransactionHasHoldsUpNobodyElse) {
+  Psql user(server_url());
+  user.run("BEGIN");
+  const NewExecution theirs = keyed("contested");
+  EXPECT_TRUE(store_->attach(user.native())->admit({&theirs, 1}).at(0).created());
+  const std::vector<NewExecution> batch{keyed("contested"), keyed("free"), request()};
+  EXPECT_THROW((void)store_->try_admit(batch), Blocked);
+  EXPECT_EQ(count("live"), "0") << "a blocked batch changes nothing";
+  auto admitting = std::async(std::launch::async, [&] { return store_->admit(batch); });
+  while (!store_->get(batch[2].id)) {
+    ASSERT_NE(admitting.wait_for(0s), std::future_status::ready) << "it did not wait for the open transaction";
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(store_->get(batch[1].id).has_value());
+  user.run("COMMIT");
+  const std::vector<Admission> admissions = admitting.get();
+  EXPECT_EQ(admissions[0].verdict, AdmissionVerdict::deduplicated);
+  EXPECT_EQ(admissions[0].id, theirs.id);
+  EXPECT_TRUE(admissions[1].created());
+  EXPECT_TRUE(admissions[2].created());
+}
+
+TEST_F(PostgresStoreTest, ALoserDoesNotTrustAWinnerThatRollsBack) {
+  Psql user(server_url());
+  user.run("BEGIN");
+  const NewExecution theirs = keyed("contested");
+  EXPECT_TRUE(store_->attach(user.native())->admit({&theirs, 1}).at(0).created());
+  const NewExecution ours = keyed("contested");
+  auto admitting = std::async(std::launch::async, [&] { return store_->admit({&ours, 1}).at(0); });
+  while (psql_.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = '" +
+                   schema_ + "'") == "0") {
+    std::this_thread::yield();
+  }
+  user.run("ROLLBACK");
+  const Admission admission = admitting.get();
+  EXPECT_TRUE(admission.created());
+  EXPECT_EQ(admission.id, ours.id);
+  EXPECT_FALSE(store_->get(theirs.id).has_value());
+}
+
+TEST_F(PostgresStoreTest, AttachingNeedsAnOpenTransaction) {
+  Psql user(server_url());
+  EXPECT_THROW((void)store_->attach(user.native()), UsageError);
+  EXPECT_THROW((void)store_->attach(nullptr), UsageError);
+}
+
+TEST_F(PostgresStoreTest, AnOutcomeInAUsersTransactionIsKeptWithItsWrites) {
+  const Uuid worker = session();
+  const NewExecution item = request();
+  (void)store_->admit({&item, 1});
+  const ClaimRequest request = claim_of(worker, 1, 1);
+  const Claim claim = store_->claim(request).claims.at(0);
+  Psql user(server_url());
+  user.run("CREATE TABLE " + schema_ + ".effects (id int)");
+  for (const char* end : {"ROLLBACK", "COMMIT"}) {
+    user.run("BEGIN");
+    user.run("INSERT INTO " + schema_ + ".effects VALUES (1)");
+    store_->attach(user.native())->finish(completed(claim));
+    user.run(end);
+    const bool kept = std::string(end) == "COMMIT";
+    EXPECT_EQ(store_->get(item.id)->status, kept ? Status::completed : Status::running);
+    EXPECT_EQ(count("effects"), kept ? "1" : "0");
+  }
+}
+
+TEST_F(PostgresStoreTest, AStaleOutcomeMakesAUsersTransactionUncommittable) {
+  const Uuid worker = session();
+  const NewExecution item = request();
+  (void)store_->admit({&item, 1});
+  const ClaimRequest first = claim_of(worker, 1, 1);
+  const Claim stale = store_->claim(first).claims.at(0);
+  const Finish released{.id = stale.id, .fence = stale.fence, .kind = FinishKind::released};
+  (void)store_->finish({&released, 1});
+  const ClaimRequest second = claim_of(worker, 2, 1);
+  ASSERT_EQ(store_->claim(second).claims.at(0).fence, 2);
+  Psql user(server_url());
+  user.run("CREATE TABLE " + schema_ + ".effects (id int)");
+  user.run("BEGIN");
+  user.run("INSERT INTO " + schema_ + ".effects VALUES (1)");
+  EXPECT_THROW(store_->attach(user.native())->finish(completed(stale)), StaleLease);
+  EXPECT_EQ(PQtransactionStatus(user.native()), PQTRANS_INERROR);
+  user.run("COMMIT");  // PostgreSQL rolls back
+  EXPECT_EQ(count("effects"), "0");
+  EXPECT_EQ(store_->get(item.id)->status, Status::running);
+}
+
+// ---- Plans ---------------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, AClaimReadsWhatItTakesHoweverLongTheQueueIs) {
+  constexpr int backlog = 20'000;
+  constexpr int taken = 10;
+  const Uuid worker = session();
+  {
+    // Its plans are made while the table is empty, which is when a careless one would settle on reading all of it.
+    const auto other = open(url_, {.migrate = Migrate::no});
+    for (std::int64_t number = 1; number <= 8; ++number) {
+      const ClaimRequest empty = claim_of(worker, number, taken);
+      EXPECT_TRUE(other->claim(empty).claims.empty());
+    }
+    for (int done = 0; done < backlog; done += 5000) {
+      std::vector<NewExecution> items;
+      for (int i = 0; i < 5000; ++i) { items.push_back(request()); }
+      (void)other->admit(items);
+    }
+    std::vector<Finish> finishes;
+    for (std::int64_t number = 9; number <= 18; ++number) {
+      const ClaimRequest next = claim_of(worker, number, taken);
+      const Exchange exchange = other->exchange(finishes, &next);
+      finishes.clear();
+      for (const Claim& claim : exchange.claim.claims) { finishes.push_back(completed(claim)); }
+      ASSERT_EQ(finishes.size(), static_cast<std::size_t>(taken));
+    }
+  }
+  // Closing its connections made them report what they read; that may take the server a moment.
+  const std::string statistics = "FROM pg_stat_user_tables WHERE relname = 'live' AND schemaname = '" + schema_ + "'";
+  while (psql_.run("SELECT n_tup_ins " + statistics) != std::to_string(backlog)) { std::this_thread::yield(); }
+  while (psql_.run("SELECT n_tup_del " + statistics) == "0") { std::this_thread::yield(); }
+  const int whole_reads = std::stoi(psql_.run("SELECT seq_tup_read " + statistics));
+  const int index_reads = std::stoi(psql_.run("SELECT idx_tup_fetch " + statistics));
+  EXPECT_EQ(whole_reads, 0);
+  EXPECT_LT(index_reads, 2000) << "ten claims of ten, and their finishes, read " << index_reads << " of " << backlog;
+}
+
+// ---- Wake-ups ------------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, AnAnnouncementWakesAListener) {
+  const auto other = open(url_, {.migrate = Migrate::no});
+  const auto listener = other->listen();
+  EXPECT_FALSE(listener->wait(20ms)) << "nobody said anything";
+  const std::vector<QueueRef> queues{{}};
+  store_->announce(queues);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(listener->wait(10s));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+}
+
+TEST_F(PostgresStoreTest, AListenerIsInterruptedAtOnce) {
+  const auto listener = store_->listen();
+  listener->interrupt();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(listener->wait(1min));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+}
+
+TEST_F(PostgresStoreTest, AListenerWhoseConnectionBreaksSaysMaybeAndListensAgain) {
+  const auto listener = store_->listen();
+  EXPECT_GE(terminate_backends(), 1);
+  EXPECT_TRUE(listener->wait(10s)) << "what came meanwhile may have been missed";
+  const std::string listening =
+      "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND "
+      "application_name = '" +
+      schema_ + "'";
+  const auto give_up = std::chrono::steady_clock::now() + 20s;
+  while (psql_.run(listening) == "0" && std::chrono::steady_clock::now() < give_up) { (void)listener->wait(100ms); }
+  EXPECT_EQ(psql_.run(listening), "1");
+  const std::vector<QueueRef> queues{{}};
+  store_->announce(queues);
+  EXPECT_TRUE(listener->wait(10s));
+}
+
+TEST_F(PostgresStoreTest, BehindAPoolerAListenerPolls) {
+  const auto pooled = open(url_ + "&prepared=off", {.migrate = Migrate::no});
+  const auto listener = pooled->listen();
+  EXPECT_TRUE(listener->wait(10s));
+}
+
+// ---- Processes -----------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, AForkedChildMayNotUseItsParentsStore) {
+  (void)store_->now();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int code = 1;
+    try {
+      (void)store_->now();
+    } catch (const UsageError&) { code = 0; } catch (...) {
+      code = 2;
+    }
+    _exit(code);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_NO_THROW((void)store_->now());
+}
+
+}  // namespace
+
+}  // namespace hapax::store
