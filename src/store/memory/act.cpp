@@ -1,0 +1,122 @@
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "model/effect_key.hpp"
+#include "store/memory/verbs.hpp"
+
+namespace hapax::store::memory {
+
+namespace {
+
+// What a new run takes over from the old one; all else starts anew.
+Record next_run(const Record& old, const RetryRequest& request, Time now) {
+  const Execution& before = old.execution;
+  Record record;
+  Execution& execution = record.execution;
+  execution.id = request.new_id;
+  execution.queue = before.queue;
+  execution.task = before.task;
+  execution.kind = before.kind;
+  execution.input = before.input;
+  execution.priority = before.priority;
+  execution.run = before.run + 1;
+  execution.max_attempts = before.max_attempts;
+  execution.max_lost = before.max_lost;
+  execution.created_at = now;
+  execution.run_at = now;
+  if (before.deadline) {
+    execution.deadline = now + (*before.deadline - before.created_at);
+  }
+  execution.attempt_timeout = before.attempt_timeout;
+  execution.retry = before.retry;
+  execution.identity = before.identity;
+  execution.identity_key = before.identity_key;
+  execution.parent = before.parent;
+  execution.labels = before.labels;
+  record.stored_effect_key =
+      request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
+  return record;
+}
+
+}  // namespace
+
+CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time now) {
+  Record* const record = state.find(id, now);
+  if (record == nullptr) {
+    return {};
+  }
+  Execution& execution = record->execution;
+  if (is_terminal(execution.status)) {
+    return {.verdict = CancelVerdict::finished, .status = execution.status};
+  }
+  if (execution.status == Status::pending) {
+    state.end(*record, {.status = Status::cancelled, .error = cancelled_error(reason)}, now);
+    return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
+  }
+  if (!execution.cancel_requested) {
+    execution.cancel_requested = true;
+    record->cancel_reason = reason;
+  }
+  return {.verdict = CancelVerdict::requested, .status = Status::running};
+}
+
+RetryResult retry(State& state, const RetryRequest& request, Time now) {
+  Record* const record = state.find(request.id, now);
+  if (record == nullptr) {
+    return {};
+  }
+  Execution& execution = record->execution;
+  RetryResult result{.existing = execution.id, .status = execution.status, .run = execution.run};
+  const auto answer = [&result](RetryVerdict verdict, const Record* existing) {
+    result.verdict = verdict;
+    if (existing != nullptr) {
+      result.existing = existing->execution.id;
+      result.status = existing->execution.status;
+      result.run = existing->execution.run;
+    }
+    return result;
+  };
+  if (!is_terminal(execution.status)) {
+    return answer(RetryVerdict::not_finished, nullptr);
+  }
+  if (execution.status == Status::completed) {
+    return answer(RetryVerdict::completed, nullptr);
+  }
+  if (execution.retried_as) {
+    result.existing = *execution.retried_as;
+    return answer(RetryVerdict::already_retried, state.find(*execution.retried_as, now));
+  }
+  std::optional<base::Digest> fingerprint;
+  if (execution.identity) {
+    const Record* const holder = state.find_holder(*execution.identity, now);
+    if (holder != nullptr && holder != record) {
+      return answer(RetryVerdict::identity_held, holder);
+    }
+    if (holder != nullptr) {
+      fingerprint = state.identities.at(*execution.identity).fingerprint;
+    }
+  }
+  const Record& fresh = state.insert(next_run(*record, request, now), fingerprint, now);
+  execution.retried_as = request.new_id;
+  state.leave_dead_letters(*record);
+  return answer(RetryVerdict::created, &fresh);
+}
+
+bool discard(State& state, const Uuid& id, Time now) {
+  Record* const record = state.find(id, now);
+  if (record == nullptr || !record->execution.dead) {
+    return false;
+  }
+  state.leave_dead_letters(*record);
+  return true;
+}
+
+bool annotate(State& state, const Uuid& id, std::string_view note, Time now) {
+  Record* const record = state.find(id, now);
+  if (record == nullptr || !is_terminal(record->execution.status)) {
+    return false;
+  }
+  record->execution.note = base::keep_head(base::escape_invalid(note), limits::note_bytes);
+  return true;
+}
+
+}  // namespace hapax::store::memory

@@ -1,0 +1,212 @@
+// The memory store: the seam over State, one mutex around every verb.
+#include <hapax/error.hpp>
+
+#include "base/clock.hpp"
+#include "store/memory/listener.hpp"
+#include "store/memory/verbs.hpp"
+#include "store/open.hpp"
+
+#include <mutex>
+
+namespace hapax::store {
+
+namespace {
+
+// For tests, the simulator and queues that need not outlive their process. Any thread; a call never waits for anything
+// but the mutex. Each verb works on a consistent state and, apart from running out of memory, cannot fail half-way.
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(const OpenOptions& options)
+      : clock_(options.clock ? options.clock : std::make_shared<base::SystemClock>()),
+        clock_offset_us_(options.clock_offset_us) {}
+
+  StoreInfo info() override {
+    return {.backend = "memory", .version = "1", .location = "memory:", .schema_version = 0, .capabilities = {}};
+  }
+
+  Time now() override {
+    const Duration offset{clock_offset_us_ ? clock_offset_us_->load() : 0};
+    return clock_->now() + offset;
+  }
+
+  std::vector<Admission> admit(std::span<const NewExecution> items) override {
+    return each<Admission>(items, [this](const NewExecution& item, Time at) { return memory::admit(state_, item, at); });
+  }
+
+  Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override {
+    const std::lock_guard lock(mutex_);
+    const Time at = now();
+    Exchange reply;
+    for (const Finish& finish : finishes) {
+      reply.verdicts.push_back(memory::finish(state_, finish, at));
+    }
+    if (claim != nullptr) {
+      reply.claim = memory::claim(state_, *claim, at);
+    }
+    return reply;
+  }
+
+  void open_session(const NewSession& session) override {
+    const std::lock_guard lock(mutex_);
+    memory::open_session(state_, session, now());
+  }
+
+  BeatReply beat(const Beat& beat) override {
+    const std::lock_guard lock(mutex_);
+    return memory::beat(state_, beat, now());
+  }
+
+  std::vector<Uuid> cancel_requests(const Uuid& session) override {
+    const std::lock_guard lock(mutex_);
+    return memory::cancel_requests(state_, session);
+  }
+
+  void close_session(const Uuid& session) override {
+    const std::lock_guard lock(mutex_);
+    memory::close_session(state_, session, now());
+  }
+
+  std::vector<SessionInfo> sessions() override {
+    const std::lock_guard lock(mutex_);
+    return memory::sessions(state_);
+  }
+
+  SweepReport sweep(const SweepRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    return memory::sweep(state_, request, now());
+  }
+
+  std::optional<Execution> get(const Uuid& id) override {
+    const std::lock_guard lock(mutex_);
+    const memory::Record* const record = state_.find(id, now());
+    return record == nullptr ? std::nullopt : std::optional(record->execution);
+  }
+
+  std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
+    return each<std::optional<Outcome>>(
+        ids, [this](const Uuid& id, Time at) { return memory::outcome(state_, id, at); });
+  }
+
+  std::optional<Uuid> holder(const base::Digest& identity) override {
+    const std::lock_guard lock(mutex_);
+    const memory::Record* const record = state_.find_holder(identity, now());
+    return record == nullptr ? std::nullopt : std::optional(record->execution.id);
+  }
+
+  std::vector<Execution> list(const ListQuery& query) override {
+    const std::lock_guard lock(mutex_);
+    return memory::list(state_, query, now());
+  }
+
+  std::vector<Attempt> attempts(const Uuid& id) override {
+    const std::lock_guard lock(mutex_);
+    return memory::attempts(state_, id, now());
+  }
+
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
+    return each<CancelResult>(
+        ids, [this, reason](const Uuid& id, Time at) { return memory::cancel(state_, id, reason, at); });
+  }
+
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override {
+    return each<RetryResult>(
+        requests, [this](const RetryRequest& request, Time at) { return memory::retry(state_, request, at); });
+  }
+
+  int discard(std::span<const Uuid> ids) override {
+    return count(ids, [this](const Uuid& id, Time at) { return memory::discard(state_, id, at); });
+  }
+
+  int annotate(std::span<const Uuid> ids, std::string_view note) override {
+    return count(ids, [this, note](const Uuid& id, Time at) { return memory::annotate(state_, id, note, at); });
+  }
+
+  void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
+    const std::lock_guard lock(mutex_);
+    memory::configure_queue(state_, queue, patch);
+  }
+
+  std::vector<QueueInfo> queues(std::string_view ns) override {
+    const std::lock_guard lock(mutex_);
+    return memory::queues(state_, ns, now());
+  }
+
+  int purge(const QueueRef& queue, int limit) override {
+    const std::lock_guard lock(mutex_);
+    return memory::purge(state_, queue, limit, now());
+  }
+
+  int move(const QueueRef& from, const QueueRef& to, int limit) override {
+    const std::lock_guard lock(mutex_);
+    return memory::move(state_, from, to, limit, now());
+  }
+
+  std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override {
+    return each<FinishVerdict>(
+        entries, [this](const JournalEntry& entry, Time at) { return memory::journal_append(state_, entry, at); });
+  }
+
+  std::vector<JournalEntry> journal_read(const Uuid& execution) override {
+    const std::lock_guard lock(mutex_);
+    return memory::journal_read(state_, execution, now());
+  }
+
+  void transaction(const std::function<void(Transaction&)>&) override {
+    throw Unsupported("the memory store has no transactions; open a sqlite: store");
+  }
+
+  std::unique_ptr<Transaction> attach(void*) override {
+    throw Unsupported("the memory store has no transactions; open a postgresql:// store");
+  }
+
+  std::unique_ptr<Listener> listen() override { return memory::listen(announcements_); }
+
+  void announce(std::span<const QueueRef>) override { announcements_->announce(); }
+
+  TextTable sql(std::string_view, int) override {
+    throw Unsupported("the memory store has no SQL; open a sqlite: or postgresql:// store");
+  }
+
+  std::vector<Finding> doctor() override {
+    return {{.level = Finding::Level::note,
+             .subject = "durability",
+             .detail = "the memory store forgets everything when its process ends",
+             .advice = "open a sqlite: or postgresql:// store to keep it"}};
+  }
+
+ private:
+  // One result per item in order, all at one instant, under the mutex.
+  template <class Result, class Item, class Function>
+  std::vector<Result> each(std::span<const Item> items, Function function) {
+    const std::lock_guard lock(mutex_);
+    const Time at = now();
+    std::vector<Result> results;
+    results.reserve(items.size());
+    for (const Item& item : items) {
+      results.push_back(function(item, at));
+    }
+    return results;
+  }
+
+  // How many of the items the function says yes to.
+  template <class Function>
+  int count(std::span<const Uuid> ids, Function function) {
+    int total = 0;
+    for (const bool one : each<bool>(ids, function)) {
+      total += one ? 1 : 0;
+    }
+    return total;
+  }
+
+  const std::shared_ptr<const base::Clock> clock_;
+  const std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us_;
+  const std::shared_ptr<memory::Announcements> announcements_ = std::make_shared<memory::Announcements>();
+  std::mutex mutex_;
+  memory::State state_;  // under mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open_memory(const OpenOptions& options) { return std::make_unique<MemoryStore>(options); }
+
+}  // namespace hapax::store

@@ -1,0 +1,110 @@
+#include "store/memory/verbs.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::memory {
+
+namespace {
+
+constexpr Duration throughput_window = std::chrono::minutes(1);
+
+// At most `limit` of the queue's pending executions: due ones first.
+std::vector<Record*> pending(const Queue& queue, int limit) {
+  std::vector<Record*> some;
+  const auto take = [&](const auto& line) {
+    for (auto next = line.begin(); next != line.end() && std::ssize(some) < limit; ++next) {
+      some.push_back(next->second);
+    }
+  };
+  take(queue.ready);
+  take(queue.suspects);
+  take(queue.delayed);
+  return some;
+}
+
+std::optional<Duration> oldest_ready(const Queue& queue, Time now) {
+  std::optional<Time> oldest;
+  for (const auto* line : {&queue.ready, &queue.suspects}) {
+    for (const auto& [key, record] : *line) {
+      oldest = oldest ? std::min(*oldest, key.run_at) : key.run_at;
+    }
+  }
+  return oldest ? std::optional(now - *oldest) : std::nullopt;
+}
+
+void drop_old_ticks(Queue& queue, Time now) {
+  while (!queue.throughput.empty() && queue.throughput.front().at <= now - throughput_window) {
+    queue.throughput.pop_front();
+  }
+}
+
+}  // namespace
+
+void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch) {
+  QueueSettings& settings = state.queues[queue].settings;
+  settings.paused = patch.paused.value_or(settings.paused);
+  settings.draining = patch.draining.value_or(settings.draining);
+  settings.retention = patch.retention.value_or(settings.retention);
+  settings.failed_retention = patch.failed_retention.value_or(settings.failed_retention);
+}
+
+std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
+  std::vector<QueueInfo> infos;
+  for (auto& [name, queue] : state.queues) {
+    if (name.ns != ns) {
+      continue;
+    }
+    state.promote(queue, now);
+    drop_old_ticks(queue, now);
+    QueueInfo info;
+    info.queue = name;
+    info.settings = queue.settings;
+    info.ready = std::ssize(queue.ready) + std::ssize(queue.suspects);
+    info.delayed = std::ssize(queue.delayed);
+    info.running = queue.running;
+    info.dead = std::count_if(queue.dead.begin(), queue.dead.end(),
+                              [now](const TimedId& letter) { return letter.first > now; });
+    info.oldest_ready = oldest_ready(queue, now);
+    for (const ThroughputTick& tick : queue.throughput) {
+      info.completed_last_minute += tick.completed;
+      info.failed_last_minute += tick.failed;
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+int purge(State& state, const QueueRef& queue, int limit, Time now) {
+  const auto found = state.queues.find(queue);
+  if (found == state.queues.end()) {
+    return 0;
+  }
+  const std::vector<Record*> doomed = pending(found->second, limit);
+  for (Record* const record : doomed) {
+    state.end(*record, {.status = Status::cancelled, .error = cancelled_error("purged")}, now);
+  }
+  return static_cast<int>(doomed.size());
+}
+
+int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time now) {
+  const auto found = state.queues.find(from);
+  if (found == state.queues.end() || from == to) {
+    return 0;
+  }
+  state.queues.try_emplace(to);
+  const std::vector<Record*> moving = pending(found->second, limit);
+  for (Record* const record : moving) {
+    state.leave_queue(*record);
+    record->execution.queue = to;
+    state.enter_queue(*record, now);
+  }
+  return static_cast<int>(moving.size());
+}
+
+void count_finished(State& state, const QueueCount& count, Time now) {
+  Queue& queue = state.queues[count.queue];
+  drop_old_ticks(queue, now);
+  queue.throughput.push_back({.at = now, .completed = count.completed, .failed = count.failed});
+}
+
+}  // namespace hapax::store::memory

@@ -1,0 +1,114 @@
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "store/memory/verbs.hpp"
+
+#include <set>
+
+namespace hapax::store::memory {
+
+namespace {
+
+bool is_held_by(const Record* record, const Uuid& session) {
+  return record != nullptr && record->execution.session == session;
+}
+
+// Rows the session does not know although their claim was answered or given up: the reply was lost.
+int release_unknown(State& state, Session& session, const Beat& beat, Time now) {
+  std::set<std::pair<Uuid, std::int64_t>> held;
+  for (const Held& one : beat.held) {
+    held.emplace(one.id, one.fence);
+  }
+  std::vector<Record*> unknown;
+  for (const auto& [id, record] : session.running) {
+    if (record->claim_number <= beat.settled_claim_number && !held.contains({id, record->execution.fence})) {
+      unknown.push_back(record);
+    }
+  }
+  for (Record* const record : unknown) {
+    state.release(*record, now);
+  }
+  return static_cast<int>(unknown.size());
+}
+
+}  // namespace
+
+void open_session(State& state, const NewSession& session, Time now) {
+  const auto [at, is_new] = state.sessions.try_emplace(session.id);
+  at->second.opened = session;
+  at->second.expires_at = now + session.lease;
+  if (is_new) {
+    at->second.started_at = now;
+  }
+}
+
+BeatReply beat(State& state, const Beat& beat, Time now) {
+  BeatReply reply;
+  const auto found = state.sessions.find(beat.session);
+  if (found == state.sessions.end()) {
+    reply.session_lost = true;
+    return reply;
+  }
+  Session& session = found->second;
+  session.expires_at = now + (beat.lease > Duration{0} ? beat.lease : session.opened.lease);
+  for (const Progress& progress : beat.progress) {
+    Record* const record = state.find_running(progress.id, progress.fence);
+    if (is_held_by(record, beat.session)) {
+      record->execution.progress = progress.fraction;
+      record->execution.progress_message =
+          base::keep_head(base::escape_invalid(progress.message), limits::progress_message_bytes);
+    }
+  }
+  reply.released = release_unknown(state, session, beat, now);
+  for (const Held& held : beat.held) {
+    const Record* const record = state.find_running(held.id, held.fence);
+    if (!is_held_by(record, beat.session)) {
+      reply.lost.push_back(held.id);
+    } else if (record->execution.cancel_requested) {
+      reply.cancel.push_back(held.id);
+    }
+  }
+  for (const QueueCount& count : beat.counts) {
+    count_finished(state, count, now);
+  }
+  return reply;
+}
+
+std::vector<Uuid> cancel_requests(const State& state, const Uuid& session) {
+  std::vector<Uuid> asked;
+  const auto found = state.sessions.find(session);
+  if (found == state.sessions.end()) {
+    return asked;
+  }
+  for (const auto& [id, record] : found->second.running) {
+    if (record->execution.cancel_requested) {
+      asked.push_back(id);
+    }
+  }
+  return asked;
+}
+
+void close_session(State& state, const Uuid& session, Time now) {
+  const auto found = state.sessions.find(session);
+  if (found == state.sessions.end()) {
+    return;
+  }
+  while (!found->second.running.empty()) {
+    state.release(*found->second.running.begin()->second, now);
+  }
+  state.sessions.erase(found);
+}
+
+std::vector<SessionInfo> sessions(const State& state) {
+  std::vector<SessionInfo> infos;
+  for (const auto& [id, session] : state.sessions) {
+    SessionInfo info;
+    static_cast<NewSession&>(info) = session.opened;
+    info.started_at = session.started_at;
+    info.expires_at = session.expires_at;
+    info.running = static_cast<int>(session.running.size());
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+}  // namespace hapax::store::memory

@@ -1,0 +1,128 @@
+// What the memory store knows, and the few moves an execution can make in it.
+//
+// A plain value guarded by MemoryStore's mutex: nothing here locks, reads a clock or blocks. Each verb of the seam is
+// written once more above these moves (admit.cpp, claim.cpp, finish.cpp, …), so that the rules listed in store.hpp can
+// be read off the code: this store is the model that the SQL stores are compared with.
+#pragma once
+
+#include "store/store.hpp"
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hapax::store::memory {
+
+// An execution, live or finished, with all that hangs on it. Owned by State::records; its address is stable.
+struct Record {
+  Execution execution;
+  std::optional<std::string> stored_effect_key;
+  std::int64_t claim_number = 0;
+  std::optional<FinishKind> left_by;         // the finish that took it off its present fence
+  std::optional<std::string> cancel_reason;  // set with execution.cancel_requested
+  std::vector<Attempt> attempts;             // those that ended, in the order of their fences
+  std::map<std::int32_t, JournalEntry> journal;
+};
+
+// Claim order: priority descending, run_at, id.
+struct ReadyKey {
+  int priority = 0;
+  Time run_at{};
+  Uuid id;
+  friend bool operator<(const ReadyKey& a, const ReadyKey& b) {
+    return std::tie(b.priority, a.run_at, a.id) < std::tie(a.priority, b.run_at, b.id);
+  }
+};
+
+using TimedId = std::pair<Time, Uuid>;
+
+struct ThroughputTick {
+  Time at{};
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;
+};
+
+struct Queue {
+  QueueSettings settings;
+  std::map<ReadyKey, Record*> ready;     // due, never lost
+  std::map<ReadyKey, Record*> suspects;  // due, lost before
+  std::map<TimedId, Record*> delayed;    // by run_at
+  std::set<TimedId> dead;                // dead letters, by expiry
+  std::int64_t running = 0;
+  std::deque<ThroughputTick> throughput;  // of the last minute
+};
+
+struct Session {
+  NewSession opened;
+  Time started_at{};
+  Time expires_at{};
+  std::map<Uuid, Record*> running;
+};
+
+struct HeldIdentity {
+  Uuid execution;
+  std::optional<base::Digest> fingerprint;
+};
+
+// How an execution ends. `was_lost` and `pending` endings belong to no attempt, so the record names no worker.
+struct Ending {
+  Status status = Status::completed;
+  std::optional<std::string> result;
+  std::optional<ErrorInfo> error;
+  std::optional<Duration> ran_for;  // none: the attempt began when it was claimed
+};
+
+struct State {
+  std::map<Uuid, Record> records;
+  std::map<QueueRef, Queue> queues;
+  std::map<Uuid, Session> sessions;
+  std::map<base::Digest, HeldIdentity> identities;
+  std::set<TimedId> deadlines;  // of live executions
+  std::set<TimedId> expiries;   // of finished ones
+
+  // ---- Looking -----------------------------------------------------------------------------------------------
+  // Null when the id is unknown or has expired.
+  [[nodiscard]] Record* find(const Uuid& id, Time now);
+  // Null unless it runs under exactly that fence.
+  [[nodiscard]] Record* find_running(const Uuid& id, std::int64_t fence);
+  // The unexpired execution that holds the identity, or null.
+  [[nodiscard]] Record* find_holder(const base::Digest& identity, Time now);
+  // Moves what has come due from delayed to ready.
+  void promote(Queue& queue, Time now);
+
+  // ---- Moves ---------------------------------------------------------------------------------------------------
+  // Takes a new pending execution in and makes it the holder of its identity, if it has one.
+  Record& insert(Record record, const std::optional<base::Digest>& fingerprint, Time now);
+  // pending → running, attempt and fence raised.
+  void start(Record& record, Session& session, std::int64_t claim_number, Time now);
+  // running → pending, due at run_at.
+  void wait(Record& record, Time run_at, Time now);
+  // running → pending as if never claimed; cancelled if that was asked for.
+  void release(Record& record, Time now);
+  // pending or running → finished.
+  void end(Record& record, Ending ending, Time now);
+  // The running attempt is over, as a row of its own.
+  void add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at, Time now);
+  void leave_dead_letters(Record& record);
+  // A finished execution is forgotten, with all that hangs on it.
+  void forget(Record& record);
+
+  // ---- Pending executions and their queues -------------------------------------------------------------------------
+  void enter_queue(Record& record, Time now);
+  void leave_queue(Record& record);
+
+ private:
+  void leave_session(Record& record);
+};
+
+// {"Cancelled", reason}: the error of what was cancelled.
+[[nodiscard]] ErrorInfo cancelled_error(std::string_view reason);
+
+// An error as any store gives it back: valid text within the limits.
+[[nodiscard]] ErrorInfo storable(const ErrorInfo& error);
+
+}  // namespace hapax::store::memory

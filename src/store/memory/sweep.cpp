@@ -1,0 +1,84 @@
+#include "store/memory/verbs.hpp"
+
+namespace hapax::store::memory {
+
+namespace {
+
+// The worker is gone: the execution waits for another, unless it has taken too many with it.
+void lose(State& state, Record& record, SweepReport& report, Time now) {
+  Execution& execution = record.execution;
+  state.add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
+  const bool cancel = execution.cancel_requested;
+  execution.lost += 1;
+  state.wait(record, execution.run_at, now);
+  if (cancel) {
+    state.end(record, {.status = Status::cancelled, .error = cancelled_error(record.cancel_reason.value_or(""))}, now);
+  } else if (execution.lost >= execution.max_lost) {
+    const ErrorInfo error{.type = "WorkerLost",
+                          .message = "lost with its worker " + std::to_string(execution.lost) + " times",
+                          .detail = ""};
+    state.end(record, {.status = Status::failed, .error = error}, now);
+    report.dead += 1;
+  } else {
+    report.requeued += 1;
+  }
+}
+
+void sweep_sessions(State& state, int limit, SweepReport& report, Time now) {
+  int budget = limit;
+  for (auto next = state.sessions.begin(); next != state.sessions.end();) {
+    Session& session = next->second;
+    if (session.expires_at > now) {
+      ++next;
+      continue;
+    }
+    while (!session.running.empty() && budget > 0) {
+      lose(state, *session.running.begin()->second, report, now);
+      budget -= 1;
+    }
+    if (!session.running.empty()) {
+      report.more = true;
+      return;
+    }
+    next = state.sessions.erase(next);
+    report.lost_sessions += 1;
+  }
+}
+
+void sweep_deadlines(State& state, int limit, SweepReport& report, Time now) {
+  for (int budget = limit; !state.deadlines.empty() && state.deadlines.begin()->first <= now; --budget) {
+    if (budget == 0) {
+      report.more = true;
+      return;
+    }
+    Record& record = state.records.at(state.deadlines.begin()->second);
+    const ErrorInfo error{.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""};
+    state.end(record, {.status = Status::timed_out, .error = error}, now);
+    report.timed_out += 1;
+  }
+}
+
+void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
+  for (int budget = limit; !state.expiries.empty() && state.expiries.begin()->first <= now; --budget) {
+    if (budget == 0) {
+      report.more = true;
+      return;
+    }
+    state.forget(state.records.at(state.expiries.begin()->second));
+    report.expired += 1;
+  }
+}
+
+}  // namespace
+
+SweepReport sweep(State& state, const SweepRequest& request, Time now) {
+  SweepReport report;
+  sweep_sessions(state, request.limit, report, now);
+  sweep_deadlines(state, request.limit, report, now);
+  if (request.retention) {
+    sweep_expired(state, request.limit, report, now);
+  }
+  return report;
+}
+
+}  // namespace hapax::store::memory

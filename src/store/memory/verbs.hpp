@@ -1,0 +1,53 @@
+// The verbs of the seam as functions on the memory store's state. The caller holds the store's mutex.
+#pragma once
+
+#include "store/memory/state.hpp"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hapax::store::memory {
+
+// admit.cpp
+[[nodiscard]] Admission admit(State& state, const NewExecution& item, Time now);
+
+// claim.cpp
+[[nodiscard]] ClaimReply claim(State& state, const ClaimRequest& request, Time now);
+
+// finish.cpp
+[[nodiscard]] FinishVerdict finish(State& state, const Finish& finish, Time now);
+
+// sessions.cpp
+void open_session(State& state, const NewSession& session, Time now);
+[[nodiscard]] BeatReply beat(State& state, const Beat& beat, Time now);
+[[nodiscard]] std::vector<Uuid> cancel_requests(const State& state, const Uuid& session);
+void close_session(State& state, const Uuid& session, Time now);
+[[nodiscard]] std::vector<SessionInfo> sessions(const State& state);
+
+// sweep.cpp
+[[nodiscard]] SweepReport sweep(State& state, const SweepRequest& request, Time now);
+
+// read.cpp
+[[nodiscard]] std::optional<Outcome> outcome(State& state, const Uuid& id, Time now);
+[[nodiscard]] std::vector<Execution> list(const State& state, const ListQuery& query, Time now);
+[[nodiscard]] std::vector<Attempt> attempts(State& state, const Uuid& id, Time now);
+
+// act.cpp
+[[nodiscard]] CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time now);
+[[nodiscard]] RetryResult retry(State& state, const RetryRequest& request, Time now);
+[[nodiscard]] bool discard(State& state, const Uuid& id, Time now);
+[[nodiscard]] bool annotate(State& state, const Uuid& id, std::string_view note, Time now);
+
+// queues.cpp
+void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch);
+[[nodiscard]] std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now);
+[[nodiscard]] int purge(State& state, const QueueRef& queue, int limit, Time now);
+[[nodiscard]] int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time now);
+void count_finished(State& state, const QueueCount& count, Time now);
+
+// journal.cpp
+[[nodiscard]] FinishVerdict journal_append(State& state, const JournalEntry& entry, Time now);
+[[nodiscard]] std::vector<JournalEntry> journal_read(State& state, const Uuid& execution, Time now);
+
+}  // namespace hapax::store::memory

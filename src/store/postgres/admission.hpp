@@ -1,0 +1,48 @@
+// Admission on one connection: who is new, who meets a holder, and what each is answered.
+#pragma once
+
+#include "model/execution.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/queue_ids.hpp"
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace hapax::store::postgres {
+
+struct AdmissionWork {
+  Connection& connection;
+  const QueueIds& queues;  // all queues of the items are known
+  std::int64_t offset_us = 0;
+};
+
+using Items = std::vector<const model::NewExecution*>;
+
+// Items without identity, at most a few hundred: one statement, one round trip, its own transaction.
+[[nodiscard]] std::vector<model::Admission> admit_plain(const AdmissionWork& work, const Items& items);
+
+// Many items without identity: COPY in one transaction, two round trips.
+[[nodiscard]] std::vector<model::Admission> admit_by_copy(const AdmissionWork& work, const Items& items);
+
+// One entry per item; none where only the steps of admit_in_transaction can tell.
+using Answers = std::vector<std::optional<model::Admission>>;
+
+// Items with identities whose holders, if any, just answer: one pipeline, one round trip, one transaction. Nothing is
+// returned, and nothing was changed, when a holder must make way for a new run. Waits at most `patience` for other
+// transactions' locks (SqlError, lock timeout).
+[[nodiscard]] std::optional<Answers> admit_simple_identities(const AdmissionWork& work, const Items& items,
+                                                             Duration patience);
+
+// Everything, step by step in the transaction that is open on the connection.
+[[nodiscard]] std::vector<model::Admission> admit_in_transaction(const AdmissionWork& work, const Items& items);
+
+// Sets lock_timeout for the open transaction.
+[[nodiscard]] Call lock_patience(Duration patience);
+
+// What the store has under these ids: the answer to an admission whose own answer was lost. An id that is not there is
+// missing from the map.
+[[nodiscard]] std::unordered_map<Uuid, model::Admission> read_back_admissions(Connection& connection,
+                                                                              const Items& items);
+
+}  // namespace hapax::store::postgres

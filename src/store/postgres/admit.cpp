@@ -1,0 +1,179 @@
+#include "store/postgres/admission.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/transaction_guard.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// From this many rows on COPY is faster than arrays.
+constexpr std::size_t copy_from = 500;
+
+// How long a batch waits for one of its identities that somebody's open transaction has, and how long that one waits
+// when it is alone.
+constexpr Duration batch_patience = std::chrono::milliseconds(20);
+constexpr Duration lone_patience = std::chrono::seconds(30);
+
+void lose_reply(Connection& connection) {
+  try {
+    base::fault_point("postgres.admit.after_commit");
+  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+}
+
+std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
+  std::vector<const NewExecution*> pointers;
+  pointers.reserve(items.size());
+  for (const NewExecution& item : items) { pointers.push_back(&item); }
+  return pointers;
+}
+
+}  // namespace
+
+// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered, 5 or more when a holder
+// makes way; one more, once, for each batch with a queue that is new to this process.
+std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
+  bool identity = false;
+  bool born_running = false;
+  for (const NewExecution* item : items) {
+    identity = identity || item->identity;
+    born_running = born_running || item->born_running;
+  }
+  queue_ids_.ensure(connection, queue_ids_.unknown(items));
+  const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us()};
+  std::vector<Admission> admissions;
+  if (!identity) {
+    const bool copy = items.size() >= copy_from && !born_running;
+    if (!copy) {
+      try {
+        base::fault_point("postgres.admit.before_commit");
+      } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+    }
+    admissions = copy ? admit_by_copy(work, items) : admit_plain(work, items);
+    lose_reply(connection);
+    return admissions;
+  }
+  const auto by_steps = [&](const Items& some) {
+    TransactionGuard guard(connection);
+    const Call waiting = lock_patience(patience);
+    connection.query(*waiting.statement, waiting.params);
+    std::vector<Admission> answers = admit_in_transaction(work, some);
+    guard.commit();
+    return answers;
+  };
+  if (const std::optional<Answers> answers = admit_simple_identities(work, items, patience)) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::optional<Admission>& answer = (*answers)[i];
+      admissions.push_back(answer ? *answer : by_steps({items[i]}).front());
+    }
+  } else {
+    admissions = by_steps(items);
+  }
+  lose_reply(connection);
+  return admissions;
+}
+
+// Admits, and after a lost answer reads back which ids are there: those were admitted, the rest is asked for again. An
+// id that its first, still unfinished transaction inserts meanwhile is a unique violation, and read back too.
+std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Duration patience) {
+  std::unordered_map<Uuid, Admission> known;
+  std::vector<Admission> answered;
+  Items open = items;
+  for (int attempt = 1; !open.empty(); ++attempt) {
+    bool lost = false;
+    try {
+      const Pool::Lease lease = pool_.acquire();
+      answered = admit_once(*lease, open, patience);
+      break;
+    } catch (const SqlError& error) {
+      lost = error.is_unique_violation() && attempt < lost_attempts;
+      if (!lost && (!error.is_transient() || attempt >= transient_attempts)) { throw; }
+    } catch (const ConnectionBroken&) {
+      pool_.drop_idle();
+      lost = true;
+    }
+    if (lost) {
+      known.merge(read_back_until_known(open));
+      std::erase_if(open, [&](const NewExecution* item) { return known.contains(item->id); });
+      if (!open.empty() && attempt >= lost_attempts) {
+        throw CommitUnknown(settings_.location + ": the connection broke " + std::to_string(attempt) +
+                            " times; whether the enqueue was kept is not known");
+      }
+    }
+    back_off(attempt);
+  }
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  std::size_t next = 0;
+  for (const NewExecution* item : items) {
+    const auto found = known.find(item->id);
+    admissions.push_back(found != known.end() ? std::move(found->second) : std::move(answered[next++]));
+  }
+  return admissions;
+}
+
+std::unordered_map<Uuid, Admission> PostgresStore::read_back_until_known(const Items& items) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      const Pool::Lease lease = acquire_to_read_back();
+      return read_back_admissions(*lease, items);
+    } catch (const ConnectionBroken& broken) {
+      if (attempt >= lost_attempts) {
+        throw CommitUnknown(settings_.location + ": " + broken.what() + "; whether the enqueue was kept is not known");
+      }
+      pool_.drop_idle();
+    } catch (const SqlError& error) {
+      throw CommitUnknown(settings_.location + ": " + error.what() + "; whether the enqueue was kept is not known");
+    }
+    back_off(attempt);
+  }
+}
+
+// Somebody's open transaction has one of the identities. Each item goes by itself, so that the others are committed at
+// once; what is blocked waits alone, at the end, for that transaction.
+std::vector<Admission> PostgresStore::admit_apart(const Items& items) {
+  std::vector<Admission> admissions(items.size());
+  std::vector<std::size_t> blocked;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    try {
+      admissions[i] = admit_until_known({items[i]}, batch_patience).front();
+    } catch (const SqlError& error) {
+      if (!error.is_lock_timeout()) { throw_mapped(error, settings_.location); }
+      blocked.push_back(i);
+    }
+  }
+  for (const std::size_t i : blocked) {
+    try {
+      admissions[i] = admit_until_known({items[i]}, lone_patience).front();
+    } catch (const SqlError& error) { throw_mapped(error, settings_.location); }
+  }
+  return admissions;
+}
+
+std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items) {
+  const Items pointers = point_to(items);
+  try {
+    return admit_until_known(pointers, items.size() == 1 ? lone_patience : batch_patience);
+  } catch (const SqlError& error) {
+    if (!error.is_lock_timeout() || items.size() == 1) { throw_mapped(error, settings_.location); }
+  }
+  return admit_apart(pointers);
+}
+
+std::vector<Admission> PostgresStore::try_admit(std::span<const NewExecution> items) {
+  try {
+    return admit_until_known(point_to(items), batch_patience);
+  } catch (const SqlError& error) {
+    if (error.is_lock_timeout()) {
+      throw Blocked(settings_.location + ": another open transaction has the identity of one of the requests");
+    }
+    throw_mapped(error, settings_.location);
+  }
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,80 @@
+// Connection: one libpq connection, used by one thread at a time.
+//
+// Statements are prepared on first use (or sent unnamed with prepared=off). A refused statement throws SqlError and
+// leaves the connection usable; ConnectionBroken leaves it good for nothing. Reads are bounded: a server that is silent
+// for `answer_limit` counts as gone.
+#pragma once
+
+#include "store/postgres/result.hpp"
+#include "store/postgres/settings.hpp"
+#include "store/postgres/statement.hpp"
+
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hapax::store::postgres {
+
+// How the server is to plan. `hot` pins the plans of the engine's statements: generic, by index, never a scan of a
+// whole table, so that a plan made while `live` was empty is still right with a million rows in it. `plain` is for
+// people's questions, migrations and clean-up. Behind a pooler (prepared=off) both are plain.
+enum class Planning : std::uint8_t { hot, plain };
+
+class Connection {
+ public:
+  static constexpr std::chrono::seconds answer_limit{60};
+
+  // Connects within settings.connect_timeout or throws StoreUnavailable.
+  Connection(const Settings& settings, const ConnectionOptions& options, Planning planning);
+  // Works on a caller's connection: nothing is prepared on it, and it is not closed.
+  Connection(const Settings& settings, PGconn* borrowed);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // One statement, one round trip, its own transaction unless one is open.
+  Result query(const Statement& statement, const Params& params);
+  // All calls in one round trip under one Sync, and so in one transaction that is committed at its end (unless one is
+  // open). Throws the first call's error; then none has taken effect. `before_commit` names a fault point.
+  std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
+  // SQL without parameters in the simple protocol; results as text. Several statements give the last one's result.
+  Result command(const std::string& sql);
+  // A one-off with parameters (unnamed).
+  Result query_text(const std::string& sql, const Params& params, bool binary_result = true);
+
+  [[nodiscard]] std::string sql(std::string_view text) const { return expand(text, settings_.quoted_schema); }
+  [[nodiscard]] PGconn* native() const { return connection_; }
+  [[nodiscard]] bool is_broken() const;
+  [[nodiscard]] bool in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
+  // After a failure whose state is unclear: never to be used again.
+  void give_up() { broken_ = true; }
+  // The next result of what was sent; null at its end. Throws SqlError only from check().
+  Result next_result();
+  // Throws if the result is an error.
+  void check(const Result& result);
+  // Sends all that is buffered, reading meanwhile so that neither side waits for the other.
+  void flush();
+  [[noreturn]] void fail(const std::string& what);
+
+ private:
+  void connect(const ConnectionOptions& options, Planning planning);
+  void prepare(const Statement& statement);
+  void send(const Statement& statement, const Params& params);
+  Result collect();
+  // Waits for the socket; false when the time is over.
+  bool wait_socket(short events, std::chrono::milliseconds at_most) const;
+
+  const Settings& settings_;
+  PGconn* connection_ = nullptr;
+  bool owned_ = true;
+  bool prepares_ = true;
+  bool broken_ = false;
+  std::unordered_map<const Statement*, std::string> texts_;  // prepared, or just expanded when nothing is
+};
+
+}  // namespace hapax::store::postgres

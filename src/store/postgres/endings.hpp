@@ -1,0 +1,52 @@
+// How executions leave `live`, or go back in line: the two statements behind finish, cancel, purge and sweep.
+#pragma once
+
+#include "model/execution.hpp"
+#include "store/postgres/statement.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hapax::store::postgres {
+
+// An execution that ends: its row moves from live to history.
+struct Ending {
+  Uuid id;
+  std::int64_t fence = -1;                   // below zero: whatever it is, running or not
+  std::optional<Status> status;              // none: only if its cancellation was asked for, as cancelled
+  std::optional<model::FinishKind> left_by;  // set by a worker's finish
+  std::optional<std::string> result;
+  std::optional<std::string> error;  // encoded; cancelled without one: the canceller's reason
+  std::optional<Duration> ran_for;   // none: the attempt began at its claim
+};
+
+// Returns the ids that ended. One statement; the caller has the ids in order, so that locks are taken in order.
+[[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us);
+
+enum class BackInLine : std::int16_t {
+  retry = 4,  // the values of FinishKind where there is one
+  snoozed = 5,
+  released = 6,
+  forgotten = -1,  // released by a beat or by the session's end
+  lost = -2,
+};
+
+// A running execution that waits again.
+struct Waiting {
+  Uuid id;
+  std::int64_t fence = 0;
+  BackInLine why = BackInLine::released;
+  std::optional<std::string> error;  // encoded, retry
+  Duration delay{0};                 // retry, snoozed
+  Duration ran_for{0};               // retry, snoozed
+};
+
+// Returns (id, lost, max_lost, cancel_requested) of those that wait again. Those whose cancellation was asked for are
+// left as they are, to be ended, except the lost.
+[[nodiscard]] Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us);
+
+// {"Cancelled", reason}, encoded.
+[[nodiscard]] std::string cancelled_error(std::string_view reason);
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,66 @@
+#include "store/postgres/claim.hpp"
+#include "store/postgres/finish.hpp"
+#include "store/postgres/postgres_store.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+
+namespace hapax::store::postgres {
+
+// Outcomes, the promotion of what is due and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 4 statements.
+// A second round trip only for finishes that did not find their execution running.
+Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
+                                      const ClaimRequest* claim) {
+  Exchange exchange;
+  FinishBatch batch(finishes, offset_us());
+  std::vector<Call> calls = batch.calls();
+  const std::size_t claim_at = calls.size() + 1;
+  const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
+  if (claims) {
+    calls.push_back(promote_call(*claim, offset_us()));
+    calls.push_back(claim_call(*claim, offset_us()));
+  }
+  if (calls.empty()) { return exchange; }
+  const std::vector<Result> results = connection.pipeline(calls, "postgres.exchange.before_commit");
+  try {
+    base::fault_point("postgres.exchange.after_commit");
+  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+  batch.read(results);
+  if (claims) { exchange.claim = read_claims(results[claim_at], *claim, connection, queue_ids_); }
+  exchange.verdicts = batch.verdicts(connection);
+  return exchange;
+}
+
+// After a lost answer: rows under the claim's number say that the transaction was committed; then only the verdicts are
+// asked for again, as a repeated finish changes nothing. Without such rows the whole is done again: finishes that were
+// kept answer as before, and rows that a late commit may still claim are released by a beat that does not know them.
+Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
+  bool maybe_committed = false;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      const Pool::Lease lease = maybe_committed ? acquire_to_read_back() : pool_.acquire();
+      if (maybe_committed && claim != nullptr) {
+        ClaimReply reply = read_back_claims(*lease, *claim, queue_ids_, offset_us());
+        if (!reply.claims.empty()) {
+          Exchange exchange = exchange_once(*lease, finishes, nullptr);
+          exchange.claim = std::move(reply);
+          return exchange;
+        }
+      }
+      return exchange_once(*lease, finishes, claim);
+    } catch (const SqlError& error) {
+      if (!error.is_transient() || attempt >= transient_attempts) { throw_mapped(error, settings_.location); }
+    } catch (const ConnectionBroken& broken) {
+      maybe_committed = true;
+      if (attempt >= lost_attempts) {
+        throw CommitUnknown(settings_.location + ": " + broken.what() +
+                            "; whether the outcomes were kept is not known");
+      }
+      connection_lost(broken, attempt);
+    }
+    back_off(attempt);
+  }
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,212 @@
+#include "store/postgres/insert_rows.hpp"
+
+#include "model/labels.hpp"
+#include "model/retry.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+using model::NewExecution;
+
+// Due at once, with default settings: what most enqueues are.
+constexpr Statement insert_plain{"hapax_insert_plain", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+made AS (
+  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, state, run_at, created_at)
+  SELECT u.id, u.queue_id, u.task, u.input, u.priority, u.max_attempts, 0, t.now, t.now
+  FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[])
+         u(id, queue_id, task, input, priority, max_attempts)
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)))
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])"};
+
+// OFFSET 0 keeps `born` from being worked out once for every column that uses it. A queue has something due when a
+// ready row or a delayed one whose time has come is in it, each one probe of a partial index.
+constexpr const char* items_part = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+item AS MATERIALIZED (
+  SELECT u.*, coalesce(u.at, t.now + u.delay) AS due, t.now
+  FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::int[],
+                 $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::bytea[], $16::text[],
+                 $17::int[], $18::text[], $19::uuid[], $20::text[], $21::uuid[], $22::bigint[], $23::bytea[],
+                 $24::boolean[])
+         u(id, queue_id, task, input, priority, max_attempts, kind, max_lost, delay, at, deadline, attempt_timeout,
+           retry, identity, identity_key, run, effect_key, parent, labels, born_session, born_claim, fingerprint,
+           takes_identity)
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
+)";
+
+constexpr const char* identities_part = R"(
+held AS (
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at)
+  SELECT identity, id, run, fingerprint, now FROM item WHERE takes_identity ORDER BY identity
+  ON CONFLICT (identity) DO NOTHING RETURNING execution),
+)";
+
+constexpr const char* live_part = R"(
+made AS (
+  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state,
+                        deadline, attempt_timeout, retry, identity, identity_key, run, effect_key, parent, labels,
+                        attempt, fence, session, claim_number, claimed_at)
+  SELECT id, queue_id, task, input, priority, max_attempts, kind, max_lost, due, now,
+         CASE WHEN born THEN 1 WHEN due > now THEN 2 ELSE 0 END,
+         now + deadline, attempt_timeout, retry, identity, identity_key, run, effect_key, parent, labels,
+         CASE WHEN born THEN 1 ELSE 0 END, CASE WHEN born THEN 1 ELSE 0 END,
+         CASE WHEN born THEN born_session END, CASE WHEN born THEN born_claim END, CASE WHEN born THEN now END
+  FROM (
+    SELECT i.*, CASE WHEN born_session IS NULL OR due > now THEN false ELSE
+        EXISTS (SELECT FROM {s}.queues q WHERE q.id = i.queue_id AND NOT q.paused)
+        AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = i.born_session)
+        AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 0 AND l.lost = 0)
+        AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 0 AND l.lost > 0)
+        AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 2
+                                                 AND l.run_at <= (SELECT now FROM t)) END AS born
+    FROM item i {condition} OFFSET 0) row
+  RETURNING id, state)
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1), {held})";
+
+std::string live_text(std::string_view condition, std::string_view held) {
+  std::string text = live_part;
+  text.replace(text.find("{condition}"), std::string_view("{condition}").size(), condition);
+  text.replace(text.find("{held}"), std::string_view("{held}").size(), held);
+  return text;
+}
+
+const Statement& insert_full() {
+  static const std::string text = items_part + live_text("", "'{}'::uuid[]");
+  static const Statement statement{"hapax_insert_full", text.c_str()};
+  return statement;
+}
+
+const Statement& insert_identity() {
+  static const std::string text = std::string(items_part) + identities_part +
+                                  live_text("WHERE NOT i.takes_identity OR i.id IN (SELECT execution FROM held)",
+                                            "ARRAY(SELECT execution FROM held)");
+  static const Statement statement{"hapax_insert_identity", text.c_str()};
+  return statement;
+}
+
+bool is_plain(const NewExecution& item) {
+  static const NewExecution usual;
+  return item.kind == usual.kind && item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost &&
+         !item.retry && !item.attempt_timeout && !item.deadline && !item.identity && !item.effect_key && !item.parent &&
+         !item.born_running && item.labels == usual.labels;
+}
+
+// An earlier item of the batch that stands ready in the same queue is in the way of one that is to be born running;
+// the statement's snapshot does not show it.
+std::vector<bool> may_be_born_running(const std::vector<NewRow>& rows) {
+  std::vector<bool> may(rows.size(), false);
+  std::set<model::QueueRef> occupied;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const NewExecution& item = *rows[i].item;
+    if (item.born_running) {
+      may[i] = !occupied.contains(item.queue);
+    } else if (item.delay <= Duration{0} && !item.run_at) {
+      occupied.insert(item.queue);
+    }
+  }
+  return may;
+}
+
+Params plain_params(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
+  const std::size_t n = rows.size();
+  Array ids(Type::uuid, n);
+  Array queue_ids(Type::int4, n);
+  Array tasks(Type::text, n);
+  Array inputs(Type::bytea, n);
+  Array priorities(Type::int2, n);
+  Array max_attempts(Type::int4, n);
+  BatchQueueIds numbers(queues);
+  for (const NewRow& row : rows) {
+    ids.uuid(row.item->id);
+    queue_ids.int4(numbers.id(row.item->queue));
+    tasks.bytes(row.item->task);
+    inputs.bytes(row.item->input);
+    priorities.int2(row.item->priority);
+    max_attempts.int4(row.item->max_attempts);
+  }
+  Params params;
+  params.int8(offset_us).array(std::move(ids)).array(std::move(queue_ids)).array(std::move(tasks));
+  params.array(std::move(inputs)).array(std::move(priorities)).array(std::move(max_attempts));
+  return params;
+}
+
+std::optional<std::int64_t> count(const std::optional<Duration>& duration) {
+  return duration ? std::optional(duration->count()) : std::nullopt;
+}
+
+// The arrays beyond the plain ones, in the statement's order.
+void add_full_params(Params& params, const std::vector<NewRow>& rows) {
+  const std::size_t n = rows.size();
+  Array kinds(Type::int2, n), max_lost(Type::int4, n), delays(Type::int8, n), at(Type::int8, n);
+  Array deadlines(Type::int8, n), timeouts(Type::int8, n), retries(Type::text, n), identities(Type::bytea, n);
+  Array identity_keys(Type::text, n), runs(Type::int4, n), effect_keys(Type::text, n), parents(Type::uuid, n);
+  Array labels(Type::text, n), born_sessions(Type::uuid, n), born_claims(Type::int8, n);
+  Array fingerprints(Type::bytea, n), takes(Type::boolean, n);
+  const std::vector<bool> may_be_born = may_be_born_running(rows);
+  for (std::size_t i = 0; i < n; ++i) {
+    const NewExecution& item = *rows[i].item;
+    kinds.int2(static_cast<int>(item.kind));
+    max_lost.int4(item.max_lost);
+    delays.int8(item.delay.count());
+    at.optional_int8(item.run_at ? std::optional(item.run_at->time_since_epoch().count()) : std::nullopt);
+    deadlines.optional_int8(count(item.deadline));
+    timeouts.optional_int8(count(item.attempt_timeout));
+    retries.optional_bytes(item.retry ? std::optional(model::encode_retry(*item.retry)) : std::nullopt);
+    if (item.identity) {
+      identities.digest(item.identity->hash);
+      identity_keys.bytes(item.identity->key);
+      item.identity->fingerprint ? fingerprints.digest(*item.identity->fingerprint) : fingerprints.null();
+    } else {
+      identities.null();
+      identity_keys.null();
+      fingerprints.null();
+    }
+    runs.int4(rows[i].run);
+    effect_keys.optional_bytes(item.effect_key);
+    parents.optional_uuid(item.parent);
+    labels.optional_bytes(model::encode_labels(item.labels));
+    if (may_be_born[i]) {
+      born_sessions.uuid(item.born_running->session);
+      born_claims.int8(item.born_running->claim_number);
+    } else {
+      born_sessions.null();
+      born_claims.null();
+    }
+    takes.boolean(rows[i].takes_identity);
+  }
+  for (Array* array : {&kinds, &max_lost, &delays, &at, &deadlines, &timeouts, &retries, &identities, &identity_keys,
+                       &runs, &effect_keys, &parents, &labels, &born_sessions, &born_claims, &fingerprints, &takes}) {
+    params.array(std::move(*array));
+  }
+}
+
+}  // namespace
+
+Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
+  Params params = plain_params(rows, queues, offset_us);
+  if (std::all_of(rows.begin(), rows.end(), [](const NewRow& row) { return is_plain(*row.item); })) {
+    return {&insert_plain, std::move(params)};
+  }
+  add_full_params(params, rows);
+  const bool identity = std::any_of(rows.begin(), rows.end(), [](const NewRow& row) { return row.takes_identity; });
+  return {identity ? &insert_identity() : &insert_full(), std::move(params)};
+}
+
+Inserted read_inserted(const Result& result) {
+  RowReader reader(result, 0);
+  Inserted inserted;
+  inserted.now = reader.time();
+  for (const std::int32_t id : reader.int4s()) { inserted.draining.insert(id); }
+  for (const Uuid& id : reader.uuids()) { inserted.born_running.insert(id); }
+  for (const Uuid& id : reader.uuids()) { inserted.took_identity.insert(id); }
+  return inserted;
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,35 @@
+// New rows of `live`, as statements take them: many in one INSERT from arrays.
+#pragma once
+
+#include "model/execution.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/queue_ids.hpp"
+
+#include <cstdint>
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+namespace hapax::store::postgres {
+
+// An item to insert, and how it stands with its identity.
+struct NewRow {
+  const model::NewExecution* item = nullptr;
+  int run = 1;
+  bool takes_identity = false;  // insert into identities first; the row follows only if that was new
+};
+
+// What the insert did, told once for the whole batch.
+struct Inserted {
+  Time now{};
+  std::set<std::int32_t> draining;        // numbers of queues that took nothing
+  std::unordered_set<Uuid> born_running;  // granted
+  std::unordered_set<Uuid> took_identity;
+};
+
+// The cheapest statement that these rows allow: rows with nothing but the usual take a third of the arrays, rows
+// without identity touch no identity table (SPEC I14).
+[[nodiscard]] Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us);
+[[nodiscard]] Inserted read_inserted(const Result& result);
+
+}  // namespace hapax::store::postgres

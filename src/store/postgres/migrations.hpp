@@ -1,0 +1,12 @@
+// The SQL of each schema version. A version that was released is never edited: a change is a new version.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace hapax::store::postgres {
+
+// Statements that bring the schema from `version - 1` to `version`, with {s} for the schema.
+[[nodiscard]] std::vector<std::string_view> migration(int version);
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,44 @@
+// Notifier: tells other processes that queues may have work, from a thread and connection of its own.
+//
+// NOTIFY takes a cluster-wide lock at commit, so it is kept out of the transactions that matter and sent once for all
+// queues that were announced meanwhile: the first at once, then at most one every few milliseconds. A hint that can't
+// be sent is dropped; listeners poll anyway. The thread starts with the first announcement. Any thread may announce.
+#pragma once
+
+#include "model/execution.hpp"
+#include "store/postgres/settings.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+
+namespace hapax::store::postgres {
+
+// The channel of a schema, as an unquoted name.
+[[nodiscard]] std::string channel_name(const Settings& settings);
+
+class Notifier {
+ public:
+  explicit Notifier(const Settings& settings);
+  ~Notifier();
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
+
+  void announce(std::span<const model::QueueRef> queues);
+
+ private:
+  void work();
+
+  const Settings& settings_;
+  const int pid_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<model::QueueRef> waiting_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace hapax::store::postgres

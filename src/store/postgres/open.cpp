@@ -1,0 +1,50 @@
+#include "store/open.hpp"
+
+#include <hapax/error.hpp>
+
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/schema.hpp"
+#include "store/postgres/settings.hpp"
+
+namespace hapax::store {
+
+namespace {
+
+// One connection for what is done before there is a store.
+template <class Work>
+auto on_connection(const postgres::Settings& settings, const Work& work) {
+  try {
+    postgres::Connection connection(settings, settings.options, postgres::Planning::plain);
+    return work(connection);
+  } catch (const postgres::SqlError& error) {
+    postgres::throw_mapped(error, settings.location);
+  } catch (const postgres::ConnectionBroken& broken) {
+    throw StoreUnavailable(settings.location + ": " + broken.what());
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& options) {
+  postgres::Settings settings = postgres::parse_settings(url, options.connect_timeout);
+  on_connection(settings, [&](postgres::Connection& connection) {
+    if (options.migrate == Migrate::yes) { postgres::migrate(connection, settings, 0); }
+    postgres::check_schema_version(postgres::schema_version(connection), settings);
+  });
+  return std::make_unique<postgres::PostgresStore>(std::move(settings), options);
+}
+
+MigrationReport migrate_postgres(const std::string& url, int to_version) {
+  const postgres::Settings settings = postgres::parse_settings(url, OpenOptions().connect_timeout);
+  return on_connection(
+      settings, [&](postgres::Connection& connection) { return postgres::migrate(connection, settings, to_version); });
+}
+
+SchemaStatus schema_status_postgres(const std::string& url) {
+  const postgres::Settings settings = postgres::parse_settings(url, OpenOptions().connect_timeout);
+  return on_connection(settings, [&](postgres::Connection& connection) {
+    return SchemaStatus{.current = postgres::schema_version(connection), .newest = postgres::newest_schema_version};
+  });
+}
+
+}  // namespace hapax::store

@@ -1,0 +1,157 @@
+#include "store/postgres/partitions.hpp"
+
+#include "store/postgres/sql_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// What a partition is called and covers. Bounds are days of microseconds since the epoch.
+struct Day {
+  std::string name;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  bool in_default = false;  // rows of that day are in the default partition
+};
+
+// Retentions in use (and the one of new queues) from today on, three days ahead each, that have no partition yet.
+constexpr const char* missing_days = R"(
+WITH day AS (SELECT 86400000000::bigint AS us),
+t AS (SELECT ({now} + $1::bigint) / day.us AS today FROM day),
+retention AS (
+  SELECT retention_us AS us FROM {s}.queues UNION SELECT failed_retention_us FROM {s}.queues
+  UNION SELECT 604800000000::bigint),
+wanted AS (
+  SELECT DISTINCT t.today + r.us / day.us + ahead AS number
+  FROM t, day, retention r, generate_series(0, 3) ahead WHERE r.us IS NOT NULL)
+SELECT 'history_' || to_char(to_timestamp(w.number * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD'),
+       w.number * day.us, (w.number + 1) * day.us,
+       EXISTS (SELECT FROM {s}.history_default h WHERE h.expires_at >= w.number * day.us
+                                                   AND h.expires_at < (w.number + 1) * day.us)
+FROM wanted w, day
+WHERE to_regclass(format('%I.%I', $2::text,
+        'history_' || to_char(to_timestamp(w.number * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD'))) IS NULL
+ORDER BY w.number LIMIT 100)";
+
+// Partitions that ended before now, oldest first. The name tells the day.
+constexpr const char* past_days = R"(
+SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = format('%I.history', $2::text)::regclass AND c.relname ~ '^history_[0-9]{8}$'
+  AND extract(epoch FROM to_date(substr(c.relname, 9), 'YYYYMMDD') + 1) * 1000000 <= {now} + $1::bigint
+ORDER BY c.relname LIMIT 30)";
+
+std::string schema_name(Connection& connection) {
+  // Stored unquoted in the catalogues; {s} is the quoted identifier.
+  const std::string quoted = connection.sql("{s}");
+  std::string name;
+  for (std::size_t i = 1; i + 1 < quoted.size(); ++i) {
+    name += quoted[i];
+    if (quoted[i] == '"') { ++i; }
+  }
+  return name;
+}
+
+// Waiting for a lock on history holds up every finish that comes after, so it is short. False when not to be had.
+bool under_short_lock(Connection& connection, const std::string& sql) {
+  connection.command("BEGIN; SET LOCAL lock_timeout = '50ms'");
+  try {
+    connection.command(sql);
+    connection.command("COMMIT");
+    return true;
+  } catch (const SqlError& error) {
+    connection.command("ROLLBACK");
+    // Not to be had now, made by somebody else meanwhile, or rows of that day just went into the default partition.
+    // (relation, type or catalogue row exists; overlapping bounds; no such table; rows outside the bounds)
+    static constexpr std::array<std::string_view, 6> benign{"42P07", "42710", "23505", "42P17", "42P01", "23514"};
+    if (error.is_lock_timeout() || error.is_transient() ||
+        std::find(benign.begin(), benign.end(), error.sqlstate()) != benign.end()) {
+      return false;
+    }
+    throw;
+  }
+}
+
+void make_partition(Connection& connection, const Day& day) {
+  const std::string table = connection.sql("{s}.") + day.name;
+  // ATTACH takes a weaker lock on history than CREATE … PARTITION OF.
+  under_short_lock(connection, connection.sql("CREATE TABLE " + table +
+                                              " (LIKE {s}.history INCLUDING ALL); ALTER TABLE {s}.history ATTACH "
+                                              "PARTITION " +
+                                              table + " FOR VALUES FROM (" + std::to_string(day.from) + ") TO (" +
+                                              std::to_string(day.to) + ")"));
+}
+
+// Rows of `table` whose execution is in the partition, at most `limit`.
+std::int64_t delete_hanging(Connection& connection, const std::string& table, const std::string& match,
+                            const std::string& partition, int limit) {
+  const std::string sql =
+      connection.sql("DELETE FROM {s}." + table + " WHERE ctid = ANY (ARRAY(SELECT x.ctid FROM {s}." + table +
+                     " x JOIN {s}." + partition + " p ON " + match + " LIMIT $1))");
+  return connection.query_text(sql, Params().int8(limit)).affected();
+}
+
+bool drop_partition(Connection& connection, const std::string& name, int limit, Dropped& dropped) {
+  const std::int64_t hanging =
+      delete_hanging(connection, "identities", "x.identity = p.identity AND x.execution = p.id", name, limit) +
+      delete_hanging(connection, "attempts", "x.execution = p.id", name, limit) +
+      delete_hanging(connection, "journal", "x.execution = p.id", name, limit);
+  if (hanging >= limit) {
+    dropped.more = true;
+    return false;
+  }
+  const Result count = connection.query_text(connection.sql("SELECT count(*) FROM {s}." + name), Params());
+  if (!under_short_lock(connection, connection.sql("DROP TABLE {s}." + name))) { return false; }
+  dropped.executions += RowReader(count, 0).int8();
+  return true;
+}
+
+constexpr const char* delete_default = R"(
+WITH gone AS (
+  DELETE FROM {s}.history_default WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM {s}.history_default WHERE expires_at <= {now} + $1::bigint
+    ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  RETURNING id, identity),
+i AS (DELETE FROM {s}.identities x USING gone WHERE x.identity = gone.identity AND x.execution = gone.id),
+a AS (DELETE FROM {s}.attempts x USING gone WHERE x.execution = gone.id),
+j AS (DELETE FROM {s}.journal x USING gone WHERE x.execution = gone.id)
+SELECT count(*) FROM gone)";
+
+}  // namespace
+
+void make_partitions(Connection& connection, std::int64_t offset_us) {
+  const Result result =
+      connection.query_text(connection.sql(missing_days), Params().int8(offset_us).text(schema_name(connection)));
+  std::vector<Day> days;
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    Day day;
+    day.name = reader.bytes();
+    day.from = reader.int8();
+    day.to = reader.int8();
+    day.in_default = reader.boolean();
+    days.push_back(std::move(day));
+  }
+  for (const Day& day : days) {
+    if (!day.in_default) { make_partition(connection, day); }
+  }
+}
+
+Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit) {
+  Dropped dropped;
+  const Result gone = connection.query_text(connection.sql(delete_default), Params().int8(offset_us).int8(limit));
+  dropped.executions = RowReader(gone, 0).int8();
+  dropped.more = dropped.executions >= limit;
+  const Result past =
+      connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(schema_name(connection)));
+  for (int row = 0; row < past.rows() && !dropped.more; ++row) {
+    drop_partition(connection, RowReader(past, row).bytes(), limit, dropped);
+  }
+  return dropped;
+}
+
+}  // namespace hapax::store::postgres

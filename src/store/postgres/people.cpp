@@ -1,0 +1,203 @@
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/transaction_guard.hpp"
+
+#include <hapax/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// The first word in lower case, past space, comments and opening parentheses.
+std::string first_word(std::string_view text) {
+  while (!text.empty()) {
+    if (std::isspace(static_cast<unsigned char>(text.front())) != 0 || text.front() == '(') {
+      text.remove_prefix(1);
+    } else if (text.starts_with("--")) {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    } else if (text.starts_with("/*")) {
+      const std::size_t end = text.find("*/", 2);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
+    } else {
+      break;
+    }
+  }
+  std::string word;
+  while (!text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0) {
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+    text.remove_prefix(1);
+  }
+  return word;
+}
+
+// A read-only transaction refuses changes to tables; statements that reach around it (COPY to a file) are not begun.
+void check_reads(std::string_view statement) {
+  static constexpr std::array<std::string_view, 6> reading{"select", "with", "values", "table", "explain", "show"};
+  const std::string word = first_word(statement);
+  if (std::find(reading.begin(), reading.end(), word) == reading.end()) {
+    throw InvalidArgument("sql", "only statements that read are run here: SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW");
+  }
+}
+
+void add_rows(TextTable& table, const Result& result, int max_rows) {
+  if (table.columns.empty()) {
+    for (int column = 0; column < result.columns(); ++column) {
+      table.columns.emplace_back(PQfname(result.get(), column));
+    }
+  }
+  for (int row = 0; row < result.rows(); ++row) {
+    if (std::ssize(table.rows) >= max_rows) {
+      table.truncated = true;
+      return;
+    }
+    std::vector<std::optional<std::string>> values;
+    for (int column = 0; column < result.columns(); ++column) {
+      if (PQgetisnull(result.get(), row, column) != 0) {
+        values.emplace_back(std::nullopt);
+      } else {
+        values.emplace_back(std::string(PQgetvalue(result.get(), row, column),
+                                        static_cast<std::size_t>(PQgetlength(result.get(), row, column))));
+      }
+    }
+    table.rows.push_back(std::move(values));
+  }
+}
+
+// Rows come one by one, so that a table of millions costs no more than what is shown of it.
+TextTable read_table(Connection& connection, const std::string& statement, int max_rows) {
+  TextTable table;
+  PGconn* const native = connection.native();
+  if (PQsendQueryParams(native, statement.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 0) {
+    connection.fail(one_line(PQerrorMessage(native)));
+  }
+  PQsetSingleRowMode(native);
+  connection.flush();
+  Result error;
+  bool cancelled = false;
+  while (true) {
+    Result result = connection.next_result();
+    if (result.get() == nullptr) { break; }
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) {
+      add_rows(table, result, max_rows);
+      if (table.truncated && !cancelled) {
+        cancelled = true;
+        char message[256];
+        if (PGcancel* const cancel = PQgetCancel(native)) {
+          PQcancel(cancel, message, sizeof message);
+          PQfreeCancel(cancel);
+        }
+      }
+    } else if (status == PGRES_FATAL_ERROR && error.get() == nullptr && !cancelled) {
+      error = std::move(result);
+      if (PQstatus(native) != CONNECTION_OK) { break; }
+    }
+  }
+  if (error.get() != nullptr) { connection.check(error); }
+  return table;
+}
+
+std::string setting(Connection& connection, const std::string& name) {
+  const Result result = connection.query_text("SELECT current_setting($1::text)", Params().text(name));
+  return RowReader(result, 0).bytes();
+}
+
+std::int64_t number(Connection& connection, std::string_view text, const Params& params = Params()) {
+  const Result result = connection.query_text(connection.sql(text), params);
+  return result.rows() == 0 ? 0 : RowReader(result, 0).int8();
+}
+
+Finding finding(Finding::Level level, std::string subject, std::string detail, std::string advice = "") {
+  return {.level = level, .subject = std::move(subject), .detail = std::move(detail), .advice = std::move(advice)};
+}
+
+void check_durability(Connection& connection, std::vector<Finding>& findings) {
+  for (const char* name : {"fsync", "synchronous_commit", "full_page_writes"}) {
+    const std::string value = setting(connection, name);
+    const bool off = value == "off";
+    findings.push_back(finding(off ? Finding::Level::problem : Finding::Level::ok, name, value,
+                               off ? "an acknowledged enqueue can be lost in a power cut; turn it on" : ""));
+  }
+}
+
+void check_vacuum(Connection& connection, const Settings& settings, std::vector<Finding>& findings) {
+  const Result result = connection.query_text(
+      "SELECT n_live_tup, n_dead_tup FROM pg_stat_user_tables WHERE schemaname = $1::text AND relname = 'live'",
+      Params().text(settings.schema));
+  if (result.rows() > 0) {
+    RowReader reader(result, 0);
+    const std::int64_t live = reader.int8();
+    const std::int64_t dead = reader.int8();
+    const bool many = dead > 100'000 && dead > live;
+    findings.push_back(finding(many ? Finding::Level::warning : Finding::Level::ok, "live",
+                               std::to_string(live) + " rows, " + std::to_string(dead) + " dead",
+                               many ? "claims step over dead rows: see what holds vacuum back, or VACUUM it" : ""));
+  }
+  const std::int64_t oldest_s = number(connection, R"(
+SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::bigint FROM pg_stat_activity
+WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend')");
+  findings.push_back(finding(oldest_s > 300 ? Finding::Level::warning : Finding::Level::ok, "oldest transaction",
+                             std::to_string(oldest_s) + " s",
+                             oldest_s > 300 ? "it keeps dead rows from being removed and slows claims; end it" : ""));
+}
+
+void check_rows(Connection& connection, std::int64_t offset_us, std::vector<Finding>& findings) {
+  const std::int64_t lost =
+      number(connection, "SELECT count(*) FROM {s}.sessions WHERE expires_at < {now} + $1::bigint - 5000000",
+             Params().int8(offset_us));
+  findings.push_back(finding(lost > 0 ? Finding::Level::warning : Finding::Level::ok, "lost sessions",
+                             std::to_string(lost),
+                             lost > 0 ? "their leases are over but no worker has swept them; start one" : ""));
+  const std::int64_t stray = number(connection, "SELECT count(*) FROM (SELECT FROM {s}.history_default LIMIT 10000) x");
+  findings.push_back(finding(stray >= 10000 ? Finding::Level::note : Finding::Level::ok, "history_default",
+                             std::to_string(stray) + " rows",
+                             stray >= 10000 ? "days without a partition of their own; run hapax cleanup" : ""));
+}
+
+void check_connections(Connection& connection, std::vector<Finding>& findings) {
+  const std::int64_t used =
+      number(connection, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'");
+  const std::int64_t most = std::stoll(setting(connection, "max_connections"));
+  const bool tight = used * 10 > most * 8;
+  findings.push_back(finding(tight ? Finding::Level::warning : Finding::Level::ok, "connections",
+                             std::to_string(used) + " of " + std::to_string(most),
+                             tight ? "raise max_connections or lower pool= in the store's URL" : ""));
+}
+
+}  // namespace
+
+TextTable PostgresStore::sql(std::string_view statement, int max_rows) {
+  check_reads(statement);
+  const Pool::Lease lease = pool_.acquire(Planning::plain);
+  Connection& connection = *lease;
+  try {
+    TransactionGuard guard(connection);
+    connection.command(connection.sql(
+        "SET TRANSACTION READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL search_path = {s}, public"));
+    return read_table(connection, std::string(statement), max_rows);
+  } catch (const SqlError& error) {
+    throw InvalidArgument("sql", error.what());
+  } catch (const ConnectionBroken& broken) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
+}
+
+std::vector<Finding> PostgresStore::doctor() {
+  return run(Planning::plain, [&](Connection& connection) {
+    std::vector<Finding> findings;
+    const std::string version = setting(connection, "server_version");
+    const bool old = PQserverVersion(connection.native()) < 140000;
+    findings.push_back(finding(old ? Finding::Level::problem : Finding::Level::ok, "server", "PostgreSQL " + version,
+                               old ? "PostgreSQL 14 or newer is needed" : ""));
+    findings.push_back(
+        finding(Finding::Level::ok, "schema", settings_.schema + ", version " + std::to_string(info().schema_version)));
+    check_durability(connection, findings);
+    check_vacuum(connection, settings_, findings);
+    check_rows(connection, offset_us(), findings);
+    check_connections(connection, findings);
+    return findings;
+  });
+}
+
+}  // namespace hapax::store::postgres

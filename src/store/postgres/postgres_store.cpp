@@ -1,0 +1,70 @@
+#include "store/postgres/postgres_store.hpp"
+
+#include <hapax/error.hpp>
+
+#include "store/postgres/schema.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+constexpr Statement now_statement{"hapax_now", "SELECT {now} + $1::bigint"};
+
+}  // namespace
+
+PostgresStore::PostgresStore(Settings settings, const OpenOptions& options)
+    : settings_(std::move(settings)),
+      clock_offset_us_(options.clock_offset_us),
+      pool_(settings_),
+      notifier_(settings_) {}
+
+StoreInfo PostgresStore::info() {
+  return run(Planning::plain, [&](Connection& connection) {
+    StoreInfo info;
+    info.backend = "postgresql";
+    const char* const version = PQparameterStatus(connection.native(), "server_version");
+    info.version = version == nullptr ? "" : version;
+    info.location = settings_.location;
+    info.schema_version = schema_version(connection);
+    info.capabilities = {
+        .durable = true, .shared = true, .lends_transaction = false, .attaches_transaction = true, .speaks_sql = true};
+    return info;
+  });
+}
+
+Time PostgresStore::now() {
+  return run([&](Connection& connection) {
+    return RowReader(connection.query(now_statement, Params().int8(offset_us())), 0).time();
+  });
+}
+
+void PostgresStore::announce(std::span<const QueueRef> queues) { notifier_.announce(queues); }
+
+void PostgresStore::back_off(int attempt) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1 << std::min(attempt, 7), 100)));
+}
+
+void PostgresStore::connection_lost(const ConnectionBroken& broken, int attempt) {
+  pool_.drop_idle();
+  if (attempt >= lost_attempts) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
+}
+
+Pool::Lease PostgresStore::acquire_to_read_back() {
+  const auto deadline = std::chrono::steady_clock::now() + settings_.connect_timeout;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return pool_.acquire();
+    } catch (const StoreUnavailable& error) {
+      if (std::chrono::steady_clock::now() >= deadline) {
+        throw CommitUnknown(std::string(error.what()) +
+                            "; the connection broke at commit and whether it was kept can't be read back");
+      }
+    }
+    back_off(attempt);
+  }
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,115 @@
+// PostgresStore: the Store on PostgreSQL.
+//
+// Any thread may call any verb; each takes a connection of the pool for as long as it runs. The verbs are written in
+// the files of their topics (admit.cpp, exchange.cpp, sweep.cpp, …) on top of functions that work on one connection.
+// Deadlocks are kept rare by order: rows are locked by id, identities by hash, and background work skips what is
+// locked.
+#pragma once
+
+#include "store/open.hpp"
+#include "store/postgres/notifier.hpp"
+#include "store/postgres/pool.hpp"
+#include "store/postgres/queue_ids.hpp"
+#include "store/postgres/sql_error.hpp"
+
+namespace hapax::store::postgres {
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(Settings settings, const OpenOptions& options);
+
+  StoreInfo info() override;
+  Time now() override;
+
+  std::vector<Admission> admit(std::span<const NewExecution> items) override;
+  std::vector<Admission> try_admit(std::span<const NewExecution> items) override;
+  Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override;
+
+  void open_session(const NewSession& session) override;
+  BeatReply beat(const Beat& beat) override;
+  std::vector<Uuid> cancel_requests(const Uuid& session) override;
+  void close_session(const Uuid& session) override;
+  std::vector<SessionInfo> sessions() override;
+
+  SweepReport sweep(const SweepRequest& request) override;
+
+  std::optional<Execution> get(const Uuid& id) override;
+  std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override;
+  std::optional<Uuid> holder(const base::Digest& identity) override;
+  std::vector<Execution> list(const ListQuery& query) override;
+  std::vector<Attempt> attempts(const Uuid& id) override;
+
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override;
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override;
+  int discard(std::span<const Uuid> ids) override;
+  int annotate(std::span<const Uuid> ids, std::string_view note) override;
+
+  void configure_queue(const QueueRef& queue, const QueuePatch& patch) override;
+  std::vector<QueueInfo> queues(std::string_view ns) override;
+  int purge(const QueueRef& queue, int limit) override;
+  int move(const QueueRef& from, const QueueRef& to, int limit) override;
+
+  std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override;
+  std::vector<JournalEntry> journal_read(const Uuid& execution) override;
+
+  void transaction(const std::function<void(Transaction&)>& fn) override;
+  std::unique_ptr<Transaction> attach(void* connection) override;
+
+  std::unique_ptr<Listener> listen() override;
+  void announce(std::span<const QueueRef> queues) override;
+
+  TextTable sql(std::string_view statement, int max_rows) override;
+  std::vector<Finding> doctor() override;
+
+  // ---- For the verbs' own files ------------------------------------------------------------------------------------
+  [[nodiscard]] std::int64_t offset_us() const { return clock_offset_us_ ? clock_offset_us_->load() : 0; }
+  [[nodiscard]] QueueIds& queue_ids() { return queue_ids_; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] Pool& pool() { return pool_; }
+
+  // Runs `work(connection)` and, as far as that is safe, again: after a deadlock or serialization failure (nothing was
+  // kept) and after a lost connection. So `work` is a read, or a write that means the same when it is done twice.
+  template <class Work>
+  auto run(Planning planning, const Work& work) {
+    for (int attempt = 1;; ++attempt) {
+      try {
+        const Pool::Lease lease = pool_.acquire(planning);
+        return work(*lease);
+      } catch (const SqlError& error) {
+        if (!error.is_transient() || attempt >= transient_attempts) { throw_mapped(error, settings_.location); }
+      } catch (const ConnectionBroken& broken) { connection_lost(broken, attempt); }
+      back_off(attempt);
+    }
+  }
+
+  template <class Work>
+  auto run(const Work& work) {
+    return run(Planning::hot, work);
+  }
+
+  static constexpr int transient_attempts = 10;
+  static constexpr int lost_attempts = 4;
+
+  static void back_off(int attempt);
+  // Idle connections are likely lost as well. Throws StoreUnavailable when it has happened too often.
+  void connection_lost(const ConnectionBroken& broken, int attempt);
+  // A connection to read back on after a commit whose answer was lost. Tries for the connect timeout, as the server may
+  // be restarting, then throws CommitUnknown.
+  Pool::Lease acquire_to_read_back();
+
+ private:
+  using Items = std::vector<const NewExecution*>;
+  std::vector<Admission> admit_once(Connection& connection, const Items& items, Duration patience);
+  std::vector<Admission> admit_until_known(const Items& items, Duration patience);
+  std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items);
+  std::vector<Admission> admit_apart(const Items& items);
+  Exchange exchange_once(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim);
+
+  const Settings settings_;
+  const std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us_;
+  Pool pool_;
+  QueueIds queue_ids_;
+  Notifier notifier_;
+};
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,249 @@
+#include "store/postgres/executions.hpp"
+#include "store/postgres/postgres_store.hpp"
+
+#include "base/limits.hpp"
+#include "model/labels.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// Live first: the limit ends the search there, before any partition is looked at.
+constexpr const char* get_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT * FROM (
+  SELECT {live} FROM {s}.live l LEFT JOIN {s}.sessions x ON x.id = l.session WHERE l.id = $2::uuid
+  UNION ALL
+  SELECT {history} FROM {s}.history h WHERE h.id = $2::uuid AND h.expires_at > (SELECT now FROM t)) e LIMIT 1)";
+
+constexpr Statement outcomes_statement{"hapax_outcomes", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+going AS MATERIALIZED (
+  SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint AS status FROM {s}.live WHERE id = ANY ($2::uuid[]))
+SELECT id, status, NULL::bytea, NULL::text FROM going
+UNION ALL
+SELECT h.id, h.status, h.result, h.error FROM {s}.history h
+WHERE h.id = ANY (ARRAY(SELECT u FROM unnest($2::uuid[]) u WHERE u NOT IN (SELECT id FROM going)))
+  AND h.expires_at > (SELECT now FROM t))"};
+
+constexpr Statement holder_statement{"hapax_holder", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT i.execution FROM {s}.identities i
+WHERE i.identity = $2::bytea AND (
+  EXISTS (SELECT FROM {s}.live l WHERE l.id = i.execution)
+  OR EXISTS (SELECT FROM {s}.history h WHERE h.id = i.execution AND h.expires_at > (SELECT now FROM t))))"};
+
+constexpr Statement attempts_statement{"hapax_attempts", R"(
+SELECT number, worker, started_at, ended_at, outcome, error FROM {s}.attempts
+WHERE execution = $1::uuid ORDER BY fence)"};
+
+std::string fill(std::string text) {
+  const auto replace = [&](std::string_view mark, std::string_view by) {
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size())) {
+      text.replace(at, mark.size(), by);
+    }
+  };
+  replace("{live}", live_columns);
+  replace("{history}", history_columns);
+  return text;
+}
+
+const Statement& get_statement() {
+  static const std::string text = fill(get_text);
+  static const Statement statement{"hapax_get", text.c_str()};
+  return statement;
+}
+
+// A condition on both tables, or on one.
+struct Filter {
+  std::string live;
+  std::string history;
+  Params params;
+  int count = 0;
+
+  std::string next() { return "$" + std::to_string(++count); }
+  void both(const std::string& column_and_operator, const std::string& cast) {
+    const std::string parameter = next() + cast;
+    live += " AND l." + column_and_operator + " " + parameter;
+    history += " AND h." + column_and_operator + " " + parameter;
+  }
+};
+
+void filter_status(Filter& filter, const ListQuery& query) {
+  if (query.statuses.empty()) { return; }
+  const auto wants = [&](Status status) {
+    return std::find(query.statuses.begin(), query.statuses.end(), status) != query.statuses.end();
+  };
+  std::string finished = "-1";
+  for (const Status status : query.statuses) {
+    finished += is_terminal(status) ? "," + std::to_string(static_cast<int>(status)) : "";
+  }
+  filter.history += " AND h.status IN (" + finished + ")";
+  if (!wants(Status::pending)) {
+    filter.live += wants(Status::running) ? " AND l.state = 1" : " AND false";
+  } else if (!wants(Status::running)) {
+    filter.live += " AND l.state <> 1";
+  }
+}
+
+Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
+  Filter filter;
+  filter.params.int8(offset_us);
+  filter.next();  // $1
+  filter.params.text(query.ns);
+  std::string queues = "queue_id IN (SELECT id FROM {s}.queues WHERE ns = " + filter.next() + "::text";
+  if (query.queue) {
+    filter.params.text(*query.queue);
+    queues += " AND name = " + filter.next() + "::text";
+  }
+  filter.live += "l." + queues + ")";
+  filter.history += "h." + queues + ") AND h.expires_at > (SELECT now FROM t)";
+  filter_status(filter, query);
+  if (query.task) {
+    filter.params.text(*query.task);
+    filter.both("task =", "::text");
+  }
+  if (query.tag) {
+    filter.params.text(*query.tag);
+    // jsonb can't hold the \u0000 that metadata may have; tags have none.
+    const std::string has_tag = ".labels, '\\u0000', '\\ufffd')::jsonb -> 'tags' ? " + filter.next() + "::text";
+    filter.live += " AND replace(l" + has_tag;
+    filter.history += " AND replace(h" + has_tag;
+  }
+  if (query.identity) {
+    filter.params.digest(*query.identity);
+    filter.both("identity =", "::bytea");
+  }
+  if (query.created_from) {
+    filter.params.int8(query.created_from->time_since_epoch().count());
+    filter.both("created_at >=", "::bigint");
+  }
+  if (query.created_before) {
+    filter.params.int8(query.created_before->time_since_epoch().count());
+    filter.both("created_at <", "::bigint");
+  }
+  if (query.after) {
+    filter.params.uuid(*query.after);
+    filter.both("id <", "::uuid");
+  }
+  if (query.dead_only) {
+    filter.live += " AND false";
+    filter.history += " AND h.dead";
+  }
+  return filter;
+}
+
+const char* attempt_outcome(int outcome) {
+  switch (outcome) {
+    case 0: return "failed";
+    case 1: return "snoozed";
+    default: return "lost";
+  }
+}
+
+std::optional<Execution> read_one(Connection& connection, QueueIds& queues, const Uuid& id, std::int64_t offset_us) {
+  const Result result = connection.query(get_statement(), Params().int8(offset_us).uuid(id));
+  if (result.rows() == 0) { return std::nullopt; }
+  ExecutionRow row = read_execution(result, 0);
+  row.execution.queue = queues.name(connection, row.queue_id);
+  return std::move(row.execution);
+}
+
+}  // namespace
+
+// 1 round trip.
+std::optional<Execution> PostgresStore::get(const Uuid& id) {
+  return run([&](Connection& connection) { return read_one(connection, queue_ids_, id, offset_us()); });
+}
+
+// 1 round trip.
+std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid> ids) {
+  std::vector<std::optional<Outcome>> outcomes(ids.size());
+  if (ids.empty()) { return outcomes; }
+  return run([&](Connection& connection) {
+    const Result result =
+        connection.query(outcomes_statement, Params().int8(offset_us()).array(uuid_array({ids.begin(), ids.end()})));
+    std::unordered_map<Uuid, Outcome> found;
+    for (int row = 0; row < result.rows(); ++row) {
+      RowReader reader(result, row);
+      Outcome outcome;
+      outcome.id = reader.uuid();
+      outcome.status = static_cast<Status>(reader.int2());
+      outcome.result = reader.optional_bytes();
+      if (const auto error = reader.optional_bytes()) { outcome.error = decode_error(*error); }
+      found.emplace(outcome.id, std::move(outcome));
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto at = found.find(ids[i]);
+      outcomes[i] = at == found.end() ? std::nullopt : std::optional(at->second);
+    }
+    return outcomes;
+  });
+}
+
+// 1 round trip.
+std::optional<Uuid> PostgresStore::holder(const base::Digest& identity) {
+  return run([&](Connection& connection) -> std::optional<Uuid> {
+    const Result result = connection.query(holder_statement, Params().int8(offset_us()).digest(identity));
+    return result.rows() == 0 ? std::nullopt : std::optional(RowReader(result, 0).uuid());
+  });
+}
+
+// 1 round trip. Newest first by merging the tables' id indexes, so a page costs what it shows plus what it filters out.
+std::vector<Execution> PostgresStore::list(const ListQuery& query) {
+  return run(Planning::plain, [&](Connection& connection) {
+    Filter filter = make_filter(query, offset_us());
+    const std::string limit = std::to_string(std::clamp(query.limit, 0, limits::list_page));
+    const std::string text = fill(
+        "WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now) SELECT * FROM (("
+        "SELECT {live} FROM {s}.live l LEFT JOIN {s}.sessions x ON x.id = l.session WHERE " +
+        filter.live + " ORDER BY l.id DESC LIMIT " + limit + ") UNION ALL (SELECT {history} FROM {s}.history h WHERE " +
+        filter.history + " ORDER BY h.id DESC LIMIT " + limit + ")) e ORDER BY e.id DESC LIMIT " + limit);
+    const Result result = connection.query_text(connection.sql(text), filter.params);
+    std::vector<Execution> page;
+    for (int row = 0; row < result.rows(); ++row) {
+      ExecutionRow read = read_execution(result, row);
+      read.execution.queue = queue_ids_.name(connection, read.queue_id);
+      if (!query.payloads) {
+        read.execution.input.clear();
+        read.execution.result.reset();
+      }
+      page.push_back(std::move(read.execution));
+    }
+    return page;
+  });
+}
+
+// 2 round trips.
+std::vector<Attempt> PostgresStore::attempts(const Uuid& id) {
+  return run([&](Connection& connection) {
+    std::vector<Attempt> attempts;
+    const std::optional<Execution> execution = read_one(connection, queue_ids_, id, offset_us());
+    if (!execution) { return attempts; }
+    const Result result = connection.query(attempts_statement, Params().uuid(id));
+    for (int row = 0; row < result.rows(); ++row) {
+      RowReader reader(result, row);
+      Attempt attempt;
+      attempt.number = reader.int4();
+      attempt.worker = reader.bytes();
+      attempt.started_at = reader.optional_time();
+      attempt.ended_at = reader.optional_time();
+      attempt.outcome = attempt_outcome(reader.int2());
+      if (const auto error = reader.optional_bytes()) { attempt.error = decode_error(*error); }
+      attempts.push_back(std::move(attempt));
+    }
+    if (execution->session) {
+      attempts.push_back({.number = execution->attempt,
+                          .worker = execution->worker,
+                          .started_at = execution->started_at,
+                          .ended_at = execution->finished_at,
+                          .outcome = std::string(to_string(execution->status)),
+                          .error = execution->error});
+    }
+    return attempts;
+  });
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,130 @@
+#include "store/postgres/retrying.hpp"
+
+#include <hapax/error.hpp>
+
+#include "model/effect_key.hpp"
+#include "store/postgres/holders.hpp"
+
+namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+constexpr Statement lock_finished{"hapax_retry_lock", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT status, run, identity, effect_key, retried_as FROM {s}.history
+WHERE id = $2::uuid AND expires_at > (SELECT now FROM t) FOR UPDATE)"};
+
+constexpr Statement find_any{"hapax_retry_find", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run FROM {s}.live WHERE id = $2::uuid
+UNION ALL
+SELECT status, run FROM {s}.history WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
+
+constexpr Statement repoint{"hapax_retry_repoint", R"(
+UPDATE {s}.identities SET execution = $2::uuid, run = $3::int WHERE identity = $1::bytea)"};
+
+constexpr Statement take_identity{"hapax_retry_take", R"(
+INSERT INTO {s}.identities (identity, execution, run, created_at)
+VALUES ($1::bytea, $2::uuid, $3::int, {now} + $4::bigint) ON CONFLICT (identity) DO NOTHING)"};
+
+constexpr Statement copy_run{"hapax_retry_copy", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+made AS (
+  INSERT INTO {s}.live (id, run_at, created_at, queue_id, max_attempts, max_lost, run, kind, state, priority, task,
+                        input, deadline, attempt_timeout, retry, identity, identity_key, effect_key, parent, labels)
+  SELECT $3::uuid, t.now, t.now, h.queue_id, h.max_attempts, h.max_lost, h.run + 1, h.kind, 0, h.priority, h.task,
+         h.input, t.now + (h.deadline - h.created_at), h.attempt_timeout, h.retry, h.identity, h.identity_key, $4::text,
+         h.parent, h.labels
+  FROM {s}.history h, t WHERE h.id = $2::uuid AND h.expires_at > (SELECT now FROM t))
+UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
+
+struct Finished {
+  Status status = Status::failed;
+  int run = 1;
+  std::optional<base::Digest> identity;
+  std::optional<std::string> effect_key;
+  std::optional<Uuid> retried_as;
+};
+
+std::optional<Finished> find_finished(Connection& connection, const Uuid& id, std::int64_t offset_us) {
+  const Result result = connection.query(lock_finished, Params().int8(offset_us).uuid(id));
+  if (result.rows() == 0) { return std::nullopt; }
+  RowReader reader(result, 0);
+  Finished finished;
+  finished.status = static_cast<Status>(reader.int2());
+  finished.run = reader.int4();
+  finished.identity = reader.optional_digest();
+  finished.effect_key = reader.optional_bytes();
+  finished.retried_as = reader.optional_uuid();
+  return finished;
+}
+
+// Fills in status and run of `result.existing`, if it is there.
+bool describe_existing(Connection& connection, RetryResult& result, std::int64_t offset_us) {
+  const Result found = connection.query(find_any, Params().int8(offset_us).uuid(result.existing));
+  if (found.rows() == 0) { return false; }
+  RowReader reader(found, 0);
+  result.status = static_cast<Status>(reader.int2());
+  result.run = reader.int4();
+  return true;
+}
+
+// Makes the new run the identity's holder; returns another execution that holds it, if one does.
+std::optional<Holder> claim_identity(Connection& connection, const base::Digest& identity, const RetryRequest& request,
+                                     int run, std::int64_t offset_us) {
+  constexpr int rounds = 3;  // a row that was neither there nor to be inserted was being made by somebody else
+  for (int round = 0; round < rounds; ++round) {
+    const HeldIdentities held = lock_holders(connection, {identity}, offset_us);
+    const auto found = held.find(identity);
+    if (found != held.end()) {
+      if (found->second.holder && found->second.holder->id != request.id) { return found->second.holder; }
+      connection.query(repoint, Params().digest(identity).uuid(request.new_id).int4(run));
+      return std::nullopt;
+    }
+    const Result taken =
+        connection.query(take_identity, Params().digest(identity).uuid(request.new_id).int4(run).int8(offset_us));
+    if (taken.affected() > 0) { return std::nullopt; }
+  }
+  throw StoreBusy("the identity changes hands too fast");
+}
+
+}  // namespace
+
+RetryResult retry_one(Connection& connection, const RetryRequest& request, std::int64_t offset_us) {
+  const std::optional<Finished> finished = find_finished(connection, request.id, offset_us);
+  RetryResult result{.existing = request.id};
+  if (!finished) {
+    if (!describe_existing(connection, result, offset_us)) { return {}; }
+    result.verdict = RetryVerdict::not_finished;
+    return result;
+  }
+  result.status = finished->status;
+  result.run = finished->run;
+  if (finished->status == Status::completed) {
+    result.verdict = RetryVerdict::completed;
+    return result;
+  }
+  if (finished->retried_as) {
+    result.existing = *finished->retried_as;
+    result.verdict = *finished->retried_as == request.new_id ? RetryVerdict::created : RetryVerdict::already_retried;
+    describe_existing(connection, result, offset_us);
+    return result;
+  }
+  if (finished->identity) {
+    if (const auto holder = claim_identity(connection, *finished->identity, request, finished->run + 1, offset_us)) {
+      return {
+          .verdict = RetryVerdict::identity_held, .existing = holder->id, .status = holder->status, .run = holder->run};
+    }
+  }
+  const std::string key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id)
+                                                 : effect_key(finished->effect_key, finished->identity, request.id);
+  connection.query(copy_run, Params().int8(offset_us).uuid(request.id).uuid(request.new_id).text(key));
+  return {.verdict = RetryVerdict::created,
+          .existing = request.new_id,
+          .status = Status::pending,
+          .run = finished->run + 1};
+}
+
+}  // namespace hapax::store::postgres

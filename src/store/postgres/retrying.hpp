@@ -1,0 +1,13 @@
+// A new run of a finished execution, in the open transaction of a connection.
+#pragma once
+
+#include "model/execution.hpp"
+#include "store/postgres/connection.hpp"
+
+namespace hapax::store::postgres {
+
+// 2 to 6 round trips. Asked for again with the same new id, it answers created again and changes nothing.
+[[nodiscard]] model::RetryResult retry_one(Connection& connection, const model::RetryRequest& request,
+                                           std::int64_t offset_us);
+
+}  // namespace hapax::store::postgres

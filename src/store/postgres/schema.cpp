@@ -1,0 +1,84 @@
+#include "store/postgres/schema.hpp"
+
+#include <hapax/error.hpp>
+
+#include "store/postgres/migrations.hpp"
+#include "store/postgres/partitions.hpp"
+#include "store/postgres/sql_error.hpp"
+
+namespace hapax::store::postgres {
+
+namespace {
+
+int applied_version(Connection& connection) {
+  const Result result =
+      connection.query_text(connection.sql("SELECT coalesce(max(version), 0)::int FROM {s}.schema_version"), Params());
+  return RowReader(result, 0).int4();
+}
+
+// One version, if it is still the next: another process may have been faster while this one waited for the lock.
+void apply(Connection& connection, const Settings& settings, int version) {
+  connection.command("BEGIN");
+  connection.query_text("SELECT pg_advisory_xact_lock(hashtext($1)::bigint)",
+                        Params().text("hapax migrate " + settings.schema), false);
+  if (version == 1) {
+    // Asked for rather than IF NOT EXISTS: that believes what this server process knew before it waited for the lock.
+    const Result there = connection.query_text("SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1",
+                                               Params().text(settings.schema));
+    if (RowReader(there, 0).int8() == 0) { connection.command(connection.sql("CREATE SCHEMA {s}")); }
+    connection.command(
+        connection.sql("CREATE TABLE IF NOT EXISTS {s}.schema_version"
+                       " (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"));
+  }
+  if (applied_version(connection) == version - 1) {
+    for (const std::string_view statement : migration(version)) { connection.command(connection.sql(statement)); }
+    connection.query_text(connection.sql("INSERT INTO {s}.schema_version (version) VALUES ($1)"),
+                          Params().int4(version));
+  }
+  connection.command("COMMIT");
+}
+
+}  // namespace
+
+int schema_version(Connection& connection) {
+  const Result table =
+      connection.query_text("SELECT to_regclass($1) IS NOT NULL", Params().text(connection.sql("{s}.schema_version")));
+  return RowReader(table, 0).boolean() ? applied_version(connection) : 0;
+}
+
+MigrationReport migrate(Connection& connection, const Settings& settings, int to_version) {
+  if (to_version < 0 || to_version > newest_schema_version) {
+    throw InvalidArgument("to_version", std::to_string(to_version) + "; this build knows versions 1 to " +
+                                            std::to_string(newest_schema_version));
+  }
+  const int target = to_version == 0 ? newest_schema_version : to_version;
+  MigrationReport report;
+  report.from = schema_version(connection);
+  report.to = report.from;
+  if (report.from > newest_schema_version) { check_schema_version(report.from, settings); }
+  for (int version = report.from + 1; version <= target; ++version) {
+    try {
+      apply(connection, settings, version);
+    } catch (const SqlError&) {
+      connection.command("ROLLBACK");
+      throw;
+    }
+    report.to = version;
+  }
+  if (report.to >= 1) { make_partitions(connection, 0); }
+  return report;
+}
+
+void check_schema_version(int version, const Settings& settings) {
+  if (version == newest_schema_version) { return; }
+  const std::string where = settings.location + ", schema " + settings.schema;
+  if (version == 0) { throw SchemaMismatch(where + ": there is no hapax schema; run hapax migrate"); }
+  if (version < newest_schema_version) {
+    throw SchemaMismatch(where + ": the schema has version " + std::to_string(version) + ", this build needs " +
+                         std::to_string(newest_schema_version) + "; run hapax migrate");
+  }
+  throw SchemaMismatch(where + ": the schema has version " + std::to_string(version) + ", newer than this build's " +
+                       std::to_string(newest_schema_version) + "; use a newer hapax");
+}
+
+}  // namespace hapax::store::postgres

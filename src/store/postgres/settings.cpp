@@ -1,0 +1,148 @@
+#include "store/postgres/settings.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
+#include "store/open.hpp"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+constexpr std::size_t schema_bytes_max = 63;  // PostgreSQL cuts longer names
+constexpr int pool_max = 1000;
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string percent_decode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
+      out.push_back(static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+// Takes what is ours out of the query part and leaves a URL that libpq understands.
+std::vector<std::pair<std::string, std::string>> take_own_parameters(std::string& url) {
+  static constexpr std::array<std::string_view, 4> ours{"schema", "prepared", "pool", "listen_url"};
+  std::vector<std::pair<std::string, std::string>> found;
+  const std::size_t question = url.find('?');
+  if (question == std::string::npos) { return found; }
+  const std::string query = url.substr(question + 1);
+  url.resize(question);
+  char joint = '?';
+  for (std::size_t at = 0; at <= query.size();) {
+    const std::size_t end = std::min(query.find('&', at), query.size());
+    const std::string part = query.substr(at, end - at);
+    const std::string name = part.substr(0, part.find('='));
+    if (std::find(ours.begin(), ours.end(), name) != ours.end()) {
+      found.emplace_back(name, part.size() > name.size() ? percent_decode(part.substr(name.size() + 1)) : "");
+    } else if (!part.empty()) {
+      url += joint + part;
+      joint = '&';
+    }
+    at = end + 1;
+  }
+  return found;
+}
+
+ConnectionOptions libpq_options(const std::string& url, std::string_view field) {
+  char* message = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(PQconninfoParse(url.c_str(), &message),
+                                                                            &PQconninfoFree);
+  if (parsed == nullptr) {
+    const std::unique_ptr<char, decltype(&PQfreemem)> owned(message, &PQfreemem);
+    // libpq repeats the URL in its message, so only its kind of complaint is passed on.
+    throw InvalidArgument(std::string(field), "'" + base::printable(display_url(url)) +
+                                                  "' is not a PostgreSQL URL; expected "
+                                                  "postgresql://user:password@host:port/database?parameters");
+  }
+  ConnectionOptions options;
+  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
+    if (option->val != nullptr) { options.emplace_back(option->keyword, option->val); }
+  }
+  return options;
+}
+
+void set_default(ConnectionOptions& options, const std::string& name, const std::string& value) {
+  const bool given =
+      std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.first == name; });
+  if (!given) { options.emplace_back(name, value); }
+}
+
+// A peer that vanished without a word is noticed within ten seconds, idle or not.
+void add_defaults(ConnectionOptions& options) {
+  set_default(options, "application_name", "hapax");
+  set_default(options, "client_encoding", "UTF8");
+  set_default(options, "keepalives_idle", "4");
+  set_default(options, "keepalives_interval", "2");
+  set_default(options, "keepalives_count", "3");
+  set_default(options, "tcp_user_timeout", "10000");
+}
+
+std::string quote_identifier(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) { quoted += c == '"' ? "\"\"" : std::string(1, c); }
+  return quoted + "\"";
+}
+
+void take_schema(Settings& settings, const std::string& value) {
+  if (value.empty() || value.size() > schema_bytes_max || !base::is_valid_utf8(value) ||
+      base::has_control_characters(value)) {
+    throw InvalidArgument("schema", "'" + base::printable(value) + "'; expected 1 to 63 bytes of text");
+  }
+  settings.schema = value;
+  settings.quoted_schema = quote_identifier(value);
+}
+
+void take_pool(Settings& settings, const std::string& value) {
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), settings.pool);
+  if (error != std::errc() || end != value.data() + value.size() || settings.pool < 1 || settings.pool > pool_max) {
+    throw InvalidArgument("pool", "'" + base::printable(value) + "'; expected a number of connections from 1 to 1000");
+  }
+}
+
+}  // namespace
+
+Settings parse_settings(const std::string& url, Duration connect_timeout) {
+  Settings settings;
+  settings.connect_timeout = connect_timeout;
+  settings.location = base::printable(display_url(url));
+  std::string rest = url;
+  for (const auto& [name, value] : take_own_parameters(rest)) {
+    if (name == "schema") {
+      take_schema(settings, value);
+    } else if (name == "pool") {
+      take_pool(settings, value);
+    } else if (name == "listen_url") {
+      settings.listen = libpq_options(value, "listen_url");
+      add_defaults(*settings.listen);
+    } else if (value == "on" || value == "off") {
+      settings.prepared = value == "on";
+    } else {
+      throw InvalidArgument("prepared", "'" + base::printable(value) + "'; expected on or off");
+    }
+  }
+  settings.options = libpq_options(rest, "store");
+  add_defaults(settings.options);
+  return settings;
+}
+
+}  // namespace hapax::store::postgres

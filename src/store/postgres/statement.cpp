@@ -1,0 +1,27 @@
+#include "store/postgres/statement.hpp"
+
+namespace hapax::store::postgres {
+
+std::string expand(std::string_view text, const std::string& quoted_schema) {
+  static constexpr std::string_view schema_mark = "{s}";
+  static constexpr std::string_view now_mark = "{now}";
+  // clock_timestamp() moves on while a transaction waits for a lock, as a lease does.
+  static constexpr std::string_view now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+  std::string out;
+  out.reserve(text.size() + 256);
+  while (!text.empty()) {
+    if (text.starts_with(schema_mark)) {
+      out += quoted_schema;
+      text.remove_prefix(schema_mark.size());
+    } else if (text.starts_with(now_mark)) {
+      out += now;
+      text.remove_prefix(now_mark.size());
+    } else {
+      out += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,27 @@
+// Statement: SQL with a name under which a connection prepares it.
+//
+// Texts write {s} for the schema, so that nothing relies on search_path, and {now} for the server's clock in whole
+// microseconds. Statements are constants of the files that use them; a connection knows them by address.
+#pragma once
+
+#include "store/postgres/params.hpp"
+
+#include <string>
+
+namespace hapax::store::postgres {
+
+struct Statement {
+  const char* name;
+  const char* text;
+};
+
+// A statement with its parameters, one step of a pipeline.
+struct Call {
+  const Statement* statement;
+  Params params;
+};
+
+// `text` with {s} and {now} filled in.
+[[nodiscard]] std::string expand(std::string_view text, const std::string& quoted_schema);
+
+}  // namespace hapax::store::postgres

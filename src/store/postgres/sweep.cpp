@@ -1,0 +1,138 @@
+#include "store/postgres/endings.hpp"
+#include "store/postgres/partitions.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/transaction_guard.hpp"
+
+#include "model/labels.hpp"
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// Locked rows are passed over: another sweeper has them.
+constexpr Statement lost_sessions{"hapax_lost_sessions", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT id FROM {s}.sessions WHERE expires_at <= (SELECT now FROM t) ORDER BY id LIMIT $2::bigint
+FOR UPDATE SKIP LOCKED)"};
+
+// Sessions that running rows name but that are gone: a claim that was committed just after its session was swept.
+constexpr Statement orphans{"hapax_orphan_sessions", R"(
+SELECT DISTINCT l.session FROM {s}.live l
+WHERE l.state = 1 AND NOT EXISTS (SELECT FROM {s}.sessions s WHERE s.id = l.session) LIMIT $1::bigint)"};
+
+constexpr Statement held_by{"hapax_held_by_sessions", R"(
+SELECT id, fence, session FROM {s}.live WHERE state = 1 AND session = ANY ($1::uuid[])
+ORDER BY session, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
+
+constexpr Statement forget{"hapax_forget_sessions", R"(
+DELETE FROM {s}.sessions s WHERE s.id = ANY ($1::uuid[])
+  AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.session = s.id AND l.state = 1))"};
+
+constexpr Statement overdue{"hapax_overdue", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT id FROM {s}.live WHERE deadline IS NOT NULL AND deadline <= (SELECT now FROM t)
+ORDER BY deadline LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
+
+constexpr Statement old_stats{"hapax_old_stats",
+                              "DELETE FROM {s}.queue_stats WHERE at < {now} + $1::bigint - 3600000000"};
+
+std::vector<Uuid> read_ids(const Result& result) {
+  std::vector<Uuid> ids;
+  for (int row = 0; row < result.rows(); ++row) { ids.push_back(RowReader(result, row).uuid()); }
+  return ids;
+}
+
+// Running executions of these sessions wait again, or end if they were lost too often or are to be cancelled. Returns
+// how many there were.
+int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, std::int64_t offset_us,
+         SweepReport& report) {
+  const Result held = connection.query(held_by, Params().array(uuid_array(sessions)).int8(limit));
+  std::vector<Waiting> waiting;
+  for (int row = 0; row < held.rows(); ++row) {
+    RowReader reader(held, row);
+    const Uuid id = reader.uuid();
+    waiting.push_back({.id = id, .fence = reader.int8(), .why = BackInLine::lost});
+  }
+  if (waiting.empty()) { return 0; }
+  const Call call = wait_call(waiting, offset_us);
+  const Result back = connection.query(*call.statement, call.params);
+  std::vector<Ending> endings;
+  for (int row = 0; row < back.rows(); ++row) {
+    RowReader reader(back, row);
+    const Uuid id = reader.uuid();
+    const int lost = reader.int4();
+    const int max_lost = reader.int4();
+    if (reader.boolean()) {
+      endings.push_back({.id = id, .status = Status::cancelled});
+    } else if (lost >= max_lost) {
+      const ErrorInfo error{
+          .type = "WorkerLost", .message = "lost with its worker " + std::to_string(lost) + " times", .detail = ""};
+      endings.push_back({.id = id, .status = Status::failed, .error = encode_error(error)});
+      report.dead += 1;
+    } else {
+      report.requeued += 1;
+    }
+  }
+  if (!endings.empty()) {
+    const Call end = end_call(endings, offset_us);
+    connection.query(*end.statement, end.params);
+  }
+  return held.rows();
+}
+
+void sweep_sessions(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
+  SweepReport swept;  // told only when committed
+  TransactionGuard guard(connection);
+  std::vector<Uuid> lost = read_ids(connection.query(lost_sessions, Params().int8(offset_us).int8(limit)));
+  const std::vector<Uuid> gone = read_ids(connection.query(orphans, Params().int8(limit)));
+  std::vector<Uuid> all = lost;
+  all.insert(all.end(), gone.begin(), gone.end());
+  if (all.empty()) {
+    guard.commit();
+    return;
+  }
+  swept.more = lose(connection, all, limit, offset_us, swept) >= limit || std::ssize(lost) >= limit;
+  swept.lost_sessions = static_cast<int>(connection.query(forget, Params().array(uuid_array(lost))).affected());
+  guard.commit();
+  report = swept;
+}
+
+void sweep_deadlines(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
+  TransactionGuard guard(connection);
+  const std::vector<Uuid> ids = read_ids(connection.query(overdue, Params().int8(offset_us).int8(limit)));
+  std::vector<Ending> endings;
+  static const std::string error =
+      encode_error({.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""});
+  for (const Uuid& id : ids) { endings.push_back({.id = id, .status = Status::timed_out, .error = error}); }
+  if (!endings.empty()) {
+    const Call call = end_call(endings, offset_us);
+    connection.query(*call.statement, call.params);
+  }
+  guard.commit();
+  report.timed_out += static_cast<int>(ids.size());
+  report.more = report.more || std::ssize(ids) >= limit;
+}
+
+}  // namespace
+
+// Each kind of work is a transaction of its own, bounded by the limit: 4 round trips each when there is nothing to do.
+SweepReport PostgresStore::sweep(const SweepRequest& request) {
+  SweepReport report = run([&](Connection& connection) {
+    SweepReport swept;
+    sweep_sessions(connection, request.limit, offset_us(), swept);
+    return swept;
+  });
+  run([&](Connection& connection) { sweep_deadlines(connection, request.limit, offset_us(), report); });
+  if (request.retention) {
+    run(Planning::plain, [&](Connection& connection) {
+      const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
+      report.expired += static_cast<int>(dropped.executions);
+      report.more = report.more || dropped.more;
+      make_partitions(connection, offset_us());
+      connection.query(old_stats, Params().int8(offset_us()));
+    });
+  }
+  return report;
+}
+
+}  // namespace hapax::store::postgres

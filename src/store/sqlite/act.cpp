@@ -1,0 +1,143 @@
+// What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE. A retry: 2 to 5 SELECTs, 1 INSERT,
+// 1 UPDATE, and 1 INSERT more with an identity. One fdatasync for the whole call.
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "model/effect_key.hpp"
+#include "store/sqlite/execution_row.hpp"
+#include "store/sqlite/live_row.hpp"
+#include "store/sqlite/verbs.hpp"
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+constexpr const char* ask_sql =
+    "UPDATE live SET cancel_requested = 1, cancel_reason = ? WHERE id = ? AND cancel_requested = 0";
+constexpr const char* status_sql = "SELECT status FROM history WHERE id = ? AND expires_at > ?";
+constexpr const char* live_run_sql = "SELECT state, run FROM live WHERE id = ?";
+constexpr const char* ended_run_sql = "SELECT status, run FROM history WHERE id = ? AND expires_at > ?";
+constexpr const char* ended_sql = "SELECT " HAPAX_ENDED_EXECUTION " WHERE history.id = ? AND history.expires_at > ?";
+constexpr const char* retried_sql = "UPDATE history SET retried_as = ?, dead = 0 WHERE id = ?";
+constexpr const char* discard_sql = "UPDATE history SET dead = 0 WHERE id = ? AND dead = 1 AND expires_at > ?";
+constexpr const char* annotate_sql = "UPDATE history SET note = ? WHERE id = ? AND expires_at > ?";
+
+struct RunStatus {
+  Status status = Status::pending;
+  int run = 1;
+};
+
+std::optional<RunStatus> find_run(WriteTransaction& tx, const Uuid& id) {
+  {
+    Cursor live = tx.db().use(live_run_sql);
+    if (live.bind(id).next()) {
+      return RunStatus{.status = live.small(0) == 1 ? Status::running : Status::pending, .run = live.small(1)};
+    }
+  }
+  Cursor ended = tx.db().use(ended_run_sql);
+  if (!ended.bind(id, tx.now()).next()) {
+    return std::nullopt;
+  }
+  return RunStatus{.status = static_cast<Status>(ended.small(0)), .run = ended.small(1)};
+}
+
+std::optional<Execution> find_ended(WriteTransaction& tx, const Uuid& id) {
+  Cursor cursor = tx.db().use(ended_sql);
+  return cursor.bind(id, tx.now()).next() ? std::optional(read_ended_execution(cursor)) : std::nullopt;
+}
+
+// What a new run takes over from the old one; all else starts anew.
+NewExecution next_run(const Execution& before, const RetryRequest& request) {
+  NewExecution item;
+  item.id = request.new_id;
+  item.queue = before.queue;
+  item.task = before.task;
+  item.kind = before.kind;
+  item.input = before.input;
+  item.priority = before.priority;
+  item.max_attempts = before.max_attempts;
+  item.max_lost = before.max_lost;
+  item.retry = before.retry;
+  item.attempt_timeout = before.attempt_timeout;
+  if (before.identity) {
+    item.identity = IdentityClaim{.hash = *before.identity, .key = before.identity_key};
+  }
+  item.effect_key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
+  item.parent = before.parent;
+  item.labels = before.labels;
+  return item;
+}
+
+RetryResult create_run(WriteTransaction& tx, const Execution& before, const RetryRequest& request,
+                       const std::optional<base::Digest>& fingerprint) {
+  Birth birth{.run = before.run + 1, .run_at = tx.now()};
+  if (before.deadline) {
+    birth.deadline = tx.now() + (*before.deadline - before.created_at);
+  }
+  const NewExecution item = next_run(before, request);
+  static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), birth));
+  if (before.identity) {
+    hold_identity(tx, *before.identity, item.id, birth.run, fingerprint);
+    mark_superseded(tx, before.id);
+  }
+  tx.db().use(retried_sql).bind(item.id, before.id).run();
+  return {.verdict = RetryVerdict::created, .existing = item.id, .status = Status::pending, .run = birth.run};
+}
+
+}  // namespace
+
+CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason) {
+  FoundLive found(tx, id);
+  if (!found) {
+    Cursor ended = tx.db().use(status_sql);
+    if (!ended.bind(id, tx.now()).next()) {
+      return {};
+    }
+    return {.verdict = CancelVerdict::finished, .status = static_cast<Status>(ended.small(0))};
+  }
+  if (found->state == LiveState::running) {
+    found.done();
+    tx.db().use(ask_sql).bind(base::escape_invalid(reason), id).run();
+    return {.verdict = CancelVerdict::requested, .status = Status::running};
+  }
+  end_execution(tx, found, {.status = Status::cancelled, .error = cancelled_error(reason)});
+  return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
+}
+
+RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
+  const std::optional<RunStatus> found = find_run(tx, request.id);
+  if (!found) {
+    return {};
+  }
+  RetryResult result{.existing = request.id, .status = found->status, .run = found->run};
+  if (!is_terminal(found->status) || found->status == Status::completed) {
+    result.verdict = is_terminal(found->status) ? RetryVerdict::completed : RetryVerdict::not_finished;
+    return result;
+  }
+  const Execution before = find_ended(tx, request.id).value();
+  if (before.retried_as) {
+    const RunStatus later = find_run(tx, *before.retried_as).value_or(*found);
+    return {.verdict = RetryVerdict::already_retried, .existing = *before.retried_as, .status = later.status, .run = later.run};
+  }
+  std::optional<base::Digest> fingerprint;
+  if (before.identity) {
+    const std::optional<Holder> holder = find_holder(tx.db(), *before.identity, tx.now());
+    if (holder && holder->id != before.id) {
+      return {.verdict = RetryVerdict::identity_held, .existing = holder->id, .status = holder->status, .run = holder->run};
+    }
+    fingerprint = holder ? holder->fingerprint : std::nullopt;
+  }
+  return create_run(tx, before, request, fingerprint);
+}
+
+bool discard(WriteTransaction& tx, const Uuid& id) {
+  tx.db().use(discard_sql).bind(id, tx.now()).run();
+  return tx.db().changes() > 0;
+}
+
+bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note) {
+  const std::string kept = base::keep_head(base::escape_invalid(note), limits::note_bytes);
+  tx.db().use(annotate_sql).bind(kept, id, tx.now()).run();
+  return tx.db().changes() > 0;
+}
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,42 @@
+// Wake-ups across processes: looks at PRAGMA data_version, often while there is traffic, seldom when there is none.
+#pragma once
+
+#include "store/sqlite/connection.hpp"
+#include "store/sqlite/writer.hpp"
+#include "store/store.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace hapax::store::sqlite {
+
+// A look costs 2 to 3 µs: while there is traffic up to 2,000 a second, after half a second of silence 50.
+inline constexpr Duration shortest_look = std::chrono::microseconds(500);
+inline constexpr Duration longest_look = std::chrono::milliseconds(20);
+// The pause is this part of the time since the last change.
+inline constexpr int look_fraction = 20;
+
+// Must not outlive the store. One thread waits; any may interrupt.
+class ChangeListener final : public Listener {
+ public:
+  explicit ChangeListener(Writer& writer);
+  ~ChangeListener() override;
+
+  bool wait(Duration at_most) override;
+  void interrupt() override;
+
+ private:
+  [[nodiscard]] bool changed();
+
+  Writer& writer_;
+  Connection db_;
+  std::int64_t seen_ = 0;
+  std::int64_t seen_foreign_ = 0;
+  std::chrono::steady_clock::time_point last_change_;
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool interrupted_ = false;
+};
+
+}  // namespace hapax::store::sqlite

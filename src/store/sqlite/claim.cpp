@@ -1,0 +1,174 @@
+// Claiming. For each queue looked at: 1 SELECT of its settings, 1 SELECT for delayed ones that have come due, 1 SELECT on
+// the claim index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
+// (and what it passes over: other tasks, passed deadlines).
+#include "model/effect_key.hpp"
+#include "model/labels.hpp"
+#include "model/retry.hpp"
+#include "store/sqlite/line.hpp"
+#include "store/sqlite/live_row.hpp"
+#include "store/sqlite/verbs.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+// How many delayed executions one claim makes ready at most; the rest follow with the next claims.
+constexpr int promotion_batch = 5000;
+
+#define HAPAX_CLAIM_COLUMNS                                                                                        \
+  "id, attempt, fence, lost, priority, deadline, task, kind, created_at, max_attempts, max_lost, run,"             \
+  " attempt_timeout, retry, identity, effect_key, parent, labels, input"
+
+constexpr const char* line_sql =
+    "SELECT " HAPAX_CLAIM_COLUMNS
+    " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? ORDER BY line, run_at, id";
+
+#undef HAPAX_CLAIM_COLUMNS
+
+constexpr const char* start_sql =
+    "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, claimed_at = ?,"
+    " finish_kind = NULL WHERE id = ?";
+constexpr const char* due_sql =
+    "SELECT id, priority, lost FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ? ORDER BY run_at LIMIT ?";
+constexpr const char* make_ready_sql = "UPDATE live SET line = ?, state = 0 WHERE id = ?";
+constexpr const char* next_due_sql =
+    "SELECT run_at FROM live INDEXED BY live_line WHERE line = ? ORDER BY run_at LIMIT 1";
+
+bool wants(const ClaimRequest& request, std::string_view task) {
+  return request.tasks.empty() || std::find(request.tasks.begin(), request.tasks.end(), task) != request.tasks.end();
+}
+
+// The columns of HAPAX_CLAIM_COLUMNS, as they will be once claimed.
+Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
+  Claim claim;
+  claim.id = cursor.uuid(0);
+  claim.queue = queue.ref;
+  claim.attempt = cursor.small(1) + 1;
+  claim.fence = cursor.integer(2) + 1;
+  claim.lost = cursor.small(3);
+  claim.priority = cursor.small(4);
+  claim.deadline = cursor.optional(5, &Cursor::time);
+  if (claim.deadline) {
+    claim.deadline_in = *claim.deadline - now;
+  }
+  claim.task = cursor.text(6);
+  claim.kind = static_cast<Kind>(cursor.small(7));
+  claim.created_at = cursor.time(8);
+  claim.max_attempts = cursor.small(9);
+  claim.max_lost = cursor.small(10);
+  claim.run = cursor.small(11);
+  claim.attempt_timeout = cursor.optional(12, &Cursor::duration);
+  if (!cursor.is_null(13)) {
+    claim.retry = decode_retry(cursor.text(13));
+  }
+  claim.identity = cursor.optional(14, &Cursor::digest);
+  claim.effect_key = effect_key(cursor.optional(15, &Cursor::string), claim.identity, claim.id);
+  claim.parent = cursor.optional(16, &Cursor::uuid);
+  if (!cursor.is_null(17)) {
+    claim.labels = decode_labels(cursor.text(17));
+  }
+  claim.input = cursor.text(18);
+  claim.claimed_at = now;
+  return claim;
+}
+
+// Adds what the request may have of one line to `claims`, up to `limit` in all.
+void take(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
+          std::size_t limit, std::vector<Claim>& claims) {
+  Cursor cursor = tx.db().use(line_sql);
+  cursor.bind(range.first, range.last);
+  while (claims.size() < limit && cursor.next()) {
+    const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
+    if (!too_late && wants(request, cursor.text(6))) {
+      claims.push_back(read_claim(cursor, queue, tx.now()));
+    }
+  }
+}
+
+void start(WriteTransaction& tx, const ClaimRequest& request, const std::vector<Claim>& claims) {
+  const std::int64_t place = line::running(request.session);
+  Cursor cursor = tx.db().use(start_sql);
+  for (const Claim& claim : claims) {
+    cursor.bind(place, request.session, request.claim_number, tx.now(), claim.id).run();
+  }
+}
+
+std::optional<Duration> next_due(WriteTransaction& tx, const std::vector<const QueueRow*>& queues) {
+  std::optional<Duration> soonest;
+  for (const QueueRow* const queue : queues) {
+    Cursor cursor = tx.db().use(next_due_sql);
+    if (cursor.bind(line::delayed(queue->id)).next()) {
+      const Duration in = std::max(cursor.time(0) - tx.now(), Duration{0});
+      soonest = soonest ? std::min(*soonest, in) : in;
+    }
+  }
+  return soonest;
+}
+
+// The request's queues that are there and not paused, in its order, with what has come due made ready.
+std::vector<const QueueRow*> open_queues(WriteTransaction& tx, const ClaimRequest& request) {
+  std::vector<const QueueRow*> open;
+  for (const QueueRef& name : request.queues) {
+    const QueueRow* const queue = tx.queues().find(name);
+    const bool is_new = std::find(open.begin(), open.end(), queue) == open.end();
+    if (queue != nullptr && !queue->settings.paused && is_new) {
+      promote_due(tx, *queue);
+      open.push_back(queue);
+    }
+  }
+  return open;
+}
+
+}  // namespace
+
+void promote_due(WriteTransaction& tx, const QueueRow& queue) {
+  struct Due {
+    Uuid id;
+    std::int64_t place;
+  };
+  std::vector<Due> due;
+  {
+    Cursor cursor = tx.db().use(due_sql);
+    cursor.bind(line::delayed(queue.id), tx.now(), promotion_batch);
+    while (cursor.next()) {
+      due.push_back({cursor.uuid(0), line::due(queue.id, cursor.small(1), cursor.small(2))});
+    }
+  }
+  Cursor cursor = tx.db().use(make_ready_sql);
+  for (const Due& one : due) {
+    cursor.bind(one.place, one.id).run();
+  }
+}
+
+ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
+  ClaimReply reply;
+  if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) {
+    return reply;
+  }
+  const std::vector<const QueueRow*> queues = open_queues(tx, request);
+  std::vector<Claim> suspects;
+  for (const QueueRow* const queue : queues) {
+    take(tx, line::suspect(queue->id), *queue, request, 1, suspects);
+  }
+  if (!suspects.empty()) {
+    if (request.alone) {
+      reply.claims = std::move(suspects);
+      start(tx, request, reply.claims);
+      return reply;
+    }
+    reply.suspects_due = true;
+  }
+  const auto limit = static_cast<std::size_t>(request.limit);
+  for (const QueueRow* const queue : queues) {
+    take(tx, line::ready(queue->id), *queue, request, limit, reply.claims);
+  }
+  start(tx, request, reply.claims);
+  if (reply.claims.size() < limit) {
+    reply.next_due = next_due(tx, queues);
+  }
+  return reply;
+}
+
+}  // namespace hapax::store::sqlite

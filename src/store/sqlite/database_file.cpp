@@ -1,0 +1,53 @@
+#include "store/sqlite/database_file.hpp"
+
+#include "store/sqlite/schema.hpp"
+
+#include <hapax/error.hpp>
+
+#include <filesystem>
+
+namespace hapax::store::sqlite {
+
+const std::string& checked_path(const std::string& path, bool must_exist) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) {
+    throw StoreUnavailable("SQLite store " + path + ": this is a directory; name a file");
+  }
+  if (must_exist && !std::filesystem::exists(status)) {
+    throw StoreUnavailable("SQLite store " + path + ": there is no such file");
+  }
+  return path;
+}
+
+void set_up_writer(Connection& db) {
+  if (sqlite3_db_readonly(db.handle(), "main") == 1) {
+    db.fail(SQLITE_READONLY, "opening the file");
+  }
+  const std::string mode = db.text("PRAGMA journal_mode = WAL");
+  if (mode != "wal") {
+    throw StoreUnavailable("SQLite store " + db.path() + ": write-ahead logging is not possible here (journal mode " + mode +
+                           "); use a file on a local disk");
+  }
+  // FULL: a commit is on disk before it is acknowledged (P1). A log that could not be recycled for a while and grew gives
+  // its space back.
+  db.execute(
+      "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
+      "PRAGMA journal_size_limit = 67108864");
+}
+
+MigrationReport migrate_file(const std::string& path, int to_version) {
+  const Duration patience = OpenOptions{}.busy_timeout;
+  FileLock lock(checked_path(path, false));
+  const Locked locked(lock, patience);
+  Connection db(path, Connection::Mode::writer, patience);
+  set_up_writer(db);
+  const int current = schema_version(db);
+  if (current > newest_schema) {
+    check_schema(db, current);
+    return {.from = current, .to = current};
+  }
+  return migrate(db, to_version, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
+}
+
+}  // namespace hapax::store::sqlite

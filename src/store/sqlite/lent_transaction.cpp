@@ -1,0 +1,63 @@
+#include "store/sqlite/lent_transaction.hpp"
+
+#include "store/sqlite/verbs.hpp"
+
+#include <hapax/error.hpp>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+class LentTransaction final : public Transaction {
+ public:
+  explicit LentTransaction(WriteTransaction& tx) : tx_(tx) {}
+
+  std::vector<Admission> admit(std::span<const NewExecution> items) override {
+    check_open();
+    std::vector<Admission> admissions;
+    admissions.reserve(items.size());
+    for (const NewExecution& item : items) {
+      admissions.push_back(sqlite::admit(tx_, item));
+    }
+    return admissions;
+  }
+
+  void finish(const Finish& finish) override {
+    check_open();
+    if (sqlite::finish(tx_, finish) == FinishVerdict::stale) {
+      stale_ = finish.id;
+      check_open();
+    }
+  }
+
+  void* native() override { return tx_.db().handle(); }
+
+  // Throws if the transaction can no longer commit.
+  void check_open() const {
+    if (stale_) {
+      throw StaleLease("execution " + stale_->to_string() +
+                       " is no longer this worker's; the transaction cannot commit and is rolled back");
+    }
+    if (tx_.ended_by_caller()) {
+      throw UsageError("the lent transaction was ended by the caller's own COMMIT or ROLLBACK; nothing was committed");
+    }
+  }
+
+ private:
+  WriteTransaction& tx_;
+  std::optional<Uuid> stale_;
+};
+
+}  // namespace
+
+void lend_transaction(Writer& writer, const std::function<void(Transaction&)>& fn) {
+  WriteTransaction tx(writer);
+  LentTransaction lent(tx);
+  tx.lend();
+  fn(lent);
+  lent.check_open();
+  tx.take_back();
+  tx.commit();
+}
+
+}  // namespace hapax::store::sqlite

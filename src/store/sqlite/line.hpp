@@ -1,0 +1,53 @@
+// live.line: in which line a live execution stands, as one number, the first column of the index `live_line`.
+//
+// One index over (line, run_at, id) serves what would otherwise be four partial ones: the claim order of ready
+// executions, those that were lost before, delayed ones by when they come due, and running ones by their session. Each
+// change of a row opens and compares every index of the table, so this makes a claim and an outcome a sixth cheaper.
+#pragma once
+
+#include <hapax/uuid.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace hapax::store::sqlite {
+
+// Persisted: never change how lines are numbered.
+namespace line {
+
+inline constexpr std::int64_t priorities = 65536;
+inline constexpr std::int64_t lines_of_queue = 4 * priorities;
+
+// A stretch of lines, both ends included.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+[[nodiscard]] constexpr Range ready(std::int64_t queue_id) {
+  return {queue_id * lines_of_queue, queue_id * lines_of_queue + priorities - 1};
+}
+[[nodiscard]] constexpr Range suspect(std::int64_t queue_id) {
+  return {queue_id * lines_of_queue + priorities, queue_id * lines_of_queue + 2 * priorities - 1};
+}
+[[nodiscard]] constexpr std::int64_t delayed(std::int64_t queue_id) {
+  return queue_id * lines_of_queue + 2 * priorities;
+}
+// Negative, so that all running executions are one range; sessions that share a number are told apart by the row.
+[[nodiscard]] inline std::int64_t running(const Uuid& session) {
+  std::uint64_t bits = 0;
+  for (std::size_t index = 8; index < 16; ++index) {
+    bits = bits << 8 | session.bytes[index];
+  }
+  return static_cast<std::int64_t>(bits | (std::uint64_t{1} << 63));
+}
+
+// Of a pending execution that is due: higher priorities first.
+[[nodiscard]] constexpr std::int64_t due(std::int64_t queue_id, int priority, int lost) {
+  const Range range = lost > 0 ? suspect(queue_id) : ready(queue_id);
+  return range.first + std::numeric_limits<std::int16_t>::max() - priority;
+}
+
+}  // namespace line
+
+}  // namespace hapax::store::sqlite

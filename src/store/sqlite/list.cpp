@@ -1,0 +1,156 @@
+// Listing: one SELECT on live and one on history, each newest first and no longer than the page, merged.
+#include "base/limits.hpp"
+#include "store/sqlite/execution_row.hpp"
+#include "store/sqlite/verbs.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+// Conditions and the values they bind, in one order.
+class Filter {
+ public:
+  void add(std::string_view condition) { text_ += (text_.empty() ? " WHERE " : " AND ") + std::string(condition); }
+  template <class Value>
+  void add(std::string_view condition, const Value& value) {
+    add(condition);
+    bind_.push_back([value](Cursor& cursor, int index) { cursor.put(index, value); });
+  }
+  // The condition goes on, with another value.
+  template <class Value>
+  void add_more(std::string_view rest, const Value& value) {
+    text_ += rest;
+    bind_.push_back([value](Cursor& cursor, int index) { cursor.put(index, value); });
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  void bind(Cursor& cursor) const {
+    int index = 0;
+    for (const auto& put : bind_) {
+      put(cursor, ++index);
+    }
+  }
+
+ private:
+  std::string text_;
+  std::vector<std::function<void(Cursor&, int)>> bind_;
+};
+
+bool asks_for(const ListQuery& query, Status status) {
+  return query.statuses.empty() || std::find(query.statuses.begin(), query.statuses.end(), status) != query.statuses.end();
+}
+
+// What live and history have in common. Values outlive the query: the closures keep views into it.
+void add_common(Filter& filter, const std::string& table, const ListQuery& query) {
+  filter.add("queues.ns = ?", std::string_view(query.ns));
+  if (query.queue) {
+    filter.add("queues.name = ?", std::string_view(*query.queue));
+  }
+  if (query.task) {
+    filter.add(table + ".task = ?", std::string_view(*query.task));
+  }
+  if (query.tag) {
+    filter.add(table + ".labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(" + table +
+                   ".labels, '$.tags') WHERE json_each.value = ?)",
+               std::string_view(*query.tag));
+  }
+  if (query.created_from) {
+    filter.add(table + ".created_at >= ?", *query.created_from);
+  }
+  if (query.created_before) {
+    filter.add(table + ".created_at < ?", *query.created_before);
+  }
+  if (query.after) {
+    filter.add(table + ".id < ?", *query.after);
+  }
+}
+
+// An identity's runs: the one that holds it now, and those in history that later runs took over from.
+void add_identity(Filter& filter, const std::string& table, const base::Digest& identity) {
+  if (table == "live") {
+    filter.add("live.id IN (SELECT execution FROM identities WHERE identity = ?)", identity);
+  } else {
+    filter.add("history.id IN (SELECT execution FROM identities WHERE identity = ?", identity);
+    filter.add_more(" UNION ALL SELECT id FROM history WHERE superseded = 1 AND identity = ?)", identity);
+  }
+}
+
+std::vector<Execution> read(ReadTransaction& tx, const char* columns, const Filter& filter, const char* table, int limit,
+                            Execution (*row)(const Cursor&)) {
+  const std::string sql = "SELECT " + std::string(columns) + filter.text() + " ORDER BY " + table + ".id DESC LIMIT " +
+                          std::to_string(limit);
+  Statement statement(tx.db().handle(), tx.db().path(), sql, false);
+  Cursor cursor(statement);
+  filter.bind(cursor);
+  std::vector<Execution> rows;
+  while (cursor.next()) {
+    rows.push_back(row(cursor));
+  }
+  return rows;
+}
+
+std::vector<Execution> list_live(ReadTransaction& tx, const ListQuery& query, int limit) {
+  const bool pending = asks_for(query, Status::pending);
+  const bool running = asks_for(query, Status::running);
+  if (query.dead_only || (!pending && !running)) {
+    return {};
+  }
+  Filter filter;
+  add_common(filter, "live", query);
+  if (query.identity) {
+    add_identity(filter, "live", *query.identity);
+  }
+  if (!pending || !running) {
+    filter.add(pending ? "live.state <> 1" : "live.state = 1");
+  }
+  return read(tx, HAPAX_LIVE_EXECUTION, filter, "live", limit, read_live_execution);
+}
+
+std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, int limit) {
+  std::string statuses;
+  for (const Status status : {Status::completed, Status::failed, Status::cancelled, Status::timed_out}) {
+    if (asks_for(query, status)) {
+      statuses += (statuses.empty() ? "" : ",") + std::to_string(static_cast<int>(status));
+    }
+  }
+  if (statuses.empty()) {
+    return {};
+  }
+  Filter filter;
+  add_common(filter, "history", query);
+  if (query.identity) {
+    add_identity(filter, "history", *query.identity);
+  }
+  filter.add("history.expires_at > ?", tx.now());
+  if (!query.statuses.empty()) {
+    filter.add("history.status IN (" + statuses + ")");
+  }
+  if (query.dead_only) {
+    filter.add("history.dead = 1");
+  }
+  return read(tx, HAPAX_ENDED_EXECUTION, filter, "history", limit, read_ended_execution);
+}
+
+}  // namespace
+
+std::vector<Execution> list(ReadTransaction& tx, const ListQuery& query) {
+  const int limit = std::clamp(query.limit, 0, limits::list_page);
+  std::vector<Execution> page = list_live(tx, query, limit);
+  std::vector<Execution> ended = list_ended(tx, query, limit);
+  page.insert(page.end(), std::make_move_iterator(ended.begin()), std::make_move_iterator(ended.end()));
+  std::sort(page.begin(), page.end(), [](const Execution& a, const Execution& b) { return a.id > b.id; });
+  if (std::ssize(page) > limit) {
+    page.resize(static_cast<std::size_t>(limit));
+  }
+  if (!query.payloads) {
+    for (Execution& execution : page) {
+      execution.input.clear();
+      execution.result.reset();
+    }
+  }
+  return page;
+}
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,115 @@
+// A row of `live` as the verbs read it inside a write transaction, and the moves it can make.
+#pragma once
+
+#include "store/sqlite/write_transaction.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hapax::store::sqlite {
+
+// Persisted; never renumber.
+enum class LiveState : std::uint8_t { ready = 0, running = 1, delayed = 2 };
+
+// Text is a view into the statement that read it: good until that is reset.
+struct LiveRow {
+  Uuid id;
+  std::int64_t queue_id = 0;
+  LiveState state = LiveState::ready;
+  int priority = 0;
+  Time run_at{};
+  int lost = 0;
+  std::int64_t fence = 0;
+  int attempt = 0;
+  std::optional<Uuid> session;
+  std::int64_t claim_number = 0;
+  std::optional<Time> claimed_at;
+  bool cancel_requested = false;
+  std::optional<int> finish_kind;
+  std::optional<Time> deadline;
+  std::string_view task;
+  int kind = 0;
+  Time created_at{};
+  int max_attempts = 0;
+  int max_lost = 0;
+  int run = 1;
+  std::optional<Duration> attempt_timeout;
+  std::optional<std::string_view> retry;
+  std::optional<base::Digest> identity;
+  std::optional<std::string_view> identity_key;
+  std::optional<std::string_view> effect_key;
+  std::optional<Uuid> parent;
+  std::optional<std::string_view> labels;
+  std::optional<std::string_view> cancel_reason;
+  std::optional<double> progress;
+  std::string_view progress_message;
+  std::string_view input;
+
+  [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
+};
+
+// The columns of `live` in the order read_live wants them.
+#define HAPAX_LIVE_COLUMNS                                                                                          \
+  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "           \
+  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "      \
+  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "       \
+  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, "   \
+  "live.progress, live.progress_message, live.input"
+
+[[nodiscard]] LiveRow read_live(const Cursor& cursor);
+
+// One row by its id; 1 SELECT.
+class FoundLive {
+ public:
+  FoundLive(WriteTransaction& tx, const Uuid& id);
+
+  [[nodiscard]] explicit operator bool() const { return found_; }
+  [[nodiscard]] const LiveRow& operator*() const { return row_; }
+  [[nodiscard]] const LiveRow* operator->() const { return &row_; }
+  // The row's text is no longer needed; it may now be changed without the reader in the way.
+  void done() { cursor_.reset(); }
+
+ private:
+  Cursor cursor_;
+  bool found_;
+  LiveRow row_;
+};
+
+// How an execution ends.
+struct Ending {
+  Status status = Status::completed;
+  std::optional<std::string_view> result;
+  std::optional<std::string> error;         // as JSON
+  std::optional<Time> started_at;           // of the attempt that ended it; none: it was pending or lost
+  std::optional<FinishKind> finish_kind;    // none: the store itself ended it
+  std::optional<int> lost;                  // when the ending is itself a loss: the new count
+};
+
+// The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE.
+void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
+
+// running → pending, due at run_at. 1 UPDATE.
+struct Waiting {
+  std::int64_t queue_id = 0;
+  int priority = 0;
+  Time run_at{};
+  int attempt = 0;
+  int lost = 0;
+  std::optional<FinishKind> finish_kind;
+};
+// As the row stands, with another instant and attempt.
+[[nodiscard]] Waiting waiting_like(const LiveRow& row, Time run_at, int attempt);
+void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting);
+
+// running → pending as if never claimed; cancelled if that was asked for.
+void release_running(WriteTransaction& tx, FoundLive& found);
+
+// A row in attempts for the running attempt. 1 INSERT.
+void add_attempt(WriteTransaction& tx, const LiveRow& row, std::string_view outcome,
+                 const std::optional<std::string>& error, Time started_at);
+
+// {"Cancelled", reason} as stored.
+[[nodiscard]] std::string cancelled_error(std::string_view reason);
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,64 @@
+#include "store/sqlite/read_transaction.hpp"
+
+#include <hapax/error.hpp>
+
+#include <utility>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+constexpr std::size_t idle_readers = 4;
+constexpr Duration reader_busy_timeout = std::chrono::seconds(10);
+constexpr const char* begin_sql = "BEGIN";
+constexpr const char* end_sql = "COMMIT";
+
+}  // namespace
+
+ReaderPool::~ReaderPool() {
+  try {
+    writer_.check_process();
+  } catch (const UsageError&) {
+    for (auto& connection : idle_) {
+      connection->abandon();
+    }
+  }
+}
+
+std::unique_ptr<Connection> ReaderPool::take() {
+  writer_.check_process();
+  {
+    const std::lock_guard guard(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<Connection> connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  return std::make_unique<Connection>(writer_.path(), Connection::Mode::reader, reader_busy_timeout);
+}
+
+void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
+  const std::lock_guard guard(mutex_);
+  if (idle_.size() < idle_readers) {
+    idle_.push_back(std::move(connection));
+  }
+}
+
+ReadTransaction::ReadTransaction(ReaderPool& pool)
+    : pool_(pool), now_(pool.writer().clock().now()), connection_(pool.take()) {
+  static_cast<void>(connection_->prepared(end_sql));  // so that ending it cannot fail
+  connection_->use(begin_sql).run();
+}
+
+ReadTransaction::~ReadTransaction() {
+  // A read transaction that cannot end is not kept: closing the connection ends it.
+  Statement& end = connection_->prepared(end_sql);
+  const int code = sqlite3_step(end.handle());
+  sqlite3_reset(end.handle());
+  if (code == SQLITE_DONE) {
+    pool_.give_back(std::move(connection_));
+  }
+}
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,241 @@
+// The SQLite store: the seam over the verbs. One writer, a few readers, one file.
+#include "store/open.hpp"
+#include "store/sqlite/change_listener.hpp"
+#include "store/sqlite/database_file.hpp"
+#include "store/sqlite/lent_transaction.hpp"
+#include "store/sqlite/schema.hpp"
+#include "store/sqlite/verbs.hpp"
+
+#include <hapax/error.hpp>
+
+#include <filesystem>
+
+namespace hapax::store {
+
+namespace {
+
+using sqlite::ReadTransaction;
+using sqlite::WriteTransaction;
+
+// Any thread may call any verb; writes run one after the other on the threads that call them. Owns its connections.
+// Listeners must not outlive it.
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::string& path, const OpenOptions& options) : writer_(path, options), readers_(writer_) {}
+
+  StoreInfo info() override {
+    return {.backend = "sqlite",
+            .version = sqlite3_libversion(),
+            .location = "sqlite:" + writer_.path(),
+            .schema_version = writer_.schema(),
+            .capabilities = {.durable = true, .shared = true, .lends_transaction = true, .speaks_sql = true}};
+  }
+
+  Time now() override { return writer_.clock().now(); }
+
+  std::vector<Admission> admit(std::span<const NewExecution> items) override {
+    WriteTransaction tx(writer_);
+    auto admissions = each<Admission>(tx, items, sqlite::admit);
+    tx.commit("sqlite.admit.before_commit", "sqlite.admit.after_commit");
+    return admissions;
+  }
+
+  Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override {
+    Exchange reply;
+    WriteTransaction tx(writer_);
+    reply.verdicts = each<FinishVerdict>(tx, finishes, sqlite::finish);
+    if (claim != nullptr) {
+      reply.claim = sqlite::claim(tx, *claim);
+    }
+    tx.commit("sqlite.exchange.before_commit", "sqlite.exchange.after_commit");
+    return reply;
+  }
+
+  void open_session(const NewSession& session) override {
+    WriteTransaction tx(writer_);
+    sqlite::open_session(tx, session);
+    tx.commit();
+  }
+
+  BeatReply beat(const Beat& beat) override {
+    WriteTransaction tx(writer_);
+    BeatReply reply = sqlite::beat(tx, beat);
+    tx.commit(nullptr, "sqlite.beat.after_commit");
+    return reply;
+  }
+
+  std::vector<Uuid> cancel_requests(const Uuid& session) override {
+    ReadTransaction tx(readers_);
+    return sqlite::cancel_requests(tx, session);
+  }
+
+  void close_session(const Uuid& session) override {
+    WriteTransaction tx(writer_);
+    sqlite::close_session(tx, session);
+    tx.commit();
+  }
+
+  std::vector<SessionInfo> sessions() override {
+    ReadTransaction tx(readers_);
+    return sqlite::sessions(tx);
+  }
+
+  SweepReport sweep(const SweepRequest& request) override {
+    WriteTransaction tx(writer_);
+    sqlite::RetentionCursor cursor = retention_cursor_;
+    SweepReport report = sqlite::sweep(tx, request, cursor);
+    tx.commit("sqlite.sweep.before_commit");
+    retention_cursor_ = cursor;
+    return report;
+  }
+
+  std::optional<Execution> get(const Uuid& id) override {
+    ReadTransaction tx(readers_);
+    return sqlite::get(tx, id);
+  }
+
+  std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
+    ReadTransaction tx(readers_);
+    return each<std::optional<Outcome>>(tx, ids, sqlite::outcome);
+  }
+
+  std::optional<Uuid> holder(const base::Digest& identity) override {
+    ReadTransaction tx(readers_);
+    const std::optional<Holder> found = sqlite::find_holder(tx.db(), identity, tx.now());
+    return found ? std::optional(found->id) : std::nullopt;
+  }
+
+  std::vector<Execution> list(const ListQuery& query) override {
+    ReadTransaction tx(readers_);
+    return sqlite::list(tx, query);
+  }
+
+  std::vector<Attempt> attempts(const Uuid& id) override {
+    ReadTransaction tx(readers_);
+    return sqlite::attempts(tx, id);
+  }
+
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
+    return write_each<CancelResult>(
+        ids, [reason](WriteTransaction& tx, const Uuid& id) { return sqlite::cancel(tx, id, reason); });
+  }
+
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override {
+    return write_each<RetryResult>(requests, sqlite::retry);
+  }
+
+  int discard(std::span<const Uuid> ids) override { return write_count(ids, sqlite::discard); }
+
+  int annotate(std::span<const Uuid> ids, std::string_view note) override {
+    return write_count(ids, [note](WriteTransaction& tx, const Uuid& id) { return sqlite::annotate(tx, id, note); });
+  }
+
+  void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
+    WriteTransaction tx(writer_);
+    sqlite::configure_queue(tx, queue, patch);
+    tx.commit();
+  }
+
+  std::vector<QueueInfo> queues(std::string_view ns) override {
+    ReadTransaction tx(readers_);
+    return sqlite::queues(tx, ns);
+  }
+
+  int purge(const QueueRef& queue, int limit) override {
+    WriteTransaction tx(writer_);
+    const int count = sqlite::purge(tx, queue, limit);
+    tx.commit();
+    return count;
+  }
+
+  int move(const QueueRef& from, const QueueRef& to, int limit) override {
+    WriteTransaction tx(writer_);
+    const int count = sqlite::move(tx, from, to, limit);
+    tx.commit();
+    return count;
+  }
+
+  std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override {
+    return write_each<FinishVerdict>(entries, sqlite::journal_append);
+  }
+
+  std::vector<JournalEntry> journal_read(const Uuid& execution) override {
+    ReadTransaction tx(readers_);
+    return sqlite::journal_read(tx, execution);
+  }
+
+  void transaction(const std::function<void(Transaction&)>& fn) override { sqlite::lend_transaction(writer_, fn); }
+
+  std::unique_ptr<Transaction> attach(void* /*connection*/) override {
+    throw Unsupported("a SQLite store cannot work on a caller's own connection; use app.transaction");
+  }
+
+  std::unique_ptr<Listener> listen() override { return std::make_unique<sqlite::ChangeListener>(writer_); }
+
+  // Other processes see a commit by itself, in the database's data version.
+  void announce(std::span<const QueueRef> /*queues*/) override {}
+
+  TextTable sql(std::string_view statement, int max_rows) override {
+    writer_.check_process();
+    return sqlite::run_sql(writer_.path(), statement, max_rows);
+  }
+
+  std::vector<Finding> doctor() override {
+    ReadTransaction tx(readers_);
+    return sqlite::doctor(writer_, tx);
+  }
+
+ private:
+  template <class Answer, class Tx, class Item, class Verb>
+  static std::vector<Answer> each(Tx& tx, std::span<const Item> items, Verb verb) {
+    std::vector<Answer> answers;
+    answers.reserve(items.size());
+    for (const Item& item : items) {
+      answers.push_back(verb(tx, item));
+    }
+    return answers;
+  }
+
+  template <class Answer, class Item, class Verb>
+  std::vector<Answer> write_each(std::span<const Item> items, Verb verb) {
+    WriteTransaction tx(writer_);
+    std::vector<Answer> answers = each<Answer>(tx, items, verb);
+    tx.commit();
+    return answers;
+  }
+
+  template <class Item, class Verb>
+  int write_count(std::span<const Item> items, Verb verb) {
+    int count = 0;
+    for (const bool done : write_each<bool>(items, verb)) {
+      count += done ? 1 : 0;
+    }
+    return count;
+  }
+
+  sqlite::Writer writer_;
+  sqlite::ReaderPool readers_;
+  sqlite::RetentionCursor retention_cursor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open_sqlite(const std::string& path, const OpenOptions& options) {
+  return std::make_unique<SqliteStore>(path, options);
+}
+
+MigrationReport migrate_sqlite(const std::string& path, int to_version) {
+  return sqlite::migrate_file(path, to_version);
+}
+
+SchemaStatus schema_status_sqlite(const std::string& path) {
+  SchemaStatus status{.current = 0, .newest = sqlite::newest_schema};
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    sqlite::Connection db(path, sqlite::Connection::Mode::reader, OpenOptions{}.busy_timeout);
+    status.current = sqlite::schema_version(db);
+  }
+  return status;
+}
+
+}  // namespace hapax::store

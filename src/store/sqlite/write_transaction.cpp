@@ -1,0 +1,122 @@
+#include "store/sqlite/write_transaction.hpp"
+
+#include "store/sqlite/retention.hpp"
+
+#include "base/fault.hpp"
+
+#include <hapax/error.hpp>
+
+#include <algorithm>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+constexpr const char* begin_sql = "BEGIN IMMEDIATE";
+constexpr const char* commit_sql = "COMMIT";
+constexpr const char* worker_sql = "SELECT worker FROM sessions WHERE id = ?";
+constexpr const char* expiry_sql = "INSERT OR IGNORE INTO expiries(expiry_hour, id_hour) VALUES (?, ?)";
+
+}  // namespace
+
+WriteTransaction::WriteTransaction(Writer& writer) : writer_(writer), queues_(writer.db_) {
+  writer_.enter();
+  try {
+    db().use(begin_sql).run();
+    open_ = true;
+    now_ = writer_.clock().now();
+  } catch (...) {
+    writer_.leave();
+    throw;
+  }
+}
+
+WriteTransaction::~WriteTransaction() {
+  take_back();
+  roll_back();
+  writer_.leave();
+}
+
+const std::string* WriteTransaction::worker_of(const Uuid& session) {
+  const auto known = std::find_if(workers_.begin(), workers_.end(), [&](const auto& one) { return one.first == session; });
+  if (known != workers_.end()) {
+    return known->second ? &*known->second : nullptr;
+  }
+  Cursor cursor = db().use(worker_sql);
+  cursor.bind(session);
+  workers_.emplace_back(session, cursor.next() ? std::optional(cursor.string(0)) : std::nullopt);
+  const auto& found = workers_.back().second;
+  return found ? &*found : nullptr;
+}
+
+void WriteTransaction::note_expiry(const Uuid& id, Time expires_at) {
+  const std::pair<std::int64_t, std::int64_t> place(expiry_hour(expires_at), id_hour(id));
+  if (std::find(expiries_.rbegin(), expiries_.rend(), place) == expiries_.rend()) {
+    expiries_.push_back(place);
+  }
+}
+
+void WriteTransaction::write_expiries() {
+  for (const auto& [expiry, id] : expiries_) {
+    db().use(expiry_sql).bind(expiry, id).run();
+  }
+  expiries_.clear();
+}
+
+void WriteTransaction::commit(const char* fault_before, const char* fault_after) {
+  write_expiries();
+  if (fault_before != nullptr) {
+    try {
+      base::fault_point(fault_before);
+    } catch (const base::FaultInjected& fault) {
+      throw StoreUnavailable(fault.what());
+    }
+  }
+  Cursor cursor = db().use(commit_sql);
+  const int code = sqlite3_step(db().prepared(commit_sql).handle());
+  if (code != SQLITE_DONE) {
+    const int extended = sqlite3_extended_errcode(db().handle());
+    const std::string message = sqlite3_errmsg(db().handle());
+    cursor.reset();
+    roll_back();
+    if (extended == SQLITE_IOERR_FSYNC) {
+      throw CommitUnknown("SQLite store " + db().path() + ": the disk failed to sync a commit (" + message + ")");
+    }
+    db().fail(extended, "committing");
+  }
+  open_ = false;
+  writer_.checkpoint_if_due();
+  if (fault_after != nullptr) {
+    try {
+      base::fault_point(fault_after);
+    } catch (const base::FaultInjected& fault) {
+      throw CommitUnknown(fault.what());
+    }
+  }
+}
+
+void WriteTransaction::roll_back() {
+  if (open_) {
+    // SQLite has rolled back by itself after some errors; then there is nothing left to do.
+    sqlite3_exec(db().handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    open_ = false;
+  }
+}
+
+void WriteTransaction::lend() {
+  lent_ = true;
+  writer_.lent_to_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  sqlite3_commit_hook(db().handle(), [](void*) { return 1; }, nullptr);
+  sqlite3_rollback_hook(db().handle(), [](void* ended) { *static_cast<bool*>(ended) = true; }, &ended_by_caller_);
+}
+
+void WriteTransaction::take_back() {
+  if (lent_) {
+    lent_ = false;
+    writer_.lent_to_.store(std::thread::id(), std::memory_order_relaxed);
+    sqlite3_commit_hook(db().handle(), nullptr, nullptr);
+    sqlite3_rollback_hook(db().handle(), nullptr, nullptr);
+  }
+}
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,71 @@
+// Writer: the one connection of a process that writes and checkpoints.
+//
+// Any thread may ask for it; a mutex gives it to one at a time, the lock file to one process at a time. While a
+// transaction is lent to a caller's function, that function's thread may not ask again: it would wait for itself, so it
+// gets UsageError. A forked child gets UsageError too: connections do not survive a fork.
+#pragma once
+
+#include "store/open.hpp"
+#include "store/sqlite/connection.hpp"
+#include "store/sqlite/file_lock.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include <sys/types.h>
+
+namespace hapax::store::sqlite {
+
+// Machine time plus the tests' offset.
+class StoreClock {
+ public:
+  explicit StoreClock(std::shared_ptr<const std::atomic<std::int64_t>> offset_us) : offset_us_(std::move(offset_us)) {}
+  [[nodiscard]] Time now() const;
+
+ private:
+  std::shared_ptr<const std::atomic<std::int64_t>> offset_us_;
+};
+
+// Pages in the write-ahead log above which the next commit moves them into the database file. Overwriting a recycled log
+// syncs almost twice as fast as growing one, so it is kept short; but each checkpoint costs two syncs of its own.
+inline constexpr int checkpoint_pages = 2000;
+
+class Writer {
+ public:
+  // Opens the file, sets it up and brings its schema up to date, or throws as open_sqlite says.
+  Writer(const std::string& path, const OpenOptions& options);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  [[nodiscard]] const StoreClock& clock() const { return clock_; }
+  [[nodiscard]] const std::string& path() const { return db_.path(); }
+  [[nodiscard]] int schema() const { return schema_; }
+  // Throws UsageError in a forked child.
+  void check_process() const;
+  // Changes whenever another process has committed. Waits for the writer, at most for one transaction.
+  [[nodiscard]] std::int64_t foreign_version();
+  [[nodiscard]] int wal_pages() const { return wal_pages_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class WriteTransaction;
+
+  void enter();
+  void leave();
+  void checkpoint_if_due();
+  void set_up(const OpenOptions& options);
+
+  StoreClock clock_;
+  Duration busy_timeout_;
+  pid_t process_;
+  FileLock lock_;
+  std::mutex mutex_;
+  Connection db_;
+  int schema_ = 0;
+  std::atomic<int> wal_pages_{0};
+  int next_checkpoint_pages_ = checkpoint_pages;
+  std::atomic<std::thread::id> lent_to_{};
+};
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,230 @@
+// Store: the seam between the engine and a database.
+//
+// Blocking, batch-shaped, one transaction a call, domain verbs. Time is the store's own: callers pass durations. Every
+// verb may be called from any thread; a store serialises its writers inside. A call returns after commit (durably: an
+// acknowledgement survives power loss on the SQL stores) or throws, having changed nothing, with one exception:
+// CommitUnknown, when the connection broke at commit and reading back failed too.
+//
+// The three implementations behave alike: tests/conformance/ runs on all, and the memory store is the model that the
+// property tests compare the others with. What they do not share is a flag in Capabilities, never an
+// `if (sqlite)` above the seam.
+//
+// The rules all stores follow, in one place:
+// - A live execution is ready (due, claimable), delayed (run_at in the future; also after a retry or snooze) or running.
+//   Due delayed ones become ready within the claim that looks for them. Both ready and delayed are Status::pending.
+// - Claim order within a queue: priority descending, run_at, id. Queues are looked at in the order the request names.
+//   Paused queues are passed over. attempt and fence are raised by one at claim.
+// - A finish is accepted only if the execution is running under exactly that fence. A repeated finish whose effect is
+//   already recorded under that fence answers accepted and changes nothing.
+// - released: attempt - 1, ready at once, run_at as before. snoozed: attempt - 1, run_at = now + delay. retry: run_at =
+//   now + delay. In all three the fence stays, the session is cleared and cancel_requested turns into cancelled: a
+//   retry, snooze or release of an execution whose cancellation was asked for ends it as cancelled.
+// - A finish that ends an execution moves it from live to history with expires_at = now + the queue's retention (or
+//   failed_retention for failed, cancelled, timed_out).
+// - Failed, retried, lost and snoozed attempts are written to attempts; the last attempt of a finished execution is
+//   told by its history row, so that a task that just works costs no attempts row.
+// - A session whose lease is over is lost when a sweep sees it: its running executions become ready again (lost + 1,
+//   fence unchanged, an attempts row "lost"), or failed with error type "WorkerLost" when lost reaches max_lost; with
+//   cancel_requested they become cancelled. lost attempts do count in `attempt`, but never make an execution fail by
+//   max_attempts. The session's row is deleted; a later beat of it answers session_lost.
+// - A deadline that passes makes a pending or running execution timed_out at the next sweep, error type
+//   "DeadlineExceeded"; a due deadline is also checked at claim: such an execution is never handed out.
+// - Executions that were lost before (lost > 0) are claimed alone (ClaimRequest::alone).
+// - Identities: a row per held identity. Held while its execution is in live, or in history and not expired
+//   (expires_at compared on read). decide_admission (model/admission.hpp) is the rule for a taken one. Two items of one
+//   batch with the same identity are admitted in order, the second meets the first. An expired holder is no holder: the
+//   new execution's run is 1. A live holder that is terminated ends as cancelled in the admitting transaction, also when
+//   it runs (its worker's later writes are stale).
+// - An admit whose id is live already, or whose identity is held by that very id, is an earlier one asked again: it
+//   answers created with the present status and changes nothing.
+// - Draining queues answer queue_draining only where a new execution would have been made: a held identity answers as
+//   always. retry and move are an operator's acts and ignore draining.
+// - The ids in one call are distinct, in every verb; only identities may repeat inside one admit.
+// - A repeated finish is one whose execution no longer runs, still has that fence, and left it by a finish of the same
+//   kind (the store keeps the kind until the next claim, in history too). What the store itself took back or ended (lost
+//   session, beat, close, deadline, termination) was not a finish: any finish under that fence is stale.
+// - completed and failed stand even if cancellation was asked for. A finish that turns into cancelled does not lower
+//   attempt and is the last attempt, "cancelled"; its error is {"Cancelled", the reason cancel() gave}. A cancelled
+//   finish without an error gets the same. The first reason counts.
+// - Dead letters are the failed ones only (not cancelled, not timed_out). retry and discard take one off the list.
+// - session, worker and started_at: of the running attempt, or of the one that ended the execution; none while pending
+//   and for what ended while pending or lost. started_at is the claim's time while running and now - ran_for after a
+//   finish. progress is told only while running and starts anew with each claim. error is told only of what finished.
+// - attempts() goes by fence: snoozed attempts share their number with the one that follows. A lost one is always a row
+//   of its own, also when the loss ends the execution. Released ones (finish, beat, close) leave no trace.
+// - Nothing runs under a session that is not there: a claim for an unknown session gives nothing, born running for one
+//   is admitted as pending. Born running needs run_at <= now and no pending execution of the queue with run_at <= now,
+//   whatever its deadline, task or losses. open_session of a known id renews it.
+// - beat: `held` is compared by id and fence. An unknown session answers session_lost and nothing else. Progress under
+//   another fence or session is ignored; lease 0 means the session's own. Throughput figures come from beats' counts.
+// - claim: suspects_due is told only when `alone` is false, next_due only when fewer than `limit` were given and no
+//   suspect was; it may ignore `tasks`. Suspects are looked for in all queues first. A passed deadline (<= now) is passed
+//   over, the sweep ends it. In an exchange the claim sees what the finishes made ready.
+// - sweep: lost sessions, then deadlines, then retention. requeued and dead count as said; the cancelled in neither.
+// - Expired (expires_at <= now) means absent to every read and act, swept or not. A swept execution takes its attempts,
+//   journal and, if it is the holder, its identity with it.
+// - retry: identity_held if the identity's holder is another execution, whatever its status. The new run's deadline is
+//   as long from now as the old one's was from its creation. `existing` of created is the new id.
+// - move from a queue to itself moves nothing (0). Both queues are in one namespace.
+// - Text that comes from handlers and operators (errors, notes, progress messages, reasons) is made storable by the
+//   store (encode_error; escape_invalid and keep_head): it never makes a call fail.
+// - Listener: what happened between listen() and wait() counts; interrupt() ends the present wait or else the next one.
+#pragma once
+
+#include <hapax/error.hpp>
+
+#include "model/execution.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::store {
+
+using namespace hapax::model;
+
+struct Capabilities {
+  bool durable = false;              // survives the process
+  bool shared = false;               // several processes may use it
+  bool lends_transaction = false;    // transaction(fn): SQLite
+  bool attaches_transaction = false; // attach(connection): PostgreSQL
+  bool speaks_sql = false;           // sql(): SQLite, PostgreSQL
+};
+
+struct StoreInfo {
+  std::string backend;   // "memory", "sqlite", "postgresql"
+  std::string version;   // of the database library or server
+  std::string location;  // for people; passwords removed
+  int schema_version = 0;
+  Capabilities capabilities;
+};
+
+// A transaction of the store's database in which a caller writes too (SPEC D9, D10). Used by the thread that has it,
+// while its transaction is open.
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+  [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
+  // A stale finish leaves the transaction uncommittable and throws StaleLease.
+  virtual void finish(const Finish& finish) = 0;
+  // sqlite3* or PGconn*.
+  [[nodiscard]] virtual void* native() = 0;
+};
+
+// Tells of changes that other processes made. A hint: polling is what is correct. One thread waits; any may interrupt.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // Returns true when something may have changed, false after `at_most` with no sign of it or after interrupt().
+  virtual bool wait(Duration at_most) = 0;
+  virtual void interrupt() = 0;
+};
+
+struct TextTable {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::optional<std::string>>> rows;
+  bool truncated = false;
+};
+
+struct Finding {
+  enum class Level : std::uint8_t { ok, note, warning, problem };
+  Level level = Level::ok;
+  std::string subject;
+  std::string detail;
+  std::string advice;
+};
+
+// From try_admit(): somebody's open transaction has an identity that was asked for. Nothing was changed.
+class Blocked : public Error {
+ public:
+  explicit Blocked(const std::string& message) : Error("StoreBusy", message) {}
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  [[nodiscard]] virtual StoreInfo info() = 0;
+  [[nodiscard]] virtual Time now() = 0;
+
+  // ---- The path: admission → claim → outcome -------------------------------------------------------------------
+  // Atomic for the whole span (at most limits::bulk_batch items). Queues are made on first use.
+  [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
+  // The same for a batch that must not be held up by one item (SPEC D10): throws Blocked rather than wait for somebody's
+  // open transaction. The caller then admits each item alone, where only the blocked one waits.
+  [[nodiscard]] virtual std::vector<Admission> try_admit(std::span<const NewExecution> items) { return admit(items); }
+  // Outcomes and the next claim in one transaction (and one round trip where the store can). `claim` may be null.
+  [[nodiscard]] virtual Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) = 0;
+
+  [[nodiscard]] ClaimReply claim(const ClaimRequest& request) { return exchange({}, &request).claim; }
+  [[nodiscard]] std::vector<FinishVerdict> finish(std::span<const Finish> finishes) {
+    return exchange(finishes, nullptr).verdicts;
+  }
+
+  // ---- Sessions --------------------------------------------------------------------------------------------------
+  virtual void open_session(const NewSession& session) = 0;
+  [[nodiscard]] virtual BeatReply beat(const Beat& beat) = 0;
+  // Which of the session's running executions are asked to be cancelled. A cheap read, made about once a second.
+  [[nodiscard]] virtual std::vector<Uuid> cancel_requests(const Uuid& session) = 0;
+  // Releases what it still holds (attempts not spent) and forgets it. Unknown sessions are ignored.
+  virtual void close_session(const Uuid& session) = 0;
+  [[nodiscard]] virtual std::vector<SessionInfo> sessions() = 0;
+
+  // ---- Background ------------------------------------------------------------------------------------------------
+  [[nodiscard]] virtual SweepReport sweep(const SweepRequest& request) = 0;
+
+  // ---- Reading ---------------------------------------------------------------------------------------------------
+  [[nodiscard]] virtual std::optional<Execution> get(const Uuid& id) = 0;
+  // For those who wait: one entry per id in order, nullopt where the id is unknown (or expired).
+  [[nodiscard]] virtual std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) = 0;
+  // The execution that holds an identity now.
+  [[nodiscard]] virtual std::optional<Uuid> holder(const base::Digest& identity) = 0;
+  [[nodiscard]] virtual std::vector<Execution> list(const ListQuery& query) = 0;
+  // All attempts in order, the running or last one included.
+  [[nodiscard]] virtual std::vector<Attempt> attempts(const Uuid& id) = 0;
+
+  // ---- Acting on executions --------------------------------------------------------------------------------------
+  // One result per id, in order. `reason` is kept as the error's message (type "Cancelled").
+  [[nodiscard]] virtual std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) = 0;
+  // A new run of each: same task, queue, input, options and identity; run + 1; the effect key kept unless asked.
+  [[nodiscard]] virtual std::vector<RetryResult> retry(std::span<const RetryRequest> requests) = 0;
+  // Takes dead letters off their list; their history stays. Returns how many were on it.
+  virtual int discard(std::span<const Uuid> ids) = 0;
+  // Sets the note of finished executions. Returns how many there were.
+  virtual int annotate(std::span<const Uuid> ids, std::string_view note) = 0;
+
+  // ---- Queues ----------------------------------------------------------------------------------------------------
+  virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
+  [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
+  // Cancels (reason "purged") or moves at most `limit` pending executions; returns how many. Call until 0.
+  [[nodiscard]] virtual int purge(const QueueRef& queue, int limit) = 0;
+  [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit) = 0;
+
+  // ---- Journal ---------------------------------------------------------------------------------------------------
+  // Fenced like finish; all of the span or, for an entry that is stale, not that entry. One verdict each.
+  [[nodiscard]] virtual std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) = 0;
+  [[nodiscard]] virtual std::vector<JournalEntry> journal_read(const Uuid& execution) = 0;
+
+  // ---- Transactions with the caller's own writes -----------------------------------------------------------------
+  // Lends the writer: begins, calls fn, commits; rolls back if fn throws. Throws Unsupported without the capability.
+  virtual void transaction(const std::function<void(Transaction&)>& fn) = 0;
+  // Works inside the transaction that is open on the caller's PGconn*. Throws Unsupported without the capability.
+  [[nodiscard]] virtual std::unique_ptr<Transaction> attach(void* connection) = 0;
+
+  // ---- Wake-ups between processes --------------------------------------------------------------------------------
+  [[nodiscard]] virtual std::unique_ptr<Listener> listen() = 0;
+  // After commit: tell other processes that these queues may have work. Never blocks for long, never throws.
+  virtual void announce(std::span<const QueueRef> queues) = 0;
+
+  // ---- For people ------------------------------------------------------------------------------------------------
+  // Read-only SQL; anything that would write is refused. Throws Unsupported without the capability.
+  [[nodiscard]] virtual TextTable sql(std::string_view statement, int max_rows) = 0;
+  [[nodiscard]] virtual std::vector<Finding> doctor() = 0;
+};
+
+}  // namespace hapax::store
