@@ -1,0 +1,246 @@
+// App: a store and everything a program does with it.
+//
+//   auto app = hapax::open("sqlite:orders.db");
+//   app.handle(charge_card, [](hapax::TaskContext& ctx, const Order& order) { … return payment; });
+//   auto worker = app.work({.queues = {"payments"}, .threads = 8});
+//   auto handle = app.enqueue(charge_card, {"456", 99.99}, {.task_id = "charge-order-456"});
+//   Payment payment = handle.result();
+//
+// A handle on shared state: copies speak of the same app, any thread may use them, and the store is closed when the last
+// copy, handle and worker is gone. Every failure is an exception derived from hapax::Error.
+#pragma once
+
+#include <hapax/bulk.hpp>
+#include <hapax/context.hpp>
+#include <hapax/handle.hpp>
+#include <hapax/inspect.hpp>
+#include <hapax/json.hpp>
+#include <hapax/options.hpp>
+#include <hapax/task.hpp>
+#include <hapax/transaction.hpp>
+#include <hapax/worker.hpp>
+
+#include <concepts>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hapax {
+
+// A handler without types: input JSON in, result JSON out. Called on a worker's threads, several at once.
+using RawHandler = std::function<std::string(TaskContext&, const std::string& input)>;
+
+// Runs around every handler; calls next() at most once and lets through what it throws. The first one added is outermost.
+using Middleware = std::function<void(TaskContext&, const std::function<void()>& next)>;
+
+class App {
+ public:
+  explicit App(std::shared_ptr<detail::AppState> state) : state_(std::move(state)) {}
+
+  // ---- Enqueue ---------------------------------------------------------------------------------------------------
+  // Returns when the execution is durably admitted, or met under its task_id. Throws InvalidArgument and its kin for what
+  // cannot be taken, TaskAlreadyExists, TaskAlreadyCompleted, TaskAlreadyFinished and IdempotencyMismatch for a key that
+  // is held, QueueDraining, and StoreUnavailable. CommitUnknown says that it may have happened: ask again with the
+  // same task_id.
+  template <class In, class Out>
+  Handle<Out> enqueue(const Task<In, Out>& task, const std::type_identity_t<In>& input, const EnqueueOptions& options = {}) {
+    return Handle<Out>(enqueue_json(task.spec(), encode_input(input), options));
+  }
+  AnyHandle enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options = {});
+
+  // Without waiting: the future gets what enqueue() would have returned or thrown.
+  template <class In, class Out>
+  [[nodiscard]] std::future<Handle<Out>> enqueue_async(const Task<In, Out>& task, const std::type_identity_t<In>& input,
+                                                       const EnqueueOptions& options = {}) {
+    auto promise = std::make_shared<std::promise<Handle<Out>>>();
+    auto future = promise->get_future();
+    enqueue_json_async(task.spec(), encode_input(input), options,
+                       [promise](AnyHandle handle, std::exception_ptr error) {
+                         if (error) {
+                           promise->set_exception(std::move(error));
+                         } else {
+                           promise->set_value(Handle<Out>(std::move(handle)));
+                         }
+                       });
+    return future;
+  }
+  // Calls back once, on a thread of the library's or this one: (handle, nullptr) or ({}, error).
+  void enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
+                          std::function<void(AnyHandle, std::exception_ptr)> callback);
+
+  // Many, from a range of inputs or of BulkItem<In>, read as it goes. Each batch is one transaction; an item that cannot
+  // be taken throws, naming its index, before anything of its batch is written; batches before it stay admitted, as the
+  // progress callback said. Refusals by key are answers (BulkAdmission::error), not exceptions.
+  template <class In, class Out, std::ranges::input_range Range>
+  BulkReport enqueue_many(const Task<In, Out>& task, Range&& range, const BulkOptions& options = {}) {
+    auto position = std::ranges::begin(range);
+    const auto end = std::ranges::end(range);
+    return enqueue_bulk(
+        task.spec(),
+        [&]() -> std::optional<detail::RawItem> {
+          if (position == end) {
+            return std::nullopt;
+          }
+          auto item = encode_item<In>(*position);
+          ++position;
+          return item;
+        },
+        options);
+  }
+  // The same from a generator: a callable that returns std::optional of an input or of BulkItem<In>, none at the end.
+  template <class In, class Out, std::invocable Generator>
+  BulkReport enqueue_many(const Task<In, Out>& task, Generator&& generator, const BulkOptions& options = {}) {
+    return enqueue_bulk(
+        task.spec(),
+        [&]() -> std::optional<detail::RawItem> {
+          auto item = generator();
+          return item ? std::optional(encode_item<In>(*item)) : std::nullopt;
+        },
+        options);
+  }
+
+  // ---- Transactions with the caller's own writes -------------------------------------------------------------------
+  // SQLite: begins, calls fn(Transaction&), commits; rolls back if fn throws. Everybody else's writes wait meanwhile, and
+  // a plain enqueue inside fn throws UsageError, as it would wait for itself. Throws Unsupported on other stores.
+  void transaction(const std::function<void(Transaction&)>& fn);
+  // PostgreSQL: the transaction that is open on the caller's PGconn*. Throws Unsupported on other stores.
+  [[nodiscard]] Transaction attach(void* connection);
+  // An enqueue that exists only if the transaction commits. Until then its handle's status is unknown to the store.
+  template <class In, class Out>
+  Handle<Out> enqueue_in(Transaction& tx, const Task<In, Out>& task, const std::type_identity_t<In>& input,
+                         const EnqueueOptions& options = {}) {
+    return Handle<Out>(enqueue_json_in(tx, task.spec(), encode_input(input), options));
+  }
+  AnyHandle enqueue_json_in(Transaction& tx, const TaskSpec& task, std::string input_json,
+                            const EnqueueOptions& options = {});
+
+  // ---- Work ------------------------------------------------------------------------------------------------------
+  // fn(TaskContext&, const In&) or fn(const In&), returning something that converts to Out. Called by several threads at
+  // once. What it throws is a failed attempt; hapax/control.hpp has what else it may say. One handler a task.
+  template <class In, class Out, class Fn>
+  void handle(const Task<In, Out>& task, Fn fn) {
+    handle_json(task.spec(), typed_handler<In, Out>(std::move(fn)));
+  }
+  void handle_json(const TaskSpec& task, RawHandler handler);
+  void use(Middleware middleware);
+
+  // Starts running the handlers registered so far and later. Throws UsageError when there is none.
+  [[nodiscard]] Worker work(const WorkerOptions& options = {});
+
+  // ---- Executions --------------------------------------------------------------------------------------------------
+  // A handle on an execution known by its id, or by its task and key. Throws NotFound.
+  template <class In, class Out>
+  [[nodiscard]] Handle<Out> find(const Task<In, Out>& task, const Uuid& id) {
+    (void)task;
+    return Handle<Out>(find_any(id));
+  }
+  template <class In, class Out>
+  [[nodiscard]] Handle<Out> find(const Task<In, Out>& task, std::string_view task_id) {
+    return Handle<Out>(find_any(task.name(), task_id));
+  }
+  [[nodiscard]] AnyHandle find_any(const Uuid& id);
+  [[nodiscard]] AnyHandle find_any(std::string_view task, std::string_view task_id);
+
+  [[nodiscard]] std::optional<ExecutionRecord> get(const Uuid& id);
+  [[nodiscard]] std::vector<ExecutionRecord> list(const ListOptions& options = {});
+  [[nodiscard]] std::vector<AttemptRecord> attempts(const Uuid& id);
+  CancelAnswer cancel(const Uuid& id, std::string_view reason = "cancelled by an operator");
+  // A new run of a failed, cancelled or timed-out execution, under the same key and effect key. Throws NotFound,
+  // WrongStatus, and TaskAlreadyExists when a newer run holds the key.
+  AnyHandle retry(const Uuid& id, bool new_effect_key = false);
+  // Everything the filter meets (its limit and cursor are not looked at), in bounded steps; returns how many.
+  std::size_t cancel_all(ListOptions filter, std::string_view reason = "cancelled by an operator");
+  std::size_t retry_all(ListOptions filter);
+  // Dead letters: off their list (their history stays), and a note for the next reader. Return how many there were.
+  int discard(std::span<const Uuid> ids);
+  int annotate(std::span<const Uuid> ids, std::string_view note);
+  // Why it is where it is, the most telling reason first; never empty. Throws NotFound.
+  [[nodiscard]] std::vector<Explanation> explain(const Uuid& id);
+
+  // ---- Queues ------------------------------------------------------------------------------------------------------
+  [[nodiscard]] std::vector<QueueStats> queues();
+  void configure_queue(std::string_view queue, const QueueChange& change);
+  void pause(std::string_view queue) { configure_queue(queue, {.paused = true}); }
+  void resume(std::string_view queue) { configure_queue(queue, {.paused = false, .draining = false}); }
+  // Takes nothing new, finishes what it has.
+  void drain(std::string_view queue) { configure_queue(queue, {.draining = true}); }
+  // Cancels, or moves, all that is pending; returns how many.
+  std::size_t purge(std::string_view queue);
+  std::size_t move(std::string_view from, std::string_view to);
+
+  // Store, version and place, for people. No secrets.
+  [[nodiscard]] std::string describe_store();
+
+  // For the other parts of the library.
+  [[nodiscard]] const std::shared_ptr<detail::AppState>& state() const { return state_; }
+
+ private:
+  template <class In>
+  static std::string encode_input(const In& input) {
+    return detail::encode_strict(input, "input");
+  }
+
+  template <class In, class Item>
+  static detail::RawItem encode_item(const Item& item) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<Item>, BulkItem<In>>) {
+      return {encode_input<In>(item.input), item.options};
+    } else {
+      return {encode_input<In>(item), std::nullopt};
+    }
+  }
+
+  template <class In, class Out, class Fn>
+  static RawHandler typed_handler(Fn fn) {
+    constexpr bool with_context = std::is_invocable_v<const Fn&, TaskContext&, const In&>;
+    static_assert(with_context || std::is_invocable_v<const Fn&, const In&>,
+                  "a handler is called as fn(TaskContext&, const In&) or fn(const In&), by several threads at once, so "
+                  "it may not be a mutable lambda");
+    return [fn = std::make_shared<const Fn>(std::move(fn))](TaskContext& context, const std::string& text) -> std::string {
+      const In input = decode_input<In>(text);
+      const auto call = [&]() -> decltype(auto) {
+        if constexpr (with_context) {
+          return (*fn)(context, input);
+        } else {
+          return (*fn)(input);
+        }
+      };
+      using Returned = decltype(call());
+      if constexpr (std::is_void_v<Out>) {
+        call();
+        return "null";
+      } else {
+        static_assert(std::is_convertible_v<Returned, Out>, "a handler returns what its task's result type can be made of");
+        return detail::encode_lenient<Out>(call());
+      }
+    };
+  }
+
+  // Input that does not have the task's shape will not have it the next time.
+  template <class In>
+  static In decode_input(const std::string& text) {
+    try {
+      return detail::decode<In>(text, "input");
+    } catch (const InvalidArgument& error) {
+      throw Permanent("InvalidInput", error.what());
+    }
+  }
+
+  BulkReport enqueue_bulk(const TaskSpec& task, const detail::RawSource& source, const BulkOptions& options);
+
+  std::shared_ptr<detail::AppState> state_;
+};
+
+// "sqlite:orders.db", "postgresql://user@host/database" or "memory:" (for tests: nothing survives the process). Throws
+// InvalidArgument for a URL that is none of these, StoreUnavailable, and SchemaMismatch when the schema needs `hapax
+// migrate`.
+[[nodiscard]] App open(const std::string& url, const OpenOptions& options = {});
+
+}  // namespace hapax

@@ -1,0 +1,19 @@
+// Everything of hapax but hapax/asio.hpp, which needs Boost, and hapax/testing.hpp, which is for tests.
+#pragma once
+
+#include <hapax/app.hpp>
+#include <hapax/bulk.hpp>
+#include <hapax/context.hpp>
+#include <hapax/control.hpp>
+#include <hapax/error.hpp>
+#include <hapax/handle.hpp>
+#include <hapax/inspect.hpp>
+#include <hapax/json.hpp>
+#include <hapax/options.hpp>
+#include <hapax/policy.hpp>
+#include <hapax/status.hpp>
+#include <hapax/task.hpp>
+#include <hapax/time.hpp>
+#include <hapax/transaction.hpp>
+#include <hapax/uuid.hpp>
+#include <hapax/worker.hpp>

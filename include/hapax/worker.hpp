@@ -1,0 +1,59 @@
+// Worker: runs the app's handlers for some queues until it is stopped or destroyed.
+#pragma once
+
+#include <hapax/time.hpp>
+#include <hapax/uuid.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace hapax {
+
+// Since the worker's start, as the store accepted it, and what is in hand now.
+struct WorkerCounts {
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;      // dead letters
+  std::int64_t retried = 0;     // failed attempts that are tried again
+  std::int64_t snoozed = 0;
+  std::int64_t released = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t timed_out = 0;
+  std::int64_t stale = 0;       // outcomes refused: somebody else had the execution
+  int queued = 0;               // claimed, waiting for a thread
+  int running = 0;
+  bool store_away = false;
+};
+
+namespace detail {
+class AppState;
+class WorkerState;
+}  // namespace detail
+
+// Made by App::work. Any thread may call its members.
+class Worker {
+ public:
+  Worker(Worker&&) noexcept;
+  Worker& operator=(Worker&&) noexcept;
+  // stop().
+  ~Worker();
+
+  // Stops claiming, waits for running handlers up to the grace period, and releases the rest without spending their
+  // attempt. A handler that still does not return is left to its thread: what it uses must outlive it.
+  void stop();
+  void stop(Duration grace);
+
+  // True when this worker's queues have nothing pending (delayed and retrying included) or running.
+  bool wait_until_empty(std::optional<Duration> at_most = std::nullopt);
+
+  [[nodiscard]] WorkerCounts counts() const;
+  // The session the store knows this worker by; another one after it was lost.
+  [[nodiscard]] Uuid session() const;
+
+ private:
+  friend class App;
+  explicit Worker(std::unique_ptr<detail::WorkerState> state);
+  std::unique_ptr<detail::WorkerState> state_;
+};
+
+}  // namespace hapax

@@ -1,0 +1,95 @@
+#include <hapax/app.hpp>
+
+#include "base/limits.hpp"
+#include "engine/app_state.hpp"
+#include "engine/waiters.hpp"
+#include "model/identity.hpp"
+#include "model/validate.hpp"
+#include "store/open.hpp"
+
+namespace hapax {
+
+App open(const std::string& url, const OpenOptions& options) {
+  model::check_name(options.ns, "namespace");
+  store::OpenOptions store_options;
+  if (options.migrate) {
+    store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no;
+  }
+  store_options.must_exist = options.must_exist;
+  return App(detail::make_app_state(store::open(url, store_options), options.ns));
+}
+
+AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {
+  state_->forbid_in_transaction("a plain enqueue");
+  model::NewExecution request = state_->request(task, std::move(input_json), options);
+  const model::QueueRef queue = state_->runs_inline ? request.queue : model::QueueRef{};
+  const model::Admission admission = state_->engine().admit(std::move(request));
+  engine::throw_if_refused(admission, options.task_id.value_or(""));
+  if (state_->runs_inline) {
+    state_->run_inline(queue);
+  }
+  if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
+    (void)state_->engine().waiters().wait(admission.id, options.wait_timeout, false);
+  }
+  return state_->handle(admission);
+}
+
+void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
+                             std::function<void(AnyHandle, std::exception_ptr)> callback) {
+  state_->forbid_in_transaction("a plain enqueue");
+  try {
+    if (state_->runs_inline) {
+      callback(enqueue_json(task, std::move(input_json), options), nullptr);
+      return;
+    }
+    state_->engine().admit_async(
+        state_->request(task, std::move(input_json), options),
+        [state = state_, key = options.task_id.value_or(""), on_conflict = options.on_conflict,
+         callback](const model::Admission& admission, std::exception_ptr error) {
+          AnyHandle handle;
+          try {
+            if (!error) {
+              engine::throw_if_refused(admission, key);
+              handle = state->handle(admission);
+            }
+          } catch (...) {
+            error = std::current_exception();
+          }
+          if (!error && on_conflict == OnConflict::wait && !handle.created() && !is_terminal(admission.status)) {
+            state->engine().waiters().watch(
+                admission.id, [callback, handle](const model::Outcome*, std::exception_ptr) { callback(handle, nullptr); },
+                false);
+            return;
+          }
+          callback(std::move(handle), std::move(error));
+        });
+  } catch (...) {
+    callback({}, std::current_exception());
+  }
+}
+
+void App::handle_json(const TaskSpec& task, RawHandler handler) {
+  state_->add_handler(task.name, std::move(handler));
+}
+
+void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
+
+AnyHandle App::find_any(const Uuid& id) {
+  const auto outcomes = state_->store().outcomes(std::span<const Uuid>(&id, 1));
+  if (!outcomes.front()) {
+    throw NotFound("there is no execution " + id.to_string());
+  }
+  return state_->handle(id);
+}
+
+AnyHandle App::find_any(std::string_view task, std::string_view task_id) {
+  model::check_key(task_id);
+  const auto hash = model::identity_hash({state_->ns(), model::Scope::task, task, task_id});
+  const auto holder = state_->store().holder(hash);
+  if (!holder) {
+    throw NotFound("no execution of task '" + std::string(task) + "' holds the ID '" + std::string(task_id) + "'");
+  }
+  return state_->handle(*holder);
+}
+
+}  // namespace hapax

@@ -1,0 +1,294 @@
+// App's calls for operators: executions, dead letters and queues.
+#include <hapax/app.hpp>
+
+#include "base/limits.hpp"
+#include "base/uuid7.hpp"
+#include "engine/app_state.hpp"
+#include "model/explain.hpp"
+#include "model/validate.hpp"
+
+#include <algorithm>
+
+namespace hapax {
+
+namespace {
+
+constexpr int queue_step = 1000;  // rows that one purge or move transaction touches
+
+std::optional<ErrorDetails> details(const std::optional<model::ErrorInfo>& error) {
+  return error ? std::optional(ErrorDetails{error->type, error->message, error->detail}) : std::nullopt;
+}
+
+ExecutionRecord to_public(model::Execution&& from) {
+  ExecutionRecord to;
+  to.id = from.id;
+  to.task = std::move(from.task);
+  to.queue = std::move(from.queue.name);
+  to.status = from.status;
+  to.input = std::move(from.input);
+  to.result = std::move(from.result);
+  to.error = details(from.error);
+  to.priority = from.priority;
+  to.run = from.run;
+  to.attempt = from.attempt;
+  to.max_attempts = from.max_attempts;
+  to.lost = from.lost;
+  to.fence = from.fence;
+  to.created_at = from.created_at;
+  to.run_at = from.run_at;
+  to.started_at = from.started_at;
+  to.finished_at = from.finished_at;
+  to.expires_at = from.expires_at;
+  to.deadline = from.deadline;
+  to.task_id = std::move(from.identity_key);
+  to.effect_key = std::move(from.effect_key);
+  to.worker = std::move(from.worker);
+  to.cancel_requested = from.cancel_requested;
+  to.progress = from.progress;
+  to.progress_message = std::move(from.progress_message);
+  to.dead = from.dead;
+  to.retried_as = from.retried_as;
+  to.note = std::move(from.note);
+  to.tags = std::move(from.labels.tags);
+  to.metadata = std::move(from.labels.metadata);
+  to.traceparent = std::move(from.labels.traceparent);
+  return to;
+}
+
+model::ListQuery to_query(const std::string& ns, const ListOptions& options) {
+  if (options.limit < 1 || options.limit > limits::list_page) {
+    throw InvalidArgument("limit", std::to_string(options.limit) + ", expected 1 to " + std::to_string(limits::list_page));
+  }
+  model::ListQuery query;
+  query.ns = ns;
+  query.statuses = options.statuses;
+  query.queue = options.queue;
+  query.task = options.task;
+  query.tag = options.tag;
+  query.created_from = options.created_from;
+  query.created_before = options.created_before;
+  query.dead_only = options.dead_only;
+  query.payloads = options.payloads;
+  query.after = options.after;
+  query.limit = options.limit;
+  return query;
+}
+
+// Every page of what the filter meets.
+template <class Fn>
+void for_each_page(store::Store& store, const std::string& ns, ListOptions filter, Fn fn) {
+  filter.payloads = false;
+  filter.limit = limits::list_page;
+  filter.after.reset();
+  while (true) {
+    const std::vector<model::Execution> page = store.list(to_query(ns, filter));
+    if (page.empty()) {
+      return;
+    }
+    filter.after = page.back().id;
+    std::vector<Uuid> ids;
+    ids.reserve(page.size());
+    for (const model::Execution& execution : page) {
+      ids.push_back(execution.id);
+    }
+    fn(ids);
+  }
+}
+
+CancelAnswer to_public(model::CancelVerdict verdict) {
+  switch (verdict) {
+    case model::CancelVerdict::cancelled:
+      return CancelAnswer::cancelled;
+    case model::CancelVerdict::requested:
+      return CancelAnswer::requested;
+    case model::CancelVerdict::finished:
+      return CancelAnswer::finished;
+    case model::CancelVerdict::not_found:
+      return CancelAnswer::not_found;
+  }
+  return CancelAnswer::not_found;
+}
+
+}  // namespace
+
+std::optional<ExecutionRecord> App::get(const Uuid& id) {
+  auto execution = state_->store().get(id);
+  if (!execution || execution->queue.ns != state_->ns()) {
+    return std::nullopt;
+  }
+  return to_public(std::move(*execution));
+}
+
+std::vector<ExecutionRecord> App::list(const ListOptions& options) {
+  std::vector<ExecutionRecord> executions;
+  for (model::Execution& execution : state_->store().list(to_query(state_->ns(), options))) {
+    executions.push_back(to_public(std::move(execution)));
+  }
+  return executions;
+}
+
+std::vector<AttemptRecord> App::attempts(const Uuid& id) {
+  std::vector<AttemptRecord> records;
+  for (const model::Attempt& attempt : state_->store().attempts(id)) {
+    records.push_back({attempt.number, attempt.worker, attempt.started_at, attempt.ended_at, attempt.outcome,
+                       details(attempt.error)});
+  }
+  return records;
+}
+
+CancelAnswer App::cancel(const Uuid& id, std::string_view reason) {
+  state_->forbid_in_transaction("cancel");
+  return to_public(state_->store().cancel(std::span<const Uuid>(&id, 1), reason).front().verdict);
+}
+
+AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
+  state_->forbid_in_transaction("retry");
+  const model::RetryRequest request{id, base::new_uuid7(), new_effect_key};
+  const model::RetryResult result = state_->store().retry(std::span<const model::RetryRequest>(&request, 1)).front();
+  switch (result.verdict) {
+    case model::RetryVerdict::created:
+      break;
+    case model::RetryVerdict::not_found:
+      throw NotFound("there is no execution " + id.to_string());
+    case model::RetryVerdict::not_finished:
+      throw WrongStatus("execution " + id.to_string() + " is still " + std::string(to_string(result.status)), result.status);
+    case model::RetryVerdict::completed:
+      throw WrongStatus("execution " + id.to_string() + " has completed: there is nothing to retry", result.status);
+    case model::RetryVerdict::already_retried:
+    case model::RetryVerdict::identity_held:
+      throw TaskAlreadyExists("execution " + id.to_string() + " has a newer run: " + result.existing.to_string(),
+                              result.existing, result.status);
+  }
+  state_->engine().nudge();
+  model::Admission admission;
+  admission.id = request.new_id;
+  admission.run = result.run;
+  return state_->handle(admission);
+}
+
+std::size_t App::cancel_all(ListOptions filter, std::string_view reason) {
+  std::size_t count = 0;
+  if (filter.statuses.empty()) {
+    filter.statuses = {Status::pending, Status::running};
+  }
+  for_each_page(state_->store(), state_->ns(), std::move(filter), [&](const std::vector<Uuid>& ids) {
+    for (const model::CancelResult& result : state_->store().cancel(ids, reason)) {
+      count += result.verdict == model::CancelVerdict::cancelled || result.verdict == model::CancelVerdict::requested;
+    }
+  });
+  return count;
+}
+
+std::size_t App::retry_all(ListOptions filter) {
+  std::size_t count = 0;
+  if (filter.statuses.empty()) {
+    filter.statuses = {Status::failed, Status::cancelled, Status::timed_out};
+  }
+  for_each_page(state_->store(), state_->ns(), std::move(filter), [&](const std::vector<Uuid>& ids) {
+    std::vector<model::RetryRequest> requests;
+    requests.reserve(ids.size());
+    for (const Uuid& id : ids) {
+      requests.push_back({id, base::new_uuid7(), false});
+    }
+    for (const model::RetryResult& result : state_->store().retry(requests)) {
+      count += result.verdict == model::RetryVerdict::created;
+    }
+  });
+  state_->engine().nudge();
+  return count;
+}
+
+int App::discard(std::span<const Uuid> ids) { return state_->store().discard(ids); }
+
+int App::annotate(std::span<const Uuid> ids, std::string_view note) {
+  if (note.size() > limits::note_bytes) {
+    throw InvalidArgument("note", std::to_string(note.size()) + " bytes, the limit is " + std::to_string(limits::note_bytes));
+  }
+  return state_->store().annotate(ids, note);
+}
+
+std::vector<Explanation> App::explain(const Uuid& id) {
+  const auto execution = state_->store().get(id);
+  if (!execution || execution->queue.ns != state_->ns()) {
+    throw NotFound("there is no execution " + id.to_string());
+  }
+  model::ExplainFacts facts{*execution, state_->store().now(), std::nullopt, state_->store().sessions()};
+  for (model::QueueInfo& queue : state_->store().queues(state_->ns())) {
+    if (queue.queue == execution->queue) {
+      facts.queue = std::move(queue);
+    }
+  }
+  std::vector<Explanation> explanations;
+  for (model::Reason& reason : model::explain(facts)) {
+    explanations.push_back({std::move(reason.code), std::move(reason.sentence), std::move(reason.remedy)});
+  }
+  return explanations;
+}
+
+std::vector<QueueStats> App::queues() {
+  std::vector<QueueStats> stats;
+  for (const model::QueueInfo& info : state_->store().queues(state_->ns())) {
+    stats.push_back({.queue = info.queue.name,
+                     .paused = info.settings.paused,
+                     .draining = info.settings.draining,
+                     .retention = info.settings.retention,
+                     .failed_retention = info.settings.failed_retention,
+                     .ready = info.ready,
+                     .delayed = info.delayed,
+                     .running = info.running,
+                     .dead = info.dead,
+                     .oldest_ready = info.oldest_ready,
+                     .completed_last_minute = info.completed_last_minute,
+                     .failed_last_minute = info.failed_last_minute});
+  }
+  return stats;
+}
+
+void App::configure_queue(std::string_view queue, const QueueChange& change) {
+  model::check_name(queue, "queue");
+  for (const auto& duration : {change.retention, change.failed_retention}) {
+    if (duration && *duration < Duration::zero()) {
+      throw InvalidArgument("retention", "is negative, expected a duration such as \"30d\"");
+    }
+  }
+  model::QueuePatch patch;
+  patch.paused = change.paused;
+  patch.draining = change.draining;
+  patch.retention = change.retention;
+  if (change.failed_retention) {
+    patch.failed_retention.emplace(change.failed_retention);
+  }
+  state_->store().configure_queue(state_->queue(queue), patch);
+  state_->engine().nudge();
+}
+
+std::size_t App::purge(std::string_view queue) {
+  model::check_name(queue, "queue");
+  std::size_t count = 0;
+  while (const int purged = state_->store().purge(state_->queue(queue), queue_step)) {
+    count += static_cast<std::size_t>(purged);
+  }
+  return count;
+}
+
+std::size_t App::move(std::string_view from, std::string_view to) {
+  model::check_name(from, "from");
+  model::check_name(to, "to");
+  if (from == to) {
+    throw InvalidArgument("to", "is the queue to move from");
+  }
+  std::size_t count = 0;
+  while (const int moved = state_->store().move(state_->queue(from), state_->queue(to), queue_step)) {
+    count += static_cast<std::size_t>(moved);
+  }
+  const model::QueueRef target = state_->queue(to);
+  state_->engine().wake_workers(std::span<const model::QueueRef>(&target, 1));
+  return count;
+}
+
+std::string App::describe_store() {
+  const store::StoreInfo info = state_->store().info();
+  return info.backend + " " + info.version + ", " + info.location + ", schema " + std::to_string(info.schema_version);
+}
+
+}  // namespace hapax

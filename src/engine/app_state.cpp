@@ -1,0 +1,215 @@
+#include "engine/app_state.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/limits.hpp"
+#include "base/uuid7.hpp"
+#include "engine/step_thread.hpp"
+#include "model/identity.hpp"
+#include "model/validate.hpp"
+
+#include <thread>
+
+namespace hapax::detail {
+
+namespace {
+thread_local const AppState* lending = nullptr;
+}  // namespace
+
+std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns) {
+  auto engine = std::make_shared<engine::Engine>(std::move(store));
+  return {new AppState(std::move(engine), std::move(ns)), [](AppState* state) {
+            if (engine::on_engine_thread()) {
+              std::thread([state] { delete state; }).detach();
+            } else {
+              delete state;
+            }
+          }};
+}
+
+TransactionGuard::TransactionGuard(const AppState* app) : before_(lending) { lending = app; }
+TransactionGuard::~TransactionGuard() { lending = before_; }
+
+void AppState::forbid_in_transaction(std::string_view what) const {
+  if (lending == this) {
+    throw UsageError(std::string(what) + " inside app.transaction would wait for itself; use enqueue_in(tx, …)");
+  }
+}
+
+model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options) const {
+  model::NewExecution request;
+  request.id = base::new_uuid7();
+  request.queue = {ns_, options.queue.value_or(task.options.queue)};
+  request.task = task.name;
+  request.input = std::move(input);
+  request.priority = options.priority.value_or(task.options.priority);
+  if (options.delay && options.run_at) {
+    throw InvalidArgument("run_at", "given together with delay; expected one of them");
+  }
+  request.delay = options.delay.value_or(Duration::zero());
+  request.run_at = options.run_at;
+  request.max_attempts = options.max_attempts.value_or(task.options.max_attempts);
+  request.max_lost = task.options.max_lost;
+  request.retry = options.retry ? options.retry : task.options.retry;
+  request.attempt_timeout = options.timeout ? options.timeout : task.options.timeout;
+  request.deadline = options.deadline ? options.deadline : task.options.deadline;
+  request.effect_key = options.effect_key;
+  if (options.task_id) {
+    model::check_name(request.task, "task");
+    model::check_key(*options.task_id);
+    request.identity = model::IdentityClaim{
+        .hash = model::identity_hash({ns_, model::Scope::task, request.task, *options.task_id}),
+        .key = *options.task_id,
+        .fingerprint = model::input_fingerprint(request.input),
+        .reuse = options.reuse.value_or(task.options.reuse),
+        .on_conflict = options.on_conflict};
+  }
+  request.labels.tags = options.tags;
+  request.labels.traceparent = options.traceparent;
+  if (!options.metadata.is_null()) {
+    if (!options.metadata.is_object()) {
+      throw InvalidArgument("metadata", std::string("a JSON ") + options.metadata.type_name() + ", expected an object");
+    }
+    request.labels.metadata = encode_strict(options.metadata, "metadata");
+  }
+  return request;
+}
+
+AnyHandle AppState::handle(const model::Admission& admission) {
+  AnyHandle handle;
+  handle.state_ = shared_from_this();
+  handle.id_ = admission.id;
+  handle.created_ = admission.created();
+  handle.local_ = admission.fence.has_value();
+  handle.run_ = admission.run;
+  handle.deduplicated_from_ = admission.deduplicated_from;
+  return handle;
+}
+
+AnyHandle AppState::handle(const Uuid& id) {
+  AnyHandle handle;
+  handle.state_ = shared_from_this();
+  handle.id_ = id;
+  return handle;
+}
+
+void AppState::add_handler(const std::string& task, RawHandler handler) {
+  model::check_name(task, "task");
+  if (!handler) {
+    throw InvalidArgument("handler", "is empty");
+  }
+  std::vector<std::shared_ptr<engine::Worker>> workers;
+  {
+    const std::unique_lock lock(handlers_mutex_);
+    if (handlers_.size() >= limits::tasks_per_claim) {
+      throw UsageError("an app has at most " + std::to_string(limits::tasks_per_claim) + " handlers");
+    }
+    if (!handlers_.emplace(task, std::make_shared<const RawHandler>(std::move(handler))).second) {
+      throw UsageError("task '" + task + "' has a handler already");
+    }
+    for (const auto& weak : workers_) {
+      if (auto worker = weak.lock()) {
+        workers.push_back(std::move(worker));
+      }
+    }
+  }
+  for (const auto& worker : workers) {
+    worker->set_tasks(tasks());
+  }
+}
+
+void AppState::add_middleware(Middleware middleware) {
+  const std::unique_lock lock(handlers_mutex_);
+  auto longer = std::make_shared<Chain>(*chain_);
+  longer->push_back(std::move(middleware));
+  chain_ = std::move(longer);
+}
+
+std::vector<std::string> AppState::tasks() const {
+  const std::shared_lock lock(handlers_mutex_);
+  std::vector<std::string> names;
+  names.reserve(handlers_.size());
+  for (const auto& [name, handler] : handlers_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+void AppState::add_worker(const std::shared_ptr<engine::Worker>& worker) {
+  const std::unique_lock lock(handlers_mutex_);
+  std::erase_if(workers_, [](const auto& weak) { return weak.expired(); });
+  workers_.push_back(worker);
+}
+
+void AppState::call(TaskContext& context, ContextState& state, std::string& result) {
+  const model::Claim& claim = state.run().claim();
+  std::shared_ptr<const RawHandler> handler;
+  std::shared_ptr<const Chain> chain;
+  {
+    const std::shared_lock lock(handlers_mutex_);
+    const auto found = handlers_.find(claim.task);
+    if (found == handlers_.end()) {
+      throw NotFound("this worker has no handler for task '" + claim.task + "'");
+    }
+    handler = found->second;
+    chain = chain_;
+  }
+  if (chain->empty()) {
+    result = (*handler)(context, claim.input);
+    return;
+  }
+  // Each link's next() is the rest of the chain.
+  std::function<void(std::size_t)> from = [&](std::size_t link) {
+    if (link == chain->size()) {
+      result = (*handler)(context, claim.input);
+    } else {
+      (*chain)[link](context, [&from, link] { from(link + 1); });
+    }
+  };
+  from(0);
+}
+
+engine::Ending AppState::execute(engine::Run& run) {
+  ContextState state(shared_from_this(), run);
+  TaskContext context(state);
+  std::string result = "null";
+  try {
+    call(context, state, result);
+  } catch (...) {
+    if (!state.completion) {
+      throw;
+    }
+    engine::Ending ending = settle_completion(state, true);
+    if (ending.kind != engine::Ending::Kind::settled) {
+      throw;
+    }
+    return ending;
+  }
+  return state.completion ? settle_completion(state, false) : engine::Ending::completed(std::move(result));
+}
+
+// The handler completed inside a transaction: only its commit counts. Where that is not known it is read back; and a
+// failure that is recorded in vain is refused by the fence.
+engine::Ending AppState::settle_completion(ContextState& state, bool threw) {
+  CommitFate fate = state.completion->fate.load();
+  if (fate == CommitFate::unknown) {
+    try {
+      const Uuid id = state.run().claim().id;
+      const auto outcomes = store().outcomes(std::span<const Uuid>(&id, 1));
+      const bool committed = outcomes.front() && outcomes.front()->status == Status::completed;
+      fate = committed ? CommitFate::committed : CommitFate::rolled_back;
+    } catch (const StoreUnavailable&) {
+      fate = CommitFate::rolled_back;
+    }
+  }
+  if (fate == CommitFate::committed) {
+    engine::Ending ending = engine::Ending::settled();
+    ending.result = state.completion->result;
+    return ending;
+  }
+  return engine::Ending::failed("TransactionNotCommitted",
+                                threw ? "the handler threw and its transaction did not commit"
+                                      : "the handler completed in a transaction that did not commit");
+}
+
+}  // namespace hapax::detail

@@ -1,0 +1,120 @@
+// AppState: what all copies of an App share.
+#pragma once
+
+#include <hapax/app.hpp>
+
+#include "base/clock.hpp"
+#include "engine/engine.hpp"
+#include "engine/run.hpp"
+#include "engine/worker.hpp"
+#include "model/execution.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hapax::detail {
+
+// Whether a transaction in which a handler completed its execution came through.
+enum class CommitFate : std::uint8_t { unknown, committed, rolled_back };
+
+struct Completion {
+  std::atomic<CommitFate> fate{CommitFate::unknown};
+  std::string result;
+};
+
+struct TransactionState {
+  std::shared_ptr<AppState> app;
+  store::Transaction* transaction = nullptr;
+  std::unique_ptr<store::Transaction> owned;   // attached ones
+  std::vector<model::QueueRef> queues;         // that got something
+  std::vector<std::shared_ptr<Completion>> completions;
+};
+
+// One call of a handler.
+class ContextState {
+ public:
+  ContextState(std::shared_ptr<AppState> app, engine::Run& run) : app_(std::move(app)), run_(run) {}
+
+  [[nodiscard]] const std::shared_ptr<AppState>& app() const { return app_; }
+  [[nodiscard]] engine::Run& run() { return run_; }
+
+  [[nodiscard]] std::optional<std::string> recorded(std::string_view name);
+  void record(std::string_view name, std::string json);
+
+  std::shared_ptr<Completion> completion;  // the handler completed in a transaction
+
+ private:
+  void load();
+
+  std::shared_ptr<AppState> app_;
+  engine::Run& run_;
+  bool loaded_ = false;
+  std::vector<model::JournalEntry> entries_;
+};
+
+class AppState : public std::enable_shared_from_this<AppState> {
+ public:
+  AppState(std::shared_ptr<engine::Engine> engine, std::string ns) : engine_(std::move(engine)), ns_(std::move(ns)) {}
+
+  [[nodiscard]] engine::Engine& engine() { return *engine_; }
+  [[nodiscard]] const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
+  [[nodiscard]] store::Store& store() { return engine_->store(); }
+  [[nodiscard]] const std::string& ns() const { return ns_; }
+  [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
+
+  // ---- Requests --------------------------------------------------------------------------------------------------
+  [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input, const EnqueueOptions& options) const;
+  [[nodiscard]] AnyHandle handle(const model::Admission& admission);
+  [[nodiscard]] AnyHandle handle(const Uuid& id);
+  // Throws UsageError on a thread that is inside App::transaction of this app.
+  void forbid_in_transaction(std::string_view what) const;
+
+  // ---- Handlers --------------------------------------------------------------------------------------------------
+  void add_handler(const std::string& task, RawHandler handler);
+  void add_middleware(Middleware middleware);
+  [[nodiscard]] std::vector<std::string> tasks() const;
+  // Told of tasks added later.
+  void add_worker(const std::shared_ptr<engine::Worker>& worker);
+  [[nodiscard]] engine::Ending execute(engine::Run& run);
+
+  // ---- For the testing kit -----------------------------------------------------------------------------------------
+  std::shared_ptr<base::ManualClock> manual_clock;
+  std::atomic<bool> runs_inline{false};
+  // Runs what is due in the queue on this thread.
+  void run_inline(const model::QueueRef& queue);
+
+ private:
+  using Chain = std::vector<Middleware>;
+
+  void call(TaskContext& context, ContextState& state, std::string& result);
+  [[nodiscard]] engine::Ending settle_completion(ContextState& state, bool threw);
+
+  const std::shared_ptr<engine::Engine> engine_;
+  const std::string ns_;
+  mutable std::shared_mutex handlers_mutex_;  // guards what follows
+  std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
+  std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();
+  std::vector<std::weak_ptr<engine::Worker>> workers_;
+};
+
+// The last owner may be a callback on a thread of the engine's own; the state is then destroyed by another.
+[[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns);
+
+// On this thread, a transaction of this app is being lent.
+class TransactionGuard {
+ public:
+  explicit TransactionGuard(const AppState* app);
+  TransactionGuard(const TransactionGuard&) = delete;
+  TransactionGuard& operator=(const TransactionGuard&) = delete;
+  ~TransactionGuard();
+
+ private:
+  const AppState* before_;
+};
+
+}  // namespace hapax::detail

@@ -1,0 +1,84 @@
+// The typed app's worker: the engine's, with the app's handlers.
+#include <hapax/app.hpp>
+#include <hapax/worker.hpp>
+
+#include "engine/app_state.hpp"
+
+namespace hapax {
+
+namespace detail {
+
+class WorkerState {
+ public:
+  // Shared, so that tasks registered later reach it.
+  std::shared_ptr<engine::Worker> worker;
+};
+
+}  // namespace detail
+
+Worker::Worker(std::unique_ptr<detail::WorkerState> state) : state_(std::move(state)) {}
+Worker::Worker(Worker&&) noexcept = default;
+
+Worker& Worker::operator=(Worker&& other) noexcept {
+  if (this != &other) {
+    if (state_) {
+      stop();
+    }
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Worker::~Worker() {
+  if (state_) {
+    stop();
+  }
+}
+
+void Worker::stop() { state_->worker->stop(); }
+void Worker::stop(Duration grace) { state_->worker->stop(grace); }
+bool Worker::wait_until_empty(std::optional<Duration> at_most) { return state_->worker->wait_until_empty(at_most); }
+Uuid Worker::session() const { return state_->worker->session(); }
+
+WorkerCounts Worker::counts() const {
+  const engine::WorkerStats stats = state_->worker->stats();
+  return {.completed = stats.completed,
+          .failed = stats.failed,
+          .retried = stats.retried,
+          .snoozed = stats.snoozed,
+          .released = stats.released,
+          .cancelled = stats.cancelled,
+          .timed_out = stats.timed_out,
+          .stale = stats.stale,
+          .queued = stats.queued,
+          .running = stats.running,
+          .store_away = stats.store_away};
+}
+
+Worker App::work(const WorkerOptions& options) {
+  engine::WorkerOptions engine_options;
+  engine_options.queues.clear();
+  for (const std::string& queue : options.queues) {
+    engine_options.queues.push_back(state_->queue(queue));
+  }
+  engine_options.tasks = state_->tasks();
+  if (engine_options.tasks.empty()) {
+    throw UsageError("a worker needs a handler: call app.handle(task, fn) before app.work()");
+  }
+  engine_options.threads = options.threads;
+  engine_options.lease = options.lease;
+  engine_options.heartbeat = options.heartbeat;
+  engine_options.grace = options.grace;
+  engine_options.prefetch = options.prefetch;
+  engine_options.name = options.name;
+  engine_options.build = options.build;
+  engine_options.sweep = options.sweep;
+  engine_options.events.trouble = options.on_trouble;
+  auto state = std::make_unique<detail::WorkerState>();
+  state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
+                                                   [app = state_](engine::Run& run) { return app->execute(run); });
+  state_->add_worker(state->worker);
+  return Worker(std::move(state));
+}
+
+}  // namespace hapax

@@ -1,0 +1,278 @@
+// Batcher: group commit. Callers hand in requests; one of them makes one store call for all that wait.
+//
+// No timers and no thread of its own on the blocking path: a caller who comes alone runs the call at once on its own
+// thread; whoever comes while a call is under way joins the batch that goes next, whose first blocking member leads it.
+// Under load batches grow by themselves. A batch of asynchronous members only is led by a background thread, started
+// when first needed.
+//
+// An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
+// request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours.
+#pragma once
+
+#include <hapax/error.hpp>
+
+#include "engine/step_thread.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace hapax::engine {
+
+// Any thread may call it. It must outlive its callers; the destructor answers what asynchronous members still wait for.
+template <class Request, class Reply>
+class Batcher {
+ public:
+  using Callback = std::function<void(Reply, std::exception_ptr)>;
+
+  struct Options {
+    // The store call: one reply per request, in order.
+    std::function<std::vector<Reply>(std::span<Request>)> flush;
+    // The same for a request that failed with the others or held up the turn, and now goes alone; none: flush. It may
+    // take its time, as nobody waits for it.
+    std::function<std::vector<Reply>(std::span<Request>)> flush_alone;
+    // Told after a successful call and before its members are answered; the next call may be under way already.
+    std::function<void(std::span<Request>, std::span<Reply>)> flushed;
+    std::function<std::size_t(const Request&)> size;  // in bytes
+    std::size_t max_items = 1000;
+    std::size_t max_bytes = 8 << 20;
+  };
+
+  explicit Batcher(Options options) : options_(std::move(options)) {}
+  Batcher(const Batcher&) = delete;
+  Batcher& operator=(const Batcher&) = delete;
+
+  ~Batcher() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    background_condition_.notify_one();
+    if (background_.joinable()) {
+      background_.join();
+    }
+  }
+
+  [[nodiscard]] Reply submit(Request request) {
+    std::unique_lock lock(mutex_);
+    if (!busy_) {
+      busy_ = true;
+      lock.unlock();
+      return run_single(request);
+    }
+    const auto [batch, index] = join(std::move(request));
+    const bool lead = !batch->has_leader;
+    batch->has_leader = true;
+    lock.unlock();
+    if (lead) {
+      batch->turn.wait(waiting, std::memory_order_acquire);
+      if (batch->turn.load(std::memory_order_acquire) == go) {
+        run(take_front(), /*background=*/false);
+      }
+    } else {
+      batch->done.wait(waiting, std::memory_order_acquire);
+    }
+    if (batch->done.load(std::memory_order_acquire) == alone) {
+      return run_alone(batch->requests[index]);
+    }
+    if (batch->error) {
+      std::rethrow_exception(batch->error);
+    }
+    return std::move(batch->replies[index]);
+  }
+
+  void submit_async(Request request, Callback callback) {
+    bool signal = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [batch, index] = join(std::move(request));
+      batch->callbacks.emplace_back(index, std::move(callback));
+      if (!background_.joinable()) {
+        background_ = std::thread([this] { background_loop(); });
+      }
+      if (!busy_) {
+        busy_ = true;
+        background_turn_ = true;
+        signal = true;
+      }
+    }
+    if (signal) {
+      background_condition_.notify_one();
+    }
+  }
+
+ private:
+  using Word = std::atomic<std::uint32_t>;
+  static constexpr std::uint32_t waiting = 0;
+  static constexpr std::uint32_t go = 1;     // turn: lead the front batch
+  static constexpr std::uint32_t over = 2;   // turn or done: answered
+  static constexpr std::uint32_t alone = 3;  // done: each for itself
+
+  struct Batch {
+    std::vector<Request> requests;
+    std::vector<Reply> replies;
+    std::vector<std::pair<std::size_t, Callback>> callbacks;
+    std::exception_ptr error;
+    std::size_t bytes = 0;
+    bool has_leader = false;  // guarded by mutex_
+    Word turn{waiting};       // the leader's
+    Word done{waiting};       // the other blocking members'
+  };
+  using BatchPtr = std::shared_ptr<Batch>;
+
+  // Holding mutex_.
+  std::pair<BatchPtr, std::size_t> join(Request request) {
+    const std::size_t bytes = options_.size ? options_.size(request) : 0;
+    if (queue_.empty() || queue_.back()->requests.size() >= options_.max_items ||
+        queue_.back()->bytes + bytes > options_.max_bytes) {
+      queue_.push_back(std::make_shared<Batch>());
+    }
+    BatchPtr batch = queue_.back();
+    batch->bytes += bytes;
+    batch->requests.push_back(std::move(request));
+    return {batch, batch->requests.size() - 1};
+  }
+
+  BatchPtr take_front() {
+    const std::lock_guard lock(mutex_);
+    BatchPtr batch = std::move(queue_.front());
+    queue_.pop_front();
+    return batch;
+  }
+
+  // Hands the turn to the next batch's leader, who takes the batch when it is awake: those who come meanwhile join.
+  void pass_on() {
+    BatchPtr next;
+    {
+      const std::lock_guard lock(mutex_);
+      if (queue_.empty()) {
+        busy_ = false;
+        return;
+      }
+      if (queue_.front()->has_leader) {
+        next = queue_.front();
+      } else {
+        background_turn_ = true;
+      }
+    }
+    if (next) {
+      next->turn.store(go, std::memory_order_release);
+      next->turn.notify_one();
+    } else {
+      background_condition_.notify_one();
+    }
+  }
+
+  Reply run_single(Request& request) {
+    std::vector<Reply> replies;
+    try {
+      replies = options_.flush(std::span<Request>(&request, 1));
+    } catch (const StoreUnavailable&) {
+      pass_on();
+      throw;
+    } catch (...) {
+      pass_on();
+      if (!options_.flush_alone) {
+        throw;
+      }
+      return run_alone(request);
+    }
+    pass_on();
+    if (options_.flushed) {
+      options_.flushed(std::span<Request>(&request, 1), replies);
+    }
+    return std::move(replies.front());
+  }
+
+  // Without the turn: other calls may be under way.
+  Reply run_alone(Request& request) {
+    const auto& flush = options_.flush_alone ? options_.flush_alone : options_.flush;
+    std::vector<Reply> replies = flush(std::span<Request>(&request, 1));
+    if (options_.flushed) {
+      options_.flushed(std::span<Request>(&request, 1), replies);
+    }
+    return std::move(replies.front());
+  }
+
+  void run(const BatchPtr& batch, bool background) {
+    std::uint32_t verdict = over;
+    try {
+      batch->replies = options_.flush(batch->requests);
+    } catch (const StoreUnavailable&) {
+      batch->error = std::current_exception();
+    } catch (...) {
+      if (batch->requests.size() > 1) {
+        verdict = alone;
+      } else {
+        batch->error = std::current_exception();
+      }
+    }
+    pass_on();
+    if (verdict == over && !batch->error && options_.flushed) {
+      options_.flushed(batch->requests, batch->replies);
+    }
+    batch->done.store(verdict, std::memory_order_release);
+    batch->done.notify_all();
+    if (background) {
+      batch->turn.store(over, std::memory_order_release);
+      batch->turn.notify_one();
+    }
+    answer_callbacks(*batch, verdict);
+  }
+
+  void answer_callbacks(Batch& batch, std::uint32_t verdict) {
+    for (auto& [index, callback] : batch.callbacks) {
+      if (batch.error) {
+        callback(Reply{}, batch.error);
+        continue;
+      }
+      if (verdict == over) {
+        callback(std::move(batch.replies[index]), nullptr);
+        continue;
+      }
+      Reply reply{};
+      std::exception_ptr error;
+      try {
+        reply = run_alone(batch.requests[index]);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      callback(std::move(reply), error);
+    }
+  }
+
+  void background_loop() {
+    mark_engine_thread();
+    std::unique_lock lock(mutex_);
+    while (true) {
+      background_condition_.wait(lock, [this] { return stopping_ || background_turn_; });
+      if (!background_turn_) {
+        return;
+      }
+      background_turn_ = false;
+      lock.unlock();
+      run(take_front(), /*background=*/true);
+      lock.lock();
+    }
+  }
+
+  Options options_;
+  std::mutex mutex_;
+  std::deque<BatchPtr> queue_;   // the open batch is the last
+  bool busy_ = false;            // somebody has the turn
+  bool stopping_ = false;
+  bool background_turn_ = false;
+  std::condition_variable background_condition_;
+  std::thread background_;
+};
+
+}  // namespace hapax::engine

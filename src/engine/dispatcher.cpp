@@ -1,0 +1,403 @@
+#include "engine/dispatcher.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+#include "base/limits.hpp"
+#include "engine/prefetch.hpp"
+#include "engine/step_thread.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace hapax::engine {
+
+namespace {
+
+constexpr Duration idle_wait_min = std::chrono::milliseconds(50);
+constexpr Duration idle_wait_max = std::chrono::seconds(1);
+// How long lost-before executions wait for the worker to be empty before they are run beside others.
+constexpr Duration suspects_patience = std::chrono::seconds(5);
+// How long one keeps the worker to itself. A handler that ends its process mostly does so early.
+constexpr Duration suspect_alone_max = std::chrono::seconds(60);
+// What has waited here this long behind slow handlers is given back, for other workers.
+constexpr Duration unstarted_max = std::chrono::seconds(1);
+constexpr Duration busy_look = std::chrono::milliseconds(5);
+constexpr Duration calm_look = std::chrono::milliseconds(100);
+constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
+
+}  // namespace
+
+Duration Backoff::next() {
+  const Duration delay = std::min<Duration>(std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)),
+                                            std::chrono::seconds(5));
+  ++failures_;
+  return delay;
+}
+
+Dispatcher::Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options)
+    : store_(store), session_(session), pool_(pool), options_(std::move(options)), tasks_(options_.tasks) {}
+
+Time Dispatcher::step(Time now) {
+  now_ = now;
+  collect(now);
+  pool_.rebalance(now);
+  load_ = pool_.load();
+  if (now < retry_at_) {
+    return retry_at_;
+  }
+  if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) {
+    release_unstarted();
+  }
+  // Each turn sends at most one batch, so one more turn follows while something is left.
+  const Plan next = plan(now);
+  if (!pending_.empty() || next.limit > 0) {
+    const bool sent = exchange(next, now);
+    exclusive_.store(suspect_ || suspects_due_);
+    if (!sent) {
+      retry_at_ = now + backoff_.next();
+      return retry_at_;
+    }
+    if (!pending_.empty() || (next.limit > 0 && more_)) {
+      return now;
+    }
+  }
+  return next_step(now);
+}
+
+void Dispatcher::collect(Time now) {
+  pool_.collect(pending_);
+  // What belonged to a lost session would be refused.
+  const auto gone = std::ranges::partition(
+      pending_, [](const Settled& settled) { return settled.run->stop_reason() != StopReason::lease_lost; });
+  pending_.erase(gone.begin(), gone.end());
+  unsent_.store(static_cast<std::int64_t>(pending_.size()));
+  if (suspect_ && (suspect_->state() == Run::State::settling || now - suspect_since_ > suspect_alone_max)) {
+    suspect_.reset();
+    more_ = true;
+  }
+}
+
+int Dispatcher::wanted(const PoolLoad& load) const {
+  const int target = prefetch_target({load.threads, load.runs_per_second, options_.prefetch});
+  const int held = load.queued + load.running;
+  const int room = std::min(target - held, limits::claim_batch);
+  // A few at a time would cost a round trip each; unless threads may run dry, wait until it is worth one.
+  const bool worth = room >= std::max(1, target / 4) || load.queued < load.threads;
+  return room > 0 && worth ? room : 0;
+}
+
+Dispatcher::Plan Dispatcher::plan(Time now) {
+  if (draining_.load() || suspect_ || !session_.is_open()) {
+    return {};
+  }
+  const std::int64_t hint = hint_us_.exchange(INT64_MAX);
+  if (hint != INT64_MAX) {
+    claim_at_ = std::min(claim_at_, Time(Duration(hint)));
+  }
+  const bool due = more_ || now >= claim_at_;
+  const bool empty_handed = load_.queued + load_.running == 0;
+  if (suspects_due_) {
+    if (empty_handed || now - suspects_since_ >= suspects_patience) {
+      return {.limit = 1, .alone = true};
+    }
+    return {};
+  }
+  if (!due) {
+    return {};
+  }
+  return {.limit = wanted(load_), .alone = empty_handed};
+}
+
+bool Dispatcher::exchange(const Plan& next, Time now) {
+  std::vector<Settled> batch;
+  if (pending_.size() <= static_cast<std::size_t>(limits::finish_batch)) {
+    batch.swap(pending_);
+  } else {
+    const auto middle = pending_.begin() + limits::finish_batch;
+    batch.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(middle));
+    pending_.erase(pending_.begin(), middle);
+  }
+  std::vector<model::Finish> finishes;
+  finishes.reserve(batch.size());
+  // Moved there and back rather than copied: results may be large.
+  for (Settled& settled : batch) {
+    if (settled.finish) {
+      finishes.push_back(std::move(*settled.finish));
+    }
+  }
+  const auto take_back = [&] {
+    std::size_t next_finish = 0;
+    for (Settled& settled : batch) {
+      if (settled.finish) {
+        *settled.finish = std::move(finishes[next_finish++]);
+      }
+    }
+  };
+  model::ClaimRequest request;
+  std::optional<ClaimTicket> ticket;
+  if (next.limit > 0) {
+    ticket = session_.begin_claim();
+  }
+  if (ticket) {
+    request.session = ticket->session;
+    request.claim_number = ticket->number;
+    request.queues = options_.queues;
+    std::ranges::rotate(request.queues, request.queues.begin() + static_cast<std::ptrdiff_t>(
+                                            rotation_++ % request.queues.size()));
+    {
+      const std::lock_guard lock(tasks_mutex_);
+      request.tasks = tasks_;
+    }
+    request.limit = next.limit;
+    request.alone = next.alone;
+  }
+  model::Exchange reply;
+  try {
+    base::fault_point("engine.exchange.before");
+    if (!finishes.empty() || ticket) {
+      reply = store_.exchange(finishes, ticket ? &request : nullptr);
+    }
+    base::fault_point("engine.exchange.after");
+  } catch (const StoreUnavailable& error) {
+    trouble(error.what());
+    take_back();
+    std::ranges::move(batch, std::back_inserter(pending_));
+    if (ticket) {
+      session_.abandon(*ticket);
+      options_.on_doubt();
+    }
+    away_.store(true);
+    return false;
+  } catch (const std::exception& error) {
+    trouble(error.what());
+    take_back();
+    if (ticket) {
+      session_.abandon(*ticket);
+      options_.on_doubt();
+    }
+    if (batch.empty()) {
+      away_.store(true);
+      return false;
+    }
+    send_one_by_one(std::move(batch));
+    return !backoff_.active();
+  }
+  take_back();
+  backoff_.reset();
+  away_.store(false);
+  if (ticket) {
+    std::vector<RunPtr> runs;
+    runs.reserve(reply.claim.claims.size());
+    for (model::Claim& claim : reply.claim.claims) {
+      RunPtr run = std::make_shared<Run>(std::move(claim));
+      run->received = now;
+      runs.push_back(std::move(run));
+    }
+    reply.claim.claims.clear();
+    if (session_.settle(*ticket, runs)) {
+      const bool full = static_cast<int>(runs.size()) >= next.limit;
+      if (next.alone && !runs.empty() && runs.front()->claim().lost > 0) {
+        suspect_ = runs.front();
+        suspect_since_ = now;
+      }
+      more_ = full;
+      if (!runs.empty()) {
+        idle_wait_ = Duration::zero();
+      }
+      pool_.submit(std::move(runs));
+      claimed(std::move(reply.claim), next, now);
+    }
+  }
+  // After the claims, so that the pool works on while those who wait are told.
+  std::vector<model::FinishVerdict> verdicts;
+  verdicts.reserve(batch.size());
+  std::size_t answer = 0;
+  for (const Settled& settled : batch) {
+    verdicts.push_back(settled.finish ? reply.verdicts[answer++] : model::FinishVerdict::accepted);
+  }
+  answered(batch, verdicts);
+  return true;
+}
+
+void Dispatcher::claimed(model::ClaimReply reply, const Plan& next, Time now) {
+  if (reply.suspects_due && !suspects_due_) {
+    suspects_since_ = now;
+  }
+  suspects_due_ = reply.suspects_due;
+  if (next.alone && !suspect_) {
+    suspects_due_ = false;
+  }
+  idle_wait_ = std::clamp(idle_wait_ * 2, idle_wait_min, idle_wait_max);
+  claim_at_ = now + (reply.next_due ? std::clamp(*reply.next_due, Duration::zero(), idle_wait_) : idle_wait_);
+}
+
+void Dispatcher::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
+  if (batch.empty()) {
+    return;
+  }
+  std::vector<RunPtr> runs;
+  runs.reserve(batch.size());
+  WorkerStats more;
+  const model::QueueRef* queue = nullptr;
+  model::QueueCount count;
+  const auto flush_count = [&] {
+    if (queue != nullptr && count.completed + count.failed + count.retried > 0) {
+      session_.count(*queue, count);
+    }
+    count = {};
+  };
+  bool again = false;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    runs.push_back(batch[i].run);
+    if (verdicts[i] == model::FinishVerdict::stale) {
+      ++more.stale;
+      continue;
+    }
+    const model::QueueRef& its_queue = batch[i].run->claim().queue;
+    if (queue == nullptr || *queue != its_queue) {
+      flush_count();
+      queue = &its_queue;
+    }
+    switch (batch[i].finish ? batch[i].finish->kind : model::FinishKind::completed) {
+      case model::FinishKind::completed:
+        ++more.completed;
+        ++count.completed;
+        break;
+      case model::FinishKind::failed:
+        ++more.failed;
+        ++count.failed;
+        break;
+      case model::FinishKind::retry:
+        ++more.retried;
+        ++count.retried;
+        again = true;
+        break;
+      case model::FinishKind::snoozed:
+        ++more.snoozed;
+        again = true;
+        break;
+      case model::FinishKind::released:
+        ++more.released;
+        again = true;
+        break;
+      case model::FinishKind::cancelled:
+        ++more.cancelled;
+        break;
+      case model::FinishKind::timed_out:
+        ++more.timed_out;
+        ++count.failed;
+        break;
+    }
+    if (again && batch[i].finish) {
+      // What comes back to the queue may be due before the next look.
+      (void)hint(now_ + batch[i].finish->delay);
+    }
+    again = false;
+  }
+  flush_count();
+  session_.remove(runs);
+  {
+    const std::lock_guard lock(stats_mutex_);
+    stats_.completed += more.completed;
+    stats_.failed += more.failed;
+    stats_.retried += more.retried;
+    stats_.snoozed += more.snoozed;
+    stats_.released += more.released;
+    stats_.cancelled += more.cancelled;
+    stats_.timed_out += more.timed_out;
+    stats_.stale += more.stale;
+  }
+  unsent_.store(static_cast<std::int64_t>(pending_.size()));
+  if (options_.on_answered) {
+    options_.on_answered(batch, verdicts);
+  }
+}
+
+// The store refused the batch for something in it: each outcome for itself, and one that is refused even so is
+// replaced by a failure that says why.
+void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    Settled& settled = batch[i];
+    std::vector<model::FinishVerdict> verdict{model::FinishVerdict::accepted};
+    for (int tries = 0; settled.finish; ++tries) {
+      try {
+        verdict = store_.finish(std::span<const model::Finish>(&*settled.finish, 1));
+        break;
+      } catch (const StoreUnavailable& error) {
+        trouble(error.what());
+        std::move(batch.begin() + static_cast<std::ptrdiff_t>(i), batch.end(), std::back_inserter(pending_));
+        away_.store(true);
+        (void)backoff_.next();
+        return;
+      } catch (const std::exception& error) {
+        trouble(error.what());
+        if (tries == 0) {
+          settled.finish = unrecordable_finish(*settled.finish, error.what());
+          continue;
+        }
+        verdict = {model::FinishVerdict::stale};
+        break;
+      }
+    }
+    answered(std::span<const Settled>(&settled, 1), verdict);
+  }
+}
+
+void Dispatcher::release_unstarted() {
+  std::vector<RunPtr> unstarted;
+  pool_.withdraw(unstarted);
+  for (RunPtr& run : unstarted) {
+    if (run->settle()) {
+      model::Finish finish = release_finish(*run);
+      pending_.push_back({std::move(run), std::move(finish), {}});
+    }
+  }
+  unsent_.store(static_cast<std::int64_t>(pending_.size()));
+}
+
+Time Dispatcher::next_step(Time now) const {
+  Time next = never;
+  if (!draining_.load() && session_.is_open() && !suspect_) {
+    next = suspects_due_ ? suspects_since_ + suspects_patience : more_ ? never : claim_at_;
+    const std::int64_t hint = hint_us_.load();
+    if (hint != INT64_MAX) {
+      next = std::min(next, Time(Duration(hint)));
+    }
+  }
+  if (load_.queued > 0 || (load_.running > 0 && load_.runs_per_second > quick_rate * load_.threads)) {
+    next = std::min(next, now + busy_look);  // rebalance, and fetch what quick handlers did before a slow one
+  } else if (load_.running > 0) {
+    next = std::min(next, now + calm_look);
+  }
+  return std::max(next, now);
+}
+
+bool Dispatcher::hint(Time due) {
+  const std::int64_t due_us = due.time_since_epoch().count();
+  std::int64_t current = hint_us_.load();
+  while (due_us < current) {
+    if (hint_us_.compare_exchange_weak(current, due_us)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Dispatcher::set_tasks(std::vector<std::string> tasks) {
+  const std::lock_guard lock(tasks_mutex_);
+  tasks_ = std::move(tasks);
+}
+
+WorkerStats Dispatcher::stats() const {
+  const std::lock_guard lock(stats_mutex_);
+  return stats_;
+}
+
+void Dispatcher::trouble(std::string_view what) {
+  if (options_.on_trouble) {
+    options_.on_trouble(what);
+  }
+}
+
+}  // namespace hapax::engine

@@ -1,0 +1,109 @@
+// Dispatcher: outcomes out, claims in, one Store::exchange a turn.
+//
+// A step takes everything the pool has decided, sends it together with the next claim when the pool wants more, and
+// hands what came to the pool. It never waits: it says when it wants to be called again. Outcomes the store could not
+// take are kept and sent again; a stale one is dropped. One thread calls step(); wake hints may come from any.
+#pragma once
+
+#include "engine/pool.hpp"
+#include "engine/session.hpp"
+#include "engine/worker.hpp"
+#include "store/store.hpp"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::engine {
+
+// After a store call failed: 50 ms, doubling to 5 s.
+class Backoff {
+ public:
+  [[nodiscard]] Duration next();
+  void reset() { failures_ = 0; }
+  [[nodiscard]] bool active() const { return failures_ > 0; }
+
+ private:
+  int failures_ = 0;
+};
+
+class Dispatcher {
+ public:
+  struct Options {
+    std::vector<model::QueueRef> queues;
+    std::vector<std::string> tasks;
+    int prefetch = 0;
+    // Outcomes the store answered: who waits for them is told, and a display.
+    std::function<void(std::span<const Settled>, std::span<const model::FinishVerdict>)> on_answered;
+    std::function<void(std::string_view)> on_trouble;
+    std::function<void()> on_doubt;  // something is amiss with the session: beat now
+  };
+
+  Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options);
+
+  [[nodiscard]] Time step(Time now);
+
+  // ---- Any thread ------------------------------------------------------------------------------------------------
+  // A queue may have work at `due`. True when the dispatcher should be woken for it.
+  bool hint(Time due);
+  void set_tasks(std::vector<std::string> tasks);
+  // From now on nothing is claimed and what no thread has started is released.
+  void drain() { draining_.store(true); }
+  // A lost-before execution has the worker to itself, or waits for that.
+  [[nodiscard]] bool exclusive() const { return exclusive_.load(); }
+  [[nodiscard]] bool store_away() const { return away_.load(); }
+  // Nothing is on its way to the store.
+  [[nodiscard]] bool all_sent() const { return unsent_.load() == 0; }
+  [[nodiscard]] WorkerStats stats() const;
+
+ private:
+  struct Plan {
+    int limit = 0;  // 0: claim nothing this turn
+    bool alone = false;
+  };
+
+  void collect(Time now);
+  [[nodiscard]] Plan plan(Time now);
+  [[nodiscard]] int wanted(const PoolLoad& load) const;
+  [[nodiscard]] bool exchange(const Plan& plan, Time now);
+  void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
+  void send_one_by_one(std::vector<Settled> batch);
+  void claimed(model::ClaimReply reply, const Plan& plan, Time now);
+  void release_unstarted();
+  [[nodiscard]] Time next_step(Time now) const;
+  void trouble(std::string_view what);
+
+  store::Store& store_;
+  Session& session_;
+  RunPool& pool_;
+  Options options_;
+
+  Time now_{};                    // of this step
+  std::vector<Settled> pending_;  // decided, not yet recorded
+  Backoff backoff_;
+  Time retry_at_{};
+  Time claim_at_{};               // when to look for work
+  bool more_ = true;              // the last claim was full
+  Duration idle_wait_{0};
+  std::size_t rotation_ = 0;
+  bool suspects_due_ = false;
+  Time suspects_since_{};
+  RunPtr suspect_;
+  Time suspect_since_{};
+  PoolLoad load_;
+
+  std::mutex tasks_mutex_;
+  std::vector<std::string> tasks_;  // guarded by tasks_mutex_
+  std::atomic<std::int64_t> hint_us_{INT64_MAX};
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> exclusive_{false};
+  std::atomic<bool> away_{false};
+  std::atomic<std::int64_t> unsent_{0};
+  mutable std::mutex stats_mutex_;
+  WorkerStats stats_;               // guarded by stats_mutex_
+};
+
+}  // namespace hapax::engine

@@ -1,0 +1,186 @@
+#include "engine/engine.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+#include "base/limits.hpp"
+#include "engine/hub.hpp"
+#include "engine/step_thread.hpp"
+#include "engine/sweeper.hpp"
+#include "engine/waiters.hpp"
+#include "model/validate.hpp"
+
+#include <algorithm>
+
+namespace hapax::engine {
+
+namespace {
+
+std::size_t request_bytes(const model::NewExecution& request) { return request.input.size() + 256; }
+
+}  // namespace
+
+class BackgroundSweeper {
+ public:
+  BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub)
+      : sweeper_(store, random,
+                 {.on_swept =
+                      [&hub](const model::SweepReport& report) {
+                        if (report.requeued > 0) {
+                          hub.everything_changed();
+                        }
+                      }}),
+        thread_([this](Time now) { return sweeper_.step(now); }) {
+    thread_.start();
+  }
+
+ private:
+  Sweeper sweeper_;
+  StepThread thread_;
+};
+
+Engine::Engine(std::shared_ptr<store::Store> store)
+    : store_(std::move(store)), hub_(std::make_unique<WakeHub>(*store_)), waiters_(std::make_unique<Waiters>(*store_)) {
+  hub_->set_on_hint([this] { waiters_->hint(); });
+  admissions_ = std::make_unique<Batcher<model::NewExecution, model::Admission>>(
+      Batcher<model::NewExecution, model::Admission>::Options{
+          .flush =
+              [this](std::span<model::NewExecution> requests) {
+                base::fault_point("engine.admit.before");
+                auto admissions = store_->try_admit(requests);
+                base::fault_point("engine.admit.after");
+                return admissions;
+              },
+          .flush_alone = [this](std::span<model::NewExecution> requests) { return store_->admit(requests); },
+          .flushed = [this](std::span<model::NewExecution> requests,
+                            std::span<model::Admission> admissions) { admitted(requests, admissions); },
+          .size = request_bytes,
+          .max_items = limits::admit_batch});
+  journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
+      Batcher<model::JournalEntry, model::FinishVerdict>::Options{
+          .flush = [this](std::span<model::JournalEntry> entries) { return store_->journal_append(entries); },
+          .flush_alone = {},
+          .flushed = {},
+          .size = [](const model::JournalEntry& entry) { return entry.data.size(); },
+          .max_items = limits::admit_batch});
+}
+
+Engine::~Engine() {
+  sweeper_.reset();
+  admissions_.reset();
+  hub_->stop();
+  waiters_->stop();
+}
+
+void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions) {
+  // Few queues, many requests: a list beats a map.
+  std::vector<model::QueueRef> changed;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    model::NewExecution& request = requests[i];
+    const model::Admission& admission = admissions[i];
+    const bool taken = request.born_running && admission.fence;
+    if (request.born_running) {
+      hub_->reserved(*request.born_running, &request, &admission);
+    }
+    if (taken || !admission.created()) {
+      continue;
+    }
+    const Duration in = request.run_at ? std::max(Duration::zero(), *request.run_at - store_->now()) : request.delay;
+    if (in > Duration::zero()) {
+      hub_->queue_changed(request.queue, in);
+    }
+    if (in <= announce_within && std::ranges::find(changed, request.queue) == changed.end()) {
+      changed.push_back(request.queue);
+    }
+  }
+  if (!changed.empty()) {
+    wake_workers(changed);
+  }
+}
+
+model::Admission Engine::admit(model::NewExecution request) {
+  model::check_new_execution(request);
+  reserve(request);
+  const std::optional<model::BornRunning> reservation = request.born_running;
+  try {
+    return admissions_->submit(std::move(request));
+  } catch (...) {
+    if (reservation) {
+      hub_->reserved(*reservation, nullptr, nullptr);
+    }
+    throw;
+  }
+}
+
+void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
+  model::check_new_execution(request);
+  reserve(request);
+  const std::optional<model::BornRunning> reservation = request.born_running;
+  admissions_->submit_async(std::move(request), [this, reservation, callback = std::move(callback)](
+                                                    model::Admission admission, const std::exception_ptr& error) {
+    if (error && reservation) {
+      hub_->reserved(*reservation, nullptr, nullptr);
+    }
+    callback(std::move(admission), error);
+  });
+}
+
+void Engine::reserve(model::NewExecution& request) {
+  if (!request.born_running && request.delay == Duration::zero() && !request.run_at &&
+      request.kind == model::Kind::task) {
+    request.born_running = hub_->reserve(request.queue, request.task);
+  }
+}
+
+std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> requests) {
+  std::vector<model::Admission> admissions = store_->admit(requests);
+  admitted(requests, admissions);
+  return admissions;
+}
+
+model::FinishVerdict Engine::journal(model::JournalEntry entry) { return journal_->submit(std::move(entry)); }
+
+void Engine::wake_workers(std::span<const model::QueueRef> queues) {
+  for (const model::QueueRef& queue : queues) {
+    hub_->queue_changed(queue, Duration::zero());
+  }
+  store_->announce(queues);
+}
+
+void Engine::start_sweeper() {
+  const std::lock_guard lock(sweeper_mutex_);
+  if (!sweeper_) {
+    sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_);
+  }
+}
+
+void Engine::nudge() {
+  hub_->everything_changed();
+  waiters_->hint();
+}
+
+void throw_if_refused(const model::Admission& admission, std::string_view key) {
+  const auto named = [&](std::string_view what) {
+    return "Task with ID '" + std::string(key) + "' " + std::string(what);
+  };
+  switch (admission.verdict) {
+    case model::AdmissionVerdict::created:
+    case model::AdmissionVerdict::deduplicated:
+      return;
+    case model::AdmissionVerdict::already_exists:
+      throw TaskAlreadyExists(named(admission.status == Status::running ? "is already running" : "is already pending"),
+                              admission.id, admission.status);
+    case model::AdmissionVerdict::already_completed:
+      throw TaskAlreadyCompleted(named("has already completed"), admission.id, admission.finished_at.value_or(Time{}),
+                                 admission.result.value_or("null"));
+    case model::AdmissionVerdict::already_finished:
+      throw TaskAlreadyFinished(named("has already ended as " + std::string(to_string(admission.status))), admission.id,
+                                admission.status);
+    case model::AdmissionVerdict::mismatch:
+      throw IdempotencyMismatch(named("was given before with another input"), admission.id);
+    case model::AdmissionVerdict::queue_draining:
+      throw QueueDraining("the queue is draining and takes nothing new");
+  }
+}
+
+}  // namespace hapax::engine

@@ -1,0 +1,78 @@
+// Engine: a store with everything around it that one process shares: group commit for admissions, wake-ups of local
+// workers, waiting for outcomes, and the sweeper.
+//
+// One per process and store. Any thread may call it. Background threads start when first needed and end with it.
+#pragma once
+
+#include "base/random.hpp"
+#include "engine/batcher.hpp"
+#include "model/execution.hpp"
+#include "store/store.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hapax::engine {
+
+class BackgroundSweeper;
+class Waiters;
+class WakeHub;
+
+class Engine {
+ public:
+  explicit Engine(std::shared_ptr<store::Store> store);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  [[nodiscard]] store::Store& store() { return *store_; }
+  [[nodiscard]] base::Random& random() { return random_; }
+
+  // ---- Admission -------------------------------------------------------------------------------------------------
+  // Checks the request (throws before anything is written), admits it together with whatever else is waiting, and wakes
+  // workers. A local worker that is idle may get it at once (born running). Returns after commit.
+  [[nodiscard]] model::Admission admit(model::NewExecution request);
+  // The same, answered on another thread: (admission, nullptr) or ({}, error). What the checks throw is thrown here.
+  using AdmitCallback = std::function<void(model::Admission, std::exception_ptr)>;
+  void admit_async(model::NewExecution request, AdmitCallback callback);
+  // One transaction of at most limits::bulk_batch requests that were checked already, not joined with others.
+  [[nodiscard]] std::vector<model::Admission> admit_bulk(std::span<model::NewExecution> requests);
+  // For admissions made elsewhere (a caller's transaction, after its commit).
+  void wake_workers(std::span<const model::QueueRef> queues);
+
+  // Appends together with whatever else is waiting.
+  [[nodiscard]] model::FinishVerdict journal(model::JournalEntry entry);
+
+  // ---- Waiting ---------------------------------------------------------------------------------------------------
+  [[nodiscard]] Waiters& waiters() { return *waiters_; }
+  [[nodiscard]] WakeHub& hub() { return *hub_; }
+  void start_sweeper();
+  // Runs what waits on real time again now: virtual time has moved.
+  void nudge();
+
+ private:
+  // Other processes are told of what becomes ready within this; of the rest they learn by looking.
+  static constexpr Duration announce_within = std::chrono::seconds(2);
+
+  void reserve(model::NewExecution& request);
+  void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
+
+  std::shared_ptr<store::Store> store_;
+  base::SystemRandom random_;
+  std::unique_ptr<WakeHub> hub_;
+  std::unique_ptr<Waiters> waiters_;
+  std::unique_ptr<Batcher<model::NewExecution, model::Admission>> admissions_;
+  std::unique_ptr<Batcher<model::JournalEntry, model::FinishVerdict>> journal_;
+  std::mutex sweeper_mutex_;
+  std::unique_ptr<BackgroundSweeper> sweeper_;
+};
+
+// Throws the error of SPEC I9 to I11 for a refused admission under `key`; returns for created and deduplicated.
+void throw_if_refused(const model::Admission& admission, std::string_view key);
+
+}  // namespace hapax::engine

@@ -1,0 +1,127 @@
+#include "engine/heartbeat.hpp"
+
+#include "base/fault.hpp"
+#include "base/uuid7.hpp"
+#include "engine/step_thread.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace hapax::engine {
+
+namespace {
+constexpr Duration glance_interval = std::chrono::seconds(1);
+constexpr Duration progress_interval = std::chrono::seconds(1);
+}  // namespace
+
+Heartbeat::Heartbeat(store::Store& store, Session& session, Options options)
+    : store_(store), session_(session), options_(std::move(options)) {}
+
+void Heartbeat::open() {
+  options_.description.id = base::new_uuid7();
+  store_.open_session(options_.description);
+  session_.opened(options_.description.id);
+}
+
+Time Heartbeat::step(Time now) {
+  if (beat_at_ == Time{}) {
+    beat_at_ = now + options_.interval;
+    glance_at_ = now + glance_interval;
+  }
+  const bool doubt = hurry_.exchange(false);
+  if (!session_.is_open()) {
+    if (now >= beat_at_ || doubt) {
+      reopen(now);
+    }
+    return beat_at_;
+  }
+  if (doubt || now >= beat_at_ || (now >= progress_at_ && session_.has_progress())) {
+    beat(now);
+  } else if (now >= glance_at_) {
+    glance(now);
+  }
+  return std::min(beat_at_, glance_at_);
+}
+
+void Heartbeat::beat(Time now) {
+  const model::Beat sent = session_.beat(options_.description.lease);
+  try {
+    base::fault_point("engine.beat.before");
+    const model::BeatReply reply = store_.beat(sent);
+    backoff_.reset();
+    beat_at_ = now + options_.interval;
+    progress_at_ = now + progress_interval;
+    glance_at_ = now + glance_interval;
+    apply(reply, sent, now);
+  } catch (const std::exception& error) {
+    session_.put_back(sent.counts);
+    options_.on_trouble(error.what());
+    // Often enough to be back well within the lease.
+    beat_at_ = now + std::min({backoff_.next(), options_.interval / 4, Duration(std::chrono::seconds(1))});
+  }
+}
+
+void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Time now) {
+  if (reply.session_lost) {
+    lost(sent.session);
+    reopen(now);
+    return;
+  }
+  for (const Uuid& id : reply.cancel) {
+    if (const RunPtr run = session_.find(id)) {
+      run->request_stop(StopReason::cancel_requested);
+    }
+  }
+  std::vector<RunPtr> gone;
+  for (const Uuid& id : reply.lost) {
+    const RunPtr run = session_.find(id);
+    const auto held = std::ranges::find(sent.held, id, &model::Held::id);
+    // The same id under another fence is a later claim; one whose outcome is on its way is told by its verdict.
+    if (run && held != sent.held.end() && held->fence == run->claim().fence && run->settle()) {
+      run->request_stop(StopReason::lease_lost);
+      gone.push_back(run);
+    }
+  }
+  if (!gone.empty()) {
+    session_.remove(gone);
+    options_.on_lost(gone);
+  }
+}
+
+void Heartbeat::glance(Time now) {
+  glance_at_ = now + glance_interval;
+  if (session_.held() == 0) {
+    return;
+  }
+  try {
+    for (const Uuid& id : store_.cancel_requests(session_.id())) {
+      if (const RunPtr run = session_.find(id)) {
+        run->request_stop(StopReason::cancel_requested);
+      }
+    }
+  } catch (const std::exception&) {
+    // The beat reports trouble with the store; a look that failed is made again in a second.
+    return;
+  }
+}
+
+void Heartbeat::lost(const Uuid& id) {
+  sessions_lost_.fetch_add(1);
+  const std::vector<RunPtr> runs = session_.lose(id);
+  options_.on_trouble("the session was lost; " + std::to_string(runs.size()) + " executions are given up");
+  options_.on_lost(runs);
+}
+
+void Heartbeat::reopen(Time now) {
+  try {
+    open();
+    backoff_.reset();
+    beat_at_ = now + options_.interval;
+    options_.on_opened();
+  } catch (const std::exception& error) {
+    options_.on_trouble(error.what());
+    beat_at_ = now + backoff_.next();
+  }
+}
+
+}  // namespace hapax::engine

@@ -1,0 +1,59 @@
+#include "engine/inline_runner.hpp"
+
+#include "base/limits.hpp"
+#include "base/uuid7.hpp"
+#include "engine/outcome.hpp"
+#include "engine/step_thread.hpp"
+
+#include <exception>
+
+namespace hapax::engine {
+
+InlineRunner::InlineRunner(store::Store& store, Options options, Handler handler)
+    : store_(store), options_(std::move(options)), handler_(std::move(handler)), session_(base::new_uuid7()) {
+  model::NewSession description;
+  description.id = session_;
+  description.worker = "inline";
+  description.lease = limits::lease_max;
+  description.queues = options_.queues;
+  description.tasks = options_.tasks;
+  store_.open_session(description);
+}
+
+InlineRunner::~InlineRunner() {
+  try {
+    store_.close_session(session_);
+  } catch (const std::exception&) {
+    // The session ends by its lease instead.
+    return;
+  }
+}
+
+std::optional<model::Finish> InlineRunner::run_one() {
+  model::ClaimRequest request;
+  request.session = session_;
+  request.claim_number = ++claim_number_;
+  request.queues = options_.queues;
+  request.tasks = options_.tasks;
+  model::ClaimReply reply = store_.claim(request);
+  next_due_ = reply.next_due;
+  if (reply.claims.empty()) {
+    return std::nullopt;
+  }
+  Run run(std::move(reply.claims.front()));
+  const Time start = engine_now();
+  (void)run.start(start);
+  Ending ending = run_handler(handler_, run);
+  // Half of the jitter's range, so that tests see the same delays every time.
+  auto finish = to_finish(run, std::move(ending), {.ran_for = Duration::zero(), .jitter = 0.5});
+  if (!finish) {
+    finish.emplace();
+    finish->id = run.claim().id;
+    finish->fence = run.claim().fence;
+    return finish;
+  }
+  (void)store_.finish(std::span<const model::Finish>(&*finish, 1));
+  return finish;
+}
+
+}  // namespace hapax::engine

@@ -1,0 +1,360 @@
+#include "engine/pool.hpp"
+
+#include "base/random.hpp"
+#include "engine/step_thread.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace hapax::engine {
+
+namespace {
+
+constexpr std::size_t chunk_max = 64;
+// A chunk is worth at most this much running time, so that what a thread took is soon done.
+constexpr double chunk_seconds = 0.001;
+// Waking another thread pays only for more work than this.
+constexpr double wake_seconds = 0.00005;
+constexpr Duration slow_handler = std::chrono::milliseconds(5);
+// Outcomes of handlers quicker than this are told of together, at the end of the chunk.
+constexpr Duration tell_at_once = std::chrono::microseconds(100);
+constexpr int stuck_per_thread = 4;
+
+double jitter_draw() {
+  thread_local base::SystemRandom random;
+  return random.fraction();
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(Options options) : options_(std::move(options)) {}
+
+ThreadPool::~ThreadPool() = default;
+
+void ThreadPool::start() {
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < options_.threads; ++i) {
+    add_lane();
+  }
+}
+
+void ThreadPool::set_callbacks(std::function<void(const RunPtr&)> on_start, std::function<void()> on_settled) {
+  options_.on_start = std::move(on_start);
+  options_.on_settled = std::move(on_settled);
+}
+
+void ThreadPool::add_lane() {
+  auto lane = std::make_shared<Lane>();
+  lane->thread = std::thread([self = shared_from_this(), lane] { self->loop(lane); });
+  lanes_.push_back(std::move(lane));
+}
+
+void ThreadPool::stop(Time until) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  work_.notify_all();
+  const auto all_ended = [this] {
+    return std::ranges::all_of(lanes_, [](const LanePtr& lane) {
+      const std::lock_guard lane_lock(lane->mutex);
+      return lane->ended;
+    });
+  };
+  ended_.wait_for(lock, std::max(until - engine_now(), Duration::zero()), all_ended);
+  std::vector<std::thread> finished;
+  for (const LanePtr& lane : lanes_) {
+    const std::lock_guard lane_lock(lane->mutex);
+    if (!lane->thread.joinable()) {
+      continue;
+    }
+    if (lane->ended) {
+      finished.push_back(std::move(lane->thread));
+    } else {
+      lane->thread.detach();
+    }
+  }
+  lock.unlock();
+  for (std::thread& thread : finished) {
+    thread.join();
+  }
+}
+
+void ThreadPool::submit(std::vector<RunPtr> runs) {
+  if (runs.empty()) {
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (RunPtr& run : runs) {
+      queue_.push_back(std::move(run));
+    }
+  }
+  // One is enough: whoever takes a chunk and leaves work worth another thread wakes the next.
+  work_.notify_one();
+}
+
+void ThreadPool::loop(const LanePtr& lane) {
+  while (RunPtr run = next(*lane)) {
+    execute(*lane, run);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const std::lock_guard lane_lock(lane->mutex);
+    lane->ended = true;
+    for (RunPtr& run : lane->todo) {
+      queue_.push_back(std::move(run));
+    }
+    lane->todo.clear();
+    if (lane->surplus) {
+      --stuck_;
+      // Its outcomes, if any, go with the pushed ones; the lane itself is forgotten.
+      for (Settled& settled : lane->done) {
+        pushed_.push_back(std::move(settled));
+      }
+      lane->done.clear();
+      if (lane->thread.joinable()) {
+        lane->thread.detach();
+      }
+      std::erase(lanes_, lane);
+    }
+  }
+  ended_.notify_all();
+}
+
+RunPtr ThreadPool::next(Lane& lane) {
+  {
+    const std::lock_guard lane_lock(lane.mutex);
+    if (lane.surplus) {
+      return nullptr;
+    }
+    if (!lane.todo.empty()) {
+      RunPtr run = std::move(lane.todo.front());
+      lane.todo.pop_front();
+      lane.current = run;
+      return run;
+    }
+  }
+  std::unique_lock lock(mutex_);
+  while (queue_.empty()) {
+    if (stopping_) {
+      return nullptr;
+    }
+    if (RunPtr stolen = steal(lane)) {
+      const std::lock_guard lane_lock(lane.mutex);
+      lane.current = stolen;
+      return stolen;
+    }
+    idle_.fetch_add(1, std::memory_order_relaxed);
+    work_.wait(lock);
+    idle_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  RunPtr run = std::move(queue_.front());
+  queue_.pop_front();
+  const double average = average_.load(std::memory_order_relaxed);
+  if (average > 0 && !queue_.empty()) {
+    const double by_time = chunk_seconds / average;
+    std::size_t chunk = std::min(by_time < chunk_max ? static_cast<std::size_t>(by_time) : chunk_max,
+                                 queue_.size() / lanes_.size() + 1);
+    chunk = std::min(chunk, queue_.size());
+    const std::lock_guard lane_lock(lane.mutex);
+    for (std::size_t i = 0; i < chunk; ++i) {
+      lane.todo.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    lane.current = run;
+  } else {
+    const std::lock_guard lane_lock(lane.mutex);
+    lane.current = run;
+  }
+  const bool worth_waking = !queue_.empty() && idle_.load(std::memory_order_relaxed) > 0 &&
+                            (average <= 0 || static_cast<double>(queue_.size()) * average > wake_seconds);
+  lock.unlock();
+  if (worth_waking) {
+    work_.notify_one();
+  }
+  return run;
+}
+
+// Holding mutex_, the queue empty: the newest of what waits behind another thread's handler.
+RunPtr ThreadPool::steal(const Lane& thief) {
+  for (const LanePtr& lane : lanes_) {
+    if (lane.get() == &thief) {
+      continue;
+    }
+    const std::unique_lock lane_lock(lane->mutex, std::try_to_lock);
+    if (lane_lock.owns_lock() && !lane->todo.empty()) {
+      RunPtr run = std::move(lane->todo.back());
+      lane->todo.pop_back();
+      return run;
+    }
+  }
+  return nullptr;
+}
+
+void ThreadPool::execute(Lane& lane, const RunPtr& run) {
+  const Time start = engine_now();
+  if (!run->start(start)) {
+    const std::lock_guard lane_lock(lane.mutex);
+    lane.current.reset();
+    return;
+  }
+  if (options_.on_start) {
+    options_.on_start(run);
+  }
+  Ending ending = run_handler(options_.handler, *run);
+  const Duration ran_for = engine_now() - start;
+  std::string own_result = ending.kind == Ending::Kind::settled ? ending.result : std::string();
+  const bool ours = run->settle();
+  std::optional<model::Finish> finish;
+  if (ours) {
+    finish = to_finish(*run, std::move(ending), {.ran_for = ran_for, .jitter = jitter_draw()});
+  }
+  bool tell = false;
+  {
+    const std::lock_guard lane_lock(lane.mutex);
+    lane.current.reset();
+    lane.busy_seconds += std::chrono::duration<double>(ran_for).count();
+    ++lane.runs;
+    if (ours) {
+      lane.done.push_back({run, std::move(finish), std::move(own_result)});
+    }
+    tell = !lane.done.empty() && (lane.todo.empty() || ran_for > tell_at_once || lane.done.size() >= chunk_max);
+  }
+  if (tell) {
+    options_.on_settled();
+  }
+}
+
+PoolLoad ThreadPool::glance() {
+  const std::lock_guard lock(mutex_);
+  PoolLoad load{.threads = options_.threads, .queued = static_cast<int>(queue_.size())};
+  for (const LanePtr& lane : lanes_) {
+    const std::lock_guard lane_lock(lane->mutex);
+    load.queued += static_cast<int>(lane->todo.size());
+    load.running += lane->current && !lane->surplus ? 1 : 0;
+  }
+  return load;
+}
+
+void ThreadPool::collect(std::vector<Settled>& into) {
+  const std::lock_guard lock(mutex_);
+  for (const LanePtr& lane : lanes_) {
+    const std::lock_guard lane_lock(lane->mutex);
+    std::ranges::move(lane->done, std::back_inserter(into));
+    lane->done.clear();
+  }
+  std::ranges::move(pushed_, std::back_inserter(into));
+  pushed_.clear();
+}
+
+void ThreadPool::withdraw(std::vector<RunPtr>& into) {
+  const std::lock_guard lock(mutex_);
+  for (const LanePtr& lane : lanes_) {
+    const std::lock_guard lane_lock(lane->mutex);
+    std::ranges::move(lane->todo, std::back_inserter(into));
+    lane->todo.clear();
+  }
+  std::ranges::move(queue_, std::back_inserter(into));
+  queue_.clear();
+}
+
+PoolLoad ThreadPool::load() {
+  const std::lock_guard lock(mutex_);
+  const Time now = engine_now();
+  PoolLoad load{.threads = options_.threads, .queued = static_cast<int>(queue_.size())};
+  double busy = 0;
+  std::int64_t runs = 0;
+  double average = average_.load(std::memory_order_relaxed);
+  std::vector<double> elapsed;
+  elapsed.reserve(lanes_.size());
+  const auto waits = [&](const std::deque<RunPtr>& queue) {
+    if (!queue.empty() && (!load.oldest_queued || queue.front()->received < *load.oldest_queued)) {
+      load.oldest_queued = queue.front()->received;
+    }
+  };
+  waits(queue_);
+  for (const LanePtr& lane : lanes_) {
+    const std::lock_guard lane_lock(lane->mutex);
+    load.queued += static_cast<int>(lane->todo.size());
+    waits(lane->todo);
+    busy += std::exchange(lane->busy_seconds, 0);
+    runs += std::exchange(lane->runs, 0);
+    if (lane->current && !lane->surplus) {
+      ++load.running;
+      if (lane->current->state() != Run::State::queued) {
+        elapsed.push_back(std::chrono::duration<double>(now - lane->current->started()).count());
+      }
+    }
+  }
+  if (runs > 0) {
+    // Never 0, which means unknown.
+    const double mean = std::max(busy / static_cast<double>(runs), 1e-6);
+    average = average <= 0 ? mean : average + (mean - average) * std::min(1.0, static_cast<double>(runs) / 16.0);
+    average_.store(average, std::memory_order_relaxed);
+  }
+  if (average > 0) {
+    // A thread in a long handler gets through no more than that handler's own pace.
+    const auto free = static_cast<double>(std::max(0, options_.threads - static_cast<int>(elapsed.size())));
+    load.runs_per_second = free / average;
+    for (const double seconds : elapsed) {
+      load.runs_per_second += 1.0 / std::max(average, seconds);
+    }
+  }
+  return load;
+}
+
+void ThreadPool::rebalance(Time now) {
+  bool moved = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const LanePtr& lane : lanes_) {
+      const std::lock_guard lane_lock(lane->mutex);
+      if (lane->todo.empty() || !lane->current || lane->current->state() == Run::State::queued ||
+          now - lane->current->started() < slow_handler) {
+        continue;
+      }
+      while (!lane->todo.empty()) {
+        queue_.push_front(std::move(lane->todo.back()));
+        lane->todo.pop_back();
+      }
+      moved = true;
+    }
+  }
+  if (moved) {
+    work_.notify_one();
+  }
+}
+
+void ThreadPool::push(Settled settled) {
+  {
+    const std::lock_guard lock(mutex_);
+    pushed_.push_back(std::move(settled));
+  }
+  options_.on_settled();
+}
+
+bool ThreadPool::replace(const Run& run) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || stuck_ >= stuck_per_thread * options_.threads) {
+    return false;
+  }
+  for (const LanePtr& lane : lanes_) {
+    {
+      const std::lock_guard lane_lock(lane->mutex);
+      if (lane->current.get() != &run || lane->surplus) {
+        continue;
+      }
+      lane->surplus = true;
+      while (!lane->todo.empty()) {
+        queue_.push_front(std::move(lane->todo.back()));
+        lane->todo.pop_back();
+      }
+    }
+    ++stuck_;
+    add_lane();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace hapax::engine

@@ -1,0 +1,44 @@
+#include "engine/sweeper.hpp"
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace hapax::engine {
+
+Sweeper::Sweeper(store::Store& store, base::Random& random, Options options)
+    : store_(store), random_(random), options_(std::move(options)) {}
+
+Duration Sweeper::jittered(Duration interval) {
+  const double factor = 0.8 + 0.4 * random_.fraction();
+  return Duration(static_cast<Duration::rep>(static_cast<double>(interval.count()) * factor));
+}
+
+Time Sweeper::step(Time now) {
+  if (retention_at_ == Time{}) {
+    // Soon after the start, as a process may not live for an hour; not at once, as many may start together.
+    retention_at_ = now + jittered(options_.retention_interval / 60);
+  }
+  const bool retention = now >= retention_at_;
+  try {
+    const model::SweepReport report = store_.sweep({.limit = limits::sweep_batch, .retention = retention});
+    backoff_.reset();
+    if (options_.on_swept) {
+      options_.on_swept(report);
+    }
+    if (report.more) {
+      // A breath between passes: claims and admissions go first.
+      return now + std::chrono::milliseconds(5);
+    }
+    if (retention) {
+      retention_at_ = now + jittered(options_.retention_interval);
+    }
+    return now + jittered(options_.interval);
+  } catch (const std::exception&) {
+    // The workers report trouble with the store; sweeping waits until it is back.
+    return now + std::max(options_.interval, backoff_.next());
+  }
+}
+
+}  // namespace hapax::engine

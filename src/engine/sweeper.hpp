@@ -1,0 +1,37 @@
+// Sweeper: takes back what lost sessions held, ends what passed its deadline, deletes what has expired.
+//
+// Every process that works runs one; the store sees to it that they do not get into each other's way. Bounded: a pass
+// changes at most limits::sweep_batch rows of a kind, and says so when there is more. One thread calls step().
+#pragma once
+
+#include "base/random.hpp"
+#include "engine/dispatcher.hpp"
+#include "store/store.hpp"
+
+#include <functional>
+
+namespace hapax::engine {
+
+class Sweeper {
+ public:
+  struct Options {
+    Duration interval = std::chrono::milliseconds(500);
+    Duration retention_interval = std::chrono::hours(1);
+    std::function<void(const model::SweepReport&)> on_swept;
+  };
+
+  Sweeper(store::Store& store, base::Random& random, Options options);
+  [[nodiscard]] Time step(Time now);
+
+ private:
+  // Within a fifth of it, so that many processes do not sweep in step.
+  [[nodiscard]] Duration jittered(Duration interval);
+
+  store::Store& store_;
+  base::Random& random_;
+  Options options_;
+  Backoff backoff_;
+  Time retention_at_{};
+};
+
+}  // namespace hapax::engine

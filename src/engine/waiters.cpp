@@ -1,0 +1,239 @@
+#include "engine/waiters.hpp"
+
+#include <hapax/error.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+
+namespace hapax::engine {
+
+namespace {
+
+constexpr Duration poll_min = std::chrono::milliseconds(2);
+constexpr Duration poll_max = std::chrono::milliseconds(200);
+constexpr Duration hint_max = std::chrono::milliseconds(20);
+constexpr Duration local_poll = std::chrono::milliseconds(20);
+constexpr std::size_t polled_at_once = 1000;
+constexpr std::size_t recent_max = 256;
+constexpr std::size_t recent_bytes = 64 << 10;  // larger results are read from the store
+
+std::exception_ptr expired(const Uuid& id) {
+  return std::make_exception_ptr(
+      ResultExpired("execution " + id.to_string() + " is not in the store any more, so its result cannot be told"));
+}
+
+}  // namespace
+
+Waiters::Waiters(store::Store& store) : store_(store) {}
+
+Waiters::~Waiters() { stop(); }
+
+void Waiters::stop() {
+  std::unique_ptr<StepThread> thread;
+  std::unordered_multimap<Uuid, Wait> left;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    thread = std::move(thread_);
+    left.swap(waits_);
+    count_.store(0);
+  }
+  thread.reset();
+  for (auto& [id, wait] : left) {
+    wait.callback(nullptr, std::make_exception_ptr(ShuttingDown()));
+  }
+}
+
+void Waiters::ensure_thread() {
+  if (!thread_) {
+    thread_ = std::make_unique<StepThread>([this](Time now) { return step(now); });
+    thread_->start();
+  }
+}
+
+Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local) {
+  std::optional<model::Outcome> known;
+  Token token = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) {
+      throw ShuttingDown();
+    }
+    token = ++last_token_;
+    const auto found = std::ranges::find(recent_, id, &model::Outcome::id);
+    if (found != recent_.end()) {
+      known = *found;
+    } else {
+      const Time now = engine_now();
+      waits_.emplace(id, Wait{token, std::move(callback), now, local ? now + local_poll : now});
+      count_.fetch_add(1);
+      ensure_thread();
+      thread_->wake();
+    }
+  }
+  if (known) {
+    callback(&*known, nullptr);
+  }
+  return token;
+}
+
+bool Waiters::unwatch(const Uuid& id, Token token) {
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = waits_.equal_range(id);
+  for (auto it = begin; it != end; ++it) {
+    if (it->second.token == token) {
+      waits_.erase(it);
+      count_.fetch_sub(1);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Duration> at_most, bool local) {
+  struct Box {
+    std::mutex mutex;
+    std::condition_variable condition;
+    bool answered = false;
+    std::optional<model::Outcome> outcome;
+    std::exception_ptr error;
+  };
+  if (!local) {
+    // On this thread: most who ask late are answered here.
+    const auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+    if (!outcomes.front()) {
+      std::rethrow_exception(expired(id));
+    }
+    if (is_terminal(outcomes.front()->status)) {
+      return outcomes.front();
+    }
+    if (at_most && *at_most <= Duration::zero()) {
+      return std::nullopt;
+    }
+  }
+  auto box = std::make_shared<Box>();
+  const Token token = watch(
+      id,
+      [box](const model::Outcome* outcome, const std::exception_ptr& error) {
+        {
+          const std::lock_guard lock(box->mutex);
+          if (outcome != nullptr) {
+            box->outcome = *outcome;
+          }
+          box->error = error;
+          box->answered = true;
+        }
+        box->condition.notify_one();
+      },
+      local);
+  std::unique_lock lock(box->mutex);
+  const auto answered = [&] { return box->answered; };
+  if (!at_most) {
+    box->condition.wait(lock, answered);
+  } else if (!box->condition.wait_for(lock, *at_most, answered)) {
+    lock.unlock();
+    if (unwatch(id, token)) {
+      return std::nullopt;
+    }
+    lock.lock();
+    box->condition.wait(lock, answered);  // it is being told this instant
+  }
+  if (box->error) {
+    std::rethrow_exception(box->error);
+  }
+  return std::move(box->outcome);
+}
+
+void Waiters::answer(const Uuid& id, const model::Outcome* outcome, const std::exception_ptr& error) {
+  std::vector<Callback> callbacks;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = waits_.equal_range(id);
+    for (auto it = begin; it != end; ++it) {
+      callbacks.push_back(std::move(it->second.callback));
+    }
+    waits_.erase(begin, end);
+    count_.fetch_sub(static_cast<int>(callbacks.size()));
+  }
+  for (const Callback& callback : callbacks) {
+    callback(outcome, error);
+  }
+}
+
+void Waiters::publish(std::vector<News> news) {
+  std::vector<std::pair<Callback, const model::Outcome*>> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const News& each : news) {
+      const auto [begin, end] = waits_.equal_range(each.outcome.id);
+      for (auto it = begin; it != end; ++it) {
+        calls.emplace_back(std::move(it->second.callback), &each.outcome);
+        count_.fetch_sub(1);
+      }
+      const bool waited_for = begin != end;
+      waits_.erase(begin, end);
+      if (each.keep && !waited_for && (!each.outcome.result || each.outcome.result->size() <= recent_bytes)) {
+        recent_.push_back(each.outcome);
+        if (recent_.size() > recent_max) {
+          recent_.pop_front();
+        }
+      }
+    }
+  }
+  for (const auto& [callback, outcome] : calls) {
+    callback(outcome, nullptr);
+  }
+}
+
+void Waiters::hint() {
+  const std::lock_guard lock(mutex_);
+  if (waits_.empty() || !thread_) {
+    return;
+  }
+  const Time now = engine_now();
+  for (auto& [id, wait] : waits_) {
+    // Old waits are not asked for at every change somebody makes.
+    wait.poll_at = std::min(wait.poll_at, now + std::clamp((now - wait.since) / 32, Duration::zero(), hint_max));
+  }
+  thread_->wake();
+}
+
+Time Waiters::step(Time now) {
+  std::vector<Uuid> ids;
+  Time next = never;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, wait] : waits_) {
+      // What is nearly due goes along.
+      if (wait.poll_at <= now + poll_min / 2 && ids.size() < polled_at_once) {
+        if (ids.empty() || ids.back() != id) {
+          ids.push_back(id);
+        }
+        wait.poll_at = now + std::clamp((now - wait.since) / 4, poll_min, poll_max);
+      }
+      next = std::min(next, wait.poll_at);
+    }
+  }
+  if (ids.empty()) {
+    return next;
+  }
+  try {
+    const auto outcomes = store_.outcomes(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (!outcomes[i]) {
+        answer(ids[i], nullptr, expired(ids[i]));
+      } else if (is_terminal(outcomes[i]->status)) {
+        answer(ids[i], &*outcomes[i], nullptr);
+      }
+    }
+  } catch (const StoreUnavailable&) {
+    return now + poll_max;  // those who wait go on waiting; the store may come back
+  } catch (const std::exception&) {
+    for (const Uuid& id : ids) {
+      answer(id, nullptr, std::current_exception());
+    }
+  }
+  return next;
+}
+
+}  // namespace hapax::engine

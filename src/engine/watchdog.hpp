@@ -1,0 +1,41 @@
+// Watchdog: ends attempts that run over their timeout or their execution's deadline, whether or not the handler returns.
+#pragma once
+
+#include "engine/pool.hpp"
+#include "engine/run.hpp"
+
+#include <functional>
+#include <mutex>
+#include <queue>
+#include <string_view>
+#include <vector>
+
+namespace hapax::engine {
+
+// watch() is called by any thread; step() by one.
+class Watchdog {
+ public:
+  explicit Watchdog(ThreadPool& pool, std::function<void(std::string_view)> on_trouble)
+      : pool_(pool), on_trouble_(std::move(on_trouble)) {}
+
+  // A run that has just started. True when its limit is the next one due, so that the watchdog must be woken.
+  [[nodiscard]] bool watch(const RunPtr& run);
+  [[nodiscard]] Time step(Time now);
+
+ private:
+  struct Entry {
+    Time due;
+    std::weak_ptr<Run> run;
+    enum class Kind : std::uint8_t { timeout, deadline, stuck } kind;
+    [[nodiscard]] bool operator>(const Entry& other) const { return due > other.due; }
+  };
+
+  void expire(const RunPtr& run, Entry::Kind kind, Time now);
+
+  ThreadPool& pool_;
+  std::function<void(std::string_view)> on_trouble_;
+  std::mutex mutex_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;  // guarded by mutex_
+};
+
+}  // namespace hapax::engine

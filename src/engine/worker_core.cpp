@@ -1,0 +1,415 @@
+#include "engine/worker_core.hpp"
+
+#include "base/limits.hpp"
+#include "base/uuid7.hpp"
+#include "engine/waiters.hpp"
+#include "model/effect_key.hpp"
+#include "model/validate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <unistd.h>
+
+namespace hapax::engine {
+
+namespace {
+
+// How long a handler has to notice that the grace period is over before its thread is left behind.
+constexpr Duration after_grace = std::chrono::seconds(1);
+constexpr Duration empty_look_min = std::chrono::milliseconds(10);
+constexpr Duration empty_look_max = std::chrono::milliseconds(250);
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
+}
+
+WorkerOptions complete(WorkerOptions options) {
+  if (options.queues.empty()) {
+    throw InvalidArgument("queues", "a worker needs at least one queue");
+  }
+  if (options.queues.size() > limits::queues_per_claim) {
+    throw InvalidArgument("queues", std::to_string(options.queues.size()) + " queues, the limit is " +
+                                        std::to_string(limits::queues_per_claim));
+  }
+  for (const model::QueueRef& queue : options.queues) {
+    model::check_name(queue.ns, "namespace");
+    model::check_name(queue.name, "queue");
+  }
+  if (options.tasks.size() > limits::tasks_per_claim) {
+    throw InvalidArgument("tasks", std::to_string(options.tasks.size()) + " tasks, the limit is " +
+                                       std::to_string(limits::tasks_per_claim));
+  }
+  if (options.threads < 0 || options.threads > limits::worker_threads) {
+    throw InvalidArgument("threads", std::to_string(options.threads) + ", expected 0 to " +
+                                         std::to_string(limits::worker_threads));
+  }
+  if (options.threads == 0) {
+    options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+  if (options.lease < limits::lease_min || options.lease > limits::lease_max) {
+    throw InvalidArgument("lease", format_duration(options.lease) + ", expected " + format_duration(limits::lease_min) +
+                                       " to " + format_duration(limits::lease_max));
+  }
+  if (!options.heartbeat) {
+    options.heartbeat = options.lease / 3;
+  }
+  if (*options.heartbeat <= Duration::zero() || *options.heartbeat * 3 > options.lease) {
+    throw InvalidArgument("heartbeat", format_duration(*options.heartbeat) + ", expected at most a third of the lease (" +
+                                           format_duration(options.lease) + ")");
+  }
+  if (options.grace < Duration::zero()) {
+    throw InvalidArgument("grace", "expected a duration that is not negative");
+  }
+  if (options.prefetch < 0) {
+    throw InvalidArgument("prefetch", std::to_string(options.prefetch) + ", expected 0 or more");
+  }
+  if (options.name.empty()) {
+    options.name = host_name() + "-" + std::to_string(getpid());
+  }
+  model::check_name(options.name, "name");
+  return options;
+}
+
+}  // namespace
+
+WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler)
+    : engine_(std::move(engine)), options_(complete(std::move(options))), tasks_(options_.tasks.begin(), options_.tasks.end()) {
+  pool_ = std::make_shared<ThreadPool>(ThreadPool::Options{
+      .threads = options_.threads, .handler = std::move(handler), .on_start = {}, .on_settled = {}});
+}
+
+WorkerCore::~WorkerCore() = default;
+
+void WorkerCore::start() {
+  // A handler that outlives the worker must find nothing rather than something destroyed.
+  const std::weak_ptr<WorkerCore> weak = weak_from_this();
+  pool_->set_callbacks(
+      [weak](const RunPtr& run) {
+        if (const auto core = weak.lock()) {
+          core->started(run);
+        }
+      },
+      [weak] {
+        if (const auto core = weak.lock()) {
+          core->dispatcher_thread_->wake();
+        }
+      });
+  heartbeat_ = std::make_unique<Heartbeat>(
+      engine_->store(), session_,
+      Heartbeat::Options{
+          .description = {.id = {},
+                          .worker = options_.name,
+                          .host = host_name(),
+                          .pid = getpid(),
+                          .lease = options_.lease,
+                          .queues = options_.queues,
+                          .tasks = options_.tasks,
+                          .build = options_.build},
+          .interval = *options_.heartbeat,
+          .on_lost = [this](const std::vector<RunPtr>&) { dispatcher_thread_->wake(); },
+          .on_opened =
+              [this] {
+                reserved_.store(0);  // reservations of the lost session are not answered
+                something_changed();
+              },
+          .on_trouble = [this](std::string_view what) { trouble(what); }});
+  dispatcher_ = std::make_unique<Dispatcher>(
+      engine_->store(), session_, *pool_,
+      Dispatcher::Options{
+          .queues = options_.queues,
+          .tasks = options_.tasks,
+          .prefetch = options_.prefetch,
+          .on_answered = [this](std::span<const Settled> batch,
+                                std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
+          .on_trouble = [this](std::string_view what) { trouble(what); },
+          .on_doubt =
+              [this] {
+                heartbeat_->hurry();
+                heartbeat_thread_->wake();
+              }});
+  watchdog_ = std::make_unique<Watchdog>(*pool_, [this](std::string_view what) { trouble(what); });
+  heartbeat_->open();
+  heartbeat_thread_ = std::make_unique<StepThread>([this](Time now) { return heartbeat_->step(now); });
+  dispatcher_thread_ = std::make_unique<StepThread>([this](Time now) { return dispatcher_->step(now); });
+  pool_->start();
+  heartbeat_thread_->start();
+  dispatcher_thread_->start();
+  engine_->hub().add(shared_from_this());
+  engine_->hub().listen();
+  if (options_.sweep) {
+    engine_->start_sweeper();
+  }
+}
+
+void WorkerCore::started(const RunPtr& run) {
+  if (options_.events.started) {
+    options_.events.started(run->claim());
+  }
+  if (draining_.load(std::memory_order_relaxed)) {
+    run->set_draining();
+  }
+  if ((run->claim().attempt_timeout || run->claim().deadline_in) && watchdog_->watch(run)) {
+    ensure_watchdog_thread();
+  }
+}
+
+void WorkerCore::ensure_watchdog_thread() {
+  const std::lock_guard lock(watchdog_mutex_);
+  if (stopped_.load()) {
+    return;
+  }
+  if (!watchdog_thread_) {
+    watchdog_thread_ = std::make_unique<StepThread>([this](Time now) { return watchdog_->step(now); });
+    watchdog_thread_->start();
+  }
+  watchdog_thread_->wake();
+}
+
+void WorkerCore::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
+  Waiters& waiters = engine_->waiters();
+  const bool anybody = waiters.any();
+  std::vector<Waiters::News> news;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Settled& settled = batch[i];
+    if (verdicts[i] == model::FinishVerdict::accepted && (anybody || settled.run->born_running)) {
+      const auto status = settled.finish ? terminal_status(*settled.finish) : Status::completed;
+      if (status) {
+        model::Outcome outcome{settled.run->claim().id, *status, std::nullopt, std::nullopt};
+        if (*status == Status::completed) {
+          outcome.result = settled.finish ? settled.finish->result : settled.result;
+        } else {
+          outcome.error = settled.finish->error;
+        }
+        news.push_back({std::move(outcome), settled.run->born_running});
+      }
+    }
+    if (options_.events.finished && settled.finish) {
+      options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
+    }
+  }
+  if (!news.empty()) {
+    waiters.publish(std::move(news));
+  }
+  if (draining_.load() || watchers_.load() > 0) {
+    { const std::lock_guard lock(answered_mutex_); }
+    answered_condition_.notify_all();
+  }
+}
+
+void WorkerCore::trouble(std::string_view what) const {
+  if (options_.events.trouble) {
+    options_.events.trouble(what);
+  }
+}
+
+bool WorkerCore::serves(const model::QueueRef& queue) const {
+  return std::ranges::find(options_.queues, queue) != options_.queues.end();
+}
+
+void WorkerCore::queue_changed(const model::QueueRef& queue, Duration in) {
+  if (!draining_.load(std::memory_order_relaxed) && serves(queue) && dispatcher_->hint(engine_now() + in)) {
+    dispatcher_thread_->wake();
+  }
+}
+
+void WorkerCore::something_changed() {
+  (void)dispatcher_->hint(engine_now());
+  dispatcher_thread_->wake();
+}
+
+std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& queue, std::string_view task) {
+  if (pool_->idle() <= reserved_.load(std::memory_order_relaxed) || draining_.load() || !serves(queue) ||
+      dispatcher_->exclusive()) {
+    return std::nullopt;
+  }
+  {
+    const std::lock_guard lock(tasks_mutex_);
+    if (!tasks_.empty() && !tasks_.contains(std::string(task))) {
+      return std::nullopt;
+    }
+  }
+  const auto ticket = session_.begin_claim();
+  if (!ticket) {
+    return std::nullopt;
+  }
+  reserved_.fetch_add(1);
+  return model::BornRunning{ticket->session, ticket->number};
+}
+
+void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecution* request,
+                          const model::Admission* admission) {
+  if (reservation.session != session_.id()) {
+    return;
+  }
+  const ClaimTicket ticket{reservation.session, reservation.claim_number};
+  reserved_.fetch_sub(1);
+  if (admission == nullptr || !admission->fence) {
+    session_.abandon(ticket);
+    if (admission == nullptr) {
+      // The answer may have been lost after the commit.
+      heartbeat_->hurry();
+      heartbeat_thread_->wake();
+    }
+    return;
+  }
+  model::Claim claim;
+  claim.id = admission->id;
+  claim.queue = std::move(request->queue);
+  claim.task = std::move(request->task);
+  claim.kind = request->kind;
+  claim.input = std::move(request->input);
+  claim.max_attempts = request->max_attempts;
+  claim.max_lost = request->max_lost;
+  claim.fence = *admission->fence;
+  claim.priority = request->priority;
+  claim.run = admission->run;
+  claim.created_at = admission->created_at;
+  claim.claimed_at = admission->created_at;
+  if (request->deadline) {
+    claim.deadline = admission->created_at + *request->deadline;
+    claim.deadline_in = request->deadline;
+  }
+  claim.attempt_timeout = request->attempt_timeout;
+  claim.retry = request->retry;
+  if (request->identity) {
+    claim.identity = request->identity->hash;
+  }
+  claim.effect_key = model::effect_key(request->effect_key, claim.identity, claim.id);
+  claim.parent = request->parent;
+  claim.labels = std::move(request->labels);
+  auto run = std::make_shared<Run>(std::move(claim));
+  run->received = engine_now();
+  run->born_running = true;
+  const RunPtr shared = run;
+  if (session_.settle(ticket, std::span<const RunPtr>(&shared, 1))) {
+    pool_->submit({std::move(run)});
+  }
+}
+
+bool WorkerCore::queues_are_empty() {
+  std::vector<std::string_view> namespaces;
+  for (const model::QueueRef& queue : options_.queues) {
+    if (std::ranges::find(namespaces, queue.ns) == namespaces.end()) {
+      namespaces.emplace_back(queue.ns);
+    }
+  }
+  for (const std::string_view ns : namespaces) {
+    for (const model::QueueInfo& info : engine_->store().queues(ns)) {
+      if (serves(info.queue) && info.ready + info.delayed + info.running > 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool WorkerCore::wait_until_empty(std::optional<Duration> at_most) {
+  const Time until = at_most ? engine_now() + *at_most : never;
+  Duration look = empty_look_min;
+  watchers_.fetch_add(1);
+  const auto leave = [this](bool result) {
+    watchers_.fetch_sub(1);
+    return result;
+  };
+  while (!stopped_.load()) {
+    if (session_.held() == 0 && dispatcher_->all_sent()) {
+      try {
+        if (queues_are_empty()) {
+          return leave(true);
+        }
+      } catch (const StoreUnavailable& error) {
+        trouble(error.what());
+      }
+      look = std::min(look * 2, empty_look_max);
+    } else {
+      look = empty_look_min;
+    }
+    const Time now = engine_now();
+    if (now >= until) {
+      return leave(false);
+    }
+    std::unique_lock lock(answered_mutex_);
+    answered_condition_.wait_for(lock, std::min(look, until == never ? look : until - now));
+  }
+  return leave(false);
+}
+
+bool WorkerCore::wait_all_sent(Time until) {
+  std::unique_lock lock(answered_mutex_);
+  while (session_.held() > 0 || !dispatcher_->all_sent()) {
+    const Time now = engine_now();
+    if (now >= until) {
+      return false;
+    }
+    answered_condition_.wait_for(lock, std::min<Duration>(until - now, std::chrono::milliseconds(20)));
+  }
+  return true;
+}
+
+void WorkerCore::stop(Duration grace) {
+  const std::lock_guard stop_lock(stop_mutex_);
+  if (stopped_.load()) {
+    return;
+  }
+  const Time until = engine_now() + grace;
+  draining_.store(true);
+  engine_->hub().remove(this);
+  for (const RunPtr& run : session_.runs()) {
+    run->set_draining();
+  }
+  dispatcher_->drain();
+  dispatcher_thread_->wake();
+  if (!wait_all_sent(until)) {
+    for (const RunPtr& run : session_.runs()) {
+      run->request_stop(StopReason::shutdown);
+      if (run->settle()) {
+        pool_->push({run, release_finish(*run), {}});
+      }
+    }
+    dispatcher_thread_->wake();
+    (void)wait_all_sent(engine_now() + after_grace);
+  }
+  stopped_.store(true);
+  {
+    const std::lock_guard lock(answered_mutex_);
+  }
+  answered_condition_.notify_all();
+  {
+    const std::lock_guard lock(watchdog_mutex_);
+    if (watchdog_thread_) {
+      watchdog_thread_->stop();
+    }
+  }
+  pool_->stop(std::max(until, engine_now() + after_grace));
+  dispatcher_thread_->stop();
+  heartbeat_thread_->stop();
+  try {
+    engine_->store().close_session(session_.id());
+  } catch (const std::exception& error) {
+    // The session ends by its lease instead.
+    trouble(error.what());
+  }
+}
+
+void WorkerCore::set_tasks(std::vector<std::string> tasks) {
+  {
+    const std::lock_guard lock(tasks_mutex_);
+    tasks_ = {tasks.begin(), tasks.end()};
+  }
+  dispatcher_->set_tasks(std::move(tasks));
+  something_changed();
+}
+
+WorkerStats WorkerCore::stats() const {
+  WorkerStats stats = dispatcher_->stats();
+  const PoolLoad load = pool_->glance();
+  stats.queued = load.queued;
+  stats.running = load.running;
+  stats.sessions_lost = heartbeat_->sessions_lost();
+  stats.store_away = dispatcher_->store_away();
+  return stats;
+}
+
+}  // namespace hapax::engine

@@ -1,0 +1,73 @@
+// WorkerCore: the parts of a worker put together, with their threads.
+//
+// Shared by the Worker that owns it, the hub, and handlers' threads; it lives until the last of them is done with it.
+#pragma once
+
+#include "engine/dispatcher.hpp"
+#include "engine/engine.hpp"
+#include "engine/heartbeat.hpp"
+#include "engine/hub.hpp"
+#include "engine/pool.hpp"
+#include "engine/session.hpp"
+#include "engine/step_thread.hpp"
+#include "engine/watchdog.hpp"
+#include "engine/worker.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+
+namespace hapax::engine {
+
+class WorkerCore final : public LocalWorker, public std::enable_shared_from_this<WorkerCore> {
+ public:
+  WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
+  ~WorkerCore() override;
+
+  void start();
+  void stop(Duration grace);
+  bool wait_until_empty(std::optional<Duration> at_most);
+  void set_tasks(std::vector<std::string> tasks);
+  [[nodiscard]] WorkerStats stats() const;
+  [[nodiscard]] Uuid session() const { return session_.id(); }
+  [[nodiscard]] const WorkerOptions& options() const { return options_; }
+
+  void queue_changed(const model::QueueRef& queue, Duration in) override;
+  void something_changed() override;
+  [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task) override;
+  void reserved(const model::BornRunning& reservation, model::NewExecution* request,
+                const model::Admission* admission) override;
+
+ private:
+  void started(const RunPtr& run);
+  void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
+  void trouble(std::string_view what) const;
+  [[nodiscard]] bool serves(const model::QueueRef& queue) const;
+  [[nodiscard]] bool queues_are_empty();
+  [[nodiscard]] bool wait_all_sent(Time until);
+  void ensure_watchdog_thread();
+
+  const std::shared_ptr<Engine> engine_;
+  WorkerOptions options_;
+  Session session_;
+  std::shared_ptr<ThreadPool> pool_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<Heartbeat> heartbeat_;
+  std::unique_ptr<Watchdog> watchdog_;
+  std::unique_ptr<StepThread> dispatcher_thread_;
+  std::unique_ptr<StepThread> heartbeat_thread_;
+  std::mutex watchdog_mutex_;
+  std::unique_ptr<StepThread> watchdog_thread_;  // guarded by watchdog_mutex_
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> stopped_{false};
+  std::mutex stop_mutex_;                        // one stop at a time
+  std::atomic<int> reserved_{0};
+  std::atomic<int> watchers_{0};                 // who waits for the queues to be empty
+  std::mutex answered_mutex_;
+  std::condition_variable answered_condition_;   // outcomes were recorded, or the worker stops
+  mutable std::mutex tasks_mutex_;
+  std::unordered_set<std::string> tasks_;        // guarded by tasks_mutex_; empty: any
+};
+
+}  // namespace hapax::engine

@@ -1,0 +1,122 @@
+// FaultyStore: a store in front of another one whose calls a test makes fail, before or after they took effect.
+#pragma once
+
+#include <hapax/error.hpp>
+
+#include "store/store.hpp"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace hapax::engine {
+
+class FaultyStore final : public store::Store {
+ public:
+  explicit FaultyStore(std::unique_ptr<store::Store> inner) : inner_(std::move(inner)) {}
+
+  // While true, every call that the engine makes on its hot paths is refused before it does anything.
+  std::atomic<bool> away{false};
+  // That many exchanges take effect, and then their answer is lost.
+  std::atomic<int> lose_replies{0};
+  // That many admissions are refused for their content.
+  std::atomic<int> refuse_admissions{0};
+  std::atomic<int> exchanges{0};
+  std::atomic<int> admits{0};
+
+  [[nodiscard]] store::Store& inner() { return *inner_; }
+
+  store::StoreInfo info() override { return inner_->info(); }
+  Time now() override { return inner_->now(); }
+  std::vector<model::Admission> admit(std::span<const model::NewExecution> items) override {
+    check();
+    ++admits;
+    if (items.size() > 1 && refuse_admissions.load() > 0) {
+      --refuse_admissions;
+      throw InvalidArgument("input", "refused by the test");
+    }
+    for (const auto& item : items) {
+      if (item.task == "poison") {
+        throw InvalidArgument("task", "poison");
+      }
+    }
+    return inner_->admit(items);
+  }
+  model::Exchange exchange(std::span<const model::Finish> finishes, const model::ClaimRequest* claim) override {
+    check();
+    ++exchanges;
+    for (const auto& finish : finishes) {
+      if (finish.result == "\"unwritable\"") {
+        throw InvalidArgument("result", "cannot be written");
+      }
+    }
+    auto reply = inner_->exchange(finishes, claim);
+    if (lose_replies.load() > 0) {
+      --lose_replies;
+      throw CommitUnknown("the answer was lost by the test");
+    }
+    return reply;
+  }
+  void open_session(const model::NewSession& session) override {
+    check();
+    inner_->open_session(session);
+  }
+  model::BeatReply beat(const model::Beat& beat) override {
+    check();
+    return inner_->beat(beat);
+  }
+  std::vector<Uuid> cancel_requests(const Uuid& session) override { return inner_->cancel_requests(session); }
+  void close_session(const Uuid& session) override { inner_->close_session(session); }
+  std::vector<model::SessionInfo> sessions() override { return inner_->sessions(); }
+  model::SweepReport sweep(const model::SweepRequest& request) override {
+    check();
+    return inner_->sweep(request);
+  }
+  std::optional<model::Execution> get(const Uuid& id) override { return inner_->get(id); }
+  std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
+    check();
+    return inner_->outcomes(ids);
+  }
+  std::optional<Uuid> holder(const base::Digest& identity) override { return inner_->holder(identity); }
+  std::vector<model::Execution> list(const model::ListQuery& query) override { return inner_->list(query); }
+  std::vector<model::Attempt> attempts(const Uuid& id) override { return inner_->attempts(id); }
+  std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
+    return inner_->cancel(ids, reason);
+  }
+  std::vector<model::RetryResult> retry(std::span<const model::RetryRequest> requests) override {
+    return inner_->retry(requests);
+  }
+  int discard(std::span<const Uuid> ids) override { return inner_->discard(ids); }
+  int annotate(std::span<const Uuid> ids, std::string_view note) override { return inner_->annotate(ids, note); }
+  void configure_queue(const model::QueueRef& queue, const model::QueuePatch& patch) override {
+    inner_->configure_queue(queue, patch);
+  }
+  std::vector<model::QueueInfo> queues(std::string_view ns) override { return inner_->queues(ns); }
+  int purge(const model::QueueRef& queue, int limit) override { return inner_->purge(queue, limit); }
+  int move(const model::QueueRef& from, const model::QueueRef& to, int limit) override {
+    return inner_->move(from, to, limit);
+  }
+  std::vector<model::FinishVerdict> journal_append(std::span<const model::JournalEntry> entries) override {
+    return inner_->journal_append(entries);
+  }
+  std::vector<model::JournalEntry> journal_read(const Uuid& execution) override {
+    return inner_->journal_read(execution);
+  }
+  void transaction(const std::function<void(store::Transaction&)>& fn) override { inner_->transaction(fn); }
+  std::unique_ptr<store::Transaction> attach(void* connection) override { return inner_->attach(connection); }
+  std::unique_ptr<store::Listener> listen() override { return inner_->listen(); }
+  void announce(std::span<const model::QueueRef> queues) override { inner_->announce(queues); }
+  store::TextTable sql(std::string_view statement, int max_rows) override { return inner_->sql(statement, max_rows); }
+  std::vector<store::Finding> doctor() override { return inner_->doctor(); }
+
+ private:
+  void check() const {
+    if (away.load()) {
+      throw StoreUnavailable("the store is away, says the test");
+    }
+  }
+
+  std::unique_ptr<store::Store> inner_;
+};
+
+}  // namespace hapax::engine
