@@ -1,0 +1,177 @@
+#include "cli/arguments.hpp"
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/problem.hpp"
+#include "cli/terminal.hpp"
+#include "model/identity.hpp"
+#include "model/validate.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace hapax::cli {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+// One byte over the limit is enough to know that it is too much; what is left is not read.
+std::string read_all(std::FILE* file, const std::string& name, std::string_view field) {
+  std::string text;
+  std::array<char, 1 << 16> buffer{};
+  while (text.size() <= limits::payload_bytes) {
+    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file);
+    text.append(buffer.data(), got);
+    if (got < buffer.size()) { break; }
+  }
+  if (std::ferror(file) != 0) { throw MissingFile("cannot read " + name + ": " + std::strerror(errno)); }
+  if (text.size() > limits::payload_bytes) {
+    throw PayloadTooLarge(std::string(field), text.size(), limits::payload_bytes);
+  }
+  return text;
+}
+
+}  // namespace
+
+Uuid parse_id(const std::string& text) {
+  if (const std::optional<Uuid> id = Uuid::parse(text)) { return *id; }
+  throw InvalidArgument("id", "'" + base::keep_head(text, 100) +
+                                  "' is not an execution id; expected all of one, such as "
+                                  "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
+}
+
+std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
+  std::vector<Uuid> ids;
+  ids.reserve(texts.size());
+  for (const std::string& text : texts) { ids.push_back(parse_id(text)); }
+  return ids;
+}
+
+std::string read_payload(const std::string& argument, std::string_view field) {
+  if (argument == "-") { return read_all(stdin, "standard input", field); }
+  if (argument.starts_with("@")) {
+    const std::string path = argument.substr(1);
+    const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
+    if (!file) { throw MissingFile("cannot read " + path + ": " + std::strerror(errno)); }
+    return read_all(file.get(), path, field);
+  }
+  return argument;
+}
+
+std::optional<Duration> optional_duration(const std::optional<std::string>& text, std::string_view flag) {
+  if (!text) { return std::nullopt; }
+  return parse_duration(*text, flag);
+}
+
+Status require_status(const std::string& text) {
+  if (const std::optional<Status> status = parse_status(text)) { return *status; }
+  throw InvalidArgument("status",
+                        "'" + base::keep_head(text, 100) +
+                            "' is none; expected pending, running, completed, failed, cancelled or timed_out");
+}
+
+Uuid find_by_key(Shell& shell, const std::string& task, const std::string& key) {
+  model::check_name(task, "task");
+  model::check_key(key);
+  const base::Digest identity =
+      model::identity_hash({.ns = shell.ns(), .scope = model::Scope::task, .name = task, .key = key});
+  if (const std::optional<Uuid> id = shell.store().holder(identity)) { return *id; }
+  throw NotFound("no execution of task '" + task + "' holds the key '" + key + "' in namespace '" + shell.ns() + "'");
+}
+
+void add_filter(CLI::App& command, Filter& filter, bool with_status) {
+  if (with_status) {
+    command.add_option("--status", filter.statuses, "pending, running, completed, failed, cancelled or timed_out")
+        ->type_name("S")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  }
+  command.add_option("--queue", filter.queue, "Only of this queue")->type_name("Q");
+  command.add_option("--task", filter.task, "Only of this task")->type_name("NAME");
+  command.add_option("--tag", filter.tag, "Only with this tag")->type_name("T");
+}
+
+model::ListQuery Filter::query(const Shell& shell) const {
+  model::ListQuery query;
+  query.ns = shell.ns();
+  for (const std::string& text : statuses) { query.statuses.push_back(require_status(text)); }
+  const auto checked = [](const std::optional<std::string>& name, std::string_view field) {
+    if (name) { model::check_name(*name, field); }
+    return name;
+  };
+  query.queue = checked(queue, "queue");
+  query.task = checked(task, "task");
+  query.tag = checked(tag, "tag");
+  return query;
+}
+
+void add_selection(CLI::App& command, Selection& selection, bool with_status) {
+  command.add_option("id", selection.ids, "Execution ids; or use the filters below")->type_name("ID")->expected(0, -1);
+  add_filter(command, selection.filter, with_status);
+  command.add_flag("--all", selection.all, "All of the namespace, when no filter is given");
+  command.add_flag("--yes", selection.yes, "Do not ask (needed for filters when not on a terminal)");
+}
+
+void each_execution(store::Store& store, model::ListQuery query, std::int64_t limit,
+                    const std::function<bool(const model::Execution&)>& fn) {
+  std::int64_t left = limit;
+  while (left > 0) {
+    query.limit = static_cast<int>(std::min<std::int64_t>(left, limits::list_page));
+    const std::vector<model::Execution> page = store.list(query);
+    for (const model::Execution& execution : page) {
+      if (!fn(execution)) { return; }
+    }
+    if (page.size() < static_cast<std::size_t>(query.limit)) { return; }
+    left -= query.limit;
+    query.after = page.back().id;
+  }
+}
+
+bool confirmed(const std::string& what) {
+  if (isatty(STDIN_FILENO) != 1 || !error_terminal().is_tty) {
+    throw BadUsage("this would " + what + "; say --yes to do it");
+  }
+  std::fprintf(stderr, "This will %s. Go on? [y/N] ", what.c_str());
+  std::array<char, 16> answer{};
+  if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) { return false; }
+  return answer[0] == 'y' || answer[0] == 'Y';
+}
+
+std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::string& what,
+                           const std::function<void(model::ListQuery&)>& adjust) {
+  const bool by_filter = !selection.filter.empty() || selection.all;
+  if (by_filter == !selection.ids.empty()) {
+    throw BadUsage(by_filter ? "give ids or filters, not both"
+                             : "say which: ids, a filter (--queue, --task, --tag, --status) or --all");
+  }
+  if (!by_filter) {
+    std::vector<Uuid> ids = parse_ids(selection.ids);
+    for (const Uuid& id : ids) {
+      (void)shell.find(id);  // another namespace's execution is not there
+    }
+    return ids;
+  }
+  model::ListQuery query = selection.filter.query(shell);
+  query.payloads = false;
+  adjust(query);
+  std::vector<Uuid> ids;
+  each_execution(shell.store(), query, INT64_MAX, [&ids](const model::Execution& execution) {
+    ids.push_back(execution.id);
+    return true;
+  });
+  if (ids.empty() || selection.yes) { return ids; }
+  if (!confirmed(what + " " + std::to_string(ids.size()) + (ids.size() == 1 ? " execution" : " executions"))) {
+    ids.clear();
+  }
+  return ids;
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,66 @@
+// Arguments that several commands share, read in one place.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "cli/shell.hpp"
+#include "model/execution.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::cli {
+
+// A full execution id. Prefixes are not taken: ids made in the same second begin alike.
+[[nodiscard]] Uuid parse_id(const std::string& text);
+[[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);
+
+// What a payload flag names: JSON text itself, @FILE, or - for standard input. Reads at most the payload limit.
+// Throws MissingFile, PayloadTooLarge. The JSON is not checked here.
+[[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field);
+
+// A duration flag that may be absent.
+[[nodiscard]] std::optional<Duration> optional_duration(const std::optional<std::string>& text, std::string_view flag);
+
+// The status that `text` names; throws InvalidArgument listing them.
+[[nodiscard]] Status require_status(const std::string& text);
+
+// The execution that --task and --task-id name: the holder of that key now.
+[[nodiscard]] Uuid find_by_key(Shell& shell, const std::string& task, const std::string& key);
+
+// Filters of list, cancel, retry and dlq.
+struct Filter {
+  std::vector<std::string> statuses;
+  std::optional<std::string> queue;
+  std::optional<std::string> task;
+  std::optional<std::string> tag;
+
+  [[nodiscard]] bool empty() const { return statuses.empty() && !queue && !task && !tag; }
+  [[nodiscard]] model::ListQuery query(const Shell& shell) const;
+};
+void add_filter(CLI::App& command, Filter& filter, bool with_status = true);
+
+// Ids given one by one, or by a filter and --yes: what cancel, retry and the dead-letter commands act on.
+struct Selection {
+  std::vector<std::string> ids;
+  Filter filter;
+  bool all = false;
+  bool yes = false;
+};
+void add_selection(CLI::App& command, Selection& selection, bool with_status);
+
+// Pages through what a query selects, newest first, until `limit` or `fn` returns false.
+void each_execution(store::Store& store, model::ListQuery query, std::int64_t limit,
+                    const std::function<bool(const model::Execution&)>& fn);
+
+// Asks on a terminal whether to `what` ("cancel 3 executions"); elsewhere throws BadUsage, as --yes is needed there.
+[[nodiscard]] bool confirmed(const std::string& what);
+
+// The ids of a selection. By filter: asks on a terminal, and elsewhere refuses without --yes. `what` is the verb for the
+// question ("cancel"). `adjust` narrows the query to what the verb can act on.
+[[nodiscard]] std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::string& what,
+                                         const std::function<void(model::ListQuery&)>& adjust);
+
+}  // namespace hapax::cli

@@ -1,0 +1,95 @@
+#include "base/limits.hpp"
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "What is pending ends at once; what is running is told to stop (a program gets SIGTERM, then SIGKILL) and ends as\n"
+    "cancelled. With --json: "
+    "{\"cancelled\",\"requested\",\"finished\",\"executions\":[{\"id\",\"verdict\",\"status\"}]}.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax cancel 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --reason 'ordered twice'\n"
+    "  hapax cancel --queue imports --status pending --yes\n"
+    "\n"
+    "Exit codes: 0 done; 3 an execution named by id had ended already; 66 no such execution.";
+
+struct Options {
+  Selection selection;
+  std::string reason = "cancelled from the command line";
+};
+
+std::string_view name_of(model::CancelVerdict verdict) {
+  switch (verdict) {
+    case model::CancelVerdict::cancelled: return "cancelled";
+    case model::CancelVerdict::requested: return "requested";
+    case model::CancelVerdict::finished: return "finished";
+    case model::CancelVerdict::not_found: return "not_found";
+  }
+  return "not_found";
+}
+
+struct Tally {
+  std::int64_t cancelled = 0;
+  std::int64_t requested = 0;
+  std::int64_t finished = 0;
+  std::vector<std::string> items;
+  std::optional<std::pair<Uuid, Status>> first_finished;
+
+  void add(const Uuid& id, const model::CancelResult& result) {
+    cancelled += result.verdict == model::CancelVerdict::cancelled ? 1 : 0;
+    requested += result.verdict == model::CancelVerdict::requested ? 1 : 0;
+    if (result.verdict == model::CancelVerdict::finished) {
+      ++finished;
+      first_finished = first_finished ? first_finished : std::optional(std::pair(id, result.status));
+    }
+    JsonObject item;
+    item.text("id", id.to_string()).text("verdict", name_of(result.verdict)).text("status", to_string(result.status));
+    items.push_back(item.str());
+  }
+};
+
+int run(Shell& shell, const Options& options) {
+  const std::vector<Uuid> ids = selected(shell, options.selection, "cancel", [](model::ListQuery& query) {
+    if (query.statuses.empty()) { query.statuses = {Status::pending, Status::running}; }
+  });
+  Tally tally;
+  for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
+    const std::size_t count = std::min<std::size_t>(limits::admit_batch, ids.size() - at);
+    const std::span<const Uuid> batch(ids.data() + at, count);
+    const std::vector<model::CancelResult> results = shell.store().cancel(batch, options.reason);
+    for (std::size_t i = 0; i < count; ++i) { tally.add(batch[i], results[i]); }
+  }
+  // One that was named and had ended is an error; among many, or by filter, it is only counted.
+  if (ids.size() == 1 && tally.first_finished && !options.selection.ids.empty()) {
+    const Status status = tally.first_finished->second;
+    throw WrongStatus("execution " + ids.front().to_string() + " is already " + std::string(to_string(status)), status);
+  }
+  if (shell.json()) {
+    JsonObject object;
+    object.number("cancelled", tally.cancelled).number("requested", tally.requested).number("finished", tally.finished);
+    print(object.raw("executions", json_array(tally.items)).str());
+  } else {
+    print(plural(tally.cancelled, "execution") + " cancelled, " + std::to_string(tally.requested) + " told to stop" +
+          (tally.finished > 0 ? ", " + std::to_string(tally.finished) + " had ended already" : ""));
+  }
+  return tally.finished > 0 && !options.selection.ids.empty() ? exit_conflict : exit_ok;
+}
+
+}  // namespace
+
+void add_cancel(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"cancel", "Cancel executions, by id or by filter", examples});
+  add_selection(command, options->selection, true);
+  command.add_option("--reason", options->reason, "Kept as the error's message")->type_name("TEXT");
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

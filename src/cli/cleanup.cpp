@@ -1,0 +1,53 @@
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
+#include "cli/render.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "What workers do in the background all the time, done now: deletes ended executions past their retention, "
+    "requeues\n"
+    "those of lost workers, times out what is past its deadline. Never touches what is pending or running otherwise.\n"
+    "For the whole store, all namespaces.\n"
+    "\n"
+    "Example:\n"
+    "  hapax cleanup --json      # {\"expired\",\"lost_sessions\",\"requeued\",\"dead\",\"timed_out\"}";
+
+int run(Shell& shell) {
+  model::SweepReport total;
+  ProgressLine progress(shell);
+  bool more = true;
+  while (more) {
+    const model::SweepReport report = shell.store().sweep({.retention = true});
+    total.lost_sessions += report.lost_sessions;
+    total.requeued += report.requeued;
+    total.dead += report.dead;
+    total.timed_out += report.timed_out;
+    total.expired += report.expired;
+    more = report.more;
+    progress.show(plural(total.expired, "expired execution") + " deleted");
+  }
+  progress.clear();
+  if (shell.json()) {
+    JsonObject object;
+    object.number("expired", std::int64_t{total.expired}).number("lost_sessions", std::int64_t{total.lost_sessions});
+    object.number("requeued", std::int64_t{total.requeued}).number("dead", std::int64_t{total.dead});
+    print(object.number("timed_out", std::int64_t{total.timed_out}).str());
+  } else {
+    print(plural(total.expired, "expired execution") + " deleted, " + std::to_string(total.requeued) +
+          " requeued from " + plural(total.lost_sessions, "lost worker") + ", " + std::to_string(total.dead) +
+          " lost too often, " + std::to_string(total.timed_out) + " timed out");
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_cleanup(Commands& commands) {
+  CLI::App& command = commands.add({"cleanup", "Delete what is past its retention, now", examples});
+  commands.run_with(command, run);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,152 @@
+#include "cli/commands.hpp"
+
+#include "base/text.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/problem.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* root_footer =
+    "A first try:\n"
+    "  hapax enqueue greet --input '{\"name\":\"Ada\"}'\n"
+    "  hapax work --exec cat --until-empty\n"
+    "  hapax list\n"
+    "\n"
+    "The store is --store URL, else $HAPAX_STORE_URL, else sqlite:hapax.db in this folder.\n"
+    "Exit codes: 0 done, 1 unsuccessful, 3 conflict, 64 usage, 65 bad data, 66 missing, 75 store down or busy,\n"
+    "78 configuration, 124 still going. `hapax COMMAND --help` has examples.";
+
+void add_common(CLI::App& app, CommonOptions& options) {
+  app.add_option("--store", options.store, "Store: sqlite:PATH, postgresql://… or memory:")
+      ->type_name("URL")
+      ->group("Common");
+  app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE, else \"default\")")
+      ->type_name("NAME")
+      ->group("Common");
+  app.add_flag("--json", options.json, "JSON on standard output, errors too")->group("Common");
+  app.add_flag("--quiet", options.quiet, "No progress and no remarks")->group("Common");
+  app.set_help_flag("-h,--help", "This text")->group("Common");
+}
+
+std::string unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
+  // Two letters swapped count as two edits, which is the most common slip, also in short words.
+  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::string near;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = base::edit_distance(word, candidate);
+    if (distance < best && distance < candidate.size()) {
+      best = distance;
+      near = candidate;
+    }
+  }
+  return "unknown " + what + " '" + word + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?");
+}
+
+}  // namespace
+
+Commands::Commands() : root_("Durable execution: tasks that take effect once.", "hapax") {
+  add_common(root_, common_);
+  root_.require_subcommand(0, 1);
+  root_.allow_extras();
+  root_.set_version_flag("--version", [] { return std::string("hapax ") + HAPAX_VERSION; })->group("Common");
+  root_.footer(root_footer);
+  root_.get_formatter()->column_width(34);
+}
+
+CLI::App& Commands::add(const Description& description, CLI::App* parent) {
+  CLI::App& command = *(parent == nullptr ? root_ : *parent).add_subcommand(description.name, description.summary);
+  command.allow_extras();
+  command.require_subcommand(0, 1);
+  command.footer(description.examples);
+  return command;
+}
+
+// Added last, so that --help has a command's own options first.
+void Commands::share_common(CLI::App& parent) {
+  for (CLI::App* command : parent.get_subcommands([](CLI::App*) { return true; })) {
+    add_common(*command, common_);
+    share_common(*command);
+  }
+}
+
+void Commands::run_with(CLI::App& command, Run run) { runs_.emplace_back(&command, std::move(run)); }
+
+std::vector<std::string> Commands::names_below(const CLI::App* parent) const {
+  std::vector<std::string> names;
+  for (const CLI::App* command : parent->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// A mistyped command would otherwise be told as an unexpected argument. Looks at the words before the parser does.
+void Commands::check_names(const std::vector<std::string>& words) const {
+  const CLI::App* level = &root_;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--store" || word == "--namespace") {
+      ++i;
+      continue;
+    }
+    if (word.starts_with("-")) { continue; }
+    const std::vector<std::string> names = names_below(level);
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      const std::string what = level == &root_ ? "command" : level->get_name() + " command";
+      throw BadUsage(unknown(what, word, names) + " (hapax --help lists them)");
+    }
+    level = level->get_subcommand(word);
+    if (names_below(level).empty()) { return; }
+  }
+}
+
+void Commands::refuse_extras(const CLI::App& command) {
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) { return; }
+  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& e) { return e.starts_with("-"); });
+  const std::string word = flag == extras.end() ? extras.front() : flag->substr(0, flag->find('='));
+  if (flag == extras.end()) { throw BadUsage("unexpected argument '" + word + "'"); }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) { known.push_back("--" + name); }
+  }
+  throw BadUsage(unknown("option", word, known) + " (hapax " + command.get_name() + " --help)");
+}
+
+int Commands::run(int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  // Errors of the parser are told in the form that was asked for, so this is looked for before it runs.
+  const bool as_json = std::find(words.begin(), words.end(), "--json") != words.end();
+  try {
+    if (words.empty()) {
+      std::cerr << root_.help();
+      return exit_usage;
+    }
+    share_common(root_);
+    check_names(words);
+    try {
+      root_.parse(argc, argv);
+    } catch (const CLI::Success& asked) {  // --help, --version
+      return root_.exit(asked);
+    } catch (const CLI::ParseError& error) { throw BadUsage(error.what()); }
+    refuse_extras(root_);
+    const CLI::App* command = &root_;
+    while (!command->get_subcommands().empty()) {
+      command = command->get_subcommands().front();
+      refuse_extras(*command);
+    }
+    for (const auto& [app, run] : runs_) {
+      if (app == command) {
+        Shell shell(common_);
+        return run(shell);
+      }
+    }
+    std::cerr << command->help();
+    return exit_usage;
+  } catch (const std::exception& error) { return report(error, common_.json || as_json); }
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,149 @@
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/arguments.hpp"
+#include "cli/execution_table.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+#include "cli/retrying.hpp"
+#include "cli/show.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* group_examples =
+    "An execution that is out of attempts is `failed` and stands in its queue's dead-letter list until it is retried,\n"
+    "discarded or past its retention.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax dlq list --queue payments\n"
+    "  hapax dlq show 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f\n"
+    "  hapax dlq retry --queue payments --yes\n"
+    "  hapax dlq annotate 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --note 'asked the bank'\n"
+    "  hapax dlq discard 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
+
+void dead_only(model::ListQuery& query) { query.dead_only = true; }
+
+// Acts in bounded batches and adds up.
+template <class Function>
+std::int64_t in_batches(const std::vector<Uuid>& ids, Function act) {
+  std::int64_t total = 0;
+  for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
+    total += act(std::span(ids).subspan(at, std::min<std::size_t>(limits::admit_batch, ids.size() - at)));
+  }
+  return total;
+}
+
+void print_count(const Shell& shell, const char* verb, std::int64_t count) {
+  if (shell.json()) {
+    print(JsonObject().number(verb, count).str());
+  } else {
+    print(plural(count, "dead letter") + " " + verb);
+  }
+}
+
+model::Execution find_dead(Shell& shell, const Uuid& id) {
+  model::Execution execution = shell.find(id);
+  if (!execution.dead) {
+    throw NotFound("execution " + id.to_string() + " is " + std::string(to_string(execution.status)) +
+                   " and not a dead letter");
+  }
+  return execution;
+}
+
+void add_dlq_list(Commands& commands, CLI::App& group) {
+  struct Options {
+    Filter filter;
+    std::int64_t limit = 50;
+    std::optional<std::string> after;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"list", "Dead letters, newest first", ""}, &group);
+  add_filter(command, options->filter, false);
+  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
+  command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
+  commands.run_with(command, [options](Shell& shell) {
+    model::ListQuery query = options->filter.query(shell);
+    dead_only(query);
+    if (options->after) { query.after = parse_id(*options->after); }
+    print_executions(shell, query, options->limit, "no dead letters");
+    return static_cast<int>(exit_ok);
+  });
+}
+
+void add_dlq_show(Commands& commands, CLI::App& group) {
+  const auto id = std::make_shared<std::string>();
+  CLI::App& command = commands.add({"show", "One dead letter with its error history", ""}, &group);
+  command.add_option("id", *id, "Execution id")->type_name("ID")->required();
+  commands.run_with(command, [id](Shell& shell) {
+    show_execution(shell, find_dead(shell, parse_id(*id)).id);
+    return static_cast<int>(exit_ok);
+  });
+}
+
+void add_dlq_retry(Commands& commands, CLI::App& group) {
+  struct Options {
+    Selection selection;
+    bool new_effect_key = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"retry", "Run dead letters again: a new run, the same identity", ""}, &group);
+  add_selection(command, options->selection, false);
+  command.add_flag("--new-effect-key", options->new_effect_key, "Another effect key than the first run's");
+  commands.run_with(command, [options](Shell& shell) {
+    const std::vector<Uuid> ids = selected(shell, options->selection, "retry", dead_only);
+    return retry_executions(shell, ids,
+                            {.new_effect_key = options->new_effect_key, .named = !options->selection.ids.empty()});
+  });
+}
+
+void add_dlq_discard(Commands& commands, CLI::App& group) {
+  const auto selection = std::make_shared<Selection>();
+  CLI::App& command = commands.add({"discard", "Take dead letters off the list; their history stays", ""}, &group);
+  add_selection(command, *selection, false);
+  commands.run_with(command, [selection](Shell& shell) {
+    const std::vector<Uuid> ids = selected(shell, *selection, "discard", dead_only);
+    if (selection->ids.size() == 1) { (void)find_dead(shell, ids.front()); }
+    store::Store& store = shell.store();
+    print_count(shell, "discarded", in_batches(ids, [&](std::span<const Uuid> batch) { return store.discard(batch); }));
+    return static_cast<int>(exit_ok);
+  });
+}
+
+void add_dlq_annotate(Commands& commands, CLI::App& group) {
+  struct Options {
+    Selection selection;
+    std::string note;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"annotate", "Keep a note with dead letters", ""}, &group);
+  add_selection(command, options->selection, false);
+  command.add_option("--note", options->note, "The note; empty takes it off")->type_name("TEXT")->required();
+  commands.run_with(command, [options](Shell& shell) {
+    if (options->note.size() > limits::note_bytes) {
+      throw InvalidArgument("note", "has " + std::to_string(options->note.size()) + " bytes; expected at most " +
+                                        std::to_string(limits::note_bytes));
+    }
+    if (!base::is_valid_utf8(options->note)) { throw InvalidArgument("note", "is not UTF-8"); }
+    const std::vector<Uuid> ids = selected(shell, options->selection, "annotate", dead_only);
+    store::Store& store = shell.store();
+    print_count(shell, "annotated",
+                in_batches(ids, [&](std::span<const Uuid> batch) { return store.annotate(batch, options->note); }));
+    return static_cast<int>(exit_ok);
+  });
+}
+
+}  // namespace
+
+void add_dlq(Commands& commands) {
+  CLI::App& group = commands.add({"dlq", "Dead letters: list, show, retry, discard, annotate", group_examples});
+  add_dlq_list(commands, group);
+  add_dlq_show(commands, group);
+  add_dlq_retry(commands, group);
+  add_dlq_discard(commands, group);
+  add_dlq_annotate(commands, group);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,78 @@
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/table.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Looks at the store and says what is wrong with it and what to do. With --json:\n"
+    "{\"store\",\"backend\",\"version\",\"schema_version\",\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]"
+    "}.\n"
+    "\n"
+    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 75 the store cannot be opened.";
+
+using Level = store::Finding::Level;
+
+std::string_view name_of(Level level) {
+  switch (level) {
+    case Level::ok: return "ok";
+    case Level::note: return "note";
+    case Level::warning: return "warning";
+    case Level::problem: return "problem";
+  }
+  return "note";
+}
+
+Style style_of(Level level) {
+  switch (level) {
+    case Level::ok: return Style::good;
+    case Level::note: return Style::plain;
+    case Level::warning: return Style::warn;
+    case Level::problem: return Style::bad;
+  }
+  return Style::plain;
+}
+
+int run(Shell& shell) {
+  // A store that is not there is a finding for the user, not something to make in passing.
+  const auto store =
+      with_store_url(shell.store_url(), [](const std::string& url) { return store::open(url, {.must_exist = true}); });
+  const store::StoreInfo info = store->info();
+  const std::vector<store::Finding> findings = store->doctor();
+  bool problem = false;
+  std::vector<std::string> items;
+  Table table({{.title = "LEVEL"},
+               {.title = "SUBJECT"},
+               {.title = "FINDING", .widest = 100},
+               {.title = "ADVICE", .widest = 100}});
+  for (const store::Finding& finding : findings) {
+    problem = problem || finding.level == Level::problem;
+    JsonObject item;
+    item.text("level", name_of(finding.level)).text("subject", finding.subject).text("detail", finding.detail);
+    items.push_back(item.text_or_null("advice", finding.advice).str());
+    table.add({Cell(std::string(name_of(finding.level)), style_of(finding.level)), finding.subject, finding.detail,
+               finding.advice});
+  }
+  if (shell.json()) {
+    JsonObject object;
+    object.text("store", info.location).text("backend", info.backend).text("version", info.version);
+    object.number("schema_version", std::int64_t{info.schema_version}).raw("findings", json_array(items));
+    print(object.str());
+  } else {
+    print(info.backend + " " + info.version + " at " + info.location + ", schema version " +
+          std::to_string(info.schema_version));
+    table.print("nothing to report");
+  }
+  return problem ? exit_unsuccessful : exit_ok;
+}
+
+}  // namespace
+
+void add_doctor(Commands& commands) {
+  CLI::App& command = commands.add({"doctor", "Check the store's health", examples});
+  commands.run_with(command, run);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,53 @@
+#include "cli/execution_table.hpp"
+
+#include "cli/arguments.hpp"
+#include "cli/render.hpp"
+#include "cli/table.hpp"
+
+namespace hapax::cli {
+namespace {
+
+std::string remark(const model::Execution& execution) {
+  if (execution.error) { return error_line(execution.error); }
+  return execution.progress_message;
+}
+
+}  // namespace
+
+void print_executions(Shell& shell, model::ListQuery query, std::int64_t limit, const std::string& when_empty) {
+  store::Store& store = shell.store();
+  if (shell.json()) {
+    bool first = true;
+    std::fputs("[", stdout);
+    each_execution(store, query, limit, [&first](const model::Execution& execution) {
+      std::fputs(std::exchange(first, false) ? "" : ",\n", stdout);
+      const std::string text = execution_json(execution, true);
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return std::ferror(stdout) == 0;
+    });
+    print("]");
+    return;
+  }
+  query.payloads = false;
+  const Time now = store.now();
+  Table table({{.title = "ID"},
+               {.title = "TASK", .widest = 30},
+               {.title = "QUEUE", .widest = 20},
+               {.title = "STATUS"},
+               {.title = "TRIES", .numeric = true},
+               {.title = "CREATED"},
+               {.title = "RUNS"},
+               {.title = "KEY", .widest = 24},
+               {.title = "REMARK", .widest = 60}});
+  each_execution(store, query, limit, [&](const model::Execution& e) {
+    const bool waits = e.status == Status::pending;
+    const std::optional<Time> ran = waits ? std::optional(e.run_at) : e.finished_at ? e.finished_at : e.started_at;
+    table.add({e.id.to_string(), e.task, e.queue.name, status_cell(e, now),
+               std::to_string(e.attempt) + "/" + std::to_string(e.max_attempts), when(e.created_at, now),
+               when(ran, now), e.identity_key, Cell(remark(e), Style::dim)});
+    return true;
+  });
+  table.print(when_empty);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,14 @@
+// Lists of executions, as list and dlq list print them.
+#pragma once
+
+#include "cli/shell.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace hapax::cli {
+
+// What `query` selects, up to `limit`: a table, or a JSON array written as the pages come.
+void print_executions(Shell& shell, model::ListQuery query, std::int64_t limit, const std::string& when_empty);
+
+}  // namespace hapax::cli

@@ -1,0 +1,59 @@
+#include "model/explain.hpp"
+
+#include "base/text.hpp"
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/terminal.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Says in sentences why an execution is not running (delayed, waiting for a retry, paused queue, no worker for it, "
+    "…),\n"
+    "how it ended, or why other requests are deduplicated to it, and what would change that.\n"
+    "With --json: {\"id\",\"status\",\"reasons\":[{\"code\",\"sentence\",\"remedy\"}]}.\n"
+    "\n"
+    "Example:\n"
+    "  hapax explain 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
+
+int run(Shell& shell, const Uuid& id) {
+  const model::Execution execution = shell.find(id);
+  store::Store& store = shell.store();
+  model::ExplainFacts facts{.execution = execution, .now = store.now(), .sessions = store.sessions()};
+  for (const model::QueueInfo& queue : store.queues(shell.ns())) {
+    if (queue.queue == execution.queue) { facts.queue = queue; }
+  }
+  const std::vector<model::Reason> reasons = model::explain(facts);
+  if (shell.json()) {
+    std::vector<std::string> items;
+    for (const model::Reason& reason : reasons) {
+      JsonObject item;
+      item.text("code", reason.code).text("sentence", reason.sentence).text_or_null("remedy", reason.remedy);
+      items.push_back(item.str());
+    }
+    JsonObject object;
+    object.text("id", id.to_string()).text("status", to_string(execution.status)).raw("reasons", json_array(items));
+    print(object.str());
+    return exit_ok;
+  }
+  for (const model::Reason& reason : reasons) {
+    print(base::printable(reason.sentence));
+    if (!reason.remedy.empty()) {
+      print(paint(output_terminal(), Style::dim, "  → " + base::printable(reason.remedy)));
+    }
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_explain(Commands& commands) {
+  const auto id = std::make_shared<std::string>();
+  CLI::App& command = commands.add({"explain", "Why an execution is where it is", examples});
+  command.add_option("id", *id, "Execution id")->type_name("ID")->required();
+  commands.run_with(command, [id](Shell& shell) { return run(shell, parse_id(*id)); });
+}
+
+}  // namespace hapax::cli

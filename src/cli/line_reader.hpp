@@ -1,0 +1,35 @@
+// Lines of a file or of standard input, of bounded length.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace hapax::cli {
+
+class LineReader {
+ public:
+  // "-" is standard input. Throws MissingFile.
+  explicit LineReader(const std::string& path);
+
+  // The next line without its newline; false at the end. Throws BadData for a line over the limit, MissingFile when
+  // reading fails.
+  bool next(std::string& line);
+
+  [[nodiscard]] std::int64_t number() const { return number_; }  // of the line last read, from 1
+  [[nodiscard]] std::int64_t size() const { return size_; }      // bytes of the file, 0 when not known
+  [[nodiscard]] double fraction() const;                         // read so far, when the size is known
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const;
+  };
+  std::string name_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::int64_t number_ = 0;
+  std::int64_t size_ = 0;
+  std::int64_t read_ = 0;
+};
+
+}  // namespace hapax::cli

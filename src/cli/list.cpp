@@ -1,0 +1,46 @@
+#include "cli/arguments.hpp"
+#include "cli/execution_table.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Newest first. With --json an array of executions as `show` prints them, without their attempts; to go on, give "
+    "the\n"
+    "last one's id as --after.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax list --status failed --queue payments\n"
+    "  hapax list --status pending,running --limit 500 --json | jq -r '.[].id'\n"
+    "  hapax list --task charge --after 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
+
+struct Options {
+  Filter filter;
+  std::int64_t limit = 50;
+  std::optional<std::string> after;
+};
+
+int run(Shell& shell, const Options& options) {
+  if (options.limit < 1) {
+    throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
+  }
+  model::ListQuery query = options.filter.query(shell);
+  if (options.after) { query.after = parse_id(*options.after); }
+  print_executions(shell, query, options.limit, "no executions");
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_list(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"list", "Executions, newest first", examples});
+  add_filter(command, options->filter);
+  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
+  command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,48 @@
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace {
+
+// A program started with standard streams closed would otherwise give their numbers to the store's files, and write
+// its messages into them.
+void open_standard_streams() {
+  int descriptor = 0;
+  do { descriptor = open("/dev/null", O_RDWR); } while (descriptor >= 0 && descriptor <= 2);
+  if (descriptor > 2) { close(descriptor); }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace hapax::cli;
+  open_standard_streams();
+  Commands commands;
+  add_enqueue(commands);
+  add_work(commands);
+  add_list(commands);
+  add_show(commands);
+  add_wait(commands);
+  add_cancel(commands);
+  add_retry(commands);
+  add_explain(commands);
+  add_queue(commands);
+  add_dlq(commands);
+  add_migrate(commands);
+  add_cleanup(commands);
+  add_sql(commands);
+  add_doctor(commands);
+  add_bench(commands);
+  add_version(commands);
+  const int status = commands.run(argc, argv);
+  // Output that could not be written (a full disk) must not look like success.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fputs("OutputError: standard output could not be written\n", stderr);
+    return status == exit_ok ? exit_store : status;
+  }
+  return status;
+}

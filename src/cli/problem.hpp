@@ -1,0 +1,51 @@
+// From an exception to what the user sees: a line on standard error or a problem object, and an exit code.
+#pragma once
+
+#include <hapax/error.hpp>
+
+#include <exception>
+#include <string>
+
+namespace hapax::cli {
+
+// A command used wrongly: unknown flags, flags that exclude each other, an argument that is missing. Exit 64.
+class BadUsage : public Error {
+ public:
+  explicit BadUsage(const std::string& message) : Error("UsageError", message) {}
+};
+
+// Data that cannot be taken, whatever its own error was: exit 65. Keeps the cause's name.
+class BadData : public Error {
+ public:
+  using Error::Error;
+};
+
+// A file named on the command line cannot be read. Exit 66.
+class MissingFile : public Error {
+ public:
+  explicit MissingFile(const std::string& message) : Error("MissingFile", message) {}
+};
+
+// The store's URL is not one hapax knows. Exit 78.
+class BadConfiguration : public Error {
+ public:
+  explicit BadConfiguration(const std::string& message) : Error("ConfigurationError", message) {}
+};
+
+struct Problem {
+  std::string name;  // "TaskAlreadyExists"
+  std::string message;
+  int exit_code = 0;
+  int http_status = 0;  // the status the HTTP API answers for the same error
+  std::string facts;    // further members of the problem object, as JSON text: ,"existing_execution_id":"…"
+};
+
+[[nodiscard]] Problem problem_of(const std::exception& error);
+
+// {"type","title","status","detail","message","error",…facts}
+[[nodiscard]] std::string problem_json(const Problem& problem);
+
+// Reports `error` as the contract says and returns the exit code.
+int report(const std::exception& error, bool as_json);
+
+}  // namespace hapax::cli

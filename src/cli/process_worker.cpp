@@ -1,0 +1,137 @@
+#include "cli/process_worker.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/json.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/exit_code.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+namespace hapax::cli {
+namespace {
+
+std::vector<std::string> environment_of(const model::Claim& claim) {
+  std::vector<std::string> all = {
+      "HAPAX_EXECUTION_ID=" + claim.id.to_string(),
+      "HAPAX_TASK=" + claim.task,
+      "HAPAX_QUEUE=" + claim.queue.name,
+      "HAPAX_NAMESPACE=" + claim.queue.ns,
+      "HAPAX_ATTEMPT=" + std::to_string(claim.attempt),
+      "HAPAX_MAX_ATTEMPTS=" + std::to_string(claim.max_attempts),
+      "HAPAX_RUN=" + std::to_string(claim.run),
+      "HAPAX_FENCE=" + std::to_string(claim.fence),
+      "HAPAX_EFFECT_KEY=" + claim.effect_key,
+  };
+  if (!claim.labels.traceparent.empty()) { all.push_back("HAPAX_TRACEPARENT=" + claim.labels.traceparent); }
+  return all;
+}
+
+// Newlines in JSON are only ever blanks between its tokens, so this changes nothing but the layout.
+std::string one_line(const std::string& json) {
+  std::string line = json;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::replace(line.begin(), line.end(), '\r', ' ');
+  return line + "\n";
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) { return {}; }
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+// "exit status 1: no such order": the last line of standard error is what most programs say last.
+std::string with_last_line(std::string text, std::string_view error_tail) {
+  const std::string_view tail = trimmed(error_tail);
+  const std::string_view last = tail.substr(tail.find_last_of('\n') + 1);
+  if (!last.empty()) { text += ": " + base::escape_invalid(last); }
+  return base::keep_head(text, 500);
+}
+
+struct Fault {
+  std::string type;
+  std::string message;
+  bool permanent = false;
+};
+
+engine::Ending failed(Fault fault, const ChildResult& result) {
+  model::Failure failure;
+  failure.error = {.type = std::move(fault.type),
+                   .message = std::move(fault.message),
+                   .detail = base::keep_tail(base::escape_invalid(result.error_tail), limits::error_detail_bytes)};
+  failure.permanent = fault.permanent;
+  return engine::Ending::failed(std::move(failure));
+}
+
+// It says that it succeeded, so running it again would repeat its effect for the same unusable answer: hence permanent.
+engine::Ending bad_result(const std::string& message, const ChildResult& result) {
+  return failed({"InvalidResult", "exit status 0, but " + message, true}, result);
+}
+
+engine::Ending completed(const ChildResult& result) {
+  if (result.output_cut) {
+    return bad_result("standard output is over the limit of " + std::to_string(limits::payload_bytes) + " bytes",
+                      result);
+  }
+  const std::string_view json = trimmed(result.output);
+  if (json.empty()) { return engine::Ending::completed("null"); }
+  try {
+    base::check_json(json, "standard output");
+  } catch (const Error& error) { return bad_result(std::string(error.what()) + "; expected JSON or nothing", result); }
+  return engine::Ending::completed(std::string(json));
+}
+
+}  // namespace
+
+engine::Ending ending_of(const ChildResult& result) {
+  const auto told = [&result](const std::string& text) { return with_last_line(text, result.error_tail); };
+  if (result.timed_out) { return failed({"Timeout", told("stopped, as it ran longer than --timeout"), false}, result); }
+  if (!result.exit_status) {
+    const char* name = sigabbrev_np(result.signal);
+    const std::string signal = "killed by signal " + std::to_string(result.signal);
+    return failed({"Signal", told(signal + (name != nullptr ? " (SIG" + std::string(name) + ")" : "")), false}, result);
+  }
+  switch (*result.exit_status) {
+    case exit_ok: return completed(result);
+    case exit_data: return failed({"PermanentFailure", told("exit status 65"), true}, result);
+    case exit_store: return failed({"RetryRequested", told("exit status 75"), false}, result);
+    default: return failed({"ExitStatus", told("exit status " + std::to_string(*result.exit_status)), false}, result);
+  }
+}
+
+engine::Ending ProcessWorker::run(engine::Run& run) {
+  if (killed_) { return engine::Ending::released(); }
+  const std::string input = one_line(run.claim().input);
+  ChildResult result;
+  try {
+    result = run_child({.program = program_,
+                        .environment = environment_of(run.claim()),
+                        .input = input,
+                        .stop = run.stop_token(),
+                        .timeout = options_.timeout,
+                        .kill_after = options_.kill_after,
+                        .output_bytes = limits::payload_bytes,
+                        .error_bytes = limits::error_detail_bytes},
+                       groups_);
+  } catch (const std::system_error& error) {
+    return engine::Ending::failed("SpawnFailed", std::string("the program could not be started: ") + error.what());
+  }
+  const bool success = result.exit_status == exit_ok;
+  if (!success && killed_) { return engine::Ending::released(); }
+  if (!success && run.stop_reason() == engine::StopReason::cancel_requested) {
+    return engine::Ending::cancelled("cancelled while it was running");
+  }
+  return ending_of(result);
+}
+
+void ProcessWorker::kill_all() {
+  killed_ = true;
+  groups_.signal(SIGKILL);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,196 @@
+#include "cli/render.hpp"
+
+#include "base/sha256.hpp"
+#include "cli/terminal.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace hapax::cli {
+namespace {
+
+std::string_view kind_name(model::Kind kind) {
+  switch (kind) {
+    case model::Kind::task: return "task";
+    case model::Kind::workflow: return "workflow";
+    case model::Kind::guard: return "guard";
+  }
+  return "task";
+}
+
+std::string uuid_or_null(const std::optional<Uuid>& id) { return id ? json_text(id->to_string()) : "null"; }
+
+std::string or_null(const std::optional<std::string>& json) { return json && !json->empty() ? *json : "null"; }
+
+std::string retry_json(const std::optional<RetryPolicy>& policy) {
+  const RetryPolicy shown = policy.value_or(RetryPolicy{});
+  JsonObject object;
+  object.duration("base", shown.base).duration("cap", shown.cap).number("multiplier", shown.multiplier);
+  object.text("jitter", shown.jitter == Jitter::full ? "full" : shown.jitter == Jitter::equal ? "equal" : "none");
+  return object.str();
+}
+
+}  // namespace
+
+std::string error_json(const std::optional<model::ErrorInfo>& error) {
+  if (!error) { return "null"; }
+  JsonObject object;
+  object.text("type", error->type).text("message", error->message).text_or_null("detail", error->detail);
+  return object.str();
+}
+
+std::string attempt_json(const model::Attempt& attempt) {
+  JsonObject object;
+  object.number("number", std::int64_t{attempt.number})
+      .text_or_null("worker", attempt.worker)
+      .time("started_at", attempt.started_at)
+      .time("ended_at", attempt.ended_at)
+      .text("outcome", attempt.outcome)
+      .raw("error", error_json(attempt.error));
+  return object.str();
+}
+
+std::string execution_json(const model::Execution& e, bool payloads, const std::vector<model::Attempt>* attempts) {
+  JsonObject object;
+  object.text("id", e.id.to_string())
+      .text("namespace", e.queue.ns)
+      .text("task", e.task)
+      .text("kind", kind_name(e.kind))
+      .text("queue", e.queue.name)
+      .text("status", to_string(e.status));
+  if (payloads) { object.raw("input", e.input.empty() ? "null" : e.input).raw("result", or_null(e.result)); }
+  object.raw("error", error_json(e.error));
+  if (attempts != nullptr) {
+    std::vector<std::string> items;
+    for (const model::Attempt& attempt : *attempts) { items.push_back(attempt_json(attempt)); }
+    object.raw("attempts", json_array(items));
+  }
+  object.number("attempt", std::int64_t{e.attempt})
+      .number("max_attempts", std::int64_t{e.max_attempts})
+      .number("lost", std::int64_t{e.lost})
+      .number("max_lost", std::int64_t{e.max_lost})
+      .number("run", std::int64_t{e.run})
+      .raw("identity", e.identity ? json_text(base::to_hex(*e.identity)) : "null")
+      .text_or_null("task_id", e.identity_key)
+      .text("effect_key", e.effect_key)
+      .number("fence", e.fence)
+      .number("priority", std::int64_t{e.priority})
+      .time("created_at", e.created_at)
+      .time("run_at", e.run_at)
+      .time("started_at", e.started_at)
+      .time("finished_at", e.finished_at)
+      .time("expires_at", e.expires_at)
+      .time("deadline", e.deadline)
+      .duration("timeout", e.attempt_timeout)
+      .raw("retry", retry_json(e.retry))
+      .raw("parent", uuid_or_null(e.parent))
+      .raw("session", uuid_or_null(e.session))
+      .text_or_null("worker", e.worker)
+      .boolean("cancel_requested", e.cancel_requested);
+  if (e.progress) {
+    JsonObject progress;
+    progress.number("fraction", *e.progress).text("message", e.progress_message);
+    object.raw("progress", progress.str());
+  } else {
+    object.null("progress");
+  }
+  object.boolean("dead", e.dead)
+      .raw("retried_as", uuid_or_null(e.retried_as))
+      .text_or_null("note", e.note)
+      .raw("tags", json_text_array(e.labels.tags))
+      .raw("metadata", e.labels.metadata.empty() ? "null" : e.labels.metadata)
+      .text_or_null("traceparent", e.labels.traceparent);
+  return object.str();
+}
+
+std::string queue_json(const model::QueueInfo& q) {
+  JsonObject object;
+  object.text("namespace", q.queue.ns)
+      .text("queue", q.queue.name)
+      .boolean("paused", q.settings.paused)
+      .boolean("draining", q.settings.draining)
+      .duration("retention", q.settings.retention)
+      .duration("failed_retention", q.settings.failed_retention)
+      .number("ready", q.ready)
+      .number("delayed", q.delayed)
+      .number("running", q.running)
+      .number("dead", q.dead)
+      .duration("oldest_ready", q.oldest_ready)
+      .number("completed_last_minute", q.completed_last_minute)
+      .number("failed_last_minute", q.failed_last_minute);
+  return object.str();
+}
+
+std::string outcome_json(const model::Outcome& outcome) {
+  JsonObject object;
+  object.text("id", outcome.id.to_string()).text("status", to_string(outcome.status));
+  if (outcome.status == Status::completed) { object.raw("result", or_null(outcome.result)); }
+  if (outcome.error) { object.raw("error", error_json(outcome.error)); }
+  return object.str();
+}
+
+Style status_style(Status status) {
+  switch (status) {
+    case Status::pending: return Style::plain;
+    case Status::running: return Style::busy;
+    case Status::completed: return Style::good;
+    case Status::failed: return Style::bad;
+    case Status::cancelled:
+    case Status::timed_out: return Style::warn;
+  }
+  return Style::plain;
+}
+
+Cell status_cell(const model::Execution& execution, Time now) {
+  std::string text(to_string(execution.status));
+  if (execution.status == Status::pending && execution.run_at > now) {
+    text += execution.attempt > 0 ? " (retry)" : " (delayed)";
+  } else if (execution.status == Status::running && execution.cancel_requested) {
+    text += " (cancelling)";
+  } else if (execution.status == Status::running && execution.progress) {
+    text += " (" + std::to_string(static_cast<int>(*execution.progress * 100)) + " %)";
+  }
+  return {text, status_style(execution.status)};
+}
+
+std::string rough(Duration duration) {
+  using namespace std::chrono;
+  std::array<char, 32> text{};
+  const double seconds = static_cast<double>(duration.count()) / 1e6;
+  if (duration < 1ms) {
+    std::snprintf(text.data(), text.size(), "%lldus", static_cast<long long>(duration.count()));
+  } else if (duration < 1s) {
+    std::snprintf(text.data(), text.size(), "%.0fms", seconds * 1e3);
+  } else if (duration < 10s) {
+    std::snprintf(text.data(), text.size(), "%.1fs", seconds);
+  } else {
+    const auto whole = static_cast<long long>(seconds);
+    if (whole < 60) {
+      std::snprintf(text.data(), text.size(), "%llds", whole);
+    } else if (whole < 3600) {
+      std::snprintf(text.data(), text.size(), "%lldm %llds", whole / 60, whole % 60);
+    } else if (whole < 86400) {
+      std::snprintf(text.data(), text.size(), "%lldh %lldm", whole / 3600, whole / 60 % 60);
+    } else {
+      std::snprintf(text.data(), text.size(), "%lldd %lldh", whole / 86400, whole / 3600 % 24);
+    }
+  }
+  return text.data();
+}
+
+std::string when(std::optional<Time> time, Time now) {
+  if (!time) { return ""; }
+  if (!output_terminal().is_tty) { return format_time(*time); }
+  return *time <= now ? rough(now - *time) + " ago" : "in " + rough(*time - now);
+}
+
+std::string plural(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string error_line(const std::optional<model::ErrorInfo>& error) {
+  if (!error) { return ""; }
+  return error->type.empty() ? error->message : error->type + ": " + error->message;
+}
+
+}  // namespace hapax::cli

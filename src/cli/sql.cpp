@@ -1,0 +1,100 @@
+#include "base/text.hpp"
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/table.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Read-only: anything that would write is refused. The view `executions` has pending, running and ended ones. "
+    "Never\n"
+    "open a SQLite store's file with another program while hapax uses it: this is the safe prompt.\n"
+    "With --json an array of objects; a column of nothing but numbers is numbers, any other strings.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax sql \"SELECT status, count(*) FROM executions GROUP BY status\"\n"
+    "  hapax sql - --json < report.sql";
+
+struct Options {
+  std::string statement;
+  int limit = 1000;
+};
+
+// Digits as a database prints a number, and as JSON takes one: no leading zeros, no plus sign.
+bool is_number(const std::string& text) {
+  const std::size_t first = text.starts_with("-") ? 1 : 0;
+  const bool starts_well = text.size() > first && text[first] >= '0' && text[first] <= '9' &&
+                           (text[first] != '0' || text.size() == first + 1 || text[first + 1] == '.');
+  const auto fraction = text.find('.');
+  return starts_well && text.size() < 18 && text.find_first_not_of("0123456789.", first) == std::string::npos &&
+         (fraction == std::string::npos || (fraction == text.rfind('.') && fraction + 1 < text.size()));
+}
+
+// Values come as text. A column of nothing but numbers is written as numbers, any other as strings.
+std::vector<bool> numeric_columns(const store::TextTable& table) {
+  std::vector<bool> numeric(table.columns.size(), true);
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) { numeric[i] = numeric[i] && (!row[i] || is_number(*row[i])); }
+  }
+  return numeric;
+}
+
+std::string rows_json(const store::TextTable& table) {
+  const std::vector<bool> numeric = numeric_columns(table);
+  std::vector<std::string> rows;
+  for (const auto& row : table.rows) {
+    JsonObject object;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (!row[i]) {
+        object.null(table.columns[i]);
+      } else if (numeric[i]) {
+        object.raw(table.columns[i], *row[i]);
+      } else {
+        object.text(table.columns[i], *row[i]);
+      }
+    }
+    rows.push_back(object.str());
+  }
+  return json_array(rows);
+}
+
+int run(Shell& shell, const Options& options) {
+  if (options.limit < 1) {
+    throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
+  }
+  const std::string statement = options.statement == "-" ? read_payload("-", "statement") : options.statement;
+  const store::TextTable table = shell.store().sql(statement, options.limit);
+  if (shell.json()) {
+    print(rows_json(table));
+  } else {
+    std::vector<Column> columns;
+    for (const std::string& name : table.columns) { columns.push_back({.title = base::printable(name), .widest = 60}); }
+    Table out(columns);
+    for (const auto& row : table.rows) {
+      std::vector<Cell> cells;
+      for (const auto& value : row) { cells.push_back(value ? Cell(*value) : Cell("NULL", Style::dim)); }
+      out.add(std::move(cells));
+    }
+    out.print("no rows");
+  }
+  if (table.truncated && !shell.quiet()) {
+    std::fprintf(stderr, "only the first %d rows are shown; --limit changes that\n", options.limit);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_sql(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"sql", "Read-only SQL over the store", examples});
+  command.add_option("statement", options->statement, "SELECT …, or - for standard input")
+      ->type_name("SQL")
+      ->required();
+  command.add_option("--limit", options->limit, "At most so many rows")->type_name("N")->capture_default_str();
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,80 @@
+#include "cli/table.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace hapax::cli {
+namespace {
+
+constexpr std::string_view gap = "  ";
+
+std::string pad(std::size_t width) { return std::string(width, ' '); }
+
+}  // namespace
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+void Table::add(std::vector<Cell> cells) {
+  cells.resize(columns_.size(), Cell(""));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i].text = base::printable(cells[i].text);
+    if (output_terminal().is_tty) { cells[i].text = fit(cells[i].text, columns_[i].widest); }
+  }
+  rows_.push_back(std::move(cells));
+}
+
+void Table::print(const std::string& when_empty) const {
+  if (rows_.empty()) {
+    cli::print(when_empty);
+    return;
+  }
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = display_width(columns_[i].title);
+    for (const auto& row : rows_) { width = std::max(width, display_width(row[i].text)); }
+    widths.push_back(width);
+  }
+  const auto line = [&](const auto& cell_at) {
+    std::string text;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Cell cell = cell_at(i);
+      const std::string padding = pad(widths[i] - display_width(cell.text));
+      text += i == 0 ? "" : gap;
+      text += columns_[i].numeric ? padding : "";
+      text += paint(output_terminal(), cell.style, cell.text);
+      // No blanks at the end of a line: they make diffs and copies ugly.
+      text += columns_[i].numeric || i + 1 == columns_.size() ? "" : padding;
+    }
+    cli::print(text);
+  };
+  line([&](std::size_t i) { return Cell(columns_[i].title, Style::dim); });
+  for (const auto& row : rows_) {
+    line([&](std::size_t i) { return row[i]; });
+  }
+}
+
+void Facts::add(std::string name, std::string value, Style style) {
+  value.erase(value.find_last_not_of('\n') + 1);
+  facts_.push_back({std::move(name), Cell(base::printable(value, true), style)});
+}
+
+void Facts::add_if(std::string name, const std::string& value) {
+  if (!value.empty()) { add(std::move(name), value); }
+}
+
+void Facts::print() const {
+  std::size_t width = 0;
+  for (const Fact& fact : facts_) { width = std::max(width, display_width(fact.name)); }
+  for (const Fact& fact : facts_) {
+    // Further lines of a value stand below its first.
+    std::string value = fact.value.text;
+    for (std::size_t at = value.find('\n'); at != std::string::npos; at = value.find('\n', at + 1)) {
+      value.insert(at + 1, pad(width + gap.size()));
+    }
+    cli::print(paint(output_terminal(), Style::dim, fact.name) + pad(width - display_width(fact.name)) +
+               std::string(gap) + paint(output_terminal(), fact.value.style, value));
+  }
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,33 @@
+// What a stream is connected to, and the few colours used on terminals.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace hapax::cli {
+
+struct Terminal {
+  bool is_tty = false;
+  bool colours = false;  // a terminal, NO_COLOR unset, TERM not "dumb"
+  int columns = 80;
+};
+
+[[nodiscard]] const Terminal& output_terminal();  // standard output
+[[nodiscard]] const Terminal& error_terminal();   // standard error
+
+enum class Style : std::uint8_t { plain, bold, dim, good, bad, warn, busy };
+
+// `text` in that style, when `terminal` shows colours.
+[[nodiscard]] std::string paint(const Terminal& terminal, Style style, std::string_view text);
+
+// Columns that `text` takes: one per code point, which is right for what hapax itself prints.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+// At most `columns` wide, with an ellipsis when cut.
+[[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
+
+// Writes `text` and a newline to standard output. main checks the stream before it ends, so a full disk is told.
+void print(std::string_view text);
+
+}  // namespace hapax::cli

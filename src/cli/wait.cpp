@@ -1,0 +1,40 @@
+#include "cli/arguments.hpp"
+#include "cli/awaiting.hpp"
+#include "engine/engine.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Prints the outcome: {\"id\",\"status\",\"result\"?,\"error\"?} with --json.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax wait 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --timeout 30s\n"
+    "  hapax wait $id && echo paid\n"
+    "\n"
+    "Exit codes: 0 completed; 1 failed, cancelled or timed out; 124 still going; 66 no such execution.";
+
+struct Options {
+  std::string id;
+  std::optional<std::string> timeout;
+};
+
+}  // namespace
+
+void add_wait(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"wait", "Wait for an execution to end", examples});
+  command.add_option("id", options->id, "Execution id")->type_name("ID")->required();
+  command.add_option("--timeout", options->timeout, "At most this long (default: as long as it takes)")->type_name("D");
+  commands.run_with(command, [options](Shell& shell) {
+    const Uuid id = parse_id(options->id);
+    const std::optional<Duration> timeout = optional_duration(options->timeout, "timeout");
+    (void)shell.find(id);
+    engine::Engine engine(shell.shared_store());
+    const model::Outcome outcome = await_outcome(engine, id, timeout);
+    print_outcome(shell, outcome);
+    return exit_code_of(outcome.status);
+  });
+}
+
+}  // namespace hapax::cli

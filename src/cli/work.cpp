@@ -1,0 +1,223 @@
+#include "base/limits.hpp"
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/process_worker.hpp"
+#include "cli/progress.hpp"
+#include "cli/render.hpp"
+#include "cli/signals.hpp"
+#include "engine/engine.hpp"
+#include "engine/worker.hpp"
+#include "model/validate.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Each execution starts the program once. It gets the input JSON as one line on standard input, and in its "
+    "environment\n"
+    "HAPAX_EXECUTION_ID, HAPAX_TASK, HAPAX_ATTEMPT, HAPAX_FENCE, HAPAX_EFFECT_KEY, HAPAX_QUEUE, HAPAX_NAMESPACE, "
+    "HAPAX_RUN,\n"
+    "HAPAX_MAX_ATTEMPTS and, if there is one, HAPAX_TRACEPARENT. How it ends is the outcome:\n"
+    "  exit 0            completed; JSON on standard output is the result (nothing: null; anything else: failed for "
+    "good)\n"
+    "  exit 65           failed for good, no retry\n"
+    "  exit 75           a failed attempt that asks for a retry\n"
+    "  anything else     a failed attempt, retried while attempts are left\n"
+    "The tail of standard error is kept as the error's detail. A cancelled or timed-out one gets SIGTERM, then "
+    "SIGKILL.\n"
+    "--exec with blanks is run by /bin/sh -c, otherwise directly.\n"
+    "\n"
+    "SIGTERM or Ctrl-C: claims nothing more, lets programs finish within --grace, releases the rest without spending "
+    "an\n"
+    "attempt. A second one kills the programs at once and releases their executions.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax work --queue emails --exec ./send.sh --concurrency 4\n"
+    "  hapax work --queue imports --task load --exec 'jq -c .rows' --until-empty --json";
+
+struct Options {
+  std::vector<std::string> queues;
+  std::vector<std::string> tasks;
+  std::string exec;
+  int concurrency = 1;
+  bool until_empty = false;
+  std::string lease = "30s";
+  std::string grace = "30s";
+  std::string kill_after = "5s";
+  std::optional<std::string> timeout;
+  std::string name;
+};
+
+engine::WorkerOptions worker_options(const Shell& shell, const Options& options) {
+  engine::WorkerOptions worker;
+  worker.queues.clear();
+  for (const std::string& name : options.queues) { worker.queues.push_back(shell.queue(name)); }
+  if (worker.queues.empty()) { worker.queues.push_back(shell.queue("default")); }
+  for (const std::string& task : options.tasks) { model::check_name(task, "task"); }
+  worker.tasks = options.tasks;
+  if (options.concurrency < 1 || options.concurrency > 1024) {
+    throw InvalidArgument("concurrency", std::to_string(options.concurrency) + " is out of range; expected 1 to 1024");
+  }
+  worker.threads = options.concurrency;
+  worker.lease = parse_duration(options.lease, "lease");
+  if (worker.lease < limits::lease_min || worker.lease > limits::lease_max) {
+    throw InvalidArgument("lease", options.lease + " is out of range; expected " + format_duration(limits::lease_min) +
+                                       " to " + format_duration(limits::lease_max));
+  }
+  worker.grace = parse_duration(options.grace, "grace");
+  if (!options.name.empty()) { model::check_name(options.name, "name"); }
+  worker.name = options.name;
+  worker.build = std::string("hapax ") + HAPAX_VERSION;
+  return worker;
+}
+
+// Remarks of the worker's threads, printed by the main one.
+class Remarks {
+ public:
+  void add(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() < 100) { waiting_.emplace_back(text); }
+  }
+  void print(ProgressLine& progress) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& text : waiting_) { progress.remark(text); }
+    waiting_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::string> waiting_;
+};
+
+std::int64_t done(const engine::WorkerStats& stats) {
+  return stats.completed + stats.failed + stats.cancelled + stats.timed_out;
+}
+
+std::string live_text(const engine::WorkerStats& stats, std::chrono::steady_clock::duration elapsed) {
+  std::string text = grouped(stats.completed) + " completed, " + grouped(stats.failed) + " failed, " +
+                     grouped(stats.retried) + " to retry, " + std::to_string(stats.running) + " running, " +
+                     rate_text(done(stats), elapsed);
+  return text + (stats.store_away ? " (the store does not answer)" : "");
+}
+
+void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::chrono::steady_clock::duration elapsed) {
+  const auto took = std::chrono::duration_cast<Duration>(elapsed);
+  if (shell.json()) {
+    JsonObject object;
+    object.number("completed", stats.completed).number("failed", stats.failed).number("retried", stats.retried);
+    object.number("cancelled", stats.cancelled).number("timed_out", stats.timed_out).number("released", stats.released);
+    object.number("snoozed", stats.snoozed).number("stale", stats.stale).number("sessions_lost", stats.sessions_lost);
+    print(object.number("elapsed_ms", std::int64_t{took.count() / 1000}).str());
+  } else if (!shell.quiet()) {
+    std::string text = grouped(stats.completed) + " completed, " + grouped(stats.failed) + " failed";
+    const auto add = [&text](std::int64_t count, const char* what) {
+      text += count > 0 ? ", " + grouped(count) + " " + what : "";
+    };
+    add(stats.retried, "attempts to retry");
+    add(stats.cancelled, "cancelled");
+    add(stats.timed_out, "timed out");
+    add(stats.released, "released");
+    add(stats.stale, "refused as stale");
+    print(text + " in " + rough(took));
+  }
+}
+
+void wait_for(const ProcessWorker& process, Duration at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (process.busy() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+int run(Shell& shell, const Options& options) {
+  Program program(options.exec);
+  engine::WorkerOptions worker_settings = worker_options(shell, options);
+  const Duration kill_after = parse_duration(options.kill_after, "kill-after");
+  // Shared with the handler's threads: one whose program cannot even be killed is left behind.
+  const auto process = std::make_shared<ProcessWorker>(
+      std::move(program),
+      ProcessOptions{.kill_after = kill_after, .timeout = optional_duration(options.timeout, "timeout")});
+  // Before any other thread starts, so that all of them inherit it.
+  StopSignals signals;
+  Remarks remarks;
+  worker_settings.events.trouble = [&remarks](std::string_view text) { remarks.add(text); };
+  const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
+  const auto begun = std::chrono::steady_clock::now();
+  engine::Worker worker(engine, worker_settings, [process](engine::Run& attempt) { return process->run(attempt); });
+  ProgressLine progress(shell);
+
+  std::atomic<bool> finished{false};
+  std::thread closing;
+  const auto close = [&] {
+    closing = std::thread([&] {
+      worker.stop();
+      finished = true;
+    });
+  };
+  std::thread watching([&, until_empty = options.until_empty] {
+    if (until_empty && worker.wait_until_empty()) { signals.raise_done(); }
+  });
+  int asked = 0;
+  while (!finished) {
+    const StopSignals::Event event = signals.wait(std::chrono::milliseconds(closing.joinable() ? 10 : 100));
+    remarks.print(progress);
+    if (progress.due()) { progress.show(live_text(worker.stats(), std::chrono::steady_clock::now() - begun)); }
+    if (event == StopSignals::Event::none) { continue; }
+    asked += event == StopSignals::Event::stop ? 1 : 0;
+    if (!closing.joinable()) {
+      if (event == StopSignals::Event::stop) {
+        progress.remark("stopping: programs may finish within " + options.grace + "; once more to kill them");
+      }
+      close();
+    } else if (asked > 1) {
+      process->kill_all();
+    }
+  }
+  closing.join();
+  watching.join();
+  // Programs that outlived the grace period have been told to stop; none is left behind.
+  wait_for(*process, kill_after);
+  process->kill_all();
+  wait_for(*process, std::chrono::seconds(2));
+  remarks.print(progress);
+  progress.clear();
+  print_summary(shell, worker.stats(), std::chrono::steady_clock::now() - begun);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_work(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"work", "Run a program for each execution of some queues", examples});
+  command.add_option("--queue", options->queues, "Queues, in the order to look (default: \"default\")")
+      ->type_name("Q …");
+  command.add_option("--task", options->tasks, "Only these tasks (default: any)")->type_name("NAME …");
+  command.add_option("--exec", options->exec, "Program, or shell command if it has blanks")
+      ->type_name("PROGRAM")
+      ->required();
+  command.add_option("--concurrency", options->concurrency, "Programs at once")->type_name("N")->capture_default_str();
+  command.add_flag("--until-empty", options->until_empty, "End when nothing in the queues is pending or running");
+  command.add_option("--lease", options->lease, "Until others may take over after a crash")
+      ->type_name("D")
+      ->capture_default_str();
+  command.add_option("--timeout", options->timeout, "For each attempt, beside the execution's own")->type_name("D");
+  command.add_option("--grace", options->grace, "For running programs when the worker is stopped")
+      ->type_name("D")
+      ->capture_default_str();
+  command.add_option("--kill-after", options->kill_after, "Between SIGTERM and SIGKILL")
+      ->type_name("D")
+      ->capture_default_str();
+  command.add_option("--name", options->name, "Label of this worker (default: host and process id)")->type_name("NAME");
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

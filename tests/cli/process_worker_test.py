@@ -1,0 +1,143 @@
+"""work --exec: any program is a worker (SPEC L1)."""
+
+import json
+import unittest
+
+from _hapax import *
+
+
+@on_stores
+class Protocol:
+    def test_exit_0_completes_with_the_json_on_standard_output(self):
+        id = self.enqueue("job", "--input", '{"b": 1,\n "a": [true, null]}')
+        summary = self.work("cat")
+        self.assertEqual((summary["completed"], summary["failed"]), (1, 0))
+        shown = self.show(id)
+        self.assertEqual((shown["status"], shown["result"], shown["error"]), ("completed", {"b": 1, "a": [True, None]}, None))
+        self.assertEqual([a["outcome"] for a in shown["attempts"]], ["completed"])
+
+    def test_no_output_is_a_null_result(self):
+        id = self.enqueue()
+        self.work("true")
+        self.assertEqual((self.show(id)["status"], self.show(id)["result"]), ("completed", None))
+
+    def test_the_input_is_one_line_and_the_environment_tells_of_the_execution(self):
+        id = self.enqueue("job", "--input", '[1,\n2]', "--queue", "q", "--task-id", "k")
+        program = self.script('#!/usr/bin/env python3\nimport json, os, sys\nlines = sys.stdin.readlines()\n'
+                              'print(json.dumps({"lines": lines, **{k: v for k, v in os.environ.items() if k.startswith("HAPAX_")}}))')
+        self.work(program, "--queue", "q")
+        shown = self.show(id)
+        result = shown["result"]
+        self.assertEqual([json.loads(line) for line in result["lines"]], [[1, 2]])
+        self.assertTrue(result["lines"][0].endswith("\n"))
+        self.assertEqual(result["HAPAX_EXECUTION_ID"], id)
+        self.assertEqual((result["HAPAX_TASK"], result["HAPAX_QUEUE"], result["HAPAX_NAMESPACE"]), ("job", "q", "default"))
+        self.assertEqual((result["HAPAX_ATTEMPT"], result["HAPAX_FENCE"]), ("1", str(shown["fence"])))
+        self.assertEqual(result["HAPAX_EFFECT_KEY"], shown["effect_key"])
+
+    def test_exit_65_fails_for_good(self):
+        id = self.enqueue()
+        self.work(self.script('echo starting >&2; echo "no such order" >&2; exit 65'))
+        shown = self.show(id)
+        self.assertEqual((shown["status"], shown["attempt"], shown["dead"]), ("failed", 1, True))
+        self.assertEqual(shown["error"]["type"], "PermanentFailure")
+        self.assertIn("no such order", shown["error"]["message"])
+        self.assertIn("starting\nno such order", shown["error"]["detail"])
+
+    def test_exit_75_asks_for_a_retry(self):
+        id = self.enqueue("job", "--retry-base", "1ms")
+        self.work(self.script('[ "$HAPAX_ATTEMPT" = 1 ] && exit 75; echo "$HAPAX_ATTEMPT"'))
+        shown = self.show(id)
+        self.assertEqual((shown["status"], shown["result"], len(shown["attempts"])), ("completed", 2, 2))
+        self.assertEqual(shown["attempts"][0]["error"]["type"], "RetryRequested")
+
+    def test_any_other_exit_is_a_failed_attempt(self):
+        id = self.enqueue("job", "--retry-base", "1ms", "--max-attempts", "3")
+        self.work(self.script("exit 9"))
+        shown = self.show(id)
+        self.assertEqual((shown["status"], shown["attempt"]), ("failed", 3))
+        self.assertEqual([a["outcome"] for a in shown["attempts"]], ["failed"] * 3)
+        self.assertEqual((shown["error"]["type"], shown["error"]["message"]), ("ExitStatus", "exit status 9"))
+
+    def test_a_killed_program_is_a_failed_attempt(self):
+        id = self.enqueue("job", "--max-attempts", "1")
+        self.work(self.script("kill -9 $$"))
+        self.assertIn("signal 9 (SIGKILL)", self.show(id)["error"]["message"])
+
+    def test_output_that_is_not_json_fails_for_good_with_a_clear_error(self):
+        id = self.enqueue()
+        self.work(self.script("echo hello"))
+        shown = self.show(id)
+        self.assertEqual((shown["status"], shown["attempt"], shown["error"]["type"]), ("failed", 1, "InvalidResult"))
+
+    def test_nul_and_broken_utf8_are_recorded_in_a_readable_form(self):
+        id = self.enqueue("job", "--max-attempts", "1")
+        self.work(self.script(r"printf 'a\000b\377c\033[31m' >&2; printf 'x\000\377'; exit 1"))
+        shown = self.show(id)
+        self.assertEqual(shown["status"], "failed")
+        self.assertIn("a\\x00b\\xffc", shown["error"]["detail"].replace("\\xFF", "\\xff"))
+        text = self.hapax("show", id)
+        self.assertEqual(text.code, OK)
+        self.assertNotIn(b"\x1b", text.raw_out)
+        garbage = self.enqueue("job")
+        self.work(self.script(r"printf '\000\377'", "garbage"))
+        self.assertEqual(self.show(garbage)["error"]["type"], "InvalidResult")
+
+    def test_huge_output_is_refused_and_huge_input_is_passed(self):
+        id = self.enqueue()
+        self.work(self.script("head -c 3000000 /dev/zero | tr '\\0' 1"))
+        shown = self.show(id)
+        self.assertEqual((shown["status"], shown["error"]["type"]), ("failed", "InvalidResult"))
+        self.assertIn("1048576", shown["error"]["message"])
+        text = "x" * 1_000_000
+        whole = self.enqueue("job", "--input", "-", input=json.dumps(text))
+        self.work("cat")
+        self.assertEqual(self.show(whole)["result"], text)
+        unread = self.enqueue("job", "--input", "-", input=json.dumps(text))
+        self.work("true")
+        self.assertEqual(self.show(unread)["status"], "completed")
+
+    def test_only_the_tail_of_standard_error_is_kept(self):
+        id = self.enqueue("job", "--max-attempts", "1")
+        self.work(self.script("seq 1 200000 >&2; exit 1"))
+        detail = self.show(id)["error"]["detail"]
+        self.assertTrue(detail.endswith("199999\n200000\n"), detail[-40:])
+        self.assertLessEqual(len(detail), 16 << 10)
+
+    def test_a_child_left_in_the_background_is_not_waited_for(self):
+        id = self.enqueue()
+        self.work(self.script("sleep 30 & echo 1"), timeout=20)
+        self.assertEqual(self.show(id)["result"], 1)
+
+    def test_a_shell_command_and_a_program_that_is_missing(self):
+        id = self.enqueue("job", "--input", "[5]")
+        self.work("cat | tr 5 6")
+        self.assertEqual(self.show(id)["result"], [6])
+        self.refused(MISSING, "MissingFile", "work", "--exec", "/no/such/program")
+        self.refused(MISSING, "MissingFile", "work", "--exec", "no-such-program-anywhere")
+        self.refused(USAGE, "UsageError", "work", "--exec", " ")
+
+    def test_only_the_tasks_asked_for_are_claimed(self):
+        one, other = self.enqueue("one"), self.enqueue("other")
+        worker = self.start("work", "--exec", "cat", "--task", "one")
+        self.until_status(one, "completed")
+        self.assertEqual(self.show(other)["status"], "pending")
+        worker.terminate()
+        self.assertEqual(worker.wait(timeout=30), OK)
+
+    def test_several_queues_and_much_at_once(self):
+        text = "".join(json.dumps({"task": "t", "queue": f"q{n % 2}", "input": n}) + "\n" for n in range(60))
+        self.good("enqueue", "--bulk", "-", input=text)
+        summary = self.work("cat", "--queue", "q0", "--queue", "q1", "--concurrency", "4")
+        self.assertEqual(summary["completed"], 60)
+        listed = self.good("list", "--limit", "100")
+        self.assertEqual(sorted(e["result"] for e in listed), list(range(60)))
+
+    def test_until_empty_waits_for_what_is_delayed(self):
+        id = self.enqueue("job", "--delay", "400ms")
+        self.assertEqual(self.work("cat")["completed"], 1)
+        self.assertEqual(self.show(id)["status"], "completed")
+
+
+if __name__ == "__main__":
+    unittest.main()
