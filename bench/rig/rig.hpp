@@ -1,0 +1,45 @@
+// What the rig's workloads share: parameters from the environment, timing, and the one JSON line.
+//
+// The rig (its README says how) runs an adapter with WORKLOAD and the parameters in the environment and reads the last
+// line of standard output that begins with '{'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rig {
+
+// Throws when it is not set.
+std::string env(const char* name);
+std::string env_or(const char* name, const std::string& otherwise);
+int env_int(const char* name, int otherwise);
+
+// "sqlite:$SCRATCH_DIR/hapax.db" or DATABASE_URL, by HAPAX_RIG_STORE; migrated.
+std::string fresh_store_url(const std::string& label = "hapax");
+
+// After pre-enqueueing: let PostgreSQL's planner know the tables' sizes, as it would on a server in use.
+void analyze_if_postgres();
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start);
+double quantile(std::vector<double>& sorted_or_not, double q);
+double median(std::vector<double> values);
+
+// {"i":42}
+struct Item {
+  int i = 0;
+};
+
+void enqueue_single();
+void enqueue_bulk();
+void drain();
+void round_trip();
+void dedup();
+
+// Ours alone: neither history nor backlog slows claims (run by ./dev bench, not by the rig).
+void scale_history();
+void scale_backlog();
+
+}  // namespace rig

@@ -1,0 +1,74 @@
+// Child processes of the controller: started, stopped, continued, killed by their id, and never forgotten.
+//
+// One thread uses it. Children die with the controller (each asks the kernel for that), and the destructor kills what
+// is left.
+#pragma once
+
+#include "torture/options.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace hapax::torture {
+
+using Ticks = std::chrono::steady_clock;
+
+struct Child {
+  pid_t pid = 0;
+  int number = 0;
+  std::string role;
+  std::string fault;                // HAPAX_FAULT it was started with, or empty
+  bool killed = false;              // by the controller
+  bool stopped = false;             // by the controller or by a fault
+  Ticks::time_point continue_at{};  // when stopped
+};
+
+struct Ended {
+  Child child;
+  bool by_kill = false;  // by SIGKILL, the controller's, a fault's or its own
+  bool failed = false;   // any other way than exit 0
+  std::string how;
+};
+
+struct StartChild {
+  std::string role;
+  std::string fault;
+  std::vector<std::string> queues;
+  Duration lease = torture::lease;
+};
+
+class Children {
+ public:
+  Children(const Options& options, std::string url, std::string folder);
+  ~Children();
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  int start(const StartChild& what);  // returns its number
+  [[nodiscard]] std::vector<Child>& living() { return living_; }
+  [[nodiscard]] Child* find(int number);
+  [[nodiscard]] int count(const std::string& role) const;
+
+  void kill(Child& child);
+  void stop(Child& child, Duration for_how_long);
+  void resume(Child& child);
+  void resume_due(bool all);
+  void terminate(Child& child);  // SIGTERM: end in good order
+
+  // Collects those that have ended since, and notices those that a fault stopped.
+  [[nodiscard]] std::vector<Ended> reap();
+  // Waits until none of `role` is left, killing what does not end in time. Returns what ended.
+  [[nodiscard]] std::vector<Ended> wait_for_end(const std::string& role, Duration at_most);
+
+ private:
+  const Options& options_;
+  std::string url_;
+  std::string folder_;
+  int next_number_ = 1;
+  std::vector<Child> living_;
+};
+
+}  // namespace hapax::torture
