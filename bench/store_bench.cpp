@@ -69,15 +69,15 @@ struct Fixture {
   std::vector<Finish> finishes;
 };
 
-void admit(benchmark::State& state, const std::string& kind) {
+void admit_items(benchmark::State& state, const std::string& kind) {
   Fixture fixture(kind);
   for (auto _ : state) fixture.admit(state.range(0));
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK_CAPTURE(admit, memory, std::string("memory"))->Arg(1)->Arg(100)->Iterations(500);
-BENCHMARK_CAPTURE(admit, sqlite, std::string("sqlite"))->Arg(1)->Arg(8)->Arg(100)->Arg(5000)->Iterations(30);
+BENCHMARK_CAPTURE(admit_items, memory, std::string("memory"))->Arg(1)->Arg(100)->Iterations(500);
+BENCHMARK_CAPTURE(admit_items, sqlite, std::string("sqlite"))->Arg(1)->Arg(8)->Arg(100)->Arg(5000)->Iterations(30);
 
-void exchange(benchmark::State& state, const std::string& kind) {
+void finish_and_claim(benchmark::State& state, const std::string& kind) {
   Fixture fixture(kind);
   const auto batch = static_cast<int>(state.range(0));
   for (auto _ : state) {
@@ -88,7 +88,7 @@ void exchange(benchmark::State& state, const std::string& kind) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK_CAPTURE(exchange, memory, std::string("memory"))->Arg(1)->Arg(1000)->Iterations(100);
-BENCHMARK_CAPTURE(exchange, sqlite, std::string("sqlite"))->Arg(1)->Arg(100)->Arg(1000)->Iterations(50);
+BENCHMARK_CAPTURE(finish_and_claim, memory, std::string("memory"))->Arg(1)->Arg(1000)->Iterations(100);
+BENCHMARK_CAPTURE(finish_and_claim, sqlite, std::string("sqlite"))->Arg(1)->Arg(100)->Arg(1000)->Iterations(50);
 
 }  // namespace
