@@ -212,12 +212,11 @@ class App {
           return (*fn)(input);
         }
       };
-      using Returned = decltype(call());
       if constexpr (std::is_void_v<Out>) {
         call();
         return "null";
       } else {
-        static_assert(std::is_convertible_v<Returned, Out>, "a handler returns what its task's result type can be made of");
+        static_assert(std::is_convertible_v<decltype(call()), Out>, "a handler returns what its task's result type can be made of");
         return detail::encode_lenient<Out>(call());
       }
     };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <latch>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace shop {
@@ -31,7 +32,7 @@ const JsonTask echo{"echo"};
 const RetryPolicy quick{.base = 1ms, .cap = 1ms, .multiplier = 1, .jitter = Jitter::none};
 
 class AppTest : public OnStore {};
-INSTANTIATE_TEST_SUITE_P(Stores, AppTest, all_stores, [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Stores, AppTest, all_stores, [](const auto& tested) { return tested.param; });
 
 TEST_P(AppTest, TheSameKeyIsOnePayment) {
   auto app = open();
@@ -123,7 +124,7 @@ TEST_P(AppTest, AFailureIsAnExceptionWithItsStory) {
   ASSERT_TRUE(record);
   EXPECT_TRUE(record->dead);
   EXPECT_EQ(record->attempt, 1);
-  EXPECT_EQ(app.explain(handle.id()).front().code, "dead_letter");
+  EXPECT_EQ(app.explain(handle.id()).front().code, "failed");
 }
 
 TEST_P(AppTest, RetriesAndDeadLettersAndRunsUnderOneKey) {

@@ -37,7 +37,7 @@ int count_rows(App& app, const std::string& table) {
 }
 
 class OnSqlite : public OnStore {};
-INSTANTIATE_TEST_SUITE_P(Store, OnSqlite, ::testing::Values("sqlite"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Store, OnSqlite, ::testing::Values("sqlite"), [](const auto& tested) { return tested.param; });
 
 TEST_P(OnSqlite, AnEnqueueInATransactionExistsOnlyIfItCommits) {
   auto app = open();
@@ -145,7 +145,7 @@ class OnPostgres : public OnStore {
 
   PGconn* connection = nullptr;
 };
-INSTANTIATE_TEST_SUITE_P(Store, OnPostgres, ::testing::Values("postgres"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Store, OnPostgres, ::testing::Values("postgres"), [](const auto& tested) { return tested.param; });
 
 TEST_P(OnPostgres, AnEnqueueInTheCallersTransactionExistsOnlyIfItCommits) {
   auto app = open();
@@ -185,7 +185,7 @@ TEST_P(OnPostgres, WritesAndOutcomeAreOneAndAnUnknownCommitIsReadBack) {
 }
 
 class OnMemory : public OnStore {};
-INSTANTIATE_TEST_SUITE_P(Store, OnMemory, ::testing::Values("memory"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Store, OnMemory, ::testing::Values("memory"), [](const auto& tested) { return tested.param; });
 
 TEST_P(OnMemory, HasNoTransactions) {
   auto app = open();

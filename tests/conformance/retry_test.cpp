@@ -190,7 +190,8 @@ TEST_F(RetryConformance, ARetryOfOnePastItsFirstRunAtKeepsThePriority) {
 }
 
 TEST_F(RetryConformance, NoErrorTextCanKeepAnOutcomeFromBeingWritten) {
-  const std::string bad = std::string("nul \0 bad \xff\xfe lone \xed\xa0\x80 quote \" \\ ", 34) + std::string(100'000, 'x');
+  using namespace std::string_literals;
+  const std::string bad = "nul \0 bad \xff\xfe lone \xed\xa0\x80 quote \" \\ "s + std::string(100'000, 'x');
   for (const FinishKind kind : {FinishKind::retry, FinishKind::failed, FinishKind::timed_out, FinishKind::cancelled}) {
     const Uuid id = admit_id(request());
     TestWorker me = worker();

@@ -168,6 +168,7 @@ Uuid make_suspect(World& world) {
   request.session = session;
   request.claim_number = 1;
   request.queues = {model::QueueRef{}};
+  request.tasks = {"suspect"};
   EXPECT_EQ(world.store.claim(request).claims.size(), 1U);
   world.advance(2s);
   EXPECT_EQ(world.store.sweep({.limit = 100}).requeued, 1);

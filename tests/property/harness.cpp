@@ -4,6 +4,7 @@
 #include "model/identity.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 namespace hapax::property {
 
@@ -16,6 +17,25 @@ QueueRef queue(int number) { return {.ns = "default", .name = number == 0 ? "def
 
 base::Digest key_hash(int key) {
   return identity_hash({.ns = "default", .scope = Scope::task, .name = "work", .key = "key-" + std::to_string(key)});
+}
+
+// The lines in which two texts differ.
+std::string differences(const std::string& expected, const std::string& actual) {
+  const auto lines = [](const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) { all.push_back(line); }
+    return all;
+  };
+  const std::vector<std::string> left = lines(expected);
+  const std::vector<std::string> right = lines(actual);
+  std::string text;
+  for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    const std::string want = i < left.size() ? left[i] : "";
+    const std::string got = i < right.size() ? right[i] : "";
+    if (want != got) { text += "the model: " + want + "\nthe store: " + got + "\n"; }
+  }
+  return text;
 }
 
 }  // namespace
@@ -79,7 +99,7 @@ void Harness::both(const std::string& what, const Call& call) {
   const std::string expected = call(model_, model_view_);
   trace_ += what + "\n" + expected + "\n";
   const std::string actual = call(subject_, subject_view_);
-  if (actual != expected) { throw Disagreement(trace_ + "but the store says\n" + actual); }
+  if (actual != expected) { throw Disagreement(trace_ + "\nThey differ:\n" + differences(expected, actual)); }
 }
 
 // ---- Drawing -------------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.store != "sqlite" && options.store != "postgres") refuse("--store is sqlite or postgres");
   if (options.slice) {
-    options.kills = 40;
+    options.kills = 25;
     options.seed = 20260301;
     options.seconds = 60;
   }

@@ -113,7 +113,8 @@ std::optional<std::string> wrong_ending(const model::Execution& execution) {
   const Status status = execution.status;
   const std::string error = execution.error ? execution.error->type : "";
   const bool fine = [&] {
-    if (status == Status::cancelled) return execution.cancel_requested || error == "Cancelled";
+    // A failure after a cancellation was asked for is the cancellation's end and keeps its own error.
+    if (status == Status::cancelled) return error == "Cancelled" || error == "Doomed";
     if (task == "poison") return status == Status::failed && error == "WorkerLost" && execution.lost == poison_max_lost;
     if (task == "doomed") return status == Status::failed && error == "Doomed";
     if (task == "permanent") return status == Status::failed && error == "Doomed";

@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <set>
@@ -28,13 +27,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string server_url() {
-  const char* const url = std::getenv("HAPAX_TEST_POSTGRES_URL");
-  if (url == nullptr || *url == '\0') {
-    throw std::runtime_error("HAPAX_TEST_POSTGRES_URL is not set: ./dev test sets it");
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value == '\0') {
+    throw std::runtime_error(std::string(name) + " is not set: ./dev test sets it");
   }
-  return url;
+  return value;
 }
+
+std::string server_url() { return environment("HAPAX_TEST_POSTGRES_URL"); }
 
 // A plain connection of the test's own, as a user of the library has it.
 class Psql {
@@ -229,9 +230,8 @@ class OwnServer {
 
  private:
   static std::string output(const std::string& arguments) {
-    static const auto script =
-        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "scripts" / "test_postgres.sh";
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((script.string() + " " + arguments).c_str(), "r"), &pclose);
+    const std::string script = environment("HAPAX_TEST_POSTGRES_CONTROL");
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((script + " " + arguments).c_str(), "r"), &pclose);
     std::string text;
     std::array<char, 256> buffer{};
     while (pipe != nullptr && fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr) { text += buffer.data(); }

@@ -1,5 +1,5 @@
-// What only the SQLite store has: a file, its lock file, its log and its settings. Behaviour shared with the other stores
-// is tested in tests/conformance/.
+// What only the SQLite store has: a file, its lock file, its log and its settings. Behaviour shared with the other
+// stores is tested in tests/conformance/.
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
@@ -53,9 +53,7 @@ class SqliteStore : public ::testing::Test {
   }
   static void admit(Store& store, int count, const std::string& input = "null") {
     std::vector<NewExecution> items;
-    for (int index = 0; index < count; ++index) {
-      items.push_back(item(input));
-    }
+    for (int index = 0; index < count; ++index) { items.push_back(item(input)); }
     static_cast<void>(store.admit(items));
   }
   static std::int64_t pending(Store& store) {
@@ -73,9 +71,7 @@ int in_child(const std::function<int()>& body) {
     int answer = 99;
     try {
       answer = body();
-    } catch (...) {
-      answer = 98;
-    }
+    } catch (...) { answer = 98; }
     ::_exit(answer);
   }
   int status = 0;
@@ -87,9 +83,7 @@ int in_child(const std::function<int()>& body) {
 std::pair<std::string, std::string> refusal(const std::function<void()>& act) {
   try {
     act();
-  } catch (const Error& error) {
-    return {error.name(), error.what()};
-  }
+  } catch (const Error& error) { return {error.name(), error.what()}; }
   return {"nothing", ""};
 }
 
@@ -126,9 +120,7 @@ TEST_F(SqliteStore, a_read_only_file_and_a_read_only_folder_are_refused) {
   { const auto store = open(); }
   const auto open_as_nobody = [&]() -> int {
     // Root may write everywhere; somebody else tries.
-    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) {
-      return 1;
-    }
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) { return 1; }
     return refusal([&] { static_cast<void>(open()); }).first == "StoreUnavailable" ? 0 : 2;
   };
   std::filesystem::permissions(folder_, std::filesystem::perms(0777));
@@ -234,11 +226,10 @@ TEST_F(SqliteStore, what_was_acknowledged_survives_the_death_of_its_process) {
 TEST_F(SqliteStore, the_log_is_recycled_while_writing_goes_on) {
   const auto store = open();
   const std::string input = "\"" + std::string(2000, 'x') + "\"";
-  for (int batch = 0; batch < 60; ++batch) {
-    admit(*store, 100, input);
-  }
+  for (int batch = 0; batch < 60; ++batch) { admit(*store, 100, input); }
   // 12 MB and their indexes went through; without checkpoints the log would have it all.
-  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), static_cast<std::uintmax_t>(2 * sqlite::checkpoint_pages) * 4096);
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"),
+            static_cast<std::uintmax_t>(2 * sqlite::checkpoint_pages) * 4096);
   EXPECT_GT(std::filesystem::file_size(path()), 8U << 20);
 }
 
@@ -248,16 +239,12 @@ TEST_F(SqliteStore, a_reader_in_the_way_lets_the_log_grow_and_stops_nobody) {
   sqlite::Connection reader(path(), sqlite::Connection::Mode::reader, 1s);
   reader.execute("BEGIN; SELECT count(*) FROM live");
   const std::string input = "\"" + std::string(2000, 'x') + "\"";
-  for (int batch = 0; batch < 60; ++batch) {
-    admit(*store, 100, input);
-  }
+  for (int batch = 0; batch < 60; ++batch) { admit(*store, 100, input); }
   EXPECT_EQ(reader.integer("SELECT count(*) FROM live"), 1);
   EXPECT_EQ(pending(*store), 6001);
   reader.execute("COMMIT");
   const auto grown = std::filesystem::file_size(path() + "-wal");
-  for (int batch = 0; batch < 60; ++batch) {
-    admit(*store, 100, input);
-  }
+  for (int batch = 0; batch < 60; ++batch) { admit(*store, 100, input); }
   EXPECT_LT(std::filesystem::file_size(path() + "-wal"), grown + (8U << 20));
 }
 
@@ -309,12 +296,9 @@ TEST_F(SqliteStore, processes_that_write_at_once_lose_nothing) {
       int answer = 1;
       try {
         const auto store = open();
-        for (int batch = 0; batch < batches; ++batch) {
-          admit(*store, 4);
-        }
+        for (int batch = 0; batch < batches; ++batch) { admit(*store, 4); }
         answer = 0;
-      } catch (...) {
-      }
+      } catch (...) {}
       ::_exit(answer);
     }
     children.push_back(child);
@@ -326,7 +310,8 @@ TEST_F(SqliteStore, processes_that_write_at_once_lose_nothing) {
   }
   const auto store = open();
   EXPECT_EQ(pending(*store), processes * batches * 4);
-  EXPECT_EQ(store->sql("SELECT count(DISTINCT id) FROM live", 1).rows.front().front(), std::to_string(processes * batches * 4));
+  EXPECT_EQ(store->sql("SELECT count(DISTINCT id) FROM live", 1).rows.front().front(),
+            std::to_string(processes * batches * 4));
 }
 
 TEST_F(SqliteStore, a_waiting_process_is_not_overtaken_for_ever) {
@@ -396,8 +381,8 @@ TEST_F(SqliteStore, the_sql_prompt_reads_and_refuses_all_else) {
   admit(*store, 3);
   EXPECT_EQ(store->sql("SELECT id FROM executions WHERE status = 'pending'", 2).rows.size(), 2U);
   for (const char* statement :
-       {"DELETE FROM live", "ATTACH 'x.db' AS x", "PRAGMA synchronous = 0", "PRAGMA journal_mode = DELETE", "BEGIN", "VACUUM",
-        "SELECT 1; DELETE FROM live", "SELECT load_extension('x')", "", "SELECT nonsense FROM"}) {
+       {"DELETE FROM live", "ATTACH 'x.db' AS x", "PRAGMA synchronous = 0", "PRAGMA journal_mode = DELETE", "BEGIN",
+        "VACUUM", "SELECT 1; DELETE FROM live", "SELECT load_extension('x')", "", "SELECT nonsense FROM"}) {
     EXPECT_EQ(refusal([&] { static_cast<void>(store->sql(statement, 10)); }).first, "InvalidArgument") << statement;
   }
   EXPECT_EQ(pending(*store), 3);

@@ -45,6 +45,7 @@ ON CONFLICT (queue_id, at) DO UPDATE SET completed = q.completed + excluded.comp
 constexpr Statement cancel_requests_statement{"hapax_cancel_requests", R"(
 SELECT id FROM {s}.live WHERE session = $1::uuid AND state = 1 AND cancel_requested)"};
 
+constexpr Statement lock_statement{"hapax_session_lock", "SELECT id FROM {s}.sessions WHERE id = $1::uuid FOR UPDATE"};
 constexpr Statement delete_statement{"hapax_session_delete", "DELETE FROM {s}.sessions WHERE id = $1::uuid"};
 
 constexpr const char* list_statement = R"(
@@ -174,11 +175,12 @@ std::vector<Uuid> PostgresStore::cancel_requests(const Uuid& session) {
   });
 }
 
-// The session's row goes first, so that no claim of it can come between: a claim needs it. 4 round trips.
+// A claim that comes between finds no session at its commit; the sweep takes back what it holds. 5 round trips.
 void PostgresStore::close_session(const Uuid& session) {
   run([&](Connection& connection) {
     TransactionGuard guard(connection);
-    const bool known = connection.query(delete_statement, Params().uuid(session)).affected() > 0;
+    // Deleted last: what ends as cancelled here still names its worker.
+    const bool known = connection.query(lock_statement, Params().uuid(session)).rows() > 0;
     const Result result = connection.query(running_statement, Params().uuid(session));
     std::vector<model::Held> held;
     for (int row = 0; known && row < result.rows(); ++row) {
@@ -190,6 +192,7 @@ void PostgresStore::close_session(const Uuid& session) {
       std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
       release(connection, held, offset_us());
     }
+    if (known) { connection.query(delete_statement, Params().uuid(session)); }
     guard.commit();
   });
 }

@@ -1,5 +1,5 @@
-// What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE. A retry: 2 to 5 SELECTs, 1 INSERT,
-// 1 UPDATE, and 1 INSERT more with an identity. One fdatasync for the whole call.
+// What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE. A retry: 2 to 5 SELECTs,
+// 1 INSERT, 1 UPDATE, and 1 INSERT more with an identity. One fdatasync for the whole call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
@@ -34,9 +34,7 @@ std::optional<RunStatus> find_run(WriteTransaction& tx, const Uuid& id) {
     }
   }
   Cursor ended = tx.db().use(ended_run_sql);
-  if (!ended.bind(id, tx.now()).next()) {
-    return std::nullopt;
-  }
+  if (!ended.bind(id, tx.now()).next()) { return std::nullopt; }
   return RunStatus{.status = static_cast<Status>(ended.small(0)), .run = ended.small(1)};
 }
 
@@ -58,9 +56,7 @@ NewExecution next_run(const Execution& before, const RetryRequest& request) {
   item.max_lost = before.max_lost;
   item.retry = before.retry;
   item.attempt_timeout = before.attempt_timeout;
-  if (before.identity) {
-    item.identity = IdentityClaim{.hash = *before.identity, .key = before.identity_key};
-  }
+  if (before.identity) { item.identity = IdentityClaim{.hash = *before.identity, .key = before.identity_key}; }
   item.effect_key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
   item.parent = before.parent;
   item.labels = before.labels;
@@ -70,9 +66,7 @@ NewExecution next_run(const Execution& before, const RetryRequest& request) {
 RetryResult create_run(WriteTransaction& tx, const Execution& before, const RetryRequest& request,
                        const std::optional<base::Digest>& fingerprint) {
   Birth birth{.run = before.run + 1, .run_at = tx.now()};
-  if (before.deadline) {
-    birth.deadline = tx.now() + (*before.deadline - before.created_at);
-  }
+  if (before.deadline) { birth.deadline = tx.now() + (*before.deadline - before.created_at); }
   const NewExecution item = next_run(before, request);
   static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), birth));
   if (before.identity) {
@@ -89,9 +83,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
   FoundLive found(tx, id);
   if (!found) {
     Cursor ended = tx.db().use(status_sql);
-    if (!ended.bind(id, tx.now()).next()) {
-      return {};
-    }
+    if (!ended.bind(id, tx.now()).next()) { return {}; }
     return {.verdict = CancelVerdict::finished, .status = static_cast<Status>(ended.small(0))};
   }
   if (found->state == LiveState::running) {
@@ -105,9 +97,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
 
 RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
   const std::optional<RunStatus> found = find_run(tx, request.id);
-  if (!found) {
-    return {};
-  }
+  if (!found) { return {}; }
   RetryResult result{.existing = request.id, .status = found->status, .run = found->run};
   if (!is_terminal(found->status) || found->status == Status::completed) {
     result.verdict = is_terminal(found->status) ? RetryVerdict::completed : RetryVerdict::not_finished;
@@ -116,13 +106,17 @@ RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
   const Execution before = find_ended(tx, request.id).value();
   if (before.retried_as) {
     const RunStatus later = find_run(tx, *before.retried_as).value_or(*found);
-    return {.verdict = RetryVerdict::already_retried, .existing = *before.retried_as, .status = later.status, .run = later.run};
+    return {.verdict = RetryVerdict::already_retried,
+            .existing = *before.retried_as,
+            .status = later.status,
+            .run = later.run};
   }
   std::optional<base::Digest> fingerprint;
   if (before.identity) {
     const std::optional<Holder> holder = find_holder(tx.db(), *before.identity, tx.now());
     if (holder && holder->id != before.id) {
-      return {.verdict = RetryVerdict::identity_held, .existing = holder->id, .status = holder->status, .run = holder->run};
+      return {
+          .verdict = RetryVerdict::identity_held, .existing = holder->id, .status = holder->status, .run = holder->run};
     }
     fingerprint = holder ? holder->fingerprint : std::nullopt;
   }

@@ -28,24 +28,18 @@ ChangeListener::ChangeListener(Writer& writer)
 ChangeListener::~ChangeListener() {
   try {
     writer_.check_process();
-  } catch (const UsageError&) {
-    db_.abandon();
-  }
+  } catch (const UsageError&) { db_.abandon(); }
 }
 
-// The own connection tells of every commit, this process's too; whether another process made one is told by the writer's
-// own connection, which is asked only then.
+// The own connection tells of every commit, this process's too; whether another process made one is told by the
+// writer's own connection, which is asked only then.
 bool ChangeListener::changed() {
   writer_.check_process();
   const std::int64_t version = data_version(db_);
-  if (version == seen_) {
-    return false;
-  }
+  if (version == seen_) { return false; }
   seen_ = version;
   const std::int64_t foreign = writer_.foreign_version();
-  if (foreign == seen_foreign_) {
-    return false;
-  }
+  if (foreign == seen_foreign_) { return false; }
   seen_foreign_ = foreign;
   last_change_ = std::chrono::steady_clock::now();
   return true;
@@ -62,13 +56,9 @@ bool ChangeListener::wait(Duration at_most) {
     lock.unlock();
     const bool told = changed();
     lock.lock();
-    if (told) {
-      return true;
-    }
+    if (told) { return true; }
     const auto now = std::chrono::steady_clock::now();
-    if (now >= until) {
-      return false;
-    }
+    if (now >= until) { return false; }
     const auto quiet = std::chrono::duration_cast<Duration>(now - last_change_);
     const Duration pause = std::clamp(quiet / look_fraction, shortest_look, longest_look);
     condition_.wait_until(lock, std::min(now + pause, until), [this] { return interrupted_; });

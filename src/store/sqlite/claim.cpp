@@ -1,5 +1,5 @@
-// Claiming. For each queue looked at: 1 SELECT of its settings, 1 SELECT for delayed ones that have come due, 1 SELECT on
-// the claim index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
+// Claiming. For each queue looked at: 1 SELECT of its settings, 1 for delayed ones that have come due, 2 on the claim
+// index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
 // (and what it passes over: other tasks, passed deadlines).
 #include "model/effect_key.hpp"
 #include "model/labels.hpp"
@@ -17,18 +17,18 @@ namespace {
 // How many delayed executions one claim makes ready at most; the rest follow with the next claims.
 constexpr int promotion_batch = 5000;
 
-#define HAPAX_CLAIM_COLUMNS                                                                                        \
-  "id, attempt, fence, lost, priority, deadline, task, kind, created_at, max_attempts, max_lost, run,"             \
+#define HAPAX_CLAIM_COLUMNS                                                                            \
+  "id, attempt, fence, lost, priority, deadline, task, kind, created_at, max_attempts, max_lost, run," \
   " attempt_timeout, retry, identity, effect_key, parent, labels, input"
 
-constexpr const char* line_sql =
-    "SELECT " HAPAX_CLAIM_COLUMNS
-    " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? ORDER BY line, run_at, id";
+constexpr const char* line_sql = "SELECT " HAPAX_CLAIM_COLUMNS
+                                 " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? ORDER BY line, run_at, id";
 
 #undef HAPAX_CLAIM_COLUMNS
 
 constexpr const char* start_sql =
-    "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, claimed_at = ?,"
+    "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
+    "claimed_at = ?,"
     " finish_kind = NULL WHERE id = ?";
 constexpr const char* due_sql =
     "SELECT id, priority, lost FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ? ORDER BY run_at LIMIT ?";
@@ -50,9 +50,7 @@ Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   claim.lost = cursor.small(3);
   claim.priority = cursor.small(4);
   claim.deadline = cursor.optional(5, &Cursor::time);
-  if (claim.deadline) {
-    claim.deadline_in = *claim.deadline - now;
-  }
+  if (claim.deadline) { claim.deadline_in = *claim.deadline - now; }
   claim.task = cursor.text(6);
   claim.kind = static_cast<Kind>(cursor.small(7));
   claim.created_at = cursor.time(8);
@@ -60,15 +58,11 @@ Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   claim.max_lost = cursor.small(10);
   claim.run = cursor.small(11);
   claim.attempt_timeout = cursor.optional(12, &Cursor::duration);
-  if (!cursor.is_null(13)) {
-    claim.retry = decode_retry(cursor.text(13));
-  }
+  if (!cursor.is_null(13)) { claim.retry = decode_retry(cursor.text(13)); }
   claim.identity = cursor.optional(14, &Cursor::digest);
   claim.effect_key = effect_key(cursor.optional(15, &Cursor::string), claim.identity, claim.id);
   claim.parent = cursor.optional(16, &Cursor::uuid);
-  if (!cursor.is_null(17)) {
-    claim.labels = decode_labels(cursor.text(17));
-  }
+  if (!cursor.is_null(17)) { claim.labels = decode_labels(cursor.text(17)); }
   claim.input = cursor.text(18);
   claim.claimed_at = now;
   return claim;
@@ -81,9 +75,7 @@ void take(WriteTransaction& tx, line::Range range, const QueueRow& queue, const 
   cursor.bind(range.first, range.last);
   while (claims.size() < limit && cursor.next()) {
     const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
-    if (!too_late && wants(request, cursor.text(6))) {
-      claims.push_back(read_claim(cursor, queue, tx.now()));
-    }
+    if (!too_late && wants(request, cursor.text(6))) { claims.push_back(read_claim(cursor, queue, tx.now())); }
   }
 }
 
@@ -132,26 +124,18 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
   {
     Cursor cursor = tx.db().use(due_sql);
     cursor.bind(line::delayed(queue.id), tx.now(), promotion_batch);
-    while (cursor.next()) {
-      due.push_back({cursor.uuid(0), line::due(queue.id, cursor.small(1), cursor.small(2))});
-    }
+    while (cursor.next()) { due.push_back({cursor.uuid(0), line::due(queue.id, cursor.small(1), cursor.small(2))}); }
   }
   Cursor cursor = tx.db().use(make_ready_sql);
-  for (const Due& one : due) {
-    cursor.bind(one.place, one.id).run();
-  }
+  for (const Due& one : due) { cursor.bind(one.place, one.id).run(); }
 }
 
 ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
   ClaimReply reply;
-  if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) {
-    return reply;
-  }
+  if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) { return reply; }
   const std::vector<const QueueRow*> queues = open_queues(tx, request);
   std::vector<Claim> suspects;
-  for (const QueueRow* const queue : queues) {
-    take(tx, line::suspect(queue->id), *queue, request, 1, suspects);
-  }
+  for (const QueueRow* const queue : queues) { take(tx, line::suspect(queue->id), *queue, request, 1, suspects); }
   if (!suspects.empty()) {
     if (request.alone) {
       reply.claims = std::move(suspects);
@@ -161,13 +145,9 @@ ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
     reply.suspects_due = true;
   }
   const auto limit = static_cast<std::size_t>(request.limit);
-  for (const QueueRow* const queue : queues) {
-    take(tx, line::ready(queue->id), *queue, request, limit, reply.claims);
-  }
+  for (const QueueRow* const queue : queues) { take(tx, line::ready(queue->id), *queue, request, limit, reply.claims); }
   start(tx, request, reply.claims);
-  if (reply.claims.size() < limit) {
-    reply.next_due = next_due(tx, queues);
-  }
+  if (reply.claims.size() < limit) { reply.next_due = next_due(tx, queues); }
   return reply;
 }
 

@@ -18,9 +18,7 @@ std::string plain_path(const std::string& path) {
 Statement::Statement(sqlite3* db, std::string_view path, std::string_view sql, bool persistent) : path_(path) {
   const unsigned flags = persistent ? SQLITE_PREPARE_PERSISTENT : 0;
   const int code = sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), flags, &handle_, nullptr);
-  if (code != SQLITE_OK) {
-    throw_sqlite_error(db, code, path, "preparing a statement");
-  }
+  if (code != SQLITE_OK) { throw_sqlite_error(db, code, path, "preparing a statement"); }
 }
 
 void Cursor::fail(int code) {
@@ -34,9 +32,7 @@ bool Cursor::run_unless_taken() {
     reset();
     return false;
   }
-  if (code != SQLITE_DONE) {
-    fail(code);
-  }
+  if (code != SQLITE_DONE) { fail(code); }
   reset();
   return true;
 }
@@ -47,15 +43,11 @@ Connection::Connection(const std::string& path, Mode mode, Duration busy_timeout
   flags |= mode == Mode::writer ? SQLITE_OPEN_CREATE : 0;
   const int code = sqlite3_open_v2(plain_path(path).c_str(), &handle_, flags, nullptr);
   try {
-    if (code != SQLITE_OK) {
-      fail(code, "opening the file");
-    }
+    if (code != SQLITE_OK) { fail(code, "opening the file"); }
     const auto busy_ms = std::chrono::duration_cast<std::chrono::milliseconds>(busy_timeout).count();
     sqlite3_busy_timeout(handle_, static_cast<int>(busy_ms));
     sqlite3_wal_autocheckpoint(handle_, 0);
-    if (mode == Mode::reader) {
-      leave_wal_alone();
-    }
+    if (mode == Mode::reader) { leave_wal_alone(); }
   } catch (...) {
     sqlite3_close_v2(handle_);
     throw;
@@ -69,17 +61,13 @@ Connection::~Connection() {
 
 Statement& Connection::prepared(const char* sql) {
   std::unique_ptr<Statement>& slot = statements_[sql];
-  if (!slot) {
-    slot = std::make_unique<Statement>(handle_, path_, sql, true);
-  }
+  if (!slot) { slot = std::make_unique<Statement>(handle_, path_, sql, true); }
   return *slot;
 }
 
 void Connection::execute(const char* sql) {
   const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) {
-    fail(code, "running a statement");
-  }
+  if (code != SQLITE_OK) { fail(code, "running a statement"); }
 }
 
 std::int64_t Connection::integer(const char* sql) {
@@ -99,9 +87,7 @@ void Connection::fail(int code, std::string_view doing) const { throw_sqlite_err
 void Connection::leave_wal_alone() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
 void Connection::abandon() {
-  for (auto& [sql, statement] : statements_) {
-    static_cast<void>(statement.release());
-  }
+  for (auto& [sql, statement] : statements_) { static_cast<void>(statement.release()); }
   handle_ = nullptr;
 }
 

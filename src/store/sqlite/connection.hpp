@@ -66,10 +66,8 @@ class Cursor {
   void put(int index, Time time) { put(index, time.time_since_epoch().count()); }
   void put(int index, Duration duration) { put(index, duration.count()); }
   template <class Number>
-    requires std::is_integral_v<Number>
-  void put(int index, Number value) {
-    check(sqlite3_bind_int64(handle_, index, static_cast<sqlite3_int64>(value)));
-  }
+  requires std::is_integral_v<Number>
+  void put(int index, Number value) { check(sqlite3_bind_int64(handle_, index, static_cast<sqlite3_int64>(value))); }
   template <class Value>
   void put(int index, const std::optional<Value>& value) {
     if (value) {
@@ -82,18 +80,13 @@ class Cursor {
   // True when there is a row to read.
   [[nodiscard]] bool next() {
     const int code = sqlite3_step(handle_);
-    if (code == SQLITE_ROW) {
-      return true;
-    }
-    if (code != SQLITE_DONE) {
-      fail(code);
-    }
+    if (code == SQLITE_ROW) { return true; }
+    if (code != SQLITE_DONE) { fail(code); }
     return false;
   }
   // To the end, rows passed over.
   void run() {
-    while (next()) {
-    }
+    while (next()) {}
     reset();
   }
   // Like run, but a violated constraint answers false: the statement did nothing, the transaction goes on.
@@ -112,7 +105,8 @@ class Cursor {
   [[nodiscard]] std::string_view text(int column) const {
     const void* bytes = sqlite3_column_text(handle_, column);
     const int size = sqlite3_column_bytes(handle_, column);
-    return bytes == nullptr ? std::string_view() : std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
+    return bytes == nullptr ? std::string_view()
+                            : std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
   }
   [[nodiscard]] std::string string(int column) const { return std::string(text(column)); }
   [[nodiscard]] Uuid uuid(int column) const {
@@ -133,9 +127,7 @@ class Cursor {
 
  private:
   void check(int code) {
-    if (code != SQLITE_OK) {
-      fail(code);
-    }
+    if (code != SQLITE_OK) { fail(code); }
   }
   [[noreturn]] void fail(int code);
   void put_bytes(int index, const void* bytes, std::size_t size) {

@@ -21,16 +21,14 @@ const std::string& checked_path(const std::string& path, bool must_exist) {
 }
 
 void set_up_writer(Connection& db) {
-  if (sqlite3_db_readonly(db.handle(), "main") == 1) {
-    db.fail(SQLITE_READONLY, "opening the file");
-  }
+  if (sqlite3_db_readonly(db.handle(), "main") == 1) { db.fail(SQLITE_READONLY, "opening the file"); }
   const std::string mode = db.text("PRAGMA journal_mode = WAL");
   if (mode != "wal") {
-    throw StoreUnavailable("SQLite store " + db.path() + ": write-ahead logging is not possible here (journal mode " + mode +
-                           "); use a file on a local disk");
+    throw StoreUnavailable("SQLite store " + db.path() + ": write-ahead logging is not possible here (journal mode " +
+                           mode + "); use a file on a local disk");
   }
-  // FULL: a commit is on disk before it is acknowledged (P1). A log that could not be recycled for a while and grew gives
-  // its space back.
+  // FULL: a commit is on disk before it is acknowledged (P1). A log that could not be recycled for a while and grew
+  // gives its space back.
   db.execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
       "PRAGMA journal_size_limit = 67108864");

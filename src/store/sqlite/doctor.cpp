@@ -19,43 +19,41 @@ constexpr std::int64_t checked_pages = 50'000;
 
 Finding version_finding() {
   const std::string version = sqlite3_libversion();
-  if (sqlite3_libversion_number() >= wal_reset_fixed) {
-    return {Level::ok, "sqlite version", version, ""};
-  }
+  if (sqlite3_libversion_number() >= wal_reset_fixed) { return {Level::ok, "sqlite version", version, ""}; }
   return {Level::note, "sqlite version",
-          version + " has the WAL-reset bug (fixed in 3.51.3): a checkpoint racing another connection's commit may damage the file",
-          "hapax avoids it with its lock file; do not write to or checkpoint the database with other programs while it runs"};
+          version +
+              " has the WAL-reset bug (fixed in 3.51.3): a checkpoint racing another connection's commit may damage "
+              "the file",
+          "hapax avoids it with its lock file; do not write to or checkpoint the database with other programs while it "
+          "runs"};
 }
 
 Finding schema_finding(Connection& db) {
   const int current = schema_version(db);
-  const std::string detail = "version " + std::to_string(current) + ", this build knows " + std::to_string(newest_schema);
-  return current == newest_schema ? Finding{Level::ok, "schema", detail, ""}
-                                  : Finding{Level::note, "schema", detail, "run `hapax migrate`, or use the newer hapax"};
+  const std::string detail =
+      "version " + std::to_string(current) + ", this build knows " + std::to_string(newest_schema);
+  return current == newest_schema
+             ? Finding{Level::ok, "schema", detail, ""}
+             : Finding{Level::note, "schema", detail, "run `hapax migrate`, or use the newer hapax"};
 }
 
 Finding durability_finding(Connection& db) {
   const std::string mode = db.text("PRAGMA journal_mode");
-  if (mode == "wal") {
-    return {Level::ok, "durability", "journal mode wal, synchronous FULL", ""};
-  }
+  if (mode == "wal") { return {Level::ok, "durability", "journal mode wal, synchronous FULL", ""}; }
   return {Level::problem, "durability", "journal mode " + mode, "something else changed it; reopen the store"};
 }
 
 Finding wal_finding(const Writer& writer) {
   const int pages = writer.wal_pages();
   const std::string detail = std::to_string(pages) + " pages since this process's last checkpoint";
-  return pages < long_wal_pages
-             ? Finding{Level::ok, "write-ahead log", detail, ""}
-             : Finding{Level::warning, "write-ahead log", detail,
-                       "a long-running reader keeps the log from being recycled; find and end it"};
+  return pages < long_wal_pages ? Finding{Level::ok, "write-ahead log", detail, ""}
+                                : Finding{Level::warning, "write-ahead log", detail,
+                                          "a long-running reader keeps the log from being recycled; find and end it"};
 }
 
 Finding lock_finding(const std::string& path) {
   const std::optional<int> holder = FileLock::holder(path);
-  if (!holder) {
-    return {Level::ok, "lock file", "free", ""};
-  }
+  if (!holder) { return {Level::ok, "lock file", "free", ""}; }
   return {Level::note, "lock file", "held by process " + std::to_string(*holder),
           "normal while it writes; if it stays, that process is stopped inside a write and stops all writers"};
 }
@@ -74,12 +72,11 @@ Finding integrity_finding(Connection& db) {
 Finding disk_finding(const std::string& path) {
   std::error_code error;
   const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
-  if (error) {
-    return {Level::note, "disk", "free space unknown: " + error.message(), ""};
-  }
+  if (error) { return {Level::note, "disk", "free space unknown: " + error.message(), ""}; }
   const std::string detail = std::to_string(space.available >> 20) + " MiB free";
-  return space.available >= low_disk_bytes ? Finding{Level::ok, "disk", detail, ""}
-                                           : Finding{Level::warning, "disk", detail, "free space, or shorten retention"};
+  return space.available >= low_disk_bytes
+             ? Finding{Level::ok, "disk", detail, ""}
+             : Finding{Level::warning, "disk", detail, "free space, or shorten retention"};
 }
 
 Finding dead_letters_finding(ReadTransaction& tx) {
@@ -100,9 +97,9 @@ Finding sessions_finding(ReadTransaction& tx) {
 }  // namespace
 
 std::vector<Finding> doctor(Writer& writer, ReadTransaction& tx) {
-  return {version_finding(),        schema_finding(tx.db()),   durability_finding(tx.db()), wal_finding(writer),
-          lock_finding(writer.path()), integrity_finding(tx.db()), disk_finding(writer.path()), dead_letters_finding(tx),
-          sessions_finding(tx)};
+  return {version_finding(),           schema_finding(tx.db()),     durability_finding(tx.db()),
+          wal_finding(writer),         lock_finding(writer.path()), integrity_finding(tx.db()),
+          disk_finding(writer.path()), dead_letters_finding(tx),    sessions_finding(tx)};
 }
 
 }  // namespace hapax::store::sqlite

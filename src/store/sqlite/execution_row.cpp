@@ -30,16 +30,12 @@ Execution read_options(const Cursor& cursor) {
   execution.run_at = cursor.time(14);
   execution.deadline = cursor.optional(15, &Cursor::time);
   execution.attempt_timeout = cursor.optional(16, &Cursor::duration);
-  if (!cursor.is_null(17)) {
-    execution.retry = decode_retry(cursor.text(17));
-  }
+  if (!cursor.is_null(17)) { execution.retry = decode_retry(cursor.text(17)); }
   execution.identity = cursor.optional(18, &Cursor::digest);
   execution.identity_key = cursor.string(19);
   execution.effect_key = effect_key(cursor.optional(20, &Cursor::string), execution.identity, execution.id);
   execution.parent = cursor.optional(21, &Cursor::uuid);
-  if (!cursor.is_null(22)) {
-    execution.labels = decode_labels(cursor.text(22));
-  }
+  if (!cursor.is_null(22)) { execution.labels = decode_labels(cursor.text(22)); }
   execution.session = cursor.optional(23, &Cursor::uuid);
   return execution;
 }
@@ -63,9 +59,7 @@ Execution read_ended_execution(const Cursor& cursor) {
   execution.started_at = cursor.optional(own_columns + 1, &Cursor::time);
   execution.worker = cursor.string(own_columns + 2);
   execution.result = cursor.optional(own_columns + 3, &Cursor::string);
-  if (!cursor.is_null(own_columns + 4)) {
-    execution.error = decode_error(cursor.text(own_columns + 4));
-  }
+  if (!cursor.is_null(own_columns + 4)) { execution.error = decode_error(cursor.text(own_columns + 4)); }
   execution.finished_at = cursor.optional(own_columns + 5, &Cursor::time);
   execution.expires_at = cursor.optional(own_columns + 6, &Cursor::time);
   execution.dead = cursor.flag(own_columns + 7);

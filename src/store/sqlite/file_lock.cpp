@@ -37,9 +37,7 @@ template <class Attempt>
 bool keep_trying(Attempt attempt, std::chrono::steady_clock::time_point until) {
   Duration pause = first_pause;
   while (!attempt()) {
-    if (std::chrono::steady_clock::now() >= until) {
-      return false;
-    }
+    if (std::chrono::steady_clock::now() >= until) { return false; }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, longest_pause);
   }
@@ -62,17 +60,16 @@ int read_pid(int file) {
 FileLock::FileLock(const std::string& database_path) : path_(database_path + ".lock") {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
-    throw StoreUnavailable("SQLite store " + database_path + ": its lock file " + path_ + " cannot be opened for writing (" +
-                           std::strerror(errno) + "); the directory must exist and be writable");
+    throw StoreUnavailable("SQLite store " + database_path + ": its lock file " + path_ +
+                           " cannot be opened for writing (" + std::strerror(errno) +
+                           "); the directory must exist and be writable");
   }
 }
 
 FileLock::~FileLock() { ::close(file_); }
 
 bool FileLock::try_acquire() {
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    return false;
-  }
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) { return false; }
   write_pid();
   return true;
 }
@@ -85,8 +82,9 @@ void FileLock::acquire(Duration timeout) {
     turnstile(file_, F_UNLCK);
   }
   if (!locked) {
-    throw StoreBusy("the lock file " + path_ + " was held by process " + std::to_string(read_pid(file_)) + " for more than " +
-                    format_duration(timeout) + "; a process stopped inside a write stops all writers");
+    throw StoreBusy("the lock file " + path_ + " was held by process " + std::to_string(read_pid(file_)) +
+                    " for more than " + format_duration(timeout) +
+                    "; a process stopped inside a write stops all writers");
   }
   write_pid();
 }
@@ -96,9 +94,7 @@ void FileLock::release() { ::flock(file_, LOCK_UN); }
 // Written only when somebody else held the lock since, so that a process alone does not touch the file's times.
 void FileLock::write_pid() {
   const int pid = static_cast<int>(::getpid());
-  if (read_pid(file_) == pid) {
-    return;
-  }
+  if (read_pid(file_) == pid) { return; }
   char text[pid_bytes + 1];
   std::snprintf(text, sizeof text, "%10d\n", pid);
   // A pid that cannot be written (a full disk) costs a message its number, nothing else.
@@ -107,13 +103,9 @@ void FileLock::write_pid() {
 
 std::optional<int> FileLock::holder(const std::string& database_path) {
   const int file = ::open((database_path + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return std::nullopt;
-  }
+  if (file < 0) { return std::nullopt; }
   std::optional<int> pid;
-  if (::flock(file, LOCK_SH | LOCK_NB) != 0) {
-    pid = read_pid(file);
-  }
+  if (::flock(file, LOCK_SH | LOCK_NB) != 0) { pid = read_pid(file); }
   ::close(file);
   return pid;
 }

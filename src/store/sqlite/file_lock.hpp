@@ -1,8 +1,8 @@
 // FileLock: the lock between processes that covers every write transaction and checkpoint (DESIGN "SQLite").
 //
 // A flock on `<database>.lock`, never on the database itself: closing a descriptor of that one would drop SQLite's own
-// locks. A turnstile in front makes it fair: who waits holds the turnstile, so a process that writes without pause cannot
-// overtake it. The holder's pid stands in the file for people and for messages.
+// locks. A turnstile in front makes it fair: who waits holds the turnstile, so a process that writes without pause
+// cannot overtake it. The holder's pid stands in the file for people and for messages.
 //
 // One thread at a time acquires and releases; holder() may be called by any.
 #pragma once

@@ -13,9 +13,7 @@ constexpr const char* ended_sql = "SELECT fence, finish_kind FROM history WHERE 
 // A finish whose effect is already there: the execution left this very fence by a finish of the same kind.
 bool is_repeated(WriteTransaction& tx, const FoundLive& found, const Finish& finish) {
   const int kind = static_cast<int>(finish.kind);
-  if (found) {
-    return found->fence == finish.fence && found->finish_kind == kind;
-  }
+  if (found) { return found->fence == finish.fence && found->finish_kind == kind; }
   Cursor cursor = tx.db().use(ended_sql);
   return cursor.bind(finish.id).next() && cursor.integer(0) == finish.fence && !cursor.is_null(1) &&
          cursor.small(1) == kind;
@@ -46,18 +44,13 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
       ending.status = Status::timed_out;
       ending.error = given_error(finish);
       return ending;
-    case FinishKind::cancelled:
-      ending.error = given_error(finish);
-      break;
+    case FinishKind::cancelled: ending.error = given_error(finish); break;
     case FinishKind::retry:
     case FinishKind::snoozed:
-    case FinishKind::released:
-      break;  // only with a cancellation asked for
+    case FinishKind::released: break;  // only with a cancellation asked for
   }
   ending.status = Status::cancelled;
-  if (!ending.error) {
-    ending.error = cancelled_error(row.cancel_reason.value_or(""));
-  }
+  if (!ending.error) { ending.error = cancelled_error(row.cancel_reason.value_or("")); }
   return ending;
 }
 

@@ -21,9 +21,7 @@ std::optional<Holder> find_holder(Connection& db, const base::Digest& identity, 
   Holder holder;
   {
     Cursor cursor = db.use(identity_sql);
-    if (!cursor.bind(identity).next()) {
-      return std::nullopt;
-    }
+    if (!cursor.bind(identity).next()) { return std::nullopt; }
     holder.id = cursor.uuid(0);
     holder.fingerprint = cursor.optional(1, &Cursor::digest);
   }
@@ -37,9 +35,7 @@ std::optional<Holder> find_holder(Connection& db, const base::Digest& identity, 
     }
   }
   Cursor cursor = db.use(history_sql);
-  if (!cursor.bind(holder.id, now).next()) {
-    return std::nullopt;
-  }
+  if (!cursor.bind(holder.id, now).next()) { return std::nullopt; }
   holder.status = static_cast<Status>(cursor.small(0));
   holder.run = cursor.small(1);
   holder.created_at = cursor.time(2);

@@ -18,9 +18,7 @@ constexpr const char* read_sql =
 FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry) {
   {
     Cursor running = tx.db().use(running_sql);
-    if (!running.bind(entry.execution, entry.fence).next()) {
-      return FinishVerdict::stale;
-    }
+    if (!running.bind(entry.execution, entry.fence).next()) { return FinishVerdict::stale; }
   }
   Cursor cursor = tx.db().use(append_sql);
   cursor.bind(entry.execution, entry.position, entry.fence, entry.kind, entry.name, entry.data, tx.now());
@@ -30,9 +28,7 @@ FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry) {
 std::vector<JournalEntry> journal_read(ReadTransaction& tx, const Uuid& execution) {
   {
     Cursor known = tx.db().use(known_sql);
-    if (!known.bind(execution, tx.now()).next()) {
-      return {};
-    }
+    if (!known.bind(execution, tx.now()).next()) { return {}; }
   }
   std::vector<JournalEntry> entries;
   Cursor cursor = tx.db().use(read_sql);

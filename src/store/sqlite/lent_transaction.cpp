@@ -16,9 +16,7 @@ class LentTransaction final : public Transaction {
     check_open();
     std::vector<Admission> admissions;
     admissions.reserve(items.size());
-    for (const NewExecution& item : items) {
-      admissions.push_back(sqlite::admit(tx_, item));
-    }
+    for (const NewExecution& item : items) { admissions.push_back(sqlite::admit(tx_, item)); }
     return admissions;
   }
 

@@ -36,9 +36,7 @@ struct Range {
 // Negative, so that all running executions are one range; sessions that share a number are told apart by the row.
 [[nodiscard]] inline std::int64_t running(const Uuid& session) {
   std::uint64_t bits = 0;
-  for (std::size_t index = 8; index < 16; ++index) {
-    bits = bits << 8 | session.bytes[index];
-  }
+  for (std::size_t index = 8; index < 16; ++index) { bits = bits << 8 | session.bytes[index]; }
   return static_cast<std::int64_t>(bits | (std::uint64_t{1} << 63));
 }
 

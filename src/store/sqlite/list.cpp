@@ -10,6 +10,14 @@ namespace hapax::store::sqlite {
 
 namespace {
 
+// CROSS JOIN keeps the order: rows newest first until the page is full, each row's queue looked up, nothing sorted. The
+// few rows that an index of their own finds (dead letters, runs of an identity) are sorted instead.
+constexpr const char* live_columns = HAPAX_LIVE_EXECUTION_COLUMNS
+    " FROM live CROSS JOIN queues ON queues.id = live.queue_id LEFT JOIN sessions ON sessions.id = live.session";
+constexpr const char* ended_columns =
+    HAPAX_ENDED_EXECUTION_COLUMNS " FROM history CROSS JOIN queues ON queues.id = history.queue_id";
+constexpr const char* few_ended_columns = HAPAX_ENDED_EXECUTION;
+
 // Conditions and the values they bind, in one order.
 class Filter {
  public:
@@ -28,9 +36,7 @@ class Filter {
   [[nodiscard]] const std::string& text() const { return text_; }
   void bind(Cursor& cursor) const {
     int index = 0;
-    for (const auto& put : bind_) {
-      put(cursor, ++index);
-    }
+    for (const auto& put : bind_) { put(cursor, ++index); }
   }
 
  private:
@@ -39,32 +45,23 @@ class Filter {
 };
 
 bool asks_for(const ListQuery& query, Status status) {
-  return query.statuses.empty() || std::find(query.statuses.begin(), query.statuses.end(), status) != query.statuses.end();
+  return query.statuses.empty() ||
+         std::find(query.statuses.begin(), query.statuses.end(), status) != query.statuses.end();
 }
 
 // What live and history have in common. Values outlive the query: the closures keep views into it.
 void add_common(Filter& filter, const std::string& table, const ListQuery& query) {
   filter.add("queues.ns = ?", std::string_view(query.ns));
-  if (query.queue) {
-    filter.add("queues.name = ?", std::string_view(*query.queue));
-  }
-  if (query.task) {
-    filter.add(table + ".task = ?", std::string_view(*query.task));
-  }
+  if (query.queue) { filter.add("queues.name = ?", std::string_view(*query.queue)); }
+  if (query.task) { filter.add(table + ".task = ?", std::string_view(*query.task)); }
   if (query.tag) {
     filter.add(table + ".labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(" + table +
                    ".labels, '$.tags') WHERE json_each.value = ?)",
                std::string_view(*query.tag));
   }
-  if (query.created_from) {
-    filter.add(table + ".created_at >= ?", *query.created_from);
-  }
-  if (query.created_before) {
-    filter.add(table + ".created_at < ?", *query.created_before);
-  }
-  if (query.after) {
-    filter.add(table + ".id < ?", *query.after);
-  }
+  if (query.created_from) { filter.add(table + ".created_at >= ?", *query.created_from); }
+  if (query.created_before) { filter.add(table + ".created_at < ?", *query.created_before); }
+  if (query.after) { filter.add(table + ".id < ?", *query.after); }
 }
 
 // An identity's runs: the one that holds it now, and those in history that later runs took over from.
@@ -77,35 +74,27 @@ void add_identity(Filter& filter, const std::string& table, const base::Digest& 
   }
 }
 
-std::vector<Execution> read(ReadTransaction& tx, const char* columns, const Filter& filter, const char* table, int limit,
-                            Execution (*row)(const Cursor&)) {
+std::vector<Execution> read(ReadTransaction& tx, const char* columns, const Filter& filter, const char* table,
+                            int limit, Execution (*row)(const Cursor&)) {
   const std::string sql = "SELECT " + std::string(columns) + filter.text() + " ORDER BY " + table + ".id DESC LIMIT " +
                           std::to_string(limit);
   Statement statement(tx.db().handle(), tx.db().path(), sql, false);
   Cursor cursor(statement);
   filter.bind(cursor);
   std::vector<Execution> rows;
-  while (cursor.next()) {
-    rows.push_back(row(cursor));
-  }
+  while (cursor.next()) { rows.push_back(row(cursor)); }
   return rows;
 }
 
 std::vector<Execution> list_live(ReadTransaction& tx, const ListQuery& query, int limit) {
   const bool pending = asks_for(query, Status::pending);
   const bool running = asks_for(query, Status::running);
-  if (query.dead_only || (!pending && !running)) {
-    return {};
-  }
+  if (query.dead_only || (!pending && !running)) { return {}; }
   Filter filter;
   add_common(filter, "live", query);
-  if (query.identity) {
-    add_identity(filter, "live", *query.identity);
-  }
-  if (!pending || !running) {
-    filter.add(pending ? "live.state <> 1" : "live.state = 1");
-  }
-  return read(tx, HAPAX_LIVE_EXECUTION, filter, "live", limit, read_live_execution);
+  if (query.identity) { add_identity(filter, "live", *query.identity); }
+  if (!pending || !running) { filter.add(pending ? "live.state <> 1" : "live.state = 1"); }
+  return read(tx, live_columns, filter, "live", limit, read_live_execution);
 }
 
 std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, int limit) {
@@ -115,22 +104,15 @@ std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, i
       statuses += (statuses.empty() ? "" : ",") + std::to_string(static_cast<int>(status));
     }
   }
-  if (statuses.empty()) {
-    return {};
-  }
+  if (statuses.empty()) { return {}; }
   Filter filter;
   add_common(filter, "history", query);
-  if (query.identity) {
-    add_identity(filter, "history", *query.identity);
-  }
+  if (query.identity) { add_identity(filter, "history", *query.identity); }
   filter.add("history.expires_at > ?", tx.now());
-  if (!query.statuses.empty()) {
-    filter.add("history.status IN (" + statuses + ")");
-  }
-  if (query.dead_only) {
-    filter.add("history.dead = 1");
-  }
-  return read(tx, HAPAX_ENDED_EXECUTION, filter, "history", limit, read_ended_execution);
+  if (!query.statuses.empty()) { filter.add("history.status IN (" + statuses + ")"); }
+  if (query.dead_only) { filter.add("history.dead = 1"); }
+  const bool few = query.dead_only || query.identity.has_value();
+  return read(tx, few ? few_ended_columns : ended_columns, filter, "history", limit, read_ended_execution);
 }
 
 }  // namespace
@@ -141,9 +123,7 @@ std::vector<Execution> list(ReadTransaction& tx, const ListQuery& query) {
   std::vector<Execution> ended = list_ended(tx, query, limit);
   page.insert(page.end(), std::make_move_iterator(ended.begin()), std::make_move_iterator(ended.end()));
   std::sort(page.begin(), page.end(), [](const Execution& a, const Execution& b) { return a.id > b.id; });
-  if (std::ssize(page) > limit) {
-    page.resize(static_cast<std::size_t>(limit));
-  }
+  if (std::ssize(page) > limit) { page.resize(static_cast<std::size_t>(limit)); }
   if (!query.payloads) {
     for (Execution& execution : page) {
       execution.input.clear();

@@ -10,13 +10,16 @@ namespace {
 constexpr const char* find_sql = "SELECT " HAPAX_LIVE_COLUMNS " FROM live WHERE id = ?";
 constexpr const char* delete_sql = "DELETE FROM live WHERE id = ?";
 constexpr const char* insert_history_sql =
-    "INSERT INTO history(id, queue_id, expires_at, status, fence, finish_kind, dead, session, task, kind, priority, run_at,"
-    " created_at, started_at, finished_at, attempt, max_attempts, lost, max_lost, run, worker, deadline, attempt_timeout,"
+    "INSERT INTO history(id, queue_id, expires_at, status, fence, finish_kind, dead, session, task, kind, priority, "
+    "run_at,"
+    " created_at, started_at, finished_at, attempt, max_attempts, lost, max_lost, run, worker, deadline, "
+    "attempt_timeout,"
     " retry, identity, identity_key, effect_key, parent, labels, error, result, input)"
     " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
 constexpr const char* wait_sql =
-    "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, claimed_at = NULL,"
+    "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, "
+    "claimed_at = NULL,"
     " progress = NULL, progress_message = NULL WHERE id = ?";
 constexpr const char* attempt_sql =
     "INSERT OR REPLACE INTO attempts(execution, fence, number, worker, started_at, ended_at, outcome, error)"
@@ -88,12 +91,15 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   }
   // What ends while pending keeps the finish that brought it there: its worker may still repeat it.
   const std::optional<int> finish_kind = ending.finish_kind ? code_of(ending.finish_kind) : row.finish_kind;
+  // Named, as what is bound must live until the statement has run.
+  const std::optional<Uuid> session = by_attempt ? row.session : std::nullopt;
   Cursor insert = tx.db().use(insert_history_sql);
   insert.bind(row.id, row.queue_id, expires_at, static_cast<int>(ending.status), row.fence, finish_kind,
-              ending.status == Status::failed, by_attempt ? row.session : std::nullopt, row.task, row.kind, row.priority,
-              row.run_at, row.created_at, ending.started_at, tx.now(), row.attempt, row.max_attempts,
-              ending.lost.value_or(row.lost), row.max_lost, row.run, worker, row.deadline, row.attempt_timeout, row.retry, row.identity,
-              row.identity_key, row.effect_key, row.parent, row.labels, ending.error, ending.result, row.input);
+              ending.status == Status::failed, session, row.task, row.kind,
+              row.priority, row.run_at, row.created_at, ending.started_at, tx.now(), row.attempt, row.max_attempts,
+              ending.lost.value_or(row.lost), row.max_lost, row.run, worker, row.deadline, row.attempt_timeout,
+              row.retry, row.identity, row.identity_key, row.effect_key, row.parent, row.labels, ending.error,
+              ending.result, row.input);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
     tx.db().use(delete_history_sql).bind(row.id).run();
@@ -111,11 +117,12 @@ Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
   const bool delayed = waiting.run_at > tx.now();
   const LiveState state = delayed ? LiveState::delayed : LiveState::ready;
-  const std::int64_t place = delayed ? line::delayed(waiting.queue_id)
-                                     : line::due(waiting.queue_id, waiting.priority, waiting.lost);
+  const std::int64_t place =
+      delayed ? line::delayed(waiting.queue_id) : line::due(waiting.queue_id, waiting.priority, waiting.lost);
   tx.db()
       .use(wait_sql)
-      .bind(place, static_cast<int>(state), waiting.run_at, waiting.attempt, waiting.lost, code_of(waiting.finish_kind), id)
+      .bind(place, static_cast<int>(state), waiting.run_at, waiting.attempt, waiting.lost, code_of(waiting.finish_kind),
+            id)
       .run();
 }
 
@@ -135,11 +142,9 @@ void release_running(WriteTransaction& tx, FoundLive& found) {
 void add_attempt(WriteTransaction& tx, const LiveRow& row, std::string_view outcome,
                  const std::optional<std::string>& error, Time started_at) {
   const std::string* const label = row.session ? tx.worker_of(*row.session) : nullptr;
-  const std::optional<std::string_view> worker = label != nullptr ? std::optional<std::string_view>(*label) : std::nullopt;
-  tx.db()
-      .use(attempt_sql)
-      .bind(row.id, row.fence, row.attempt, worker, started_at, tx.now(), outcome, error)
-      .run();
+  const std::optional<std::string_view> worker =
+      label != nullptr ? std::optional<std::string_view>(*label) : std::nullopt;
+  tx.db().use(attempt_sql).bind(row.id, row.fence, row.attempt, worker, started_at, tx.now(), outcome, error).run();
 }
 
 std::string cancelled_error(std::string_view reason) {

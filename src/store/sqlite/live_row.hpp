@@ -50,11 +50,11 @@ struct LiveRow {
 };
 
 // The columns of `live` in the order read_live wants them.
-#define HAPAX_LIVE_COLUMNS                                                                                          \
-  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "           \
-  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "      \
-  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "       \
-  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, "   \
+#define HAPAX_LIVE_COLUMNS                                                                                        \
+  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "         \
+  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "    \
+  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "     \
+  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, " \
   "live.progress, live.progress_message, live.input"
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
@@ -80,10 +80,10 @@ class FoundLive {
 struct Ending {
   Status status = Status::completed;
   std::optional<std::string_view> result;
-  std::optional<std::string> error;         // as JSON
-  std::optional<Time> started_at;           // of the attempt that ended it; none: it was pending or lost
-  std::optional<FinishKind> finish_kind;    // none: the store itself ended it
-  std::optional<int> lost;                  // when the ending is itself a loss: the new count
+  std::optional<std::string> error;       // as JSON
+  std::optional<Time> started_at;         // of the attempt that ended it; none: it was pending or lost
+  std::optional<FinishKind> finish_kind;  // none: the store itself ended it
+  std::optional<int> lost;                // when the ending is itself a loss: the new count
 };
 
 // The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE.

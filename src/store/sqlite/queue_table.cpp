@@ -32,22 +32,16 @@ const QueueRow& QueueTable::keep(Cursor& cursor) {
 }
 
 const QueueRow* QueueTable::find(const model::QueueRef& ref) {
-  if (last_ != nullptr && last_->ref == ref) {
-    return last_;
-  }
+  if (last_ != nullptr && last_->ref == ref) { return last_; }
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const QueueRow& row) { return row.ref == ref; });
-  if (known != known_.end()) {
-    return last_ = &*known;
-  }
+  if (known != known_.end()) { return last_ = &*known; }
   Cursor cursor = db_.use(by_ref_sql);
   cursor.bind(ref.ns, ref.name);
   return cursor.next() ? &keep(cursor) : nullptr;
 }
 
 const QueueRow& QueueTable::get(const model::QueueRef& ref) {
-  if (const QueueRow* const row = find(ref)) {
-    return *row;
-  }
+  if (const QueueRow* const row = find(ref)) { return *row; }
   QueueRow& row = known_.emplace_back();
   row.ref = ref;
   db_.use(insert_sql).bind(ref.ns, ref.name, row.settings.retention).run();
@@ -56,13 +50,9 @@ const QueueRow& QueueTable::get(const model::QueueRef& ref) {
 }
 
 const QueueRow& QueueTable::by_id(std::int64_t id) {
-  if (last_ != nullptr && last_->id == id) {
-    return *last_;
-  }
+  if (last_ != nullptr && last_->id == id) { return *last_; }
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const QueueRow& row) { return row.id == id; });
-  if (known != known_.end()) {
-    return *(last_ = &*known);
-  }
+  if (known != known_.end()) { return *(last_ = &*known); }
   Cursor cursor = db_.use(by_id_sql);
   cursor.bind(id);
   if (!cursor.next()) {

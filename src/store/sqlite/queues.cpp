@@ -17,7 +17,8 @@ constexpr const char* due_sql =
 constexpr const char* delayed_due_sql =
     "SELECT count(*), min(run_at) FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ?";
 constexpr const char* delayed_sql = "SELECT count(*) FROM live INDEXED BY live_line WHERE line = ? AND run_at > ?";
-constexpr const char* running_sql = "SELECT queue_id, count(*) FROM live INDEXED BY live_line WHERE line < 0 GROUP BY queue_id";
+constexpr const char* running_sql =
+    "SELECT queue_id, count(*) FROM live INDEXED BY live_line WHERE line < 0 GROUP BY queue_id";
 constexpr const char* dead_sql =
     "SELECT count(*) FROM history INDEXED BY history_dead WHERE queue_id = ? AND dead = 1 AND expires_at > ?";
 constexpr const char* throughput_sql =
@@ -71,9 +72,7 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int li
   std::vector<Pending> some;
   Cursor cursor = tx.db().use(pending_sql);
   cursor.bind(line::ready(queue.id).first, line::delayed(queue.id), limit);
-  while (cursor.next()) {
-    some.push_back({cursor.uuid(0), cursor.small(1), cursor.small(2), cursor.time(3)});
-  }
+  while (cursor.next()) { some.push_back({cursor.uuid(0), cursor.small(1), cursor.small(2), cursor.time(3)}); }
   return some;
 }
 
@@ -108,21 +107,15 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
   Cursor running = tx.db().use(running_sql);
   while (running.next()) {
     const auto at = std::find(ids.begin(), ids.end(), running.integer(0));
-    if (at != ids.end()) {
-      infos[static_cast<std::size_t>(at - ids.begin())].running = running.integer(1);
-    }
+    if (at != ids.end()) { infos[static_cast<std::size_t>(at - ids.begin())].running = running.integer(1); }
   }
-  for (std::size_t index = 0; index < infos.size(); ++index) {
-    add_figures(tx, ids[index], infos[index]);
-  }
+  for (std::size_t index = 0; index < infos.size(); ++index) { add_figures(tx, ids[index], infos[index]); }
   return infos;
 }
 
 int purge(WriteTransaction& tx, const QueueRef& queue, int limit) {
   const QueueRow* const row = tx.queues().find(queue);
-  if (row == nullptr) {
-    return 0;
-  }
+  if (row == nullptr) { return 0; }
   const std::vector<Pending> doomed = pending(tx, *row, limit);
   for (const Pending& one : doomed) {
     FoundLive found(tx, one.id);
@@ -133,9 +126,7 @@ int purge(WriteTransaction& tx, const QueueRef& queue, int limit) {
 
 int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit) {
   const QueueRow* const source = tx.queues().find(from);
-  if (source == nullptr || from == to) {
-    return 0;
-  }
+  if (source == nullptr || from == to) { return 0; }
   const QueueRow& target = tx.queues().get(to);
   const std::vector<Pending> moving = pending(tx, *source, limit);
   Cursor cursor = tx.db().use(move_sql);

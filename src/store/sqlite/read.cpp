@@ -19,9 +19,7 @@ constexpr const char* attempts_sql =
 std::optional<Execution> get(ReadTransaction& tx, const Uuid& id) {
   {
     Cursor live = tx.db().use(live_sql);
-    if (live.bind(id).next()) {
-      return read_live_execution(live);
-    }
+    if (live.bind(id).next()) { return read_live_execution(live); }
   }
   Cursor ended = tx.db().use(ended_sql);
   return ended.bind(id, tx.now()).next() ? std::optional(read_ended_execution(ended)) : std::nullopt;
@@ -35,22 +33,16 @@ std::optional<Outcome> outcome(ReadTransaction& tx, const Uuid& id) {
     }
   }
   Cursor ended = tx.db().use(ended_outcome_sql);
-  if (!ended.bind(id, tx.now()).next()) {
-    return std::nullopt;
-  }
+  if (!ended.bind(id, tx.now()).next()) { return std::nullopt; }
   Outcome outcome{.id = id, .status = static_cast<Status>(ended.small(0))};
   outcome.result = ended.optional(1, &Cursor::string);
-  if (!ended.is_null(2)) {
-    outcome.error = decode_error(ended.text(2));
-  }
+  if (!ended.is_null(2)) { outcome.error = decode_error(ended.text(2)); }
   return outcome;
 }
 
 std::vector<Attempt> attempts(ReadTransaction& tx, const Uuid& id) {
   const std::optional<Execution> execution = get(tx, id);
-  if (!execution) {
-    return {};
-  }
+  if (!execution) { return {}; }
   std::vector<Attempt> all;
   Cursor cursor = tx.db().use(attempts_sql);
   cursor.bind(id);
@@ -61,9 +53,7 @@ std::vector<Attempt> attempts(ReadTransaction& tx, const Uuid& id) {
     attempt.started_at = cursor.optional(2, &Cursor::time);
     attempt.ended_at = cursor.optional(3, &Cursor::time);
     attempt.outcome = cursor.string(4);
-    if (!cursor.is_null(5)) {
-      attempt.error = decode_error(cursor.text(5));
-    }
+    if (!cursor.is_null(5)) { attempt.error = decode_error(cursor.text(5)); }
     all.push_back(std::move(attempt));
   }
   if (execution->session) {

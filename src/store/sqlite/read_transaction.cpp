@@ -19,9 +19,7 @@ ReaderPool::~ReaderPool() {
   try {
     writer_.check_process();
   } catch (const UsageError&) {
-    for (auto& connection : idle_) {
-      connection->abandon();
-    }
+    for (auto& connection : idle_) { connection->abandon(); }
   }
 }
 
@@ -40,9 +38,7 @@ std::unique_ptr<Connection> ReaderPool::take() {
 
 void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
   const std::lock_guard guard(mutex_);
-  if (idle_.size() < idle_readers) {
-    idle_.push_back(std::move(connection));
-  }
+  if (idle_.size() < idle_readers) { idle_.push_back(std::move(connection)); }
 }
 
 ReadTransaction::ReadTransaction(ReaderPool& pool)
@@ -56,9 +52,7 @@ ReadTransaction::~ReadTransaction() {
   Statement& end = connection_->prepared(end_sql);
   const int code = sqlite3_step(end.handle());
   sqlite3_reset(end.handle());
-  if (code == SQLITE_DONE) {
-    pool_.give_back(std::move(connection_));
-  }
+  if (code == SQLITE_DONE) { pool_.give_back(std::move(connection_)); }
 }
 
 }  // namespace hapax::store::sqlite

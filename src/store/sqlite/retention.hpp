@@ -29,9 +29,7 @@ inline constexpr std::int64_t hour_ms = 3'600'000;
 // The greatest id that can have been made before that hour.
 [[nodiscard]] inline Uuid last_id_before_hour(std::int64_t hour) {
   Uuid id;
-  if (hour <= 0) {
-    return id;
-  }
+  if (hour <= 0) { return id; }
   const auto ms = static_cast<std::uint64_t>(hour) * static_cast<std::uint64_t>(hour_ms) - 1;
   id.bytes.fill(0xFF);
   for (std::size_t index = 0; index < 6; ++index) {

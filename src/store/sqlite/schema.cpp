@@ -45,19 +45,15 @@ int schema_version(Connection& db) {
 }
 
 void check_schema(Connection& db, int current) {
-  if (current == newest_schema) {
-    return;
-  }
-  const std::string versions = "its schema is version " + std::to_string(current) + ", this build uses version " +
-                               std::to_string(newest_schema);
+  if (current == newest_schema) { return; }
+  const std::string versions =
+      "its schema is version " + std::to_string(current) + ", this build uses version " + std::to_string(newest_schema);
   if (current < newest_schema) {
     throw SchemaMismatch(store_at(db) + (current == 0 ? "it has no hapax tables" : versions) + "; run `hapax migrate`");
   }
   const auto usable_from =
       db.integer("SELECT coalesce(usable_from, version) FROM migrations ORDER BY version DESC LIMIT 1");
-  if (usable_from > newest_schema) {
-    throw SchemaMismatch(store_at(db) + versions + "; use a newer hapax");
-  }
+  if (usable_from > newest_schema) { throw SchemaMismatch(store_at(db) + versions + "; use a newer hapax"); }
 }
 
 MigrationReport migrate(Connection& db, int to_version, Time now) {

@@ -13,8 +13,8 @@ inline constexpr int newest_schema = 2;
 // 0 when the file has none of our tables.
 [[nodiscard]] int schema_version(Connection& db);
 
-// Throws SchemaMismatch when this build cannot work on version `current`: older or missing (`may_migrate` is false), or
-// newer and not marked as usable by builds of this one's age.
+// Throws SchemaMismatch when this build cannot work on version `current`: older or missing, or newer and not marked as
+// usable by builds of this one's age.
 void check_schema(Connection& db, int current);
 
 // Under the lock file. 0: the newest. Throws SchemaMismatch for a version this build does not know.

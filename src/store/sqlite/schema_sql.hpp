@@ -139,11 +139,11 @@ CREATE TABLE sessions(
 -- For people with a SQL prompt.
 CREATE VIEW executions AS
 WITH every AS (
-  SELECT id, queue_id, task, kind, CASE state WHEN 1 THEN 'running' ELSE 'pending' END AS status, priority, run, attempt,
-         max_attempts, lost, max_lost, fence, created_at, run_at, claimed_at AS started_at, NULL AS finished_at,
-         NULL AS expires_at, deadline, session, NULL AS worker, identity, identity_key, parent, labels, progress,
-         progress_message, cancel_requested, 0 AS dead, NULL AS retried_as, NULL AS note, input, NULL AS result,
-         NULL AS error FROM live
+  SELECT id, queue_id, task, kind, CASE state WHEN 1 THEN 'running' ELSE 'pending' END AS status, priority, run,
+         attempt, max_attempts, lost, max_lost, fence, created_at, run_at, claimed_at AS started_at,
+         NULL AS finished_at, NULL AS expires_at, deadline, session, NULL AS worker, identity, identity_key, parent,
+         labels, progress, progress_message, cancel_requested, 0 AS dead, NULL AS retried_as, NULL AS note, input,
+         NULL AS result, NULL AS error FROM live
   UNION ALL
   SELECT id, queue_id, task, kind,
          CASE status WHEN 2 THEN 'completed' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' WHEN 5 THEN 'timed_out' END,

@@ -57,9 +57,7 @@ std::vector<QueueRef> decode_queues(std::string_view text) {
 
 std::string encode_names(const std::vector<std::string>& names) {
   std::string text = "[";
-  for (const std::string& name : names) {
-    text += (text.size() > 1 ? "," : "") + base::json_quote(name);
-  }
+  for (const std::string& name : names) { text += (text.size() > 1 ? "," : "") + base::json_quote(name); }
   return text + "]";
 }
 
@@ -91,16 +89,15 @@ std::unordered_map<Uuid, RunningRow> read_running(WriteTransaction& tx, const Uu
   Cursor cursor = tx.db().use(held_sql);
   cursor.bind(line::running(session), session);
   while (cursor.next()) {
-    rows[cursor.uuid(0)] = {.fence = cursor.integer(1), .claim_number = cursor.integer(2), .cancel_requested = cursor.flag(3)};
+    rows[cursor.uuid(0)] = {
+        .fence = cursor.integer(1), .claim_number = cursor.integer(2), .cancel_requested = cursor.flag(3)};
   }
   return rows;
 }
 
 void release(WriteTransaction& tx, const Uuid& id) {
   FoundLive found(tx, id);
-  if (found) {
-    release_running(tx, found);
-  }
+  if (found) { release_running(tx, found); }
 }
 
 }  // namespace
@@ -129,9 +126,7 @@ BeatReply beat(WriteTransaction& tx, const Beat& beat) {
       continue;
     }
     row->second.known = true;
-    if (row->second.cancel_requested) {
-      reply.cancel.push_back(held.id);
-    }
+    if (row->second.cancel_requested) { reply.cancel.push_back(held.id); }
   }
   for (const auto& [id, row] : running) {
     if (!row.known && row.claim_number <= beat.settled_claim_number) {
@@ -139,9 +134,7 @@ BeatReply beat(WriteTransaction& tx, const Beat& beat) {
       reply.released += 1;
     }
   }
-  for (const QueueCount& count : beat.counts) {
-    count_finished(tx, count);
-  }
+  for (const QueueCount& count : beat.counts) { count_finished(tx, count); }
   return reply;
 }
 
@@ -149,16 +142,12 @@ std::vector<Uuid> running_of(Connection& db, const Uuid& session, int limit) {
   std::vector<Uuid> ids;
   Cursor cursor = db.use(running_sql);
   cursor.bind(line::running(session), session, limit);
-  while (cursor.next()) {
-    ids.push_back(cursor.uuid(0));
-  }
+  while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;
 }
 
 void close_session(WriteTransaction& tx, const Uuid& session) {
-  for (const Uuid& id : running_of(tx.db(), session, std::numeric_limits<int>::max())) {
-    release(tx, id);
-  }
+  for (const Uuid& id : running_of(tx.db(), session, std::numeric_limits<int>::max())) { release(tx, id); }
   tx.db().use(close_sql).bind(session).run();
 }
 
@@ -166,9 +155,7 @@ std::vector<Uuid> cancel_requests(ReadTransaction& tx, const Uuid& session) {
   std::vector<Uuid> ids;
   Cursor cursor = tx.db().use(asked_sql);
   cursor.bind(line::running(session), session);
-  while (cursor.next()) {
-    ids.push_back(cursor.uuid(0));
-  }
+  while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr Duration busy_timeout = std::chrono::seconds(10);
 
 // Pragmas that only tell something, with or without a table's name.
-constexpr std::array<std::string_view, 8> telling_pragmas = {"table_info",  "table_xinfo", "table_list",   "index_list",
+constexpr std::array<std::string_view, 8> telling_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
                                                              "index_info", "index_xinfo", "data_version", "page_count"};
 
 int authorize(void* /*context*/, int action, const char* first, const char* second, const char* /*database*/,
@@ -21,16 +21,14 @@ int authorize(void* /*context*/, int action, const char* first, const char* seco
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
+    case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
       return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
       return std::find(telling_pragmas.begin(), telling_pragmas.end(), std::string_view(first)) != telling_pragmas.end()
                  ? SQLITE_OK
                  : SQLITE_DENY;
-    default:
-      return SQLITE_DENY;
+    default: return SQLITE_DENY;
   }
 }
 
@@ -61,15 +59,9 @@ class Prompt {
   [[nodiscard]] sqlite3_stmt* handle() { return handle_; }
   [[nodiscard]] bool next() {
     const int code = sqlite3_step(handle_);
-    if (code == SQLITE_ROW) {
-      return true;
-    }
-    if (code == SQLITE_ERROR || code == SQLITE_AUTH) {
-      throw InvalidArgument("sql", sqlite3_errmsg(db_.handle()));
-    }
-    if (code != SQLITE_DONE) {
-      db_.fail(code, "running a statement");
-    }
+    if (code == SQLITE_ROW) { return true; }
+    if (code == SQLITE_ERROR || code == SQLITE_AUTH) { throw InvalidArgument("sql", sqlite3_errmsg(db_.handle())); }
+    if (code != SQLITE_DONE) { db_.fail(code, "running a statement"); }
     return false;
   }
 
@@ -82,9 +74,7 @@ class Prompt {
 
 std::optional<std::string> cell(sqlite3_stmt* statement, int column) {
   const int type = sqlite3_column_type(statement, column);
-  if (type == SQLITE_NULL) {
-    return std::nullopt;
-  }
+  if (type == SQLITE_NULL) { return std::nullopt; }
   if (type == SQLITE_BLOB) {
     const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement, column));
     return base::to_hex(std::span(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, column))));
@@ -109,9 +99,7 @@ TextTable run_sql(const std::string& path, std::string_view statement, int max_r
       break;
     }
     auto& row = table.rows.emplace_back();
-    for (int column = 0; column < columns; ++column) {
-      row.push_back(cell(prompt.handle(), column));
-    }
+    for (int column = 0; column < columns; ++column) { row.push_back(cell(prompt.handle(), column)); }
   }
   return table;
 }

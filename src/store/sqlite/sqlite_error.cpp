@@ -7,9 +7,7 @@ namespace hapax::store::sqlite {
 void throw_sqlite_error(sqlite3* db, int code, std::string_view path, std::string_view doing) {
   const std::string where = "SQLite store " + std::string(path) + ": ";
   std::string detail = sqlite3_errstr(code);
-  if (db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (code & 0xff)) {
-    detail = sqlite3_errmsg(db);
-  }
+  if (db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (code & 0xff)) { detail = sqlite3_errmsg(db); }
   const std::string tail = " (while " + std::string(doing) + ": " + detail + ")";
   switch (code & 0xff) {
     case SQLITE_BUSY:
@@ -21,17 +19,12 @@ void throw_sqlite_error(sqlite3* db, int code, std::string_view path, std::strin
       throw StoreUnavailable(where + "the file or its directory is read-only; hapax must be able to write both" + tail);
     case SQLITE_CANTOPEN:
       throw StoreUnavailable(where + "cannot be opened; check that its directory exists and may be written" + tail);
-    case SQLITE_NOTADB:
-      throw StoreUnavailable(where + "the file is not a SQLite database; name another file" + tail);
-    case SQLITE_CORRUPT:
-      throw StoreUnavailable(where + "the database file is damaged; restore a backup" + tail);
-    case SQLITE_IOERR:
-      throw StoreUnavailable(where + "the disk reported an error" + tail);
+    case SQLITE_NOTADB: throw StoreUnavailable(where + "the file is not a SQLite database; name another file" + tail);
+    case SQLITE_CORRUPT: throw StoreUnavailable(where + "the database file is damaged; restore a backup" + tail);
+    case SQLITE_IOERR: throw StoreUnavailable(where + "the disk reported an error" + tail);
     case SQLITE_PERM:
-    case SQLITE_AUTH:
-      throw StoreUnavailable(where + "access is not permitted" + tail);
-    default:
-      throw StoreUnavailable(where + "unexpected error " + std::to_string(code) + tail);
+    case SQLITE_AUTH: throw StoreUnavailable(where + "access is not permitted" + tail);
+    default: throw StoreUnavailable(where + "unexpected error " + std::to_string(code) + tail);
   }
 }
 

@@ -44,9 +44,7 @@ class SqliteStore final : public Store {
     Exchange reply;
     WriteTransaction tx(writer_);
     reply.verdicts = each<FinishVerdict>(tx, finishes, sqlite::finish);
-    if (claim != nullptr) {
-      reply.claim = sqlite::claim(tx, *claim);
-    }
+    if (claim != nullptr) { reply.claim = sqlite::claim(tx, *claim); }
     tx.commit("sqlite.exchange.before_commit", "sqlite.exchange.after_commit");
     return reply;
   }
@@ -190,9 +188,7 @@ class SqliteStore final : public Store {
   static std::vector<Answer> each(Tx& tx, std::span<const Item> items, Verb verb) {
     std::vector<Answer> answers;
     answers.reserve(items.size());
-    for (const Item& item : items) {
-      answers.push_back(verb(tx, item));
-    }
+    for (const Item& item : items) { answers.push_back(verb(tx, item)); }
     return answers;
   }
 
@@ -207,9 +203,7 @@ class SqliteStore final : public Store {
   template <class Item, class Verb>
   int write_count(std::span<const Item> items, Verb verb) {
     int count = 0;
-    for (const bool done : write_each<bool>(items, verb)) {
-      count += done ? 1 : 0;
-    }
+    for (const bool done : write_each<bool>(items, verb)) { count += done ? 1 : 0; }
     return count;
   }
 

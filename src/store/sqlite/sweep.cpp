@@ -1,5 +1,5 @@
-// The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. When there is nothing to do
-// it costs 2 SELECTs (3 with retention) and no fdatasync.
+// The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. With nothing to do it
+// costs 2 SELECTs (3 with retention) and no fdatasync.
 #include "model/labels.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -15,7 +15,8 @@ constexpr Duration stats_kept = std::chrono::hours(1);
 constexpr const char* lost_sessions_sql = "SELECT id FROM sessions WHERE expires_at <= ? ORDER BY id";
 constexpr const char* forget_session_sql = "DELETE FROM sessions WHERE id = ?";
 constexpr const char* deadlines_sql =
-    "SELECT id FROM live INDEXED BY live_deadline WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id LIMIT ?";
+    "SELECT id FROM live INDEXED BY live_deadline WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id "
+    "LIMIT ?";
 constexpr const char* next_stretch_sql =
     "SELECT expiry_hour, id_hour FROM expiries WHERE expiry_hour <= ?1 AND (expiry_hour, id_hour) > (?2, ?3)"
     " ORDER BY expiry_hour, id_hour LIMIT 1";
@@ -30,18 +31,14 @@ constexpr const char* delete_stats_sql = "DELETE FROM queue_stats WHERE second <
 
 std::vector<Uuid> read_ids(Cursor& cursor) {
   std::vector<Uuid> ids;
-  while (cursor.next()) {
-    ids.push_back(cursor.uuid(0));
-  }
+  while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;
 }
 
 // The worker is gone: the execution waits for another, unless it has taken too many with it.
 void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   FoundLive found(tx, id);
-  if (!found) {
-    return;
-  }
+  if (!found) { return; }
   add_attempt(tx, *found, "lost", std::nullopt, found->claimed_at.value_or(tx.now()));
   const int lost = found->lost + 1;
   const bool ends = found->cancel_requested || lost >= found->max_lost;
@@ -58,9 +55,8 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
     ending.error = cancelled_error(found->cancel_reason.value_or(""));
   } else {
     ending.status = Status::failed;
-    ending.error = encode_error({.type = "WorkerLost",
-                                 .message = "lost with its worker " + std::to_string(lost) + " times",
-                                 .detail = ""});
+    ending.error = encode_error(
+        {.type = "WorkerLost", .message = "lost with its worker " + std::to_string(lost) + " times", .detail = ""});
     report.dead += 1;
   }
   ending.lost = lost;
@@ -78,9 +74,7 @@ void sweep_sessions(WriteTransaction& tx, int limit, SweepReport& report) {
     const std::vector<Uuid> running = running_of(tx.db(), session, budget + 1);
     const bool all = std::ssize(running) <= budget;
     for (const Uuid& id : running) {
-      if (budget == 0) {
-        break;
-      }
+      if (budget == 0) { break; }
       lose(tx, id, report);
       budget -= 1;
     }
@@ -107,9 +101,8 @@ void sweep_deadlines(WriteTransaction& tx, int limit, SweepReport& report) {
     FoundLive found(tx, id);
     end_execution(tx, found,
                   {.status = Status::timed_out,
-                   .error = encode_error({.type = "DeadlineExceeded",
-                                          .message = "the execution's deadline has passed",
-                                          .detail = ""}),
+                   .error = encode_error(
+                       {.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}),
                    .started_at = found->session ? found->claimed_at : std::nullopt});
     report.timed_out += 1;
   }
@@ -123,9 +116,7 @@ struct Expired {
 void forget(WriteTransaction& tx, const Expired& expired) {
   tx.db().use(delete_attempts_sql).bind(expired.id).run();
   tx.db().use(delete_journal_sql).bind(expired.id).run();
-  if (expired.identity) {
-    tx.db().use(delete_identity_sql).bind(*expired.identity, expired.id).run();
-  }
+  if (expired.identity) { tx.db().use(delete_identity_sql).bind(*expired.identity, expired.id).run(); }
   tx.db().use(delete_history_sql).bind(expired.id).run();
 }
 
@@ -165,9 +156,7 @@ void walk(WriteTransaction& tx, RetentionCursor& at, int& may_look, int& may_del
       }
     }
   }
-  for (const Expired& one : expired) {
-    forget(tx, one);
-  }
+  for (const Expired& one : expired) { forget(tx, one); }
   report.expired += static_cast<int>(expired.size());
   if (at_end) {
     at.active = false;
@@ -197,9 +186,7 @@ SweepReport sweep(WriteTransaction& tx, const SweepRequest& request, RetentionCu
   SweepReport report;
   sweep_sessions(tx, request.limit, report);
   sweep_deadlines(tx, request.limit, report);
-  if (request.retention) {
-    sweep_expired(tx, request.limit, cursor, report);
-  }
+  if (request.retention) { sweep_expired(tx, request.limit, cursor, report); }
   return report;
 }
 

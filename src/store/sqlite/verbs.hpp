@@ -23,7 +23,8 @@ struct Birth {
   std::optional<Time> deadline;
   const BornRunning* running = nullptr;
 };
-[[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, const Birth& birth);
+[[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
+                               const Birth& birth);
 
 // identities.cpp
 // The unexpired execution that holds an identity. 2 or 3 SELECTs.

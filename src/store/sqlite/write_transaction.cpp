@@ -38,10 +38,9 @@ WriteTransaction::~WriteTransaction() {
 }
 
 const std::string* WriteTransaction::worker_of(const Uuid& session) {
-  const auto known = std::find_if(workers_.begin(), workers_.end(), [&](const auto& one) { return one.first == session; });
-  if (known != workers_.end()) {
-    return known->second ? &*known->second : nullptr;
-  }
+  const auto known =
+      std::find_if(workers_.begin(), workers_.end(), [&](const auto& one) { return one.first == session; });
+  if (known != workers_.end()) { return known->second ? &*known->second : nullptr; }
   Cursor cursor = db().use(worker_sql);
   cursor.bind(session);
   workers_.emplace_back(session, cursor.next() ? std::optional(cursor.string(0)) : std::nullopt);
@@ -51,15 +50,11 @@ const std::string* WriteTransaction::worker_of(const Uuid& session) {
 
 void WriteTransaction::note_expiry(const Uuid& id, Time expires_at) {
   const std::pair<std::int64_t, std::int64_t> place(expiry_hour(expires_at), id_hour(id));
-  if (std::find(expiries_.rbegin(), expiries_.rend(), place) == expiries_.rend()) {
-    expiries_.push_back(place);
-  }
+  if (std::find(expiries_.rbegin(), expiries_.rend(), place) == expiries_.rend()) { expiries_.push_back(place); }
 }
 
 void WriteTransaction::write_expiries() {
-  for (const auto& [expiry, id] : expiries_) {
-    db().use(expiry_sql).bind(expiry, id).run();
-  }
+  for (const auto& [expiry, id] : expiries_) { db().use(expiry_sql).bind(expiry, id).run(); }
   expiries_.clear();
 }
 
@@ -68,9 +63,7 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
   if (fault_before != nullptr) {
     try {
       base::fault_point(fault_before);
-    } catch (const base::FaultInjected& fault) {
-      throw StoreUnavailable(fault.what());
-    }
+    } catch (const base::FaultInjected& fault) { throw StoreUnavailable(fault.what()); }
   }
   Cursor cursor = db().use(commit_sql);
   const int code = sqlite3_step(db().prepared(commit_sql).handle());
@@ -89,9 +82,7 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
   if (fault_after != nullptr) {
     try {
       base::fault_point(fault_after);
-    } catch (const base::FaultInjected& fault) {
-      throw CommitUnknown(fault.what());
-    }
+    } catch (const base::FaultInjected& fault) { throw CommitUnknown(fault.what()); }
   }
 }
 
@@ -106,8 +97,10 @@ void WriteTransaction::roll_back() {
 void WriteTransaction::lend() {
   lent_ = true;
   writer_.lent_to_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  sqlite3_commit_hook(db().handle(), [](void*) { return 1; }, nullptr);
-  sqlite3_rollback_hook(db().handle(), [](void* ended) { *static_cast<bool*>(ended) = true; }, &ended_by_caller_);
+  sqlite3_commit_hook(
+      db().handle(), [](void*) { return 1; }, nullptr);
+  sqlite3_rollback_hook(
+      db().handle(), [](void* ended) { *static_cast<bool*>(ended) = true; }, &ended_by_caller_);
 }
 
 void WriteTransaction::take_back() {

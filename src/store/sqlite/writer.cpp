@@ -36,9 +36,7 @@ void Writer::set_up(const OpenOptions& options) {
   const Locked locked(lock_, busy_timeout_);
   set_up_writer(db_);
   schema_ = schema_version(db_);
-  if (options.migrate != Migrate::no && schema_ < newest_schema) {
-    schema_ = migrate(db_, 0, clock_.now()).to;
-  }
+  if (options.migrate != Migrate::no && schema_ < newest_schema) { schema_ = migrate(db_, 0, clock_.now()).to; }
   check_schema(db_, schema_);
   sqlite3_wal_hook(db_.handle(), note_wal_pages, &wal_pages_);
 }
@@ -49,15 +47,11 @@ Writer::~Writer() {
     return;
   }
   // Closing the last connection checkpoints, and that needs the lock; without it the next opener reads the log.
-  if (!lock_.try_acquire()) {
-    db_.leave_wal_alone();
-  }
+  if (!lock_.try_acquire()) { db_.leave_wal_alone(); }
 }
 
 void Writer::check_process() const {
-  if (::getpid() != process_) {
-    throw UsageError("this store was opened before fork(); open it again in the child");
-  }
+  if (::getpid() != process_) { throw UsageError("this store was opened before fork(); open it again in the child"); }
 }
 
 void Writer::enter() {
@@ -90,13 +84,10 @@ std::int64_t Writer::foreign_version() {
 // A reader in the way stops the log from being recycled; then the next try waits for as many pages again, as each costs
 // two syncs. That a checkpoint fails (a full disk) takes nothing back: the log still has all that was committed.
 void Writer::checkpoint_if_due() {
-  if (wal_pages() < next_checkpoint_pages_) {
-    return;
-  }
+  if (wal_pages() < next_checkpoint_pages_) { return; }
   int in_log = 0;
   int moved = 0;
-  const int code =
-      sqlite3_wal_checkpoint_v2(db_.handle(), "main", SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
+  const int code = sqlite3_wal_checkpoint_v2(db_.handle(), "main", SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
   const bool recycled = code == SQLITE_OK && moved == in_log;
   next_checkpoint_pages_ = recycled ? checkpoint_pages : wal_pages() + checkpoint_pages;
 }

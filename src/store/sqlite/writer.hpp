@@ -27,8 +27,8 @@ class StoreClock {
   std::shared_ptr<const std::atomic<std::int64_t>> offset_us_;
 };
 
-// Pages in the write-ahead log above which the next commit moves them into the database file. Overwriting a recycled log
-// syncs almost twice as fast as growing one, so it is kept short; but each checkpoint costs two syncs of its own.
+// Pages in the write-ahead log above which the next commit moves them into the database file. Overwriting a recycled
+// log syncs almost twice as fast as growing one, so it is kept short; but each checkpoint costs two syncs of its own.
 inline constexpr int checkpoint_pages = 2000;
 
 class Writer {
