@@ -210,7 +210,7 @@ class Batcher {
     } catch (const StoreUnavailable&) {
       batch->error = std::current_exception();
     } catch (...) {
-      if (batch->requests.size() > 1) {
+      if (batch->requests.size() > 1 || options_.flush_alone) {
         verdict = alone;
       } else {
         batch->error = std::current_exception();

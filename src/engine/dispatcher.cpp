@@ -88,6 +88,7 @@ int Dispatcher::wanted(const PoolLoad& load) const {
 }
 
 Dispatcher::Plan Dispatcher::plan(Time now) {
+  no_room_ = false;
   if (draining_.load() || suspect_ || !session_.is_open()) {
     return {};
   }
@@ -106,7 +107,9 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
   if (!due) {
     return {};
   }
-  return {.limit = wanted(load_), .alone = empty_handed};
+  const int limit = wanted(load_);
+  no_room_ = limit == 0;
+  return {.limit = limit, .alone = empty_handed};
 }
 
 bool Dispatcher::exchange(const Plan& next, Time now) {
@@ -359,7 +362,8 @@ void Dispatcher::release_unstarted() {
 Time Dispatcher::next_step(Time now) const {
   Time next = never;
   if (!draining_.load() && session_.is_open() && !suspect_) {
-    next = suspects_due_ ? suspects_since_ + suspects_patience : more_ ? never : claim_at_;
+    // Without room there is no point in looking: an outcome, which makes room, wakes.
+    next = suspects_due_ ? suspects_since_ + suspects_patience : more_ || no_room_ ? never : claim_at_;
     const std::int64_t hint = hint_us_.load();
     if (hint != INT64_MAX) {
       next = std::min(next, Time(Duration(hint)));

@@ -87,6 +87,7 @@ class Dispatcher {
   Time retry_at_{};
   Time claim_at_{};               // when to look for work
   bool more_ = true;              // the last claim was full
+  bool no_room_ = false;          // it is time to look, but the pool is full
   Duration idle_wait_{0};
   std::size_t rotation_ = 0;
   bool suspects_due_ = false;

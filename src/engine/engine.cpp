@@ -51,7 +51,14 @@ Engine::Engine(std::shared_ptr<store::Store> store)
                 base::fault_point("engine.admit.after");
                 return admissions;
               },
-          .flush_alone = [this](std::span<model::NewExecution> requests) { return store_->admit(requests); },
+          .flush_alone =
+              [this](std::span<model::NewExecution> requests) {
+                try {
+                  return store_->admit(requests);
+                } catch (const store::Blocked& blocked) {
+                  throw StoreBusy(blocked.what());  // the other transaction stayed open too long
+                }
+              },
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
           .size = request_bytes,

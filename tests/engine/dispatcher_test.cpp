@@ -233,6 +233,20 @@ TEST_F(DispatcherTest, ClaimsOnlyTasksItHasHandlersFor) {
   EXPECT_EQ(pool.running.front()->claim().id, known);
 }
 
+TEST_F(DispatcherTest, AFullPoolIsNotAskedAgainAndAgain) {
+  world.advance(step() - world.now());
+  // Filled by executions that were born running, so that no claim ever said that there is more.
+  for (int i = 0; i < 4; ++i) {
+    pool.submit({std::make_shared<engine::Run>(model::Claim{})});
+  }
+  (void)dispatcher.hint(world.now());
+  EXPECT_GT(step(), world.now()) << "it would turn without a pause";
+  world.admit_many(1);
+  (void)pool.end(Ending::settled());
+  (void)step();
+  EXPECT_EQ(pool.running.size(), 4U) << "room is used as soon as there is some";
+}
+
 TEST_F(DispatcherTest, DrainingClaimsNothing) {
   world.admit_many(1);
   dispatcher.drain();

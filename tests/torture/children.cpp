@@ -111,6 +111,7 @@ void Children::resume_due(bool all) {
 
 void Children::terminate(Child& child) {
   ::kill(child.pid, SIGTERM);
+  child.asked_to_end = true;
   if (child.stopped) resume(child);
 }
 
@@ -129,7 +130,8 @@ std::vector<Ended> Children::reap() {
     }
     Ended one;
     one.by_kill = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    one.failed = !one.by_kill && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    const bool by_request = child.asked_to_end && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+    one.failed = !one.by_kill && !by_request && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     one.how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                   : "exit code " + std::to_string(WEXITSTATUS(status));
     one.child = child;

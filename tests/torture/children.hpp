@@ -22,7 +22,8 @@ struct Child {
   std::string role;
   std::string fault;                // HAPAX_FAULT it was started with, or empty
   bool killed = false;              // by the controller
-  bool stopped = false;             // by the controller or by a fault
+  bool stopped = false;
+  bool asked_to_end = false;  // SIGTERM was sent, perhaps before its handler was there             // by the controller or by a fault
   Ticks::time_point continue_at{};  // when stopped
 };
 

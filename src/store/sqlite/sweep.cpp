@@ -142,7 +142,8 @@ void walk(WriteTransaction& tx, RetentionCursor& at, int& may_look, int& may_del
   {
     Cursor cursor = tx.db().use(walk_sql);
     const Uuid end = last_id_before_hour(at.id_hour + 1);
-    cursor.bind(at.after, end, may_look + 1);
+    const Uuid from = at.after;  // the cursor moves on while the statement runs
+    cursor.bind(from, end, may_look + 1);
     while (cursor.next()) {
       if (may_look == 0 || may_delete == 0) {
         at_end = false;
