@@ -127,7 +127,7 @@ RunPtr ThreadPool::next(Lane& lane) {
     if (lane.surplus) {
       return nullptr;
     }
-    if (!lane.todo.empty()) {
+    if (!lane.todo.empty() && !holding_.load(std::memory_order_relaxed)) {
       RunPtr run = std::move(lane.todo.front());
       lane.todo.pop_front();
       lane.current = run;
@@ -135,11 +135,11 @@ RunPtr ThreadPool::next(Lane& lane) {
     }
   }
   std::unique_lock lock(mutex_);
-  while (queue_.empty()) {
+  while (queue_.empty() || holding_.load(std::memory_order_relaxed)) {
     if (stopping_) {
       return nullptr;
     }
-    if (RunPtr stolen = steal(lane)) {
+    if (RunPtr stolen = holding_.load(std::memory_order_relaxed) ? nullptr : steal(lane)) {
       const std::lock_guard lane_lock(lane.mutex);
       lane.current = stolen;
       return stolen;

@@ -57,6 +57,8 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   void start();
   // Waits for the threads until `until`; those that are still in a handler then are left to themselves and end with it.
   void stop(Time until);
+  // From here no handler is started; what waits stays for withdraw().
+  void hold() { holding_.store(true, std::memory_order_relaxed); }
 
   void submit(std::vector<RunPtr> runs) override;
   void collect(std::vector<Settled>& into) override;
@@ -102,6 +104,7 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   std::vector<LanePtr> lanes_;
   std::vector<Settled> pushed_;
   bool stopping_ = false;
+  std::atomic<bool> holding_{false};
   int stuck_ = 0;
   std::atomic<int> idle_{0};
   std::atomic<double> average_{0};    // seconds a handler runs; 0: unknown

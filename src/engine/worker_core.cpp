@@ -285,6 +285,10 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
   const RunPtr shared = run;
   if (session_.settle(ticket, std::span<const RunPtr>(&shared, 1))) {
     pool_->submit({std::move(run)});
+    if (draining_.load()) {
+      // The pool starts nothing any more: the dispatcher hands it back.
+      something_changed();
+    }
   }
 }
 
@@ -356,6 +360,8 @@ void WorkerCore::stop(Duration grace) {
   const Time until = engine_now() + grace;
   draining_.store(true);
   engine_->hub().remove(this);
+  // Before any handler hears of the stop: one that ends at once must not make room for the next.
+  pool_->hold();
   for (const RunPtr& run : session_.runs()) {
     run->set_draining();
   }
