@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
+#include "model/effect_key.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -25,7 +26,7 @@ std::vector<std::string> environment_of(const model::Claim& claim) {
       "HAPAX_MAX_ATTEMPTS=" + std::to_string(claim.max_attempts),
       "HAPAX_RUN=" + std::to_string(claim.run),
       "HAPAX_FENCE=" + std::to_string(claim.fence),
-      "HAPAX_EFFECT_KEY=" + claim.effect_key,
+      "HAPAX_EFFECT_KEY=" + model::effect_key(claim),
   };
   if (!claim.labels.traceparent.empty()) { all.push_back("HAPAX_TRACEPARENT=" + claim.labels.traceparent); }
   return all;

@@ -42,6 +42,7 @@ class ContextState {
 
   [[nodiscard]] const std::shared_ptr<AppState>& app() const { return app_; }
   [[nodiscard]] engine::Run& run() { return run_; }
+  [[nodiscard]] const std::string& effect_key();
 
   [[nodiscard]] std::optional<std::string> recorded(std::string_view name);
   void record(std::string_view name, std::string json);
@@ -53,6 +54,8 @@ class ContextState {
 
   std::shared_ptr<AppState> app_;
   engine::Run& run_;
+  std::once_flag effect_key_made_;
+  std::string effect_key_;
   bool loaded_ = false;
   std::vector<model::JournalEntry> entries_;
 };

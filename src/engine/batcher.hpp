@@ -1,9 +1,12 @@
 // Batcher: group commit. Callers hand in requests; one of them makes one store call for all that wait.
 //
-// No timers and no thread of its own on the blocking path: a caller who comes alone runs the call at once on its own
-// thread; whoever comes while a call is under way joins the batch that goes next, whose first blocking member leads it.
-// Under load batches grow by themselves. A batch of asynchronous members only is led by a background thread, started
-// when first needed.
+// No thread of its own on the blocking path: a caller who comes alone runs the call at once on its own thread; whoever
+// comes while a call is under way joins the batch that goes next, whose first blocking member leads it. A batch of
+// asynchronous members only is led by a background thread, started when first needed.
+//
+// Callers in a loop would split into two halves, one waiting while the other's call is under way. So a leader whose
+// turn comes waits a moment for those the last call answered (at most a quarter of that call's time): eight callers
+// then share every sync, not every second one. When they do not come back, leaders stop waiting for a while.
 //
 // An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
 // request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours.
@@ -11,9 +14,10 @@
 
 #include <hapax/error.hpp>
 
+#include "base/futex.hpp"
 #include "engine/step_thread.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -64,8 +68,9 @@ class Batcher {
 
   [[nodiscard]] Reply submit(Request request) {
     std::unique_lock lock(mutex_);
-    if (!busy_) {
-      busy_ = true;
+    const bool idle = !busy_;
+    busy_ = true;
+    if (idle && !worth_waiting()) {
       lock.unlock();
       return run_single(request);
     }
@@ -74,14 +79,16 @@ class Batcher {
     batch->has_leader = true;
     lock.unlock();
     if (lead) {
-      batch->turn.wait(waiting, std::memory_order_acquire);
-      if (batch->turn.load(std::memory_order_acquire) == go) {
+      if (!idle) {
+        batch->turn.wait_while(waiting);
+      }
+      if (idle || batch->turn.load() == go) {
         run(take_front(), /*background=*/false);
       }
     } else {
-      batch->done.wait(waiting, std::memory_order_acquire);
+      batch->done.wait_while(waiting);
     }
-    if (batch->done.load(std::memory_order_acquire) == alone) {
+    if (batch->done.load() == alone) {
       return run_alone(batch->requests[index]);
     }
     if (batch->error) {
@@ -111,7 +118,7 @@ class Batcher {
   }
 
  private:
-  using Word = std::atomic<std::uint32_t>;
+  using Word = base::FutexWord;
   static constexpr std::uint32_t waiting = 0;
   static constexpr std::uint32_t go = 1;     // turn: lead the front batch
   static constexpr std::uint32_t over = 2;   // turn or done: answered
@@ -139,21 +146,56 @@ class Batcher {
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;
     batch->requests.push_back(std::move(request));
+    if (gathering_ && queue_.front()->requests.size() >= expected_) {
+      gathered_.notify_one();
+    }
     return {batch, batch->requests.size() - 1};
   }
 
+  // Holding mutex_: may those whom the last call answered be on their way back?
+  [[nodiscard]] bool worth_waiting() {
+    if (expected_ <= 1 || engine_now() >= gather_until_) {
+      return false;
+    }
+    if (fruitless_left_ > 0) {
+      --fruitless_left_;
+      return false;
+    }
+    return true;
+  }
+
+  // By the one who has the turn, and only once a turn.
   BatchPtr take_front() {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (queue_.front()->requests.size() < expected_ && worth_waiting()) {
+      const std::size_t before = queue_.front()->requests.size();
+      gathering_ = true;
+      const auto left = gather_until_ - engine_now();
+      gathered_.wait_for(lock, std::max(left, Duration::zero()),
+                         [this] { return stopping_ || queue_.front()->requests.size() >= expected_; });
+      gathering_ = false;
+      if (2 * (queue_.front()->requests.size() - before) >= std::min(answered_, expected_ - before)) {
+        fruitless_ = 0;
+      } else {
+        fruitless_ = std::min(fruitless_max, 2 * fruitless_ + 4);
+        fruitless_left_ = fruitless_;
+      }
+    }
     BatchPtr batch = std::move(queue_.front());
     queue_.pop_front();
+    call_began_ = engine_now();
     return batch;
   }
 
   // Hands the turn to the next batch's leader, who takes the batch when it is awake: those who come meanwhile join.
-  void pass_on() {
+  void pass_on(std::size_t answered) {
     BatchPtr next;
     {
       const std::lock_guard lock(mutex_);
+      const Time now = engine_now();
+      answered_ = answered;
+      expected_ = std::min(options_.max_items, answered + (queue_.empty() ? 0 : queue_.front()->requests.size()));
+      gather_until_ = now + std::min((now - call_began_) / 4, gather_max);
       if (queue_.empty()) {
         busy_ = false;
         return;
@@ -165,8 +207,7 @@ class Batcher {
       }
     }
     if (next) {
-      next->turn.store(go, std::memory_order_release);
-      next->turn.notify_one();
+      next->turn.set_and_wake_one(go);
     } else {
       background_condition_.notify_one();
     }
@@ -174,19 +215,20 @@ class Batcher {
 
   Reply run_single(Request& request) {
     std::vector<Reply> replies;
+    call_began_ = engine_now();
     try {
       replies = options_.flush(std::span<Request>(&request, 1));
     } catch (const StoreUnavailable&) {
-      pass_on();
+      pass_on(1);
       throw;
     } catch (...) {
-      pass_on();
+      pass_on(1);
       if (!options_.flush_alone) {
         throw;
       }
       return run_alone(request);
     }
-    pass_on();
+    pass_on(1);
     if (options_.flushed) {
       options_.flushed(std::span<Request>(&request, 1), replies);
     }
@@ -216,15 +258,13 @@ class Batcher {
         batch->error = std::current_exception();
       }
     }
-    pass_on();
+    pass_on(batch->requests.size());
     if (verdict == over && !batch->error && options_.flushed) {
       options_.flushed(batch->requests, batch->replies);
     }
-    batch->done.store(verdict, std::memory_order_release);
-    batch->done.notify_all();
+    batch->done.set_and_wake_all(verdict);
     if (background) {
-      batch->turn.store(over, std::memory_order_release);
-      batch->turn.notify_one();
+      batch->turn.set_and_wake_one(over);
     }
     answer_callbacks(*batch, verdict);
   }
@@ -265,6 +305,9 @@ class Batcher {
     }
   }
 
+  static constexpr Duration gather_max = std::chrono::microseconds(200);
+  static constexpr int fruitless_max = 64;
+
   Options options_;
   std::mutex mutex_;
   std::deque<BatchPtr> queue_;   // the open batch is the last
@@ -273,6 +316,15 @@ class Batcher {
   bool background_turn_ = false;
   std::condition_variable background_condition_;
   std::thread background_;
+  // Of the last call, guarded by mutex_ except call_began_, which belongs to the one who has the turn.
+  Time call_began_{};
+  std::size_t answered_ = 0;     // its members
+  std::size_t expected_ = 0;     // and those who waited for their turn when it ended
+  Time gather_until_{};
+  bool gathering_ = false;       // a leader waits for them
+  std::condition_variable gathered_;
+  int fruitless_ = 0;            // leaders that will not wait, after one waited in vain
+  int fruitless_left_ = 0;
 };
 
 }  // namespace hapax::engine

@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "engine/app_state.hpp"
+#include "model/effect_key.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ int TaskContext::attempt() const { return state_.run().claim().attempt; }
 int TaskContext::max_attempts() const { return state_.run().claim().max_attempts; }
 int TaskContext::run() const { return state_.run().claim().run; }
 std::int64_t TaskContext::fence() const { return state_.run().claim().fence; }
-const std::string& TaskContext::effect_key() const { return state_.run().claim().effect_key; }
+const std::string& TaskContext::effect_key() const { return state_.effect_key(); }
 std::optional<Time> TaskContext::deadline() const { return state_.run().claim().deadline; }
 const std::vector<std::string>& TaskContext::tags() const { return state_.run().claim().labels.tags; }
 const std::string& TaskContext::traceparent() const { return state_.run().claim().labels.traceparent; }
@@ -59,6 +60,11 @@ void TaskContext::complete_json_in(Transaction& tx, std::string result_json) {
 }
 
 namespace detail {
+
+const std::string& ContextState::effect_key() {
+  std::call_once(effect_key_made_, [this] { effect_key_ = model::effect_key(run_.claim()); });
+  return effect_key_;
+}
 
 void ContextState::load() {
   if (loaded_) {

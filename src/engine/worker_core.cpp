@@ -3,7 +3,6 @@
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "engine/waiters.hpp"
-#include "model/effect_key.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -276,7 +275,7 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
   if (request->identity) {
     claim.identity = request->identity->hash;
   }
-  claim.effect_key = model::effect_key(request->effect_key, claim.identity, claim.id);
+  claim.effect_key = std::move(request->effect_key);
   claim.parent = request->parent;
   claim.labels = std::move(request->labels);
   auto run = std::make_shared<Run>(std::move(claim));

@@ -4,6 +4,7 @@
 #include <hapax/uuid.hpp>
 
 #include "base/sha256.hpp"
+#include "model/execution.hpp"
 
 #include <optional>
 #include <string>
@@ -14,5 +15,9 @@ namespace hapax::model {
 // the identity, else from the execution's own id.
 [[nodiscard]] std::string effect_key(const std::optional<std::string>& stored,
                                      const std::optional<base::Digest>& identity, const Uuid& id);
+// Costs a hash, which most handlers never need.
+[[nodiscard]] inline std::string effect_key(const Claim& claim) {
+  return effect_key(claim.effect_key, claim.identity, claim.id);
+}
 
 }  // namespace hapax::model

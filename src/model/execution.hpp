@@ -142,7 +142,7 @@ struct Claim {
   std::optional<Duration> attempt_timeout;
   std::optional<RetryPolicy> retry;
   std::optional<base::Digest> identity;
-  std::string effect_key;
+  std::optional<std::string> effect_key;  // as given; model::effect_key(claim) is what handlers get
   std::optional<Uuid> parent;
   Labels labels;
 };

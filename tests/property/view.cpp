@@ -1,5 +1,7 @@
 #include "property/view.hpp"
 
+#include "model/effect_key.hpp"
+
 #include <algorithm>
 
 namespace hapax::property {
@@ -54,7 +56,7 @@ std::string View::tell(const Claim& claim) const {
          number(claim.attempt) + "/" + number(claim.max_attempts) + " lost " + number(claim.lost) + "/" +
          number(claim.max_lost) + " fence " + number(claim.fence) + " priority " + number(claim.priority) + " run " +
          number(claim.run) + " created " + at(claim.created_at) + " deadline " + at(claim.deadline) + " in " +
-         about(claim.deadline_in) + " effect " + claim.effect_key + (claim.identity ? " held" : "");
+         about(claim.deadline_in) + " effect " + model::effect_key(claim) + (claim.identity ? " held" : "");
 }
 
 std::string View::tell(const ClaimReply& reply) const {

@@ -47,7 +47,7 @@ Claim make_claim(const Record& record, Time now) {
   claim.attempt_timeout = execution.attempt_timeout;
   claim.retry = execution.retry;
   claim.identity = execution.identity;
-  claim.effect_key = execution.effect_key;
+  claim.effect_key = record.stored_effect_key;
   claim.parent = execution.parent;
   claim.labels = execution.labels;
   return claim;

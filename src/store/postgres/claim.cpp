@@ -1,7 +1,6 @@
 #include "store/postgres/claim.hpp"
 
 #include "base/limits.hpp"
-#include "model/effect_key.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 
@@ -128,7 +127,7 @@ Placed read_claim(RowReader& reader, Time now) {
   claim.attempt_timeout = reader.optional_duration();
   if (const auto retry = reader.optional_bytes()) { claim.retry = decode_retry(*retry); }
   claim.identity = reader.optional_digest();
-  claim.effect_key = effect_key(reader.optional_bytes(), claim.identity, claim.id);
+  claim.effect_key = reader.optional_bytes();
   claim.parent = reader.optional_uuid();
   if (const auto labels = reader.optional_bytes()) { claim.labels = decode_labels(*labels); }
   return placed;

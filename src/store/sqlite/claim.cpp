@@ -1,7 +1,6 @@
 // Claiming. For each queue looked at: 1 SELECT of its settings, 1 for delayed ones that have come due, 2 on the claim
 // index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
 // (and what it passes over: other tasks, passed deadlines).
-#include "model/effect_key.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 #include "store/sqlite/line.hpp"
@@ -60,7 +59,7 @@ Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   claim.attempt_timeout = cursor.optional(12, &Cursor::duration);
   if (!cursor.is_null(13)) { claim.retry = decode_retry(cursor.text(13)); }
   claim.identity = cursor.optional(14, &Cursor::digest);
-  claim.effect_key = effect_key(cursor.optional(15, &Cursor::string), claim.identity, claim.id);
+  claim.effect_key = cursor.optional(15, &Cursor::string);
   claim.parent = cursor.optional(16, &Cursor::uuid);
   if (!cursor.is_null(17)) { claim.labels = decode_labels(cursor.text(17)); }
   claim.input = cursor.text(18);

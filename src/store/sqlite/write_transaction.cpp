@@ -79,6 +79,7 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
   }
   open_ = false;
   writer_.checkpoint_if_due();
+  writer_.grow_log();
   if (fault_after != nullptr) {
     try {
       base::fault_point(fault_after);

@@ -5,6 +5,8 @@
 
 #include <hapax/error.hpp>
 
+#include <vector>
+
 #include <unistd.h>
 
 namespace hapax::store::sqlite {
@@ -15,6 +17,14 @@ int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count
   static_cast<std::atomic<int>*>(pages)->store(count, std::memory_order_relaxed);
   return SQLITE_OK;
 }
+
+// A frame of the log: its header and one page. See https://sqlite.org/fileformat2.html, 4.1.
+constexpr sqlite3_int64 log_header_bytes = 32;
+constexpr sqlite3_int64 frame_bytes = 24 + 4096;
+// A process that writes less than this, most commands of the CLI for example, leaves the log as it is.
+constexpr int few_pages = 64;
+// What a commit of one task needs, with room to spare.
+constexpr int pages_ahead = 32;
 
 }  // namespace
 
@@ -90,6 +100,29 @@ void Writer::checkpoint_if_due() {
   const int code = sqlite3_wal_checkpoint_v2(db_.handle(), "main", SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
   const bool recycled = code == SQLITE_OK && moved == in_log;
   next_checkpoint_pages_ = recycled ? checkpoint_pages : wal_pages() + checkpoint_pages;
+}
+
+// Only ever writes behind the end of the file, where there can be no frame. A disk that is full or a file that may grow
+// no more ends it for this process: commits get the room that is left.
+void Writer::grow_log() {
+  const sqlite3_int64 used = log_header_bytes + wal_pages() * frame_bytes;
+  if (!log_may_grow_ || wal_pages() < few_pages || used + pages_ahead * frame_bytes <= log_bytes_) { return; }
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0;
+  if (sqlite3_file_control(db_.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||
+      file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+    log_may_grow_ = false;
+    return;
+  }
+  log_bytes_ = size;
+  if (used + pages_ahead * frame_bytes <= size) { return; }
+  static const std::vector<char> zeros(log_step_bytes);
+  if (file->pMethods->xWrite(file, zeros.data(), log_step_bytes, size) != SQLITE_OK) {
+    log_may_grow_ = false;
+    static_cast<void>(file->pMethods->xTruncate(file, size));
+    return;
+  }
+  log_bytes_ = size + log_step_bytes;
 }
 
 }  // namespace hapax::store::sqlite

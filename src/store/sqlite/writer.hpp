@@ -31,6 +31,10 @@ class StoreClock {
 // log syncs almost twice as fast as growing one, so it is kept short; but each checkpoint costs two syncs of its own.
 inline constexpr int checkpoint_pages = 2000;
 
+// For the same reason the log is filled with zeros ahead of what is written, this much at a time, once a process has
+// written more than a few commits. SQLite takes such a tail for what it is: no frames.
+inline constexpr int log_step_bytes = 1 << 20;
+
 class Writer {
  public:
   // Opens the file, sets it up and brings its schema up to date, or throws as open_sqlite says.
@@ -54,6 +58,7 @@ class Writer {
   void enter();
   void leave();
   void checkpoint_if_due();
+  void grow_log();
   void set_up(const OpenOptions& options);
 
   StoreClock clock_;
@@ -65,6 +70,8 @@ class Writer {
   int schema_ = 0;
   std::atomic<int> wal_pages_{0};
   int next_checkpoint_pages_ = checkpoint_pages;
+  sqlite3_int64 log_bytes_ = 0;     // the log file is at least this long
+  bool log_may_grow_ = true;
   std::atomic<std::thread::id> lent_to_{};
 };
 
