@@ -127,8 +127,9 @@ class App {
   // once. What it throws is a failed attempt; hapax/control.hpp has what else it may say. One handler a task.
   template <class In, class Out, class Fn>
   void handle(const Task<In, Out>& task, Fn fn) {
-    handle_json(task.spec(), typed_handler<In, Out>(std::move(fn)));
+    add_handler(task.spec(), typed_handler<In, Out>(std::move(fn)));
   }
+  // A handler of JSON text. A result that is not JSON is a permanent failure of type "InvalidResult".
   void handle_json(const TaskSpec& task, RawHandler handler);
   void use(Middleware middleware);
 
@@ -232,6 +233,7 @@ class App {
     }
   }
 
+  void add_handler(const TaskSpec& task, RawHandler handler);
   BulkReport enqueue_bulk(const TaskSpec& task, const detail::RawSource& source, const BulkOptions& options);
 
   std::shared_ptr<detail::AppState> state_;

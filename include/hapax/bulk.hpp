@@ -17,20 +17,20 @@ namespace hapax {
 template <class In>
 struct BulkItem {
   In input;
-  EnqueueOptions options;
+  EnqueueOptions options{};
 };
 
 // The answer to one item, in the items' order.
 struct BulkAdmission {
-  Uuid id;                          // the new execution's, or the one it was deduplicated to
+  Uuid id{};                        // the new execution's, or the one it was deduplicated to
   bool created = false;
   Status status = Status::pending;
   int run = 1;
-  std::string error;                // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
+  std::string error{};              // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
 };
 
 struct BulkReport {
-  std::vector<BulkAdmission> admissions;
+  std::vector<BulkAdmission> admissions{};
   std::size_t created = 0;
   std::size_t deduplicated = 0;
   std::size_t refused = 0;
@@ -39,8 +39,8 @@ struct BulkReport {
 namespace detail {
 // One item, encoded; none when there are no more.
 struct RawItem {
-  std::string input;
-  std::optional<EnqueueOptions> options;  // none: BulkOptions::each
+  std::string input{};
+  std::optional<EnqueueOptions> options{};  // none: BulkOptions::each
 };
 using RawSource = std::function<std::optional<RawItem>()>;
 }  // namespace detail

@@ -14,20 +14,20 @@
 namespace hapax {
 
 struct ErrorDetails {
-  std::string type;
-  std::string message;
-  std::string detail;
+  std::string type{};
+  std::string message{};
+  std::string detail{};
 };
 
 // An execution in full, live or finished. Payloads are JSON text.
 struct ExecutionRecord {
-  Uuid id;
-  std::string task;
-  std::string queue;
+  Uuid id{};
+  std::string task{};
+  std::string queue{};
   Status status = Status::pending;
-  std::string input;
-  std::optional<std::string> result;
-  std::optional<ErrorDetails> error;
+  std::string input{};
+  std::optional<std::string> result{};
+  std::optional<ErrorDetails> error{};
   int priority = 0;
   int run = 1;
   int attempt = 0;       // attempts made
@@ -36,75 +36,75 @@ struct ExecutionRecord {
   std::int64_t fence = 0;
   Time created_at{};
   Time run_at{};
-  std::optional<Time> started_at;   // of the latest attempt
-  std::optional<Time> finished_at;
-  std::optional<Time> expires_at;
-  std::optional<Time> deadline;
-  std::string task_id;              // its key, or empty
-  std::string effect_key;
-  std::string worker;               // that has or had it
+  std::optional<Time> started_at{};   // of the latest attempt
+  std::optional<Time> finished_at{};
+  std::optional<Time> expires_at{};
+  std::optional<Time> deadline{};
+  std::string task_id{};            // its key, or empty
+  std::string effect_key{};
+  std::string worker{};             // that has or had it
   bool cancel_requested = false;
-  std::optional<double> progress;
-  std::string progress_message;
+  std::optional<double> progress{};
+  std::string progress_message{};
   bool dead = false;                // stands in its queue's dead-letter list
-  std::optional<Uuid> retried_as;   // the run a dead letter was retried as
-  std::string note;
-  std::vector<std::string> tags;
-  std::string metadata;             // a JSON object, or empty
-  std::string traceparent;
+  std::optional<Uuid> retried_as{};   // the run a dead letter was retried as
+  std::string note{};
+  std::vector<std::string> tags{};
+  std::string metadata{};           // a JSON object, or empty
+  std::string traceparent{};
 };
 
 struct AttemptRecord {
   int number = 1;
-  std::string worker;
-  std::optional<Time> started_at;
-  std::optional<Time> ended_at;
-  std::string outcome;  // completed, failed, lost, snoozed, cancelled, timed_out, running
-  std::optional<ErrorDetails> error;
+  std::string worker{};
+  std::optional<Time> started_at{};
+  std::optional<Time> ended_at{};
+  std::string outcome{};  // completed, failed, lost, snoozed, cancelled, timed_out, running
+  std::optional<ErrorDetails> error{};
 };
 
 // Newest first; what is not set does not filter.
 struct ListOptions {
-  std::vector<Status> statuses;
-  std::optional<std::string> queue;
-  std::optional<std::string> task;
-  std::optional<std::string> tag;
-  std::optional<Time> created_from;    // inclusive
-  std::optional<Time> created_before;  // exclusive
+  std::vector<Status> statuses{};
+  std::optional<std::string> queue{};
+  std::optional<std::string> task{};
+  std::optional<std::string> tag{};
+  std::optional<Time> created_from{};  // inclusive
+  std::optional<Time> created_before{};  // exclusive
   bool dead_only = false;
   bool payloads = true;                // with input and result
-  std::optional<Uuid> after;           // a cursor: continue below the last id of the page before
+  std::optional<Uuid> after{};         // a cursor: continue below the last id of the page before
   int limit = 50;                      // 1 to 1,000
 };
 
 struct QueueStats {
-  std::string queue;
+  std::string queue{};
   bool paused = false;
   bool draining = false;
   Duration retention{0};
-  std::optional<Duration> failed_retention;
+  std::optional<Duration> failed_retention{};
   std::int64_t ready = 0;
   std::int64_t delayed = 0;  // also waiting for a retry
   std::int64_t running = 0;
   std::int64_t dead = 0;
-  std::optional<Duration> oldest_ready;  // how long the oldest due one has been waiting
+  std::optional<Duration> oldest_ready{};  // how long the oldest due one has been waiting
   std::int64_t completed_last_minute = 0;
   std::int64_t failed_last_minute = 0;
 };
 
 // Only what is set is changed.
 struct QueueChange {
-  std::optional<bool> paused;
-  std::optional<bool> draining;
-  std::optional<Duration> retention;         // of what completed; and of the rest when failed_retention is not set
-  std::optional<Duration> failed_retention;
+  std::optional<bool> paused{};
+  std::optional<bool> draining{};
+  std::optional<Duration> retention{};       // of what completed; and of the rest when failed_retention is not set
+  std::optional<Duration> failed_retention{};
 };
 
 // A reason why an execution is where it is, and what would change it (SPEC D18).
 struct Explanation {
-  std::string code;      // for programs: delayed, retrying, paused, no_worker, running, completed, …
-  std::string sentence;
-  std::string remedy;    // empty when nothing need be done
+  std::string code{};    // for programs: delayed, retrying, paused, no_worker, running, completed, …
+  std::string sentence{};
+  std::string remedy{};  // empty when nothing need be done
 };
 
 }  // namespace hapax

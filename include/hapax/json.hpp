@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,11 +21,30 @@ concept JsonValue = std::is_same_v<T, nlohmann::json> || requires(nlohmann::json
 
 namespace detail {
 
-// What a caller hands in. Text that is not UTF-8 throws InvalidArgument naming `field`.
+// JSON has no NaN and no infinity; nlohmann would write null for them.
+inline bool has_only_finite(const nlohmann::json& json) {
+  if (json.is_number_float()) {
+    return std::isfinite(json.get<double>());
+  }
+  if (json.is_structured()) {
+    for (const nlohmann::json& part : json) {
+      if (!has_only_finite(part)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// What a caller hands in. Text that is not UTF-8 and numbers that are not finite throw InvalidArgument naming `field`.
 template <class T>
 std::string encode_strict(const T& value, const char* field) {
   try {
-    return nlohmann::json(value).dump();
+    const nlohmann::json json(value);
+    if (!has_only_finite(json)) {
+      throw InvalidArgument(field, "cannot be written as JSON: it has a number that is not finite");
+    }
+    return json.dump();
   } catch (const nlohmann::json::exception& error) {
     throw InvalidArgument(field, std::string("cannot be written as JSON: ") + error.what());
   }

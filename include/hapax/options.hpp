@@ -18,28 +18,28 @@ namespace hapax {
 struct OpenOptions {
   std::string ns = "default";   // the namespace (tenant) this app works in
   // Brings the store's schema up to date. None: SQLite yes, PostgreSQL no (run `hapax migrate`).
-  std::optional<bool> migrate;
+  std::optional<bool> migrate{};
   bool must_exist = false;      // SQLite: do not create the file
 };
 
 // What is not set comes from the task's TaskOptions.
 struct EnqueueOptions {
-  std::optional<std::string> task_id;     // the key under which this is unique; 1 to 255 bytes of UTF-8
-  std::optional<std::string> queue;
-  std::optional<Duration> delay;          // not before this much later
-  std::optional<Time> run_at;             // not before this instant; not together with delay
-  std::optional<int> priority;
-  std::optional<int> max_attempts;
+  std::optional<std::string> task_id{};   // the key under which this is unique; 1 to 255 bytes of UTF-8
+  std::optional<std::string> queue{};
+  std::optional<Duration> delay{};        // not before this much later
+  std::optional<Time> run_at{};           // not before this instant; not together with delay
+  std::optional<int> priority{};
+  std::optional<int> max_attempts{};
   OnConflict on_conflict = OnConflict::return_existing;  // when the key's holder is live
-  std::optional<Reuse> reuse;                            // when the key's holder has ended
-  std::optional<Duration> wait_timeout;   // for OnConflict::wait; none: as long as it takes
-  std::vector<std::string> tags;
-  nlohmann::json metadata;                // an object, or null for none
-  std::optional<Duration> timeout;
-  std::optional<Duration> deadline;
-  std::optional<RetryPolicy> retry;
-  std::optional<std::string> effect_key;  // what handlers hand on; none: derived from the key, or from the execution
-  std::string traceparent;                // W3C trace context
+  std::optional<Reuse> reuse{};                          // when the key's holder has ended
+  std::optional<Duration> wait_timeout{};   // for OnConflict::wait; none: as long as it takes
+  std::vector<std::string> tags{};
+  nlohmann::json metadata{};              // an object, or null for none
+  std::optional<Duration> timeout{};
+  std::optional<Duration> deadline{};
+  std::optional<RetryPolicy> retry{};
+  std::optional<std::string> effect_key{};  // what handlers hand on; none: derived from the key, or from the execution
+  std::string traceparent{};              // W3C trace context
 };
 
 struct BulkProgress {
@@ -50,23 +50,23 @@ struct BulkProgress {
 
 struct BulkOptions {
   int batch = 5000;              // executions of one transaction, 1 to 5,000: all of a batch or none
-  EnqueueOptions each;           // for items that carry none of their own
-  std::function<void(const BulkProgress&)> progress;  // after each batch, on the caller's thread
+  EnqueueOptions each{};         // for items that carry none of their own
+  std::function<void(const BulkProgress&)> progress{};  // after each batch, on the caller's thread
 };
 
 struct WorkerOptions {
   std::vector<std::string> queues = {"default"};
   int threads = 0;                            // handlers at once; 0: as many as the machine has cores
   Duration lease = std::chrono::seconds(30);  // a crashed worker's executions run elsewhere after this (+ 1 s)
-  std::optional<Duration> heartbeat;          // none: a third of the lease
+  std::optional<Duration> heartbeat{};        // none: a third of the lease
   Duration grace = std::chrono::seconds(30);  // how long stop() lets handlers finish
   int prefetch = 0;                           // executions held at once; 0: by measure
-  std::string name;                           // a label for people; empty: host and process id
-  std::string build;                          // a label of the program's version
+  std::string name{};                         // a label for people; empty: host and process id
+  std::string build{};                        // a label of the program's version
   bool sweep = true;                          // also look after lost workers, deadlines and retention
   // Something a person may want to know: the store is away, the session was lost, a handler does not return. Called on
   // the worker's own threads; must not throw.
-  std::function<void(std::string_view)> on_trouble;
+  std::function<void(std::string_view)> on_trouble{};
 };
 
 }  // namespace hapax

@@ -20,9 +20,9 @@ namespace hapax {
 struct TaskOptions {
   std::string queue = "default";
   int max_attempts = 4;                  // in total, the first included
-  std::optional<RetryPolicy> retry;      // none: 500 ms doubling to 30 s, full jitter
-  std::optional<Duration> timeout;       // of one attempt; a failed attempt of type "Timeout" when it is over
-  std::optional<Duration> deadline;      // of the whole execution, from its admission; it ends as timed_out
+  std::optional<RetryPolicy> retry{};    // none: 500 ms doubling to 30 s, full jitter
+  std::optional<Duration> timeout{};     // of one attempt; a failed attempt of type "Timeout" when it is over
+  std::optional<Duration> deadline{};    // of the whole execution, from its admission; it ends as timed_out
   int priority = 0;                      // higher first, -32768 to 32767
   int max_lost = 4;                      // how many workers it may take down before it is a dead letter
   Reuse reuse = Reuse::failed_only;      // what a new enqueue may do with the key of an ended execution
@@ -30,8 +30,8 @@ struct TaskOptions {
 
 // What the library needs to know of a task, without its types.
 struct TaskSpec {
-  std::string name;
-  TaskOptions options;
+  std::string name{};
+  TaskOptions options{};
 };
 
 // In and Out convert to and from nlohmann::json; Out may be void. Names are checked when the task is used.

@@ -30,7 +30,7 @@ void advance(App& app, Duration by);
 void inline_mode(App& app, bool on = true);
 
 struct DrainOptions {
-  std::optional<std::string> queue;  // none: all queues
+  std::optional<std::string> queue{};  // none: all queues
   // Moves virtual time on to whatever is delayed or waits for a retry, until nothing is pending.
   bool through_delays = false;
   int limit = 100000;                // runs; more throws UsageError, as tasks that enqueue each other never end

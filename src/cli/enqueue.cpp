@@ -119,11 +119,14 @@ void add_enqueue(Commands& commands) {
   command.add_flag("--each", options->each, "With --bulk: a JSON line for each admission, in order");
   commands.run_with(command, [options, task](Shell& shell) {
     if (options->bulk) {
-      if (options->wait || options->input || options->fields.task_id) {
-        throw BadUsage("--bulk cannot be used with --input, --task-id or --wait");
+      if (options->wait || options->wait_timeout || options->input || options->fields.task_id) {
+        throw BadUsage("--bulk cannot be used with --input, --task-id, --wait or --wait-timeout");
       }
-      return enqueue_bulk(shell, {.path = *options->bulk, .defaults = options->fields, .each = options->each});
+      RequestFields defaults = options->fields;
+      if (options->metadata) { defaults.metadata = read_payload(*options->metadata, "metadata"); }
+      return enqueue_bulk(shell, {.path = *options->bulk, .defaults = std::move(defaults), .each = options->each});
     }
+    if (options->each) { throw BadUsage("--each goes with --bulk"); }
     if (task->count() == 0) { throw BadUsage("TASK is required (or --bulk FILE); see hapax enqueue --help"); }
     return enqueue_one(shell, *options);
   });

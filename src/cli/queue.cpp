@@ -2,6 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "model/validate.hpp"
 
 #include <algorithm>
 
@@ -180,6 +181,7 @@ void add_set(Commands& commands, CLI::App& group) {
     if (!patch.retention && !patch.failed_retention) {
       throw BadUsage("nothing to set: give --retention or --failed-retention");
     }
+    model::check_queue_patch(patch);
     return configure(shell, options->queue, patch);
   });
 }

@@ -11,7 +11,7 @@ constexpr const char* examples =
     "Read-only: anything that would write is refused. The view `executions` has pending, running and ended ones. "
     "Never\n"
     "open a SQLite store's file with another program while hapax uses it: this is the safe prompt.\n"
-    "With --json an array of objects; a column of nothing but numbers is numbers, any other strings.\n"
+    "With --json an array of objects; columns of numbers and booleans are such, any other strings.\n"
     "\n"
     "Examples:\n"
     "  hapax sql \"SELECT status, count(*) FROM executions GROUP BY status\"\n"
@@ -22,34 +22,19 @@ struct Options {
   int limit = 1000;
 };
 
-// Digits as a database prints a number, and as JSON takes one: no leading zeros, no plus sign.
-bool is_number(const std::string& text) {
-  const std::size_t first = text.starts_with("-") ? 1 : 0;
-  const bool starts_well = text.size() > first && text[first] >= '0' && text[first] <= '9' &&
-                           (text[first] != '0' || text.size() == first + 1 || text[first + 1] == '.');
-  const auto fraction = text.find('.');
-  return starts_well && text.size() < 18 && text.find_first_not_of("0123456789.", first) == std::string::npos &&
-         (fraction == std::string::npos || (fraction == text.rfind('.') && fraction + 1 < text.size()));
-}
-
-// Values come as text. A column of nothing but numbers is written as numbers, any other as strings.
-std::vector<bool> numeric_columns(const store::TextTable& table) {
-  std::vector<bool> numeric(table.columns.size(), true);
-  for (const auto& row : table.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) { numeric[i] = numeric[i] && (!row[i] || is_number(*row[i])); }
-  }
-  return numeric;
+// Of what a database prints in a plain column, only NaN and Infinity are not.
+bool is_json(const std::string& text) {
+  return text == "true" || text == "false" || (!text.empty() && text.back() >= '0' && text.back() <= '9');
 }
 
 std::string rows_json(const store::TextTable& table) {
-  const std::vector<bool> numeric = numeric_columns(table);
   std::vector<std::string> rows;
   for (const auto& row : table.rows) {
     JsonObject object;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (!row[i]) {
         object.null(table.columns[i]);
-      } else if (numeric[i]) {
+      } else if (table.plain[i] && is_json(*row[i])) {
         object.raw(table.columns[i], *row[i]);
       } else {
         object.text(table.columns[i], *row[i]);

@@ -141,6 +141,8 @@ int run(Shell& shell, const Options& options) {
   Program program(options.exec);
   engine::WorkerOptions worker_settings = worker_options(shell, options);
   const Duration kill_after = parse_duration(options.kill_after, "kill-after");
+  // A program has until it is killed; only then its thread is given up and another takes its place.
+  worker_settings.stop_patience = kill_after + std::chrono::seconds(1);
   // Shared with the handler's threads: one whose program cannot even be killed is left behind.
   const auto process = std::make_shared<ProcessWorker>(
       std::move(program),
@@ -163,7 +165,12 @@ int run(Shell& shell, const Options& options) {
     });
   };
   std::thread watching([&, until_empty = options.until_empty] {
-    if (until_empty && worker.wait_until_empty()) { signals.raise_done(); }
+    try {
+      if (until_empty && worker.wait_until_empty()) { signals.raise_done(); }
+    } catch (const std::exception& error) {
+      remarks.add(error.what());
+      signals.raise_done();
+    }
   });
   int asked = 0;
   while (!finished) {

@@ -1,5 +1,7 @@
 #include <hapax/app.hpp>
+#include <hapax/control.hpp>
 
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
@@ -45,6 +47,7 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
     state_->engine().admit_async(
         state_->request(task, std::move(input_json), options),
         [state = state_, key = options.task_id.value_or(""), on_conflict = options.on_conflict,
+         wait_timeout = options.wait_timeout,
          callback](const model::Admission& admission, std::exception_ptr error) {
           AnyHandle handle;
           try {
@@ -58,7 +61,7 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
           if (!error && on_conflict == OnConflict::wait && !handle.created() && !is_terminal(admission.status)) {
             state->engine().waiters().watch(
                 admission.id, [callback, handle](const model::Outcome*, std::exception_ptr) { callback(handle, nullptr); },
-                false);
+                false, wait_timeout);
             return;
           }
           callback(std::move(handle), std::move(error));
@@ -69,6 +72,21 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
 }
 
 void App::handle_json(const TaskSpec& task, RawHandler handler) {
+  if (!handler) {
+    throw InvalidArgument("handler", "is empty");
+  }
+  add_handler(task, [handler = std::move(handler)](TaskContext& context, const std::string& input) {
+    std::string result = handler(context, input);
+    try {
+      base::check_json(result, "result");
+    } catch (const InvalidArgument& error) {
+      throw Permanent("InvalidResult", error.what());
+    }
+    return result;
+  });
+}
+
+void App::add_handler(const TaskSpec& task, RawHandler handler) {
   state_->add_handler(task.name, std::move(handler));
 }
 
@@ -76,7 +94,7 @@ void App::use(Middleware middleware) { state_->add_middleware(std::move(middlewa
 
 AnyHandle App::find_any(const Uuid& id) {
   const auto outcomes = state_->store().outcomes(std::span<const Uuid>(&id, 1));
-  if (!outcomes.front()) {
+  if (!outcomes.front() || !state_->is_own(id)) {
     throw NotFound("there is no execution " + id.to_string());
   }
   return state_->handle(id);

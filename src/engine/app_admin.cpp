@@ -129,6 +129,9 @@ std::vector<ExecutionRecord> App::list(const ListOptions& options) {
 
 std::vector<AttemptRecord> App::attempts(const Uuid& id) {
   std::vector<AttemptRecord> records;
+  if (!state_->is_own(id)) {
+    return records;
+  }
   for (const model::Attempt& attempt : state_->store().attempts(id)) {
     records.push_back({attempt.number, attempt.worker, attempt.started_at, attempt.ended_at, attempt.outcome,
                        details(attempt.error)});
@@ -138,11 +141,17 @@ std::vector<AttemptRecord> App::attempts(const Uuid& id) {
 
 CancelAnswer App::cancel(const Uuid& id, std::string_view reason) {
   state_->forbid_in_transaction("cancel");
+  if (!state_->is_own(id)) {
+    return CancelAnswer::not_found;
+  }
   return to_public(state_->store().cancel(std::span<const Uuid>(&id, 1), reason).front().verdict);
 }
 
 AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
   state_->forbid_in_transaction("retry");
+  if (!state_->is_own(id)) {
+    throw NotFound("there is no execution " + id.to_string());
+  }
   const model::RetryRequest request{id, base::new_uuid7(), new_effect_key};
   const model::RetryResult result = state_->store().retry(std::span<const model::RetryRequest>(&request, 1)).front();
   switch (result.verdict) {
@@ -198,13 +207,13 @@ std::size_t App::retry_all(ListOptions filter) {
   return count;
 }
 
-int App::discard(std::span<const Uuid> ids) { return state_->store().discard(ids); }
+int App::discard(std::span<const Uuid> ids) { return state_->store().discard(state_->own(ids)); }
 
 int App::annotate(std::span<const Uuid> ids, std::string_view note) {
   if (note.size() > limits::note_bytes) {
     throw InvalidArgument("note", std::to_string(note.size()) + " bytes, the limit is " + std::to_string(limits::note_bytes));
   }
-  return state_->store().annotate(ids, note);
+  return state_->store().annotate(state_->own(ids), note);
 }
 
 std::vector<Explanation> App::explain(const Uuid& id) {
@@ -246,11 +255,6 @@ std::vector<QueueStats> App::queues() {
 
 void App::configure_queue(std::string_view queue, const QueueChange& change) {
   model::check_name(queue, "queue");
-  for (const auto& duration : {change.retention, change.failed_retention}) {
-    if (duration && *duration < Duration::zero()) {
-      throw InvalidArgument("retention", "is negative, expected a duration such as \"30d\"");
-    }
-  }
   model::QueuePatch patch;
   patch.paused = change.paused;
   patch.draining = change.draining;
@@ -258,6 +262,7 @@ void App::configure_queue(std::string_view queue, const QueueChange& change) {
   if (change.failed_retention) {
     patch.failed_retention.emplace(change.failed_retention);
   }
+  model::check_queue_patch(patch);
   state_->store().configure_queue(state_->queue(queue), patch);
   state_->engine().nudge();
 }

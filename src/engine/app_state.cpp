@@ -93,6 +93,21 @@ AnyHandle AppState::handle(const Uuid& id) {
   return handle;
 }
 
+bool AppState::is_own(const Uuid& id) {
+  const auto execution = store().get(id);
+  return execution && execution->queue.ns == ns_;
+}
+
+std::vector<Uuid> AppState::own(std::span<const Uuid> ids) {
+  std::vector<Uuid> mine;
+  for (const Uuid& id : ids) {
+    if (is_own(id)) {
+      mine.push_back(id);
+    }
+  }
+  return mine;
+}
+
 void AppState::add_handler(const std::string& task, RawHandler handler) {
   model::check_name(task, "task");
   if (!handler) {

@@ -74,6 +74,9 @@ class AppState : public std::enable_shared_from_this<AppState> {
   [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input, const EnqueueOptions& options) const;
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);
+  // Executions of other namespaces are as good as not there.
+  [[nodiscard]] bool is_own(const Uuid& id);
+  [[nodiscard]] std::vector<Uuid> own(std::span<const Uuid> ids);
   // Throws UsageError on a thread that is inside App::transaction of this app.
   void forbid_in_transaction(std::string_view what) const;
 

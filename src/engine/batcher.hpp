@@ -9,15 +9,18 @@
 // then share every sync, not every second one. When they do not come back, leaders stop waiting for a while.
 //
 // An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
-// request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours.
+// request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours; asynchronous
+// ones on the thread that runs callbacks, and the one that is really held up on a thread for itself.
 #pragma once
 
 #include <hapax/error.hpp>
 
 #include "base/futex.hpp"
+#include "engine/serial_executor.hpp"
 #include "engine/step_thread.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -44,7 +47,8 @@ class Batcher {
     // The same for a request that failed with the others or held up the turn, and now goes alone; none: flush. It may
     // take its time, as nobody waits for it.
     std::function<std::vector<Reply>(std::span<Request>)> flush_alone;
-    // Told after a successful call and before its members are answered; the next call may be under way already.
+    // Told after a successful call and before its members are answered; the next call may be under way already. What it
+    // throws is dropped: the requests have taken effect.
     std::function<void(std::span<Request>, std::span<Reply>)> flushed;
     std::function<std::size_t(const Request&)> size;  // in bytes
     std::size_t max_items = 1000;
@@ -63,6 +67,10 @@ class Batcher {
     background_condition_.notify_one();
     if (background_.joinable()) {
       background_.join();
+    }
+    answers_.reset();
+    for (Lone& lone : lone_) {
+      lone.thread.join();
     }
   }
 
@@ -101,11 +109,11 @@ class Batcher {
     bool signal = false;
     {
       const std::lock_guard lock(mutex_);
-      const auto [batch, index] = join(std::move(request));
-      batch->callbacks.emplace_back(index, std::move(callback));
       if (!background_.joinable()) {
         background_ = std::thread([this] { background_loop(); });
       }
+      const auto [batch, index] = join(std::move(request));
+      batch->callbacks.emplace_back(index, std::move(callback));
       if (!busy_) {
         busy_ = true;
         background_turn_ = true;
@@ -229,9 +237,7 @@ class Batcher {
       return run_alone(request);
     }
     pass_on(1);
-    if (options_.flushed) {
-      options_.flushed(std::span<Request>(&request, 1), replies);
-    }
+    tell_flushed(std::span<Request>(&request, 1), replies);
     return std::move(replies.front());
   }
 
@@ -239,10 +245,19 @@ class Batcher {
   Reply run_alone(Request& request) {
     const auto& flush = options_.flush_alone ? options_.flush_alone : options_.flush;
     std::vector<Reply> replies = flush(std::span<Request>(&request, 1));
-    if (options_.flushed) {
-      options_.flushed(std::span<Request>(&request, 1), replies);
-    }
+    tell_flushed(std::span<Request>(&request, 1), replies);
     return std::move(replies.front());
+  }
+
+  void tell_flushed(std::span<Request> requests, std::span<Reply> replies) noexcept {
+    if (!options_.flushed) {
+      return;
+    }
+    try {
+      options_.flushed(requests, replies);
+    } catch (...) {
+      return;
+    }
   }
 
   void run(const BatchPtr& batch, bool background) {
@@ -259,35 +274,85 @@ class Batcher {
       }
     }
     pass_on(batch->requests.size());
-    if (verdict == over && !batch->error && options_.flushed) {
-      options_.flushed(batch->requests, batch->replies);
+    if (verdict == over && !batch->error) {
+      tell_flushed(batch->requests, batch->replies);
     }
     batch->done.set_and_wake_all(verdict);
     if (background) {
       batch->turn.set_and_wake_one(over);
     }
-    answer_callbacks(*batch, verdict);
+    if (!batch->callbacks.empty()) {
+      answers_->post([this, batch, verdict] { answer_callbacks(batch, verdict); });
+    }
   }
 
-  void answer_callbacks(Batch& batch, std::uint32_t verdict) {
-    for (auto& [index, callback] : batch.callbacks) {
-      if (batch.error) {
-        callback(Reply{}, batch.error);
-        continue;
+  // On the thread of answers_.
+  void answer_callbacks(const BatchPtr& batch, std::uint32_t verdict) {
+    for (auto& [index, callback] : batch->callbacks) {
+      if (batch->error) {
+        answer(callback, Reply{}, batch->error);
+      } else if (verdict == over) {
+        answer(callback, std::move(batch->replies[index]), nullptr);
+      } else {
+        answer_alone(batch, index, callback);
       }
-      if (verdict == over) {
-        callback(std::move(batch.replies[index]), nullptr);
-        continue;
-      }
+    }
+  }
+
+  static void answer(const Callback& callback, Reply reply, const std::exception_ptr& error) {
+    try {
+      callback(std::move(reply), error);
+    } catch (...) {
+      return;  // a callback's own trouble; the others are answered all the same
+    }
+  }
+
+  // Once more by itself, without patience; and if it is this one that is held up, on a thread where it may take its time.
+  void answer_alone(const BatchPtr& batch, std::size_t index, const Callback& callback) {
+    Request& request = batch->requests[index];
+    const auto finish_alone = [this, batch, index, callback] {
       Reply reply{};
       std::exception_ptr error;
       try {
-        reply = run_alone(batch.requests[index]);
+        reply = run_alone(batch->requests[index]);
       } catch (...) {
         error = std::current_exception();
       }
-      callback(std::move(reply), error);
+      answer(callback, std::move(reply), error);
+    };
+    try {
+      std::vector<Reply> replies = options_.flush(std::span<Request>(&request, 1));
+      tell_flushed(std::span<Request>(&request, 1), replies);
+      answer(callback, std::move(replies.front()), nullptr);
+    } catch (const StoreUnavailable&) {
+      answer(callback, Reply{}, std::current_exception());
+    } catch (...) {
+      if (!options_.flush_alone) {
+        answer(callback, Reply{}, std::current_exception());
+      } else if (reap_lone() < lone_max) {
+        const auto ended = std::make_shared<std::atomic<bool>>(false);
+        lone_.push_back({std::thread([finish_alone, ended] {
+                           mark_engine_thread();
+                           finish_alone();
+                           ended->store(true);
+                         }),
+                         ended});
+      } else {
+        finish_alone();
+      }
     }
+  }
+
+  // Threads that go on for a held-up request; those that have ended are joined.
+  std::size_t reap_lone() {
+    std::erase_if(lone_, [](Lone& lone) {
+      if (!lone.ended->load()) {
+        return false;
+      }
+      lone.thread.join();
+      return true;
+    });
+    return lone_.size();
   }
 
   void background_loop() {
@@ -307,6 +372,7 @@ class Batcher {
 
   static constexpr Duration gather_max = std::chrono::microseconds(200);
   static constexpr int fruitless_max = 64;
+  static constexpr std::size_t lone_max = 64;
 
   Options options_;
   std::mutex mutex_;
@@ -316,6 +382,12 @@ class Batcher {
   bool background_turn_ = false;
   std::condition_variable background_condition_;
   std::thread background_;
+  std::unique_ptr<SerialExecutor> answers_ = std::make_unique<SerialExecutor>();
+  struct Lone {
+    std::thread thread;
+    std::shared_ptr<std::atomic<bool>> ended;
+  };
+  std::vector<Lone> lone_;  // of answers_'s thread
   // Of the last call, guarded by mutex_ except call_began_, which belongs to the one who has the turn.
   Time call_began_{};
   std::size_t answered_ = 0;     // its members

@@ -2,6 +2,7 @@
 
 #include <hapax/app.hpp>
 
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "engine/app_state.hpp"
 #include "model/effect_key.hpp"
@@ -46,6 +47,7 @@ void TaskContext::complete_json_in(Transaction& tx, std::string result_json) {
   if (result_json.size() > limits::payload_bytes) {
     throw PayloadTooLarge("result", result_json.size(), limits::payload_bytes);
   }
+  base::check_json(result_json, "result");
   const engine::Run& run = state_.run();
   model::Finish finish;
   finish.id = run.claim().id;

@@ -9,19 +9,22 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace hapax::engine {
 
 namespace {
 
 constexpr Duration idle_wait_min = std::chrono::milliseconds(50);
-constexpr Duration idle_wait_max = std::chrono::seconds(1);
+// With the sweeper's interval it keeps a lost execution from waiting longer than a second after its lease (SPEC P4).
+constexpr Duration idle_wait_max = std::chrono::milliseconds(400);
 // How long lost-before executions wait for the worker to be empty before they are run beside others.
 constexpr Duration suspects_patience = std::chrono::seconds(5);
 // How long one keeps the worker to itself. A handler that ends its process mostly does so early.
 constexpr Duration suspect_alone_max = std::chrono::seconds(60);
 // What has waited here this long behind slow handlers is given back, for other workers.
 constexpr Duration unstarted_max = std::chrono::seconds(1);
+constexpr Duration held_up_wait = std::chrono::seconds(5);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
@@ -46,6 +49,9 @@ Time Dispatcher::step(Time now) {
   if (now < retry_at_) {
     return retry_at_;
   }
+  if (!held_up_.empty() && now >= held_up_at_) {
+    send_one_by_one(std::exchange(held_up_, {}));
+  }
   if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) {
     release_unstarted();
   }
@@ -68,10 +74,10 @@ Time Dispatcher::step(Time now) {
 void Dispatcher::collect(Time now) {
   pool_.collect(pending_);
   // What belonged to a lost session would be refused.
-  const auto gone = std::ranges::partition(
-      pending_, [](const Settled& settled) { return settled.run->stop_reason() != StopReason::lease_lost; });
-  pending_.erase(gone.begin(), gone.end());
-  unsent_.store(static_cast<std::int64_t>(pending_.size()));
+  const auto is_lost = [](const Settled& settled) { return settled.run->stop_reason() == StopReason::lease_lost; };
+  std::erase_if(pending_, is_lost);
+  std::erase_if(held_up_, is_lost);
+  note_unsent();
   if (suspect_ && (suspect_->state() == Run::State::settling || now - suspect_since_ > suspect_alone_max)) {
     suspect_.reset();
     more_ = true;
@@ -311,21 +317,27 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
     stats_.timed_out += more.timed_out;
     stats_.stale += more.stale;
   }
-  unsent_.store(static_cast<std::int64_t>(pending_.size()));
+  note_unsent();
   if (options_.on_answered) {
     options_.on_answered(batch, verdicts);
   }
 }
 
 // The store refused the batch for something in it: each outcome for itself, and one that is refused even so is
-// replaced by a failure that says why.
+// replaced by a failure that says why. One whose row somebody's open transaction has (complete_in, not yet committed) is
+// kept apart and tried again: that transaction decides.
 void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Settled& settled = batch[i];
+    bool held_up = false;
     std::vector<model::FinishVerdict> verdict{model::FinishVerdict::accepted};
     for (int tries = 0; settled.finish; ++tries) {
       try {
         verdict = store_.finish(std::span<const model::Finish>(&*settled.finish, 1));
+        break;
+      } catch (const store::Blocked& error) {
+        trouble(error.what());
+        held_up = true;
         break;
       } catch (const StoreUnavailable& error) {
         trouble(error.what());
@@ -343,8 +355,14 @@ void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
         break;
       }
     }
-    answered(std::span<const Settled>(&settled, 1), verdict);
+    if (held_up) {
+      held_up_.push_back(std::move(settled));
+      held_up_at_ = now_ + held_up_wait;
+    } else {
+      answered(std::span<const Settled>(&settled, 1), verdict);
+    }
   }
+  note_unsent();
 }
 
 void Dispatcher::release_unstarted() {
@@ -356,8 +374,10 @@ void Dispatcher::release_unstarted() {
       pending_.push_back({std::move(run), std::move(finish), {}});
     }
   }
-  unsent_.store(static_cast<std::int64_t>(pending_.size()));
+  note_unsent();
 }
+
+void Dispatcher::note_unsent() { unsent_.store(static_cast<std::int64_t>(pending_.size() + held_up_.size())); }
 
 Time Dispatcher::next_step(Time now) const {
   Time next = never;
@@ -373,6 +393,9 @@ Time Dispatcher::next_step(Time now) const {
     next = std::min(next, now + busy_look);  // rebalance, and fetch what quick handlers did before a slow one
   } else if (load_.running > 0) {
     next = std::min(next, now + calm_look);
+  }
+  if (!held_up_.empty()) {
+    next = std::min(next, held_up_at_);
   }
   return std::max(next, now);
 }

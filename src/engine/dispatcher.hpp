@@ -71,6 +71,7 @@ class Dispatcher {
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void send_one_by_one(std::vector<Settled> batch);
+  void note_unsent();
   void claimed(model::ClaimReply reply, const Plan& plan, Time now);
   void release_unstarted();
   [[nodiscard]] Time next_step(Time now) const;
@@ -83,6 +84,8 @@ class Dispatcher {
 
   Time now_{};                    // of this step
   std::vector<Settled> pending_;  // decided, not yet recorded
+  std::vector<Settled> held_up_;  // somebody's open transaction has their rows
+  Time held_up_at_{};             // when to try them again
   Backoff backoff_;
   Time retry_at_{};
   Time claim_at_{};               // when to look for work

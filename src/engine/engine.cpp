@@ -92,7 +92,7 @@ void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::
     if (taken || !admission.created()) {
       continue;
     }
-    const Duration in = request.run_at ? std::max(Duration::zero(), *request.run_at - store_->now()) : request.delay;
+    const Duration in = request.run_at ? std::max(Duration::zero(), *request.run_at - admission.created_at) : request.delay;
     if (in > Duration::zero()) {
       hub_->queue_changed(request.queue, in);
     }

@@ -61,6 +61,16 @@ void Heartbeat::beat(Time now) {
   }
 }
 
+void Heartbeat::farewell() {
+  if (!session_.is_open()) {
+    return;
+  }
+  const model::Beat last = session_.beat(options_.description.lease);
+  if (!last.counts.empty()) {
+    (void)store_.beat(last);
+  }
+}
+
 void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Time now) {
   if (reply.session_lost) {
     lost(sent.session);

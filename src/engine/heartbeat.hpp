@@ -34,6 +34,9 @@ class Heartbeat {
   void open();
   [[nodiscard]] Time step(Time now);
 
+  // Tells the store what finished since the last beat, if anything did; throws what the store throws. After the last step.
+  void farewell();
+
   // The next step beats, whenever it is. Any thread.
   void hurry() { hurry_.store(true); }
   [[nodiscard]] std::int64_t sessions_lost() const { return sessions_lost_.load(); }

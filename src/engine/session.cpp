@@ -6,6 +6,9 @@ namespace hapax::engine {
 
 void Session::opened(const Uuid& id) {
   const std::lock_guard lock(mutex_);
+  if (!id_.is_nil()) {
+    earlier_.push_back(id_);
+  }
   id_ = id;
   open_ = true;
   last_claim_ = 0;
@@ -20,6 +23,11 @@ bool Session::is_open() const {
 Uuid Session::id() const {
   const std::lock_guard lock(mutex_);
   return id_;
+}
+
+bool Session::has_been(const Uuid& id) const {
+  const std::lock_guard lock(mutex_);
+  return id == id_ || std::ranges::find(earlier_, id) != earlier_.end();
 }
 
 std::optional<ClaimTicket> Session::begin_claim() {

@@ -27,6 +27,7 @@ class Session {
   void opened(const Uuid& id);
   [[nodiscard]] bool is_open() const;
   [[nodiscard]] Uuid id() const;  // the last one, also when it was lost
+  [[nodiscard]] bool has_been(const Uuid& id) const;  // this one or an earlier one that was lost
 
   // None while no session is open.
   [[nodiscard]] std::optional<ClaimTicket> begin_claim();
@@ -55,6 +56,7 @@ class Session {
  private:
   mutable std::mutex mutex_;
   Uuid id_;
+  std::vector<Uuid> earlier_;
   bool open_ = false;
   std::int64_t last_claim_ = 0;
   std::vector<std::int64_t> open_claims_;  // few

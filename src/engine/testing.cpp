@@ -104,8 +104,8 @@ DrainReport drain(App& app, const DrainOptions& options) {
     while (const auto finish = runner.run_one()) {
       ran = true;
       count(report, finish->kind);
-      if (++runs >= options.limit) {
-        throw UsageError("drain ran " + std::to_string(runs) + " executions and more are due; is it a loop?");
+      if (++runs > options.limit) {
+        throw UsageError("drain ran " + std::to_string(runs) + " executions and there is no end; is it a loop?");
       }
     }
     if (!ran) {

@@ -13,6 +13,7 @@ constexpr Duration poll_min = std::chrono::milliseconds(2);
 constexpr Duration poll_max = std::chrono::milliseconds(200);
 constexpr Duration hint_max = std::chrono::milliseconds(20);
 constexpr Duration local_poll = std::chrono::milliseconds(20);
+constexpr Duration wait_max = std::chrono::hours(24 * 365);  // longer ones would overflow the clock
 constexpr std::size_t polled_at_once = 1000;
 constexpr std::size_t recent_max = 256;
 constexpr std::size_t recent_bytes = 64 << 10;  // larger results are read from the store
@@ -51,7 +52,7 @@ void Waiters::ensure_thread() {
   }
 }
 
-Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local) {
+Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std::optional<Duration> at_most) {
   std::optional<model::Outcome> known;
   Token token = 0;
   {
@@ -65,7 +66,8 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local) {
       known = *found;
     } else {
       const Time now = engine_now();
-      waits_.emplace(id, Wait{token, std::move(callback), now, local ? now + local_poll : now});
+      const Time until = at_most && *at_most < never - now ? now + *at_most : never;
+      waits_.emplace(id, Wait{token, std::move(callback), now, local ? now + local_poll : now, until});
       count_.fetch_add(1);
       ensure_thread();
       thread_->wake();
@@ -130,7 +132,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   const auto answered = [&] { return box->answered; };
   if (!at_most) {
     box->condition.wait(lock, answered);
-  } else if (!box->condition.wait_for(lock, *at_most, answered)) {
+  } else if (!box->condition.wait_for(lock, std::min<Duration>(*at_most, wait_max), answered)) {
     lock.unlock();
     if (unwatch(id, token)) {
       return std::nullopt;
@@ -200,9 +202,19 @@ void Waiters::hint() {
 
 Time Waiters::step(Time now) {
   std::vector<Uuid> ids;
+  std::vector<Callback> over;
   Time next = never;
   {
     const std::lock_guard lock(mutex_);
+    for (auto it = waits_.begin(); it != waits_.end();) {
+      if (it->second.until > now) {
+        ++it;
+        continue;
+      }
+      over.push_back(std::move(it->second.callback));
+      it = waits_.erase(it);
+      count_.fetch_sub(1);
+    }
     for (auto& [id, wait] : waits_) {
       // What is nearly due goes along.
       if (wait.poll_at <= now + poll_min / 2 && ids.size() < polled_at_once) {
@@ -211,8 +223,11 @@ Time Waiters::step(Time now) {
         }
         wait.poll_at = now + std::clamp((now - wait.since) / 4, poll_min, poll_max);
       }
-      next = std::min(next, wait.poll_at);
+      next = std::min({next, wait.poll_at, wait.until});
     }
+  }
+  for (const Callback& callback : over) {
+    callback(nullptr, nullptr);
   }
   if (ids.empty()) {
     return next;

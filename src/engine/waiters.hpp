@@ -24,7 +24,7 @@ namespace hapax::engine {
 
 class Waiters {
  public:
-  // (outcome, nullptr) or (nullptr, error). Called once, on some thread, never under a lock.
+  // (outcome, nullptr) or (nullptr, error), or neither when its time was over. Called once, on some thread, never under a lock.
   using Callback = std::function<void(const model::Outcome*, std::exception_ptr)>;
 
   explicit Waiters(store::Store& store);
@@ -39,7 +39,8 @@ class Waiters {
   [[nodiscard]] std::optional<model::Outcome> wait(const Uuid& id, std::optional<Duration> at_most, bool local);
 
   using Token = std::uint64_t;
-  Token watch(const Uuid& id, Callback callback, bool local);
+  // When `at_most` is over first, the callback gets (nullptr, nullptr).
+  Token watch(const Uuid& id, Callback callback, bool local, std::optional<Duration> at_most = std::nullopt);
   // False when the callback was or is being called.
   bool unwatch(const Uuid& id, Token token);
 
@@ -61,6 +62,7 @@ class Waiters {
     Callback callback;
     Time since{};
     Time poll_at{};
+    Time until = never;
   };
 
   [[nodiscard]] Time step(Time now);

@@ -10,6 +10,7 @@ namespace hapax::engine {
 namespace {
 // How long a handler has to return after it was told to stop before its thread is taken for stuck.
 constexpr Duration stuck_after = std::chrono::seconds(1);
+constexpr std::size_t forget_min = 1024;
 }  // namespace
 
 bool Watchdog::watch(const RunPtr& run) {
@@ -27,9 +28,25 @@ bool Watchdog::watch(const RunPtr& run) {
     return false;
   }
   const std::lock_guard lock(mutex_);
+  if (entries_.size() >= forget_at_) {
+    forget_ended();
+  }
   const bool first = entries_.empty() || due < entries_.top().due;
   entries_.push({due, run, kind});
   return first;
+}
+
+// Most runs end long before their limit. Holding mutex_.
+void Watchdog::forget_ended() {
+  std::vector<Entry> left;
+  while (!entries_.empty()) {
+    if (!entries_.top().run.expired()) {
+      left.push_back(entries_.top());
+    }
+    entries_.pop();
+  }
+  forget_at_ = std::max<std::size_t>(forget_min, 2 * left.size());
+  entries_ = decltype(entries_)(std::greater<>(), std::move(left));
 }
 
 Time Watchdog::step(Time now) {
@@ -61,7 +78,7 @@ void Watchdog::expire(const RunPtr& run, Entry::Kind kind, Time now) {
   const Attempted attempted{.ran_for = now - run->started(), .jitter = random.fraction()};
   pool_.push({run, timeout_finish(*run, kind == Entry::Kind::deadline, attempted), {}});
   const std::lock_guard lock(mutex_);
-  entries_.push({now + stuck_after, run, Entry::Kind::stuck});
+  entries_.push({now + std::max(stuck_after, patience_), run, Entry::Kind::stuck});
 }
 
 }  // namespace hapax::engine

@@ -15,8 +15,9 @@ namespace hapax::engine {
 // watch() is called by any thread; step() by one.
 class Watchdog {
  public:
-  explicit Watchdog(ThreadPool& pool, std::function<void(std::string_view)> on_trouble)
-      : pool_(pool), on_trouble_(std::move(on_trouble)) {}
+  // `patience`: how long, beyond the usual second, a handler may take to return once it was told to stop.
+  Watchdog(ThreadPool& pool, std::function<void(std::string_view)> on_trouble, Duration patience)
+      : pool_(pool), on_trouble_(std::move(on_trouble)), patience_(patience) {}
 
   // A run that has just started. True when its limit is the next one due, so that the watchdog must be woken.
   [[nodiscard]] bool watch(const RunPtr& run);
@@ -31,10 +32,13 @@ class Watchdog {
   };
 
   void expire(const RunPtr& run, Entry::Kind kind, Time now);
+  void forget_ended();
 
   ThreadPool& pool_;
   std::function<void(std::string_view)> on_trouble_;
+  Duration patience_;
   std::mutex mutex_;
+  std::size_t forget_at_ = 1024;  // guarded by mutex_
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;  // guarded by mutex_
 };
 

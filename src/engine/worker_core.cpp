@@ -68,6 +68,9 @@ WorkerOptions complete(WorkerOptions options) {
     options.name = host_name() + "-" + std::to_string(getpid());
   }
   model::check_name(options.name, "name");
+  for (const std::string& task : options.tasks) {
+    model::check_name(task, "tasks");
+  }
   return options;
 }
 
@@ -110,7 +113,6 @@ void WorkerCore::start() {
           .on_lost = [this](const std::vector<RunPtr>&) { dispatcher_thread_->wake(); },
           .on_opened =
               [this] {
-                reserved_.store(0);  // reservations of the lost session are not answered
                 something_changed();
               },
           .on_trouble = [this](std::string_view what) { trouble(what); }});
@@ -128,7 +130,8 @@ void WorkerCore::start() {
                 heartbeat_->hurry();
                 heartbeat_thread_->wake();
               }});
-  watchdog_ = std::make_unique<Watchdog>(*pool_, [this](std::string_view what) { trouble(what); });
+  watchdog_ = std::make_unique<Watchdog>(
+      *pool_, [this](std::string_view what) { trouble(what); }, options_.stop_patience);
   heartbeat_->open();
   heartbeat_thread_ = std::make_unique<StepThread>([this](Time now) { return heartbeat_->step(now); });
   dispatcher_thread_ = std::make_unique<StepThread>([this](Time now) { return dispatcher_->step(now); });
@@ -229,21 +232,26 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
       return std::nullopt;
     }
   }
-  const auto ticket = session_.begin_claim();
+  // Counted before the second look at draining_: stop() waits for those it can see.
+  reserved_.fetch_add(1);
+  const auto ticket = draining_.load() ? std::nullopt : session_.begin_claim();
   if (!ticket) {
+    reserved_.fetch_sub(1);
     return std::nullopt;
   }
-  reserved_.fetch_add(1);
   return model::BornRunning{ticket->session, ticket->number};
 }
 
 void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecution* request,
                           const model::Admission* admission) {
-  if (reservation.session != session_.id()) {
+  if (!session_.has_been(reservation.session)) {
     return;
   }
-  const ClaimTicket ticket{reservation.session, reservation.claim_number};
   reserved_.fetch_sub(1);
+  if (reservation.session != session_.id()) {
+    return;  // of a session that was lost meanwhile; so is the execution
+  }
+  const ClaimTicket ticket{reservation.session, reservation.claim_number};
   if (admission == nullptr || !admission->fence) {
     session_.abandon(ticket);
     if (admission == nullptr) {
@@ -341,7 +349,7 @@ bool WorkerCore::wait_until_empty(std::optional<Duration> at_most) {
 
 bool WorkerCore::wait_all_sent(Time until) {
   std::unique_lock lock(answered_mutex_);
-  while (session_.held() > 0 || !dispatcher_->all_sent()) {
+  while (session_.held() > 0 || !dispatcher_->all_sent() || reserved_.load() > 0) {
     const Time now = engine_now();
     if (now >= until) {
       return false;
@@ -358,7 +366,6 @@ void WorkerCore::stop(Duration grace) {
   }
   const Time until = engine_now() + grace;
   draining_.store(true);
-  engine_->hub().remove(this);
   // Before any handler hears of the stop: one that ends at once must not make room for the next.
   pool_->hold();
   for (const RunPtr& run : session_.runs()) {
@@ -376,6 +383,8 @@ void WorkerCore::stop(Duration grace) {
     dispatcher_thread_->wake();
     (void)wait_all_sent(engine_now() + after_grace);
   }
+  // Only now: an admission that is born running here must find whom to hand it to.
+  engine_->hub().remove(this);
   stopped_.store(true);
   {
     const std::lock_guard lock(answered_mutex_);
@@ -390,6 +399,11 @@ void WorkerCore::stop(Duration grace) {
   pool_->stop(std::max(until, engine_now() + after_grace));
   dispatcher_thread_->stop();
   heartbeat_thread_->stop();
+  try {
+    heartbeat_->farewell();
+  } catch (const std::exception& error) {
+    trouble(error.what());
+  }
   try {
     engine_->store().close_session(session_.id());
   } catch (const std::exception& error) {

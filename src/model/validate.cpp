@@ -63,6 +63,9 @@ void check_when(const NewExecution& request) {
   if (request.delay != Duration(0)) {
     throw InvalidArgument("run_at", "was given together with a delay; expected one of them");
   }
+  if (*request.run_at < Time{}) {
+    throw InvalidArgument("run_at", format_time(*request.run_at) + " is out of range; expected 1970 or later");
+  }
   // This room has no clock. The instant inside the request's id is near enough to now for a bound of ten years.
   const Time asked = Time(std::chrono::milliseconds(base::uuid7_milliseconds(request.id)));
   const bool has_instant = (request.id.bytes[6] >> 4) == 7;
@@ -123,6 +126,13 @@ void check_name(std::string_view name, std::string_view field) { check_text(name
 void check_key(std::string_view key) {
   if (const std::string problem = problem_of(key, limits::key_bytes); !problem.empty()) {
     throw InvalidIdempotencyKey(problem);
+  }
+}
+
+void check_queue_patch(const QueuePatch& patch) {
+  if (patch.retention) { check_duration(*patch.retention, "retention", Duration(0)); }
+  if (patch.failed_retention && *patch.failed_retention) {
+    check_duration(**patch.failed_retention, "failed_retention", Duration(0));
   }
 }
 

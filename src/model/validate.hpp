@@ -13,6 +13,9 @@ void check_name(std::string_view name, std::string_view field);
 // A caller's idempotency key (SPEC I7); throws InvalidIdempotencyKey.
 void check_key(std::string_view key);
 
+// Settings of a queue: durations from 0 to limits::delay_max, so that no instant made with them is out of range.
+void check_queue_patch(const QueuePatch& patch);
+
 // Everything about a request, its payload included.
 void check_new_execution(const NewExecution& request);
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <latch>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -382,6 +383,50 @@ TEST_P(AppTest, ARunningHandlerIsCancelledCooperatively) {
   running.wait();
   EXPECT_EQ(handle.cancel(), CancelAnswer::requested);
   EXPECT_EQ(handle.wait(), Status::cancelled);
+}
+
+TEST_P(AppTest, ANumberThatIsNotFiniteIsRefusedAtTheDoor) {
+  auto app = open();
+  EXPECT_THROW(app.enqueue(charge_card, {"1", std::numeric_limits<double>::quiet_NaN()}), InvalidArgument);
+  EXPECT_THROW(app.enqueue(charge_card, {"1", std::numeric_limits<double>::infinity()}), InvalidArgument);
+  EXPECT_TRUE(app.list({}).empty());
+}
+
+TEST_P(AppTest, ARawResultThatIsNotJsonIsAPermanentFailure) {
+  auto app = open();
+  app.handle_json(echo.spec(), [](TaskContext&, const std::string&) { return std::string("oops \xff"); });
+  auto worker = app.work({});
+  const auto handle = app.enqueue_json(echo.spec(), "1");
+  EXPECT_EQ(handle.wait(), Status::failed);
+  EXPECT_EQ(app.get(handle.id())->error->type, "InvalidResult");
+  EXPECT_EQ(app.get(handle.id())->attempt, 1);
+}
+
+TEST_P(AppTest, AnotherNamespacesExecutionsAreNotThere) {
+  auto app = open();
+  auto other = hapax::open(url_, {.ns = "other", .migrate = true});
+  const auto handle = app.enqueue(say, "hello");
+  EXPECT_EQ(other.cancel(handle.id()), CancelAnswer::not_found);
+  EXPECT_THROW((void)other.retry(handle.id()), NotFound);
+  EXPECT_THROW((void)other.find_any(handle.id()), NotFound);
+  EXPECT_TRUE(other.attempts(handle.id()).empty());
+  EXPECT_EQ(app.cancel(handle.id()), CancelAnswer::cancelled);
+  const Uuid id = handle.id();
+  EXPECT_EQ(other.annotate(std::span<const Uuid>(&id, 1), "mine"), 0);
+  EXPECT_EQ(app.get(id)->status, Status::cancelled);
+}
+
+TEST_P(AppTest, ARetentionThatNoClockCanHoldIsRefused) {
+  auto app = open();
+  EXPECT_THROW(app.configure_queue("q", {.retention = Duration::max()}), InvalidArgument);
+  EXPECT_THROW(app.configure_queue("q", {.failed_retention = Duration(-1)}), InvalidArgument);
+}
+
+TEST_P(AppTest, AnAsynchronousWaitForTheHolderEndsWithItsTime) {
+  auto app = open();
+  const auto first = app.enqueue(say, "hello", {.task_id = "k"});
+  auto second = app.enqueue_async(say, "hello", {.task_id = "k", .on_conflict = OnConflict::wait, .wait_timeout = 50ms});
+  EXPECT_EQ(second.get().id(), first.id());
 }
 
 }  // namespace

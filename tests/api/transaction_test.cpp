@@ -184,6 +184,30 @@ TEST_P(OnPostgres, WritesAndOutcomeAreOneAndAnUnknownCommitIsReadBack) {
   EXPECT_EQ(attempts[0].error->type, "TransactionNotCommitted");
 }
 
+TEST_P(OnPostgres, ATransactionThatAHandlerLeftOpenHoldsUpNoOther) {
+  auto app = open();
+  app.handle(book, [&](TaskContext& ctx, int number) {
+    if (number == 0) {
+      execute("BEGIN");
+      auto tx = app.attach(connection);
+      ctx.complete_in(tx, 7);
+    }
+    return number;
+  });
+  auto worker = app.work({.threads = 2});
+  const auto left = app.enqueue(book, 0);
+  std::vector<Handle<int>> others;
+  for (int i = 1; i <= 20; ++i) {
+    others.push_back(app.enqueue(book, i));
+  }
+  for (const auto& other : others) {
+    EXPECT_GT(other.result(), 0);
+  }
+  EXPECT_EQ(left.status(), Status::running) << "its transaction is open";
+  execute("COMMIT");
+  EXPECT_EQ(left.result(), 7) << "and decides";
+}
+
 class OnMemory : public OnStore {};
 INSTANTIATE_TEST_SUITE_P(Store, OnMemory, ::testing::Values("memory"), [](const auto& tested) { return tested.param; });
 

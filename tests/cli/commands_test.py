@@ -183,7 +183,8 @@ class Operating:
         self.enqueue("job")
         rows = self.good("sql", "SELECT task, status, NULL AS missing FROM executions")
         self.assertEqual((len(rows), rows[0]["task"], rows[0]["missing"]), (1, "job", None))
-        self.assertEqual(self.good("sql", "SELECT count(*) AS n, '007' AS t, -1.5 AS f FROM executions"), [{"n": 1, "t": "007", "f": -1.5}])
+        self.assertEqual(self.good("sql", "SELECT count(*) AS n, '007' AS t, '42' AS u, -1.5 AS f FROM executions"),
+                         [{"n": 1, "t": "007", "u": "42", "f": -1.5}])
         self.assertIn("job", self.hapax("sql", "SELECT task FROM executions").out)
         for statement in ("DELETE FROM executions", "CREATE TABLE x (a int)", "DROP VIEW executions", "COMMIT", "nonsense", "",
                           "SELECT 1; DELETE FROM live"):

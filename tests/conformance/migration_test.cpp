@@ -49,13 +49,14 @@ class MigrationConformance : public Conformance {
 
   // Makes the place look as if the next release had migrated it, and did not mean older builds to go on.
   static void pretend_newer(const std::string& place, int version) {
-    const std::string number = std::to_string(version);
-    if (place.starts_with("sqlite:")) {
-      run_sql(place, "INSERT INTO migrations(version) VALUES (" + number + ")");
-    } else {
-      const std::string schema = place.substr(place.rfind("schema=") + 7);
-      run_sql(place, "INSERT INTO " + schema + ".schema_version(version) VALUES (" + number + ")");
-    }
+    run_sql(place, "INSERT INTO " + versions_table(place) + "(version) VALUES (" + std::to_string(version) + ")");
+  }
+  // The same, and builds that know `oldest` may.
+  static void pretend_usable_from(const std::string& place, int oldest) {
+    run_sql(place, "UPDATE " + versions_table(place) + " SET usable_from = " + std::to_string(oldest));
+  }
+  static std::string versions_table(const std::string& place) {
+    return place.starts_with("sqlite:") ? "migrations" : place.substr(place.rfind("schema=") + 7) + ".schema_version";
   }
 
   static std::unique_ptr<Store> reopen(const std::string& place) {
@@ -159,6 +160,18 @@ TEST_F(MigrationConformance, ANewerSchemaIsRefusedAndLeftAlone) {
   EXPECT_THROW(reopen(place), SchemaMismatch);
   EXPECT_THROW(store::open(place, {.migrate = store::Migrate::yes}), SchemaMismatch);
   EXPECT_EQ(store::schema_status(place).current, newest + 1);
+}
+
+TEST_F(MigrationConformance, ANewerSchemaThatThisBuildMayUseIsUsed) {
+  if (!capabilities().durable) { return; }
+  const std::string place = empty_place();
+  const int newest = store::migrate(place).to;
+  pretend_newer(place, newest + 1);
+  pretend_usable_from(place, newest);
+  expect_works(place);
+  EXPECT_EQ(store::migrate(place).to, newest + 1) << "nothing to do, and nothing undone";
+  pretend_usable_from(place, newest + 1);
+  EXPECT_THROW(reopen(place), SchemaMismatch);
 }
 
 TEST_F(MigrationConformance, AnEmptyPlaceIsNotOpenedWithoutLeaveToMigrate) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <latch>
 #include <stdexcept>
@@ -184,6 +185,83 @@ TEST(BatcherTest, ARequestThatCannotBeTakenHurtsOnlyItself) {
   EXPECT_EQ(later[0].get(), 24);
   EXPECT_THROW(later[1].get(), InvalidArgument);
   EXPECT_EQ(later[2].get(), 28);
+}
+
+TEST(BatcherTest, WhatFlushedThrowsIsNobodysError) {
+  Gate gate;
+  std::atomic<int> calls = 0;
+  Doubler batcher({.flush =
+                       [&](std::span<int> requests) {
+                         if (++calls == 1) {
+                           gate.pass();
+                         }
+                         return doubled(requests);
+                       },
+                   .flush_alone = {},
+                   .flushed = [](std::span<int>, std::span<int>) { throw std::runtime_error("news nobody took"); }});
+  std::jthread first([&] { EXPECT_EQ(batcher.submit(1), 2); });
+  gate.await_arrival();
+  std::vector<std::jthread> others;
+  std::latch coming(4);
+  for (int i = 0; i < 4; ++i) {
+    others.emplace_back([&] {
+      coming.count_down();
+      EXPECT_EQ(batcher.submit(3), 6);
+    });
+  }
+  std::promise<int> told;
+  batcher.submit_async(4, [&](int reply, const std::exception_ptr&) { told.set_value(reply); });
+  coming.wait();
+  gate.open();
+  EXPECT_EQ(told.get_future().get(), 8);
+}
+
+TEST(BatcherTest, ACallbackMaySubmitAndThrow) {
+  Gate gate;
+  std::atomic<int> calls = 0;
+  std::promise<int> second;
+  std::promise<int> third;
+  Doubler batcher({.flush = [&](std::span<int> requests) {
+    if (++calls == 1) {
+      gate.pass();
+    }
+    return doubled(requests);
+  }});
+  batcher.submit_async(1, [&](int, const std::exception_ptr&) {
+    second.set_value(batcher.submit(10));
+    throw std::runtime_error("a callback's own trouble");
+  });
+  gate.await_arrival();
+  // Behind the first call, so that the thread that leads has a turn to take while the callback waits for its answer.
+  batcher.submit_async(2, [&](int reply, const std::exception_ptr&) { third.set_value(reply); });
+  gate.open();
+  EXPECT_EQ(second.get_future().get(), 20);
+  EXPECT_EQ(third.get_future().get(), 4);
+}
+
+TEST(BatcherTest, AHeldUpAsynchronousRequestHoldsUpNoOther) {
+  Gate held;
+  Doubler batcher({.flush =
+                       [&](std::span<int> requests) -> std::vector<int> {
+                         if (std::ranges::find(requests, 13) != requests.end()) {
+                           throw InvalidArgument("request", "held up");
+                         }
+                         return doubled(requests);
+                       },
+                   .flush_alone =
+                       [&](std::span<int> requests) {
+                         held.pass();
+                         return doubled(requests);
+                       }});
+  std::promise<int> slow;
+  batcher.submit_async(13, [&](int reply, const std::exception_ptr&) { slow.set_value(reply); });
+  held.await_arrival();
+  std::promise<int> quick;
+  batcher.submit_async(5, [&](int reply, const std::exception_ptr&) { quick.set_value(reply); });
+  EXPECT_EQ(quick.get_future().get(), 10);
+  EXPECT_EQ(batcher.submit(6), 12);
+  held.open();
+  EXPECT_EQ(slow.get_future().get(), 26);
 }
 
 }  // namespace

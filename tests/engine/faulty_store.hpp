@@ -21,6 +21,8 @@ class FaultyStore final : public store::Store {
   std::atomic<int> lose_replies{0};
   // That many admissions are refused for their content.
   std::atomic<int> refuse_admissions{0};
+  // While true, a transaction of somebody else has the rows of outcomes that are "held".
+  std::atomic<bool> holding{false};
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};
 
@@ -48,6 +50,9 @@ class FaultyStore final : public store::Store {
     for (const auto& finish : finishes) {
       if (finish.result == "\"unwritable\"") {
         throw InvalidArgument("result", "cannot be written");
+      }
+      if (holding && finish.result == "\"held\"") {
+        throw store::Blocked("held by the test");
       }
     }
     auto reply = inner_->exchange(finishes, claim);

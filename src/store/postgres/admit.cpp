@@ -84,6 +84,7 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
   std::unordered_map<Uuid, Admission> known;
   std::vector<Admission> answered;
   Items open = items;
+  bool unknown = false;  // an earlier attempt may still commit
   for (int attempt = 1; !open.empty(); ++attempt) {
     bool lost = false;
     try {
@@ -92,10 +93,19 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
       break;
     } catch (const SqlError& error) {
       lost = error.is_unique_violation() && attempt < lost_attempts;
-      if (!lost && (!error.is_transient() || attempt >= transient_attempts)) { throw; }
+      if (!lost && (!error.is_transient() || attempt >= transient_attempts)) {
+        if (!unknown) { throw; }
+        throw CommitUnknown(settings_.location + ": " + error.what() + "; whether the enqueue was kept is not known");
+      }
     } catch (const ConnectionBroken&) {
       pool_.drop_idle();
       lost = true;
+      unknown = true;
+    } catch (const CommitUnknown&) {
+      throw;
+    } catch (const StoreUnavailable& error) {
+      if (!unknown) { throw; }
+      throw CommitUnknown(std::string(error.what()) + "; whether the enqueue was kept is not known");
     }
     if (lost) {
       known.merge(read_back_until_known(open));

@@ -14,7 +14,9 @@ namespace {
 // See Planning. JIT is off as the disabled paths' fictitious costs would wake it up.
 constexpr const char* hot_options =
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
-    " -c enable_bitmapscan=off -c enable_sort=off -c jit=off -c default_transaction_isolation=read\\ committed";
+    " -c enable_bitmapscan=off -c enable_sort=off -c jit=off -c default_transaction_isolation=read\\ committed"
+    // Rows are locked for milliseconds, except by callers' own transactions: those must not hold up a worker.
+    " -c lock_timeout=1000";
 
 std::string sqlstate_of(const PGresult* result) {
   const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);

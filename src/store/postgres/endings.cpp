@@ -58,7 +58,9 @@ noted AS (
   INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at, error)
   SELECT id, fence, number, CASE why WHEN 4 THEN 0 WHEN 5 THEN 1 ELSE 2 END, worker,
          CASE WHEN why = -2 THEN claimed_at ELSE now - ran_for END, now, error
-  FROM back WHERE why IN (4, 5, -2))
+  FROM back WHERE why IN (4, 5, -2)
+  ON CONFLICT (execution, fence) DO UPDATE SET number = excluded.number, outcome = excluded.outcome,
+    worker = excluded.worker, started_at = excluded.started_at, ended_at = excluded.ended_at, error = excluded.error)
 SELECT id, lost, max_lost, cancel_requested FROM back)"};
 
 }  // namespace

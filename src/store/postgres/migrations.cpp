@@ -222,4 +222,6 @@ std::vector<std::string_view> migration(int version) {
   }
 }
 
+int usable_from(int /*version*/) { return 1; }
+
 }  // namespace hapax::store::postgres

@@ -29,7 +29,7 @@ std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& 
   postgres::Settings settings = postgres::parse_settings(url, options.connect_timeout);
   on_connection(settings, [&](postgres::Connection& connection) {
     if (options.migrate == Migrate::yes) { postgres::migrate(connection, settings, 0); }
-    postgres::check_schema_version(postgres::schema_version(connection), settings);
+    postgres::check_schema_version(connection, settings);
   });
   return std::make_unique<postgres::PostgresStore>(std::move(settings), options);
 }

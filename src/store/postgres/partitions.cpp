@@ -86,12 +86,13 @@ void make_partition(Connection& connection, const Day& day) {
                                               std::to_string(day.to) + ")"));
 }
 
-// Rows of `table` whose execution is in the partition, at most `limit`.
+// Rows of `table` whose execution is in the partition, at most `limit`. Locked before they are deleted by ctid: an
+// identity that an admission takes over meanwhile is another row version by then, and not deleted.
 std::int64_t delete_hanging(Connection& connection, const std::string& table, const std::string& match,
                             const std::string& partition, int limit) {
   const std::string sql =
       connection.sql("DELETE FROM {s}." + table + " WHERE ctid = ANY (ARRAY(SELECT x.ctid FROM {s}." + table +
-                     " x JOIN {s}." + partition + " p ON " + match + " LIMIT $1))");
+                     " x JOIN {s}." + partition + " p ON " + match + " LIMIT $1 FOR UPDATE OF x SKIP LOCKED))");
   return connection.query_text(sql, Params().int8(limit)).affected();
 }
 

@@ -42,10 +42,18 @@ void check_reads(std::string_view statement) {
   }
 }
 
+// Of pg_type, the same on every server.
+constexpr Oid bool_oid = 16;
+bool is_plain(Oid type) {
+  constexpr std::array<Oid, 8> plain = {bool_oid, 20, 21, 23, 26, 700, 701, 1700};  // integers, floats, numeric
+  return std::find(plain.begin(), plain.end(), type) != plain.end();
+}
+
 void add_rows(TextTable& table, const Result& result, int max_rows) {
   if (table.columns.empty()) {
     for (int column = 0; column < result.columns(); ++column) {
       table.columns.emplace_back(PQfname(result.get(), column));
+      table.plain.push_back(is_plain(PQftype(result.get(), column)));
     }
   }
   for (int row = 0; row < result.rows(); ++row) {
@@ -57,6 +65,8 @@ void add_rows(TextTable& table, const Result& result, int max_rows) {
     for (int column = 0; column < result.columns(); ++column) {
       if (PQgetisnull(result.get(), row, column) != 0) {
         values.emplace_back(std::nullopt);
+      } else if (PQftype(result.get(), column) == bool_oid) {
+        values.emplace_back(*PQgetvalue(result.get(), row, column) == 't' ? "true" : "false");
       } else {
         values.emplace_back(std::string(PQgetvalue(result.get(), row, column),
                                         static_cast<std::size_t>(PQgetlength(result.get(), row, column))));

@@ -103,7 +103,9 @@ class PostgresStore final : public Store {
   std::vector<Admission> admit_until_known(const Items& items, Duration patience);
   std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items);
   std::vector<Admission> admit_apart(const Items& items);
-  Exchange exchange_once(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim);
+  Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
+  Exchange exchange_once(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim,
+                         bool& maybe_committed);
 
   const Settings settings_;
   const std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us_;

@@ -28,12 +28,13 @@ void apply(Connection& connection, const Settings& settings, int version) {
     if (RowReader(there, 0).int8() == 0) { connection.command(connection.sql("CREATE SCHEMA {s}")); }
     connection.command(
         connection.sql("CREATE TABLE IF NOT EXISTS {s}.schema_version"
-                       " (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"));
+                       " (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),"
+                       " usable_from int)"));
   }
   if (applied_version(connection) == version - 1) {
     for (const std::string_view statement : migration(version)) { connection.command(connection.sql(statement)); }
-    connection.query_text(connection.sql("INSERT INTO {s}.schema_version (version) VALUES ($1)"),
-                          Params().int4(version));
+    connection.query_text(connection.sql("INSERT INTO {s}.schema_version (version, usable_from) VALUES ($1, $2)"),
+                          Params().int4(version).int4(usable_from(version)));
   }
   connection.command("COMMIT");
 }
@@ -55,7 +56,7 @@ MigrationReport migrate(Connection& connection, const Settings& settings, int to
   MigrationReport report;
   report.from = schema_version(connection);
   report.to = report.from;
-  if (report.from > newest_schema_version) { check_schema_version(report.from, settings); }
+  if (report.from > newest_schema_version) { check_schema_version(connection, settings); }
   for (int version = report.from + 1; version <= target; ++version) {
     try {
       apply(connection, settings, version);
@@ -69,16 +70,18 @@ MigrationReport migrate(Connection& connection, const Settings& settings, int to
   return report;
 }
 
-void check_schema_version(int version, const Settings& settings) {
+void check_schema_version(Connection& connection, const Settings& settings) {
+  const int version = schema_version(connection);
   if (version == newest_schema_version) { return; }
   const std::string where = settings.location + ", schema " + settings.schema;
   if (version == 0) { throw SchemaMismatch(where + ": there is no hapax schema; run hapax migrate"); }
-  if (version < newest_schema_version) {
-    throw SchemaMismatch(where + ": the schema has version " + std::to_string(version) + ", this build needs " +
-                         std::to_string(newest_schema_version) + "; run hapax migrate");
-  }
-  throw SchemaMismatch(where + ": the schema has version " + std::to_string(version) + ", newer than this build's " +
-                       std::to_string(newest_schema_version) + "; use a newer hapax");
+  const std::string versions = where + ": the schema has version " + std::to_string(version) + ", this build uses " +
+                               std::to_string(newest_schema_version);
+  if (version < newest_schema_version) { throw SchemaMismatch(versions + "; run hapax migrate"); }
+  const Result mark = connection.query_text(
+      connection.sql("SELECT coalesce(usable_from, version) FROM {s}.schema_version ORDER BY version DESC LIMIT 1"),
+      Params());
+  if (RowReader(mark, 0).int4() > newest_schema_version) { throw SchemaMismatch(versions + "; use a newer hapax"); }
 }
 
 }  // namespace hapax::store::postgres

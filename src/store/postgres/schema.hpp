@@ -13,7 +13,8 @@ inline constexpr int newest_schema_version = 2;
 
 MigrationReport migrate(Connection& connection, const Settings& settings, int to_version);
 
-// Throws SchemaMismatch, saying what to run, unless `version` is what this build works with.
-void check_schema_version(int version, const Settings& settings);
+// Throws SchemaMismatch, saying what to run, unless this build works with the schema that is there: its own version, or a
+// newer one that says so (schema_version.usable_from), so that deploys can roll.
+void check_schema_version(Connection& connection, const Settings& settings);
 
 }  // namespace hapax::store::postgres

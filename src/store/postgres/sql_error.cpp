@@ -23,6 +23,10 @@ void throw_mapped(const SqlError& error, const std::string& location) {
   if (state == "22021" || state == "22P05") {
     throw InvalidArgument("text", "the database can't store it: " + std::string(error.what()));
   }
+  // Something in the request itself: sent again it would be refused again.
+  if (state.starts_with("22") || state.starts_with("23") || state.starts_with("54")) {
+    throw InvalidArgument("request", "the database refused it: " + std::string(error.what()));
+  }
   static constexpr std::array<std::string_view, 9> unavailable{
       "53",     // out of disk, memory, connections
       "58",     // system errors, input and output

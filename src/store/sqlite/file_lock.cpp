@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <thread>
 
@@ -55,9 +56,16 @@ int read_pid(int file) {
   return pid;
 }
 
+// Beside the file itself, as SQLite does with its log: two names of one store must meet at one lock.
+std::string path_for(const std::string& database_path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(database_path, error);
+  return (error ? database_path : real.string()) + ".lock";
+}
+
 }  // namespace
 
-FileLock::FileLock(const std::string& database_path) : path_(database_path + ".lock") {
+FileLock::FileLock(const std::string& database_path) : path_(path_for(database_path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
     throw StoreUnavailable("SQLite store " + database_path + ": its lock file " + path_ +
@@ -102,7 +110,7 @@ void FileLock::write_pid() {
 }
 
 std::optional<int> FileLock::holder(const std::string& database_path) {
-  const int file = ::open((database_path + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path_for(database_path).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) { return std::nullopt; }
   std::optional<int> pid;
   if (::flock(file, LOCK_SH | LOCK_NB) != 0) { pid = read_pid(file); }

@@ -4,6 +4,8 @@
 
 #include <hapax/error.hpp>
 
+#include <type_traits>
+
 namespace hapax::store::sqlite {
 
 namespace {
@@ -14,15 +16,17 @@ class LentTransaction final : public Transaction {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     check_open();
-    std::vector<Admission> admissions;
-    admissions.reserve(items.size());
-    for (const NewExecution& item : items) { admissions.push_back(sqlite::admit(tx_, item)); }
-    return admissions;
+    return or_broken([&] {
+      std::vector<Admission> admissions;
+      admissions.reserve(items.size());
+      for (const NewExecution& item : items) { admissions.push_back(sqlite::admit(tx_, item)); }
+      return admissions;
+    });
   }
 
   void finish(const Finish& finish) override {
     check_open();
-    if (sqlite::finish(tx_, finish) == FinishVerdict::stale) {
+    if (or_broken([&] { return sqlite::finish(tx_, finish); }) == FinishVerdict::stale) {
       stale_ = finish.id;
       check_open();
     }
@@ -36,14 +40,29 @@ class LentTransaction final : public Transaction {
       throw StaleLease("execution " + stale_->to_string() +
                        " is no longer this worker's; the transaction cannot commit and is rolled back");
     }
+    if (broken_) {
+      throw StoreUnavailable("a call inside the lent transaction failed half-way; it cannot commit and is rolled back");
+    }
     if (tx_.ended_by_caller()) {
       throw UsageError("the lent transaction was ended by the caller's own COMMIT or ROLLBACK; nothing was committed");
     }
   }
 
  private:
+  // What failed half-way must not be committed, even if the caller's function goes on.
+  template <class Verb>
+  std::invoke_result_t<Verb> or_broken(const Verb& verb) {
+    try {
+      return verb();
+    } catch (...) {
+      broken_ = true;
+      throw;
+    }
+  }
+
   WriteTransaction& tx_;
   std::optional<Uuid> stale_;
+  bool broken_ = false;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ struct RetentionCursor {
   std::int64_t expiry_hour = std::numeric_limits<std::int64_t>::min();
   std::int64_t id_hour = 0;
   Uuid after;
+  Time since{};  // when the walk over this stretch began
   bool active = false;
 };
 

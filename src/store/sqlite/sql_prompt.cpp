@@ -93,13 +93,19 @@ TextTable run_sql(const std::string& path, std::string_view statement, int max_r
   for (int column = 0; column < columns; ++column) {
     table.columns.emplace_back(sqlite3_column_name(prompt.handle(), column));
   }
+  table.plain.assign(table.columns.size(), true);
   while (prompt.next()) {
     if (std::ssize(table.rows) >= max_rows) {
       table.truncated = true;
       break;
     }
     auto& row = table.rows.emplace_back();
-    for (int column = 0; column < columns; ++column) { row.push_back(cell(prompt.handle(), column)); }
+    for (int column = 0; column < columns; ++column) {
+      // A column has no type here, only its values have.
+      const int type = sqlite3_column_type(prompt.handle(), column);
+      if (type == SQLITE_TEXT || type == SQLITE_BLOB) { table.plain[static_cast<std::size_t>(column)] = false; }
+      row.push_back(cell(prompt.handle(), column));
+    }
   }
   return table;
 }

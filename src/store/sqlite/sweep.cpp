@@ -131,6 +131,7 @@ bool next_stretch(WriteTransaction& tx, RetentionCursor& at) {
   at = {.expiry_hour = cursor.integer(0),
         .id_hour = cursor.integer(1),
         .after = last_id_before_hour(cursor.integer(1)),
+        .since = tx.now(),
         .active = true};
   return true;
 }
@@ -161,7 +162,8 @@ void walk(WriteTransaction& tx, RetentionCursor& at, int& may_look, int& may_del
   report.expired += static_cast<int>(expired.size());
   if (at_end) {
     at.active = false;
-    if (at.expiry_hour < expiry_hour(tx.now())) {
+    // What it passed early in the walk may have expired since, unless the hour was over then.
+    if (at.expiry_hour < expiry_hour(at.since)) {
       tx.db().use(stretch_done_sql).bind(at.expiry_hour, at.id_hour).run();
     }
   }

@@ -65,6 +65,7 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
       base::fault_point(fault_before);
     } catch (const base::FaultInjected& fault) { throw StoreUnavailable(fault.what()); }
   }
+  writer_.grow_log();
   Cursor cursor = db().use(commit_sql);
   const int code = sqlite3_step(db().prepared(commit_sql).handle());
   if (code != SQLITE_DONE) {
@@ -79,7 +80,6 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
   }
   open_ = false;
   writer_.checkpoint_if_due();
-  writer_.grow_log();
   if (fault_after != nullptr) {
     try {
       base::fault_point(fault_after);

@@ -102,7 +102,8 @@ void Writer::checkpoint_if_due() {
   next_checkpoint_pages_ = recycled ? checkpoint_pages : wal_pages() + checkpoint_pages;
 }
 
-// Only ever writes behind the end of the file, where there can be no frame. A disk that is full or a file that may grow
+// Called inside a transaction, so that SQLite's own lock keeps every other writer out, foreign ones too. Only ever
+// writes behind the end of the file, where there can be no frame. A disk that is full or a file that may grow
 // no more ends it for this process: commits get the room that is left.
 void Writer::grow_log() {
   const sqlite3_int64 used = log_header_bytes + wal_pages() * frame_bytes;
