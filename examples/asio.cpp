@@ -17,19 +17,15 @@ int main() {
   boost::asio::io_context io;
   int sum = 0;
   for (int number = 1; number <= 10; ++number) {
-    hapax::asio::async_enqueue(
-        app, square, number, {},
-        boost::asio::bind_executor(io, [&](std::exception_ptr error, hapax::Handle<int> handle) {
-          if (error) {
-            std::rethrow_exception(error);
-          }
-          hapax::asio::async_result(handle, boost::asio::bind_executor(io, [&](std::exception_ptr failed, int result) {
-                                      if (failed) {
-                                        std::rethrow_exception(failed);
-                                      }
-                                      sum += result;
-                                    }));
-        }));
+    hapax::asio::async_enqueue(app, square, number, {},
+                               boost::asio::bind_executor(io, [&](std::exception_ptr error, hapax::Handle<int> handle) {
+                                 if (error) { std::rethrow_exception(error); }
+                                 hapax::asio::async_result(
+                                     handle, boost::asio::bind_executor(io, [&](std::exception_ptr failed, int result) {
+                                       if (failed) { std::rethrow_exception(failed); }
+                                       sum += result;
+                                     }));
+                               }));
   }
   io.run();  // returns when every result is there
   std::cout << "1 + 4 + … + 100 = " << sum << "\n";

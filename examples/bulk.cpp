@@ -8,11 +8,11 @@ int main() {
   auto app = hapax::open("sqlite:bulk.db");
 
   int next = 0;
-  const auto report = app.enqueue_many(
-      resize, [&]() { return next < 100'000 ? std::optional<int>(next++) : std::nullopt; },
-      {.progress = [](const hapax::BulkProgress& progress) {
-        if (progress.admitted % 25'000 == 0) std::cout << progress.admitted << " admitted\n";
-      }});
+  const auto report =
+      app.enqueue_many(resize, [&]() { return next < 100'000 ? std::optional<int>(next++) : std::nullopt; },
+                       {.progress = [](const hapax::BulkProgress& progress) {
+                         if (progress.admitted % 25'000 == 0) std::cout << progress.admitted << " admitted\n";
+                       }});
   std::cout << report.created << " created, " << report.admissions.size() << " answers\n";
   std::cout << app.queues().at(0).ready << " ready in " << app.queues().at(0).queue << "\n";
   return report.created == 100'000 ? 0 : 1;

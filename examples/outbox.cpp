@@ -49,9 +49,7 @@ int main() {
   place_order(app, "A", true);
   try {
     place_order(app, "B", false);
-  } catch (const std::exception& error) {
-    std::cout << "order B: " << error.what() << "\n";
-  }
+  } catch (const std::exception& error) { std::cout << "order B: " << error.what() << "\n"; }
 
   app.handle(ship_order, [&](hapax::TaskContext& ctx, const std::string& order) {
     app.transaction([&](hapax::Transaction& tx) {

@@ -2,8 +2,13 @@
 
 #include <iostream>
 
-struct Order   { std::string id; double total; };
-struct Payment { std::string payment_id; };
+struct Order {
+  std::string id;
+  double total;
+};
+struct Payment {
+  std::string payment_id;
+};
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, id, total)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Payment, payment_id)
 

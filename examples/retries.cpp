@@ -16,12 +16,8 @@ int main() {
     if (to.find('@') == std::string::npos) {
       throw hapax::Permanent("'" + to + "' is no address");  // trying again would not help
     }
-    if (to == "busy@example.org" && ctx.attempt() == 1) {
-      throw hapax::RetryAfter(1ms, "asked to come back later");
-    }
-    if (to == "down@example.org" && !server_is_up) {
-      throw std::runtime_error("connection refused");
-    }
+    if (to == "busy@example.org" && ctx.attempt() == 1) { throw hapax::RetryAfter(1ms, "asked to come back later"); }
+    if (to == "down@example.org" && !server_is_up) { throw std::runtime_error("connection refused"); }
   });
   auto worker = app.work({.threads = 2});
 
@@ -32,9 +28,7 @@ int main() {
   std::cout << "busy: " << to_string(good.status()) << " after " << app.attempts(good.id()).size() << " attempts\n";
   try {
     wrong.result();
-  } catch (const hapax::ExecutionFailed& error) {
-    std::cout << "nobody: " << error.what() << "\n";
-  }
+  } catch (const hapax::ExecutionFailed& error) { std::cout << "nobody: " << error.what() << "\n"; }
   std::cout << "down: " << to_string(down.wait()) << " after " << app.attempts(down.id()).size() << " attempts\n";
 
   const auto dead = app.list({.dead_only = true});

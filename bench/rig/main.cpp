@@ -8,8 +8,12 @@
 namespace {
 
 const std::map<std::string, std::function<void()>> workloads = {
-    {"enqueue-single", rig::enqueue_single}, {"enqueue-bulk", rig::enqueue_bulk}, {"drain", rig::drain},
-    {"round-trip", rig::round_trip},         {"dedup", rig::dedup},               {"scale-history", rig::scale_history},
+    {"enqueue-single", rig::enqueue_single},
+    {"enqueue-bulk", rig::enqueue_bulk},
+    {"drain", rig::drain},
+    {"round-trip", rig::round_trip},
+    {"dedup", rig::dedup},
+    {"scale-history", rig::scale_history},
     {"scale-backlog", rig::scale_backlog},
 };
 
@@ -18,7 +22,8 @@ void describe() {
   std::cout << R"({"servers":[")" << (sqlite ? "none" : "postgres")
             << R"("],"workloads":["enqueue-single","enqueue-bulk","drain","round-trip","dedup"],"settings":")"
             << (sqlite ? "SQLite WAL, synchronous FULL, in process" : "one pool, group commit in process")
-            << R"(; defaults; history kept (retention 7d); W5: task_id, return_existing"})" << "\n";
+            << R"(; defaults; history kept (retention 7d); W5: task_id, return_existing"})"
+            << "\n";
 }
 
 }  // namespace

@@ -63,7 +63,6 @@ class Bare {  // the seam alone: no engine, one session
     return seconds_since(start);
   }
 
-
  private:
   std::unique_ptr<store::Store> store_;
   NewSession session_;

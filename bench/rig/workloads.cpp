@@ -43,12 +43,11 @@ void loops(int n, int lanes, const std::function<void(int)>& fn) {
   for (const auto& ms : per_lane) all.insert(all.end(), ms.begin(), ms.end());
   const double p50 = quantile(all, 0.5);
   const double p99 = quantile(all, 0.99);
-  std::cout << R"({"n":)" << n << R"(,"seconds":)" << seconds << R"(,"p50_ms":)" << p50 << R"(,"p99_ms":)" << p99 << "}\n";
+  std::cout << R"({"n":)" << n << R"(,"seconds":)" << seconds << R"(,"p50_ms":)" << p50 << R"(,"p99_ms":)" << p99
+            << "}\n";
 }
 
-void print_rate(int n, double seconds) {
-  std::cout << R"({"n":)" << n << R"(,"seconds":)" << seconds << "}\n";
-}
+void print_rate(int n, double seconds) { std::cout << R"({"n":)" << n << R"(,"seconds":)" << seconds << "}\n"; }
 
 hapax::BulkReport bulk(hapax::App& app, int n) {
   return app.enqueue_many(noop, std::views::iota(0, n) | std::views::transform([](int i) { return Item{i}; }));
@@ -124,9 +123,8 @@ void round_trip() {
 void dedup() {
   auto app = hapax::open(fresh_store_url());
   const int unique = env_int("UNIQUE", 10000);
-  loops(env_int("N", 20000), env_int("CONCURRENCY", 8), [&](int i) {
-    app.enqueue(noop, {i % unique}, {.task_id = "k" + std::to_string(i % unique)});
-  });
+  loops(env_int("N", 20000), env_int("CONCURRENCY", 8),
+        [&](int i) { app.enqueue(noop, {i % unique}, {.task_id = "k" + std::to_string(i % unique)}); });
 }
 
 }  // namespace rig

@@ -51,7 +51,8 @@ class App {
   // is held, QueueDraining, and StoreUnavailable. CommitUnknown says that it may have happened: ask again with the
   // same task_id.
   template <class In, class Out>
-  Handle<Out> enqueue(const Task<In, Out>& task, const std::type_identity_t<In>& input, const EnqueueOptions& options = {}) {
+  Handle<Out> enqueue(const Task<In, Out>& task, const std::type_identity_t<In>& input,
+                      const EnqueueOptions& options = {}) {
     return Handle<Out>(enqueue_json(task.spec(), encode_input(input), options));
   }
   AnyHandle enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options = {});
@@ -86,9 +87,7 @@ class App {
     return enqueue_bulk(
         task.spec(),
         [&]() -> std::optional<detail::RawItem> {
-          if (position == end) {
-            return std::nullopt;
-          }
+          if (position == end) { return std::nullopt; }
           auto item = encode_item<In>(*position);
           ++position;
           return item;
@@ -204,23 +203,25 @@ class App {
     static_assert(with_context || std::is_invocable_v<const Fn&, const In&>,
                   "a handler is called as fn(TaskContext&, const In&) or fn(const In&), by several threads at once, so "
                   "it may not be a mutable lambda");
-    return [fn = std::make_shared<const Fn>(std::move(fn))](TaskContext& context, const std::string& text) -> std::string {
-      const In input = decode_input<In>(text);
-      const auto call = [&]() -> decltype(auto) {
-        if constexpr (with_context) {
-          return (*fn)(context, input);
-        } else {
-          return (*fn)(input);
-        }
-      };
-      if constexpr (std::is_void_v<Out>) {
-        call();
-        return "null";
-      } else {
-        static_assert(std::is_convertible_v<decltype(call()), Out>, "a handler returns what its task's result type can be made of");
-        return detail::encode_lenient<Out>(call());
-      }
-    };
+    return
+        [fn = std::make_shared<const Fn>(std::move(fn))](TaskContext& context, const std::string& text) -> std::string {
+          const In input = decode_input<In>(text);
+          const auto call = [&]() -> decltype(auto) {
+            if constexpr (with_context) {
+              return (*fn)(context, input);
+            } else {
+              return (*fn)(input);
+            }
+          };
+          if constexpr (std::is_void_v<Out>) {
+            call();
+            return "null";
+          } else {
+            static_assert(std::is_convertible_v<decltype(call()), Out>,
+                          "a handler returns what its task's result type can be made of");
+            return detail::encode_lenient<Out>(call());
+          }
+        };
   }
 
   // Input that does not have the task's shape will not have it the next time.
@@ -228,9 +229,7 @@ class App {
   static In decode_input(const std::string& text) {
     try {
       return detail::decode<In>(text, "input");
-    } catch (const InvalidArgument& error) {
-      throw Permanent("InvalidInput", error.what());
-    }
+    } catch (const InvalidArgument& error) { throw Permanent("InvalidInput", error.what()); }
   }
 
   void add_handler(const TaskSpec& task, RawHandler handler);

@@ -32,8 +32,7 @@ namespace detail {
 template <class Handler>
 class Completer {
  public:
-  explicit Completer(Handler handler)
-      : shared_(std::make_shared<State>(State{std::move(handler), {}})) {
+  explicit Completer(Handler handler) : shared_(std::make_shared<State>(State{std::move(handler), {}})) {
     shared_->work.emplace(boost::asio::get_associated_executor(shared_->handler));
   }
 
@@ -96,9 +95,7 @@ auto async_result(Handle<Out> handle, Token&& token) {
             if (!error) {
               try {
                 result = Handle<Out>::decode_result(json);
-              } catch (...) {
-                error = std::current_exception();
-              }
+              } catch (...) { error = std::current_exception(); }
             }
             completer(std::move(error), std::move(result));
           }

@@ -22,11 +22,11 @@ struct BulkItem {
 
 // The answer to one item, in the items' order.
 struct BulkAdmission {
-  Uuid id{};                        // the new execution's, or the one it was deduplicated to
+  Uuid id{};  // the new execution's, or the one it was deduplicated to
   bool created = false;
   Status status = Status::pending;
   int run = 1;
-  std::string error{};              // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
+  std::string error{};  // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
 };
 
 struct BulkReport {

@@ -29,9 +29,9 @@ class TaskContext {
   [[nodiscard]] const Uuid& execution_id() const;
   [[nodiscard]] const std::string& task() const;
   [[nodiscard]] const std::string& queue() const;
-  [[nodiscard]] int attempt() const;        // from 1
+  [[nodiscard]] int attempt() const;  // from 1
   [[nodiscard]] int max_attempts() const;
-  [[nodiscard]] int run() const;            // from 1; a retried dead letter has the next one
+  [[nodiscard]] int run() const;  // from 1; a retried dead letter has the next one
   // Grows with every claim of the execution. Kept next to what a handler writes, it tells an old attempt's write.
   [[nodiscard]] std::int64_t fence() const;
   // The same for all attempts and runs: what to pass on as an Idempotency-Key.
@@ -45,9 +45,7 @@ class TaskContext {
   // thread.
   [[nodiscard]] bool cancelled() const;
   void throw_if_cancelled() const {
-    if (cancelled()) {
-      throw Cancelled();
-    }
+    if (cancelled()) { throw Cancelled(); }
   }
   // The same as a token, for std::condition_variable_any and std::stop_callback. May outlive the context.
   [[nodiscard]] std::stop_token stop_token() const;
@@ -69,9 +67,7 @@ class TaskContext {
         record(name, "null");
       }
     } else {
-      if (const auto json = recorded(name)) {
-        return detail::decode<Result>(*json, "recorded result");
-      }
+      if (const auto json = recorded(name)) { return detail::decode<Result>(*json, "recorded result"); }
       Result result = fn();
       record(name, detail::encode_lenient(result));
       return result;

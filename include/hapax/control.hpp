@@ -37,7 +37,8 @@ class Snooze : public Error {
 // The handler saw that it was asked to stop and did. Recorded as cancelled if a cancellation was asked for.
 class Cancelled : public Error {
  public:
-  explicit Cancelled(const std::string& reason = "the handler stopped as it was asked to") : Error("Cancelled", reason) {}
+  explicit Cancelled(const std::string& reason = "the handler stopped as it was asked to")
+      : Error("Cancelled", reason) {}
 };
 
 }  // namespace hapax

@@ -30,27 +30,27 @@ struct ExecutionRecord {
   std::optional<ErrorDetails> error{};
   int priority = 0;
   int run = 1;
-  int attempt = 0;       // attempts made
+  int attempt = 0;  // attempts made
   int max_attempts = 4;
-  int lost = 0;          // workers lost while they ran it
+  int lost = 0;  // workers lost while they ran it
   std::int64_t fence = 0;
   Time created_at{};
   Time run_at{};
-  std::optional<Time> started_at{};   // of the latest attempt
+  std::optional<Time> started_at{};  // of the latest attempt
   std::optional<Time> finished_at{};
   std::optional<Time> expires_at{};
   std::optional<Time> deadline{};
-  std::string task_id{};            // its key, or empty
+  std::string task_id{};  // its key, or empty
   std::string effect_key{};
-  std::string worker{};             // that has or had it
+  std::string worker{};  // that has or had it
   bool cancel_requested = false;
   std::optional<double> progress{};
   std::string progress_message{};
-  bool dead = false;                // stands in its queue's dead-letter list
-  std::optional<Uuid> retried_as{};   // the run a dead letter was retried as
+  bool dead = false;                 // stands in its queue's dead-letter list
+  std::optional<Uuid> retried_as{};  // the run a dead letter was retried as
   std::string note{};
   std::vector<std::string> tags{};
-  std::string metadata{};           // a JSON object, or empty
+  std::string metadata{};  // a JSON object, or empty
   std::string traceparent{};
 };
 
@@ -69,12 +69,12 @@ struct ListOptions {
   std::optional<std::string> queue{};
   std::optional<std::string> task{};
   std::optional<std::string> tag{};
-  std::optional<Time> created_from{};  // inclusive
+  std::optional<Time> created_from{};    // inclusive
   std::optional<Time> created_before{};  // exclusive
   bool dead_only = false;
-  bool payloads = true;                // with input and result
-  std::optional<Uuid> after{};         // a cursor: continue below the last id of the page before
-  int limit = 50;                      // 1 to 1,000
+  bool payloads = true;         // with input and result
+  std::optional<Uuid> after{};  // a cursor: continue below the last id of the page before
+  int limit = 50;               // 1 to 1,000
 };
 
 struct QueueStats {
@@ -96,13 +96,13 @@ struct QueueStats {
 struct QueueChange {
   std::optional<bool> paused{};
   std::optional<bool> draining{};
-  std::optional<Duration> retention{};       // of what completed; and of the rest when failed_retention is not set
+  std::optional<Duration> retention{};  // of what completed; and of the rest when failed_retention is not set
   std::optional<Duration> failed_retention{};
 };
 
 // A reason why an execution is where it is, and what would change it (SPEC D18).
 struct Explanation {
-  std::string code{};    // for programs: delayed, retrying, paused, no_worker, running, completed, …
+  std::string code{};  // for programs: delayed, retrying, paused, no_worker, running, completed, …
   std::string sentence{};
   std::string remedy{};  // empty when nothing need be done
 };

@@ -16,21 +16,17 @@ namespace hapax {
 template <class T>
 concept JsonValue = std::is_same_v<T, nlohmann::json> || requires(nlohmann::json& json, const T& value) {
   json = value;
-  { json.template get<T>() };
+  {json.template get<T>()};
 };
 
 namespace detail {
 
 // JSON has no NaN and no infinity; nlohmann would write null for them.
 inline bool has_only_finite(const nlohmann::json& json) {
-  if (json.is_number_float()) {
-    return std::isfinite(json.get<double>());
-  }
+  if (json.is_number_float()) { return std::isfinite(json.get<double>()); }
   if (json.is_structured()) {
     for (const nlohmann::json& part : json) {
-      if (!has_only_finite(part)) {
-        return false;
-      }
+      if (!has_only_finite(part)) { return false; }
     }
   }
   return true;

@@ -16,41 +16,41 @@
 namespace hapax {
 
 struct OpenOptions {
-  std::string ns = "default";   // the namespace (tenant) this app works in
+  std::string ns = "default";  // the namespace (tenant) this app works in
   // Brings the store's schema up to date. None: SQLite yes, PostgreSQL no (run `hapax migrate`).
   std::optional<bool> migrate{};
-  bool must_exist = false;      // SQLite: do not create the file
+  bool must_exist = false;  // SQLite: do not create the file
 };
 
 // What is not set comes from the task's TaskOptions.
 struct EnqueueOptions {
-  std::optional<std::string> task_id{};   // the key under which this is unique; 1 to 255 bytes of UTF-8
+  std::optional<std::string> task_id{};  // the key under which this is unique; 1 to 255 bytes of UTF-8
   std::optional<std::string> queue{};
-  std::optional<Duration> delay{};        // not before this much later
-  std::optional<Time> run_at{};           // not before this instant; not together with delay
+  std::optional<Duration> delay{};  // not before this much later
+  std::optional<Time> run_at{};     // not before this instant; not together with delay
   std::optional<int> priority{};
   std::optional<int> max_attempts{};
   OnConflict on_conflict = OnConflict::return_existing;  // when the key's holder is live
   std::optional<Reuse> reuse{};                          // when the key's holder has ended
-  std::optional<Duration> wait_timeout{};   // for OnConflict::wait; none: as long as it takes
+  std::optional<Duration> wait_timeout{};                // for OnConflict::wait; none: as long as it takes
   std::vector<std::string> tags{};
-  nlohmann::json metadata{};              // an object, or null for none
+  nlohmann::json metadata{};  // an object, or null for none
   std::optional<Duration> timeout{};
   std::optional<Duration> deadline{};
   std::optional<RetryPolicy> retry{};
   std::optional<std::string> effect_key{};  // what handlers hand on; none: derived from the key, or from the execution
-  std::string traceparent{};              // W3C trace context
+  std::string traceparent{};                // W3C trace context
 };
 
 struct BulkProgress {
-  std::size_t admitted = 0;      // so far, all batches
+  std::size_t admitted = 0;  // so far, all batches
   std::size_t created = 0;
   std::size_t deduplicated = 0;
 };
 
 struct BulkOptions {
-  int batch = 5000;              // executions of one transaction, 1 to 5,000: all of a batch or none
-  EnqueueOptions each{};         // for items that carry none of their own
+  int batch = 5000;       // executions of one transaction, 1 to 5,000: all of a batch or none
+  EnqueueOptions each{};  // for items that carry none of their own
   std::function<void(const BulkProgress&)> progress{};  // after each batch, on the caller's thread
 };
 

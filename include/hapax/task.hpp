@@ -19,13 +19,13 @@ namespace hapax {
 // What every enqueue of a task starts from; EnqueueOptions override it one by one.
 struct TaskOptions {
   std::string queue = "default";
-  int max_attempts = 4;                  // in total, the first included
-  std::optional<RetryPolicy> retry{};    // none: 500 ms doubling to 30 s, full jitter
-  std::optional<Duration> timeout{};     // of one attempt; a failed attempt of type "Timeout" when it is over
-  std::optional<Duration> deadline{};    // of the whole execution, from its admission; it ends as timed_out
-  int priority = 0;                      // higher first, -32768 to 32767
-  int max_lost = 4;                      // how many workers it may take down before it is a dead letter
-  Reuse reuse = Reuse::failed_only;      // what a new enqueue may do with the key of an ended execution
+  int max_attempts = 4;                // in total, the first included
+  std::optional<RetryPolicy> retry{};  // none: 500 ms doubling to 30 s, full jitter
+  std::optional<Duration> timeout{};   // of one attempt; a failed attempt of type "Timeout" when it is over
+  std::optional<Duration> deadline{};  // of the whole execution, from its admission; it ends as timed_out
+  int priority = 0;                    // higher first, -32768 to 32767
+  int max_lost = 4;                    // how many workers it may take down before it is a dead letter
+  Reuse reuse = Reuse::failed_only;    // what a new enqueue may do with the key of an ended execution
 };
 
 // What the library needs to know of a task, without its types.

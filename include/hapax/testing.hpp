@@ -33,13 +33,13 @@ struct DrainOptions {
   std::optional<std::string> queue{};  // none: all queues
   // Moves virtual time on to whatever is delayed or waits for a retry, until nothing is pending.
   bool through_delays = false;
-  int limit = 100000;                // runs; more throws UsageError, as tasks that enqueue each other never end
+  int limit = 100000;  // runs; more throws UsageError, as tasks that enqueue each other never end
 };
 
 struct DrainReport {
   int completed = 0;
-  int failed = 0;     // dead letters
-  int retried = 0;    // failed attempts, to be tried again
+  int failed = 0;   // dead letters
+  int retried = 0;  // failed attempts, to be tried again
   int snoozed = 0;
   int cancelled = 0;
 };
@@ -63,9 +63,8 @@ void require_enqueued(App& app, const std::string& task, const std::function<boo
 // Throws RequirementFailed unless a pending or running execution of the task has an input that `matches` likes.
 template <class In, class Out, class Matches>
 void require_enqueued(App& app, const Task<In, Out>& task, Matches matches) {
-  detail::require_enqueued(app, task.name(), [&](const std::string& json) {
-    return matches(hapax::detail::decode<In>(json, "input"));
-  });
+  detail::require_enqueued(app, task.name(),
+                           [&](const std::string& json) { return matches(hapax::detail::decode<In>(json, "input")); });
 }
 template <class In, class Out>
 void require_enqueued(App& app, const Task<In, Out>& task) {

@@ -13,14 +13,14 @@ namespace hapax {
 // Since the worker's start, as the store accepted it, and what is in hand now.
 struct WorkerCounts {
   std::int64_t completed = 0;
-  std::int64_t failed = 0;      // dead letters
-  std::int64_t retried = 0;     // failed attempts that are tried again
+  std::int64_t failed = 0;   // dead letters
+  std::int64_t retried = 0;  // failed attempts that are tried again
   std::int64_t snoozed = 0;
   std::int64_t released = 0;
   std::int64_t cancelled = 0;
   std::int64_t timed_out = 0;
-  std::int64_t stale = 0;       // outcomes refused: somebody else had the execution
-  int queued = 0;               // claimed, waiting for a thread
+  std::int64_t stale = 0;  // outcomes refused: somebody else had the execution
+  int queued = 0;          // claimed, waiting for a thread
   int running = 0;
   bool store_away = false;
 };

@@ -22,9 +22,7 @@ void fault_hit(const char* name);
 }  // namespace detail
 
 inline void fault_point(const char* name) {
-  if (detail::faults_armed.load(std::memory_order_relaxed)) [[unlikely]] {
-    detail::fault_hit(name);
-  }
+  if (detail::faults_armed.load(std::memory_order_relaxed)) [[unlikely]] { detail::fault_hit(name); }
 }
 
 // For tests inside one process: the same text as HAPAX_FAULT. Empty disarms.

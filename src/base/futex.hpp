@@ -22,9 +22,7 @@ class FutexWord {
 
   // Returns once the value is another one.
   void wait_while(std::uint32_t value) const {
-    while (load() == value) {
-      call(FUTEX_WAIT_PRIVATE, value);
-    }
+    while (load() == value) { call(FUTEX_WAIT_PRIVATE, value); }
   }
 
   void set_and_wake_one(std::uint32_t value) {

@@ -10,12 +10,12 @@ namespace hapax::limits {
 
 inline constexpr std::size_t payload_bytes = 1 << 20;  // input and result each, SPEC R5
 inline constexpr std::size_t json_depth = 64;
-inline constexpr std::size_t name_bytes = 200;     // namespace, queue, task, tag, worker label
-inline constexpr std::size_t key_bytes = 255;      // a caller's idempotency key, SPEC I7
-inline constexpr std::size_t tags = 20;            // per execution
+inline constexpr std::size_t name_bytes = 200;  // namespace, queue, task, tag, worker label
+inline constexpr std::size_t key_bytes = 255;   // a caller's idempotency key, SPEC I7
+inline constexpr std::size_t tags = 20;         // per execution
 inline constexpr std::size_t metadata_bytes = 16 << 10;
-inline constexpr std::size_t error_message_bytes = 4 << 10;   // longer ones are cut, never refused
-inline constexpr std::size_t error_detail_bytes = 16 << 10;   // likewise; the tail is kept
+inline constexpr std::size_t error_message_bytes = 4 << 10;  // longer ones are cut, never refused
+inline constexpr std::size_t error_detail_bytes = 16 << 10;  // likewise; the tail is kept
 inline constexpr std::size_t note_bytes = 2 << 10;
 inline constexpr std::size_t progress_message_bytes = 500;
 
@@ -24,13 +24,13 @@ inline constexpr int priority_max = 32767;
 inline constexpr int max_attempts = 1000;
 inline constexpr int queues_per_claim = 256;
 inline constexpr int tasks_per_claim = 1000;
-inline constexpr int worker_threads = 1024;   // of one worker's pool
+inline constexpr int worker_threads = 1024;  // of one worker's pool
 
-inline constexpr int admit_batch = 1000;    // items in one admit transaction
-inline constexpr int bulk_batch = 5000;     // rows of one bulk-enqueue transaction, SPEC D11
-inline constexpr int claim_batch = 1000;    // executions in one claim
-inline constexpr int finish_batch = 2000;   // outcomes in one exchange
-inline constexpr int sweep_batch = 1000;    // rows one sweep pass may change per kind of work
+inline constexpr int admit_batch = 1000;   // items in one admit transaction
+inline constexpr int bulk_batch = 5000;    // rows of one bulk-enqueue transaction, SPEC D11
+inline constexpr int claim_batch = 1000;   // executions in one claim
+inline constexpr int finish_batch = 2000;  // outcomes in one exchange
+inline constexpr int sweep_batch = 1000;   // rows one sweep pass may change per kind of work
 inline constexpr int list_page = 1000;
 
 inline constexpr Duration delay_max = std::chrono::days(3660);  // run_at at most ten years away

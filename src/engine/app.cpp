@@ -14,9 +14,7 @@ namespace hapax {
 App open(const std::string& url, const OpenOptions& options) {
   model::check_name(options.ns, "namespace");
   store::OpenOptions store_options;
-  if (options.migrate) {
-    store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no;
-  }
+  if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
   store_options.must_exist = options.must_exist;
   return App(detail::make_app_state(store::open(url, store_options), options.ns));
 }
@@ -27,9 +25,7 @@ AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const 
   const model::QueueRef queue = state_->runs_inline ? request.queue : model::QueueRef{};
   const model::Admission admission = state_->engine().admit(std::move(request));
   engine::throw_if_refused(admission, options.task_id.value_or(""));
-  if (state_->runs_inline) {
-    state_->run_inline(queue);
-  }
+  if (state_->runs_inline) { state_->run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
     (void)state_->engine().waiters().wait(admission.id, options.wait_timeout, false);
   }
@@ -47,56 +43,44 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
     state_->engine().admit_async(
         state_->request(task, std::move(input_json), options),
         [state = state_, key = options.task_id.value_or(""), on_conflict = options.on_conflict,
-         wait_timeout = options.wait_timeout,
-         callback](const model::Admission& admission, std::exception_ptr error) {
+         wait_timeout = options.wait_timeout, callback](const model::Admission& admission, std::exception_ptr error) {
           AnyHandle handle;
           try {
             if (!error) {
               engine::throw_if_refused(admission, key);
               handle = state->handle(admission);
             }
-          } catch (...) {
-            error = std::current_exception();
-          }
+          } catch (...) { error = std::current_exception(); }
           if (!error && on_conflict == OnConflict::wait && !handle.created() && !is_terminal(admission.status)) {
             state->engine().waiters().watch(
-                admission.id, [callback, handle](const model::Outcome*, std::exception_ptr) { callback(handle, nullptr); },
-                false, wait_timeout);
+                admission.id,
+                [callback, handle](const model::Outcome*, std::exception_ptr) { callback(handle, nullptr); }, false,
+                wait_timeout);
             return;
           }
           callback(std::move(handle), std::move(error));
         });
-  } catch (...) {
-    callback({}, std::current_exception());
-  }
+  } catch (...) { callback({}, std::current_exception()); }
 }
 
 void App::handle_json(const TaskSpec& task, RawHandler handler) {
-  if (!handler) {
-    throw InvalidArgument("handler", "is empty");
-  }
+  if (!handler) { throw InvalidArgument("handler", "is empty"); }
   add_handler(task, [handler = std::move(handler)](TaskContext& context, const std::string& input) {
     std::string result = handler(context, input);
     try {
       base::check_json(result, "result");
-    } catch (const InvalidArgument& error) {
-      throw Permanent("InvalidResult", error.what());
-    }
+    } catch (const InvalidArgument& error) { throw Permanent("InvalidResult", error.what()); }
     return result;
   });
 }
 
-void App::add_handler(const TaskSpec& task, RawHandler handler) {
-  state_->add_handler(task.name, std::move(handler));
-}
+void App::add_handler(const TaskSpec& task, RawHandler handler) { state_->add_handler(task.name, std::move(handler)); }
 
 void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
 
 AnyHandle App::find_any(const Uuid& id) {
   const auto outcomes = state_->store().outcomes(std::span<const Uuid>(&id, 1));
-  if (!outcomes.front() || !state_->is_own(id)) {
-    throw NotFound("there is no execution " + id.to_string());
-  }
+  if (!outcomes.front() || !state_->is_own(id)) { throw NotFound("there is no execution " + id.to_string()); }
   return state_->handle(id);
 }
 

@@ -57,7 +57,8 @@ ExecutionRecord to_public(model::Execution&& from) {
 
 model::ListQuery to_query(const std::string& ns, const ListOptions& options) {
   if (options.limit < 1 || options.limit > limits::list_page) {
-    throw InvalidArgument("limit", std::to_string(options.limit) + ", expected 1 to " + std::to_string(limits::list_page));
+    throw InvalidArgument("limit",
+                          std::to_string(options.limit) + ", expected 1 to " + std::to_string(limits::list_page));
   }
   model::ListQuery query;
   query.ns = ns;
@@ -82,29 +83,21 @@ void for_each_page(store::Store& store, const std::string& ns, ListOptions filte
   filter.after.reset();
   while (true) {
     const std::vector<model::Execution> page = store.list(to_query(ns, filter));
-    if (page.empty()) {
-      return;
-    }
+    if (page.empty()) { return; }
     filter.after = page.back().id;
     std::vector<Uuid> ids;
     ids.reserve(page.size());
-    for (const model::Execution& execution : page) {
-      ids.push_back(execution.id);
-    }
+    for (const model::Execution& execution : page) { ids.push_back(execution.id); }
     fn(ids);
   }
 }
 
 CancelAnswer to_public(model::CancelVerdict verdict) {
   switch (verdict) {
-    case model::CancelVerdict::cancelled:
-      return CancelAnswer::cancelled;
-    case model::CancelVerdict::requested:
-      return CancelAnswer::requested;
-    case model::CancelVerdict::finished:
-      return CancelAnswer::finished;
-    case model::CancelVerdict::not_found:
-      return CancelAnswer::not_found;
+    case model::CancelVerdict::cancelled: return CancelAnswer::cancelled;
+    case model::CancelVerdict::requested: return CancelAnswer::requested;
+    case model::CancelVerdict::finished: return CancelAnswer::finished;
+    case model::CancelVerdict::not_found: return CancelAnswer::not_found;
   }
   return CancelAnswer::not_found;
 }
@@ -113,9 +106,7 @@ CancelAnswer to_public(model::CancelVerdict verdict) {
 
 std::optional<ExecutionRecord> App::get(const Uuid& id) {
   auto execution = state_->store().get(id);
-  if (!execution || execution->queue.ns != state_->ns()) {
-    return std::nullopt;
-  }
+  if (!execution || execution->queue.ns != state_->ns()) { return std::nullopt; }
   return to_public(std::move(*execution));
 }
 
@@ -129,9 +120,7 @@ std::vector<ExecutionRecord> App::list(const ListOptions& options) {
 
 std::vector<AttemptRecord> App::attempts(const Uuid& id) {
   std::vector<AttemptRecord> records;
-  if (!state_->is_own(id)) {
-    return records;
-  }
+  if (!state_->is_own(id)) { return records; }
   for (const model::Attempt& attempt : state_->store().attempts(id)) {
     records.push_back({attempt.number, attempt.worker, attempt.started_at, attempt.ended_at, attempt.outcome,
                        details(attempt.error)});
@@ -141,26 +130,21 @@ std::vector<AttemptRecord> App::attempts(const Uuid& id) {
 
 CancelAnswer App::cancel(const Uuid& id, std::string_view reason) {
   state_->forbid_in_transaction("cancel");
-  if (!state_->is_own(id)) {
-    return CancelAnswer::not_found;
-  }
+  if (!state_->is_own(id)) { return CancelAnswer::not_found; }
   return to_public(state_->store().cancel(std::span<const Uuid>(&id, 1), reason).front().verdict);
 }
 
 AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
   state_->forbid_in_transaction("retry");
-  if (!state_->is_own(id)) {
-    throw NotFound("there is no execution " + id.to_string());
-  }
+  if (!state_->is_own(id)) { throw NotFound("there is no execution " + id.to_string()); }
   const model::RetryRequest request{id, base::new_uuid7(), new_effect_key};
   const model::RetryResult result = state_->store().retry(std::span<const model::RetryRequest>(&request, 1)).front();
   switch (result.verdict) {
-    case model::RetryVerdict::created:
-      break;
-    case model::RetryVerdict::not_found:
-      throw NotFound("there is no execution " + id.to_string());
+    case model::RetryVerdict::created: break;
+    case model::RetryVerdict::not_found: throw NotFound("there is no execution " + id.to_string());
     case model::RetryVerdict::not_finished:
-      throw WrongStatus("execution " + id.to_string() + " is still " + std::string(to_string(result.status)), result.status);
+      throw WrongStatus("execution " + id.to_string() + " is still " + std::string(to_string(result.status)),
+                        result.status);
     case model::RetryVerdict::completed:
       throw WrongStatus("execution " + id.to_string() + " has completed: there is nothing to retry", result.status);
     case model::RetryVerdict::already_retried:
@@ -177,9 +161,7 @@ AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
 
 std::size_t App::cancel_all(ListOptions filter, std::string_view reason) {
   std::size_t count = 0;
-  if (filter.statuses.empty()) {
-    filter.statuses = {Status::pending, Status::running};
-  }
+  if (filter.statuses.empty()) { filter.statuses = {Status::pending, Status::running}; }
   for_each_page(state_->store(), state_->ns(), std::move(filter), [&](const std::vector<Uuid>& ids) {
     for (const model::CancelResult& result : state_->store().cancel(ids, reason)) {
       count += result.verdict == model::CancelVerdict::cancelled || result.verdict == model::CancelVerdict::requested;
@@ -190,15 +172,11 @@ std::size_t App::cancel_all(ListOptions filter, std::string_view reason) {
 
 std::size_t App::retry_all(ListOptions filter) {
   std::size_t count = 0;
-  if (filter.statuses.empty()) {
-    filter.statuses = {Status::failed, Status::cancelled, Status::timed_out};
-  }
+  if (filter.statuses.empty()) { filter.statuses = {Status::failed, Status::cancelled, Status::timed_out}; }
   for_each_page(state_->store(), state_->ns(), std::move(filter), [&](const std::vector<Uuid>& ids) {
     std::vector<model::RetryRequest> requests;
     requests.reserve(ids.size());
-    for (const Uuid& id : ids) {
-      requests.push_back({id, base::new_uuid7(), false});
-    }
+    for (const Uuid& id : ids) { requests.push_back({id, base::new_uuid7(), false}); }
     for (const model::RetryResult& result : state_->store().retry(requests)) {
       count += result.verdict == model::RetryVerdict::created;
     }
@@ -211,21 +189,18 @@ int App::discard(std::span<const Uuid> ids) { return state_->store().discard(sta
 
 int App::annotate(std::span<const Uuid> ids, std::string_view note) {
   if (note.size() > limits::note_bytes) {
-    throw InvalidArgument("note", std::to_string(note.size()) + " bytes, the limit is " + std::to_string(limits::note_bytes));
+    throw InvalidArgument("note",
+                          std::to_string(note.size()) + " bytes, the limit is " + std::to_string(limits::note_bytes));
   }
   return state_->store().annotate(state_->own(ids), note);
 }
 
 std::vector<Explanation> App::explain(const Uuid& id) {
   const auto execution = state_->store().get(id);
-  if (!execution || execution->queue.ns != state_->ns()) {
-    throw NotFound("there is no execution " + id.to_string());
-  }
+  if (!execution || execution->queue.ns != state_->ns()) { throw NotFound("there is no execution " + id.to_string()); }
   model::ExplainFacts facts{*execution, state_->store().now(), std::nullopt, state_->store().sessions()};
   for (model::QueueInfo& queue : state_->store().queues(state_->ns())) {
-    if (queue.queue == execution->queue) {
-      facts.queue = std::move(queue);
-    }
+    if (queue.queue == execution->queue) { facts.queue = std::move(queue); }
   }
   std::vector<Explanation> explanations;
   for (model::Reason& reason : model::explain(facts)) {
@@ -259,9 +234,7 @@ void App::configure_queue(std::string_view queue, const QueueChange& change) {
   patch.paused = change.paused;
   patch.draining = change.draining;
   patch.retention = change.retention;
-  if (change.failed_retention) {
-    patch.failed_retention.emplace(change.failed_retention);
-  }
+  if (change.failed_retention) { patch.failed_retention.emplace(change.failed_retention); }
   model::check_queue_patch(patch);
   state_->store().configure_queue(state_->queue(queue), patch);
   state_->engine().nudge();
@@ -279,9 +252,7 @@ std::size_t App::purge(std::string_view queue) {
 std::size_t App::move(std::string_view from, std::string_view to) {
   model::check_name(from, "from");
   model::check_name(to, "to");
-  if (from == to) {
-    throw InvalidArgument("to", "is the queue to move from");
-  }
+  if (from == to) { throw InvalidArgument("to", "is the queue to move from"); }
   std::size_t count = 0;
   while (const int moved = state_->store().move(state_->queue(from), state_->queue(to), queue_step)) {
     count += static_cast<std::size_t>(moved);

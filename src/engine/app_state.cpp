@@ -57,12 +57,12 @@ model::NewExecution AppState::request(const TaskSpec& task, std::string input, c
   if (options.task_id) {
     model::check_name(request.task, "task");
     model::check_key(*options.task_id);
-    request.identity = model::IdentityClaim{
-        .hash = model::identity_hash({ns_, model::Scope::task, request.task, *options.task_id}),
-        .key = *options.task_id,
-        .fingerprint = model::input_fingerprint(request.input),
-        .reuse = options.reuse.value_or(task.options.reuse),
-        .on_conflict = options.on_conflict};
+    request.identity =
+        model::IdentityClaim{.hash = model::identity_hash({ns_, model::Scope::task, request.task, *options.task_id}),
+                             .key = *options.task_id,
+                             .fingerprint = model::input_fingerprint(request.input),
+                             .reuse = options.reuse.value_or(task.options.reuse),
+                             .on_conflict = options.on_conflict};
   }
   request.labels.tags = options.tags;
   request.labels.traceparent = options.traceparent;
@@ -101,18 +101,14 @@ bool AppState::is_own(const Uuid& id) {
 std::vector<Uuid> AppState::own(std::span<const Uuid> ids) {
   std::vector<Uuid> mine;
   for (const Uuid& id : ids) {
-    if (is_own(id)) {
-      mine.push_back(id);
-    }
+    if (is_own(id)) { mine.push_back(id); }
   }
   return mine;
 }
 
 void AppState::add_handler(const std::string& task, RawHandler handler) {
   model::check_name(task, "task");
-  if (!handler) {
-    throw InvalidArgument("handler", "is empty");
-  }
+  if (!handler) { throw InvalidArgument("handler", "is empty"); }
   std::vector<std::shared_ptr<engine::Worker>> workers;
   {
     const std::unique_lock lock(handlers_mutex_);
@@ -123,14 +119,10 @@ void AppState::add_handler(const std::string& task, RawHandler handler) {
       throw UsageError("task '" + task + "' has a handler already");
     }
     for (const auto& weak : workers_) {
-      if (auto worker = weak.lock()) {
-        workers.push_back(std::move(worker));
-      }
+      if (auto worker = weak.lock()) { workers.push_back(std::move(worker)); }
     }
   }
-  for (const auto& worker : workers) {
-    worker->set_tasks(tasks());
-  }
+  for (const auto& worker : workers) { worker->set_tasks(tasks()); }
 }
 
 void AppState::add_middleware(Middleware middleware) {
@@ -144,9 +136,7 @@ std::vector<std::string> AppState::tasks() const {
   const std::shared_lock lock(handlers_mutex_);
   std::vector<std::string> names;
   names.reserve(handlers_.size());
-  for (const auto& [name, handler] : handlers_) {
-    names.push_back(name);
-  }
+  for (const auto& [name, handler] : handlers_) { names.push_back(name); }
   return names;
 }
 
@@ -163,9 +153,7 @@ void AppState::call(TaskContext& context, ContextState& state, std::string& resu
   {
     const std::shared_lock lock(handlers_mutex_);
     const auto found = handlers_.find(claim.task);
-    if (found == handlers_.end()) {
-      throw NotFound("this worker has no handler for task '" + claim.task + "'");
-    }
+    if (found == handlers_.end()) { throw NotFound("this worker has no handler for task '" + claim.task + "'"); }
     handler = found->second;
     chain = chain_;
   }
@@ -191,13 +179,9 @@ engine::Ending AppState::execute(engine::Run& run) {
   try {
     call(context, state, result);
   } catch (...) {
-    if (!state.completion) {
-      throw;
-    }
+    if (!state.completion) { throw; }
     engine::Ending ending = settle_completion(state, true);
-    if (ending.kind != engine::Ending::Kind::settled) {
-      throw;
-    }
+    if (ending.kind != engine::Ending::Kind::settled) { throw; }
     return ending;
   }
   return state.completion ? settle_completion(state, false) : engine::Ending::completed(std::move(result));
@@ -213,9 +197,7 @@ engine::Ending AppState::settle_completion(ContextState& state, bool threw) {
       const auto outcomes = store().outcomes(std::span<const Uuid>(&id, 1));
       const bool committed = outcomes.front() && outcomes.front()->status == Status::completed;
       fate = committed ? CommitFate::committed : CommitFate::rolled_back;
-    } catch (const StoreUnavailable&) {
-      fate = CommitFate::rolled_back;
-    }
+    } catch (const StoreUnavailable&) { fate = CommitFate::rolled_back; }
   }
   if (fate == CommitFate::committed) {
     engine::Ending ending = engine::Ending::settled();

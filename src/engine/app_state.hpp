@@ -30,8 +30,8 @@ struct Completion {
 struct TransactionState {
   std::shared_ptr<AppState> app;
   store::Transaction* transaction = nullptr;
-  std::unique_ptr<store::Transaction> owned;   // attached ones
-  std::vector<model::QueueRef> queues;         // that got something
+  std::unique_ptr<store::Transaction> owned;  // attached ones
+  std::vector<model::QueueRef> queues;        // that got something
   std::vector<std::shared_ptr<Completion>> completions;
 };
 
@@ -71,7 +71,8 @@ class AppState : public std::enable_shared_from_this<AppState> {
   [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
 
   // ---- Requests --------------------------------------------------------------------------------------------------
-  [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input, const EnqueueOptions& options) const;
+  [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input,
+                                            const EnqueueOptions& options) const;
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);
   // Executions of other namespaces are as good as not there.

@@ -21,18 +21,14 @@ Worker::Worker(Worker&&) noexcept = default;
 
 Worker& Worker::operator=(Worker&& other) noexcept {
   if (this != &other) {
-    if (state_) {
-      stop();
-    }
+    if (state_) { stop(); }
     state_ = std::move(other.state_);
   }
   return *this;
 }
 
 Worker::~Worker() {
-  if (state_) {
-    stop();
-  }
+  if (state_) { stop(); }
 }
 
 void Worker::stop() { state_->worker->stop(); }
@@ -58,9 +54,7 @@ WorkerCounts Worker::counts() const {
 Worker App::work(const WorkerOptions& options) {
   engine::WorkerOptions engine_options;
   engine_options.queues.clear();
-  for (const std::string& queue : options.queues) {
-    engine_options.queues.push_back(state_->queue(queue));
-  }
+  for (const std::string& queue : options.queues) { engine_options.queues.push_back(state_->queue(queue)); }
   engine_options.tasks = state_->tasks();
   if (engine_options.tasks.empty()) {
     throw UsageError("a worker needs a handler: call app.handle(task, fn) before app.work()");

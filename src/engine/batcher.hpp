@@ -65,13 +65,9 @@ class Batcher {
       stopping_ = true;
     }
     background_condition_.notify_one();
-    if (background_.joinable()) {
-      background_.join();
-    }
+    if (background_.joinable()) { background_.join(); }
     answers_.reset();
-    for (Lone& lone : lone_) {
-      lone.thread.join();
-    }
+    for (Lone& lone : lone_) { lone.thread.join(); }
   }
 
   [[nodiscard]] Reply submit(Request request) {
@@ -87,21 +83,13 @@ class Batcher {
     batch->has_leader = true;
     lock.unlock();
     if (lead) {
-      if (!idle) {
-        batch->turn.wait_while(waiting);
-      }
-      if (idle || batch->turn.load() == go) {
-        run(take_front(), /*background=*/false);
-      }
+      if (!idle) { batch->turn.wait_while(waiting); }
+      if (idle || batch->turn.load() == go) { run(take_front(), /*background=*/false); }
     } else {
       batch->done.wait_while(waiting);
     }
-    if (batch->done.load() == alone) {
-      return run_alone(batch->requests[index]);
-    }
-    if (batch->error) {
-      std::rethrow_exception(batch->error);
-    }
+    if (batch->done.load() == alone) { return run_alone(batch->requests[index]); }
+    if (batch->error) { std::rethrow_exception(batch->error); }
     return std::move(batch->replies[index]);
   }
 
@@ -120,9 +108,7 @@ class Batcher {
         signal = true;
       }
     }
-    if (signal) {
-      background_condition_.notify_one();
-    }
+    if (signal) { background_condition_.notify_one(); }
   }
 
  private:
@@ -154,17 +140,13 @@ class Batcher {
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;
     batch->requests.push_back(std::move(request));
-    if (gathering_ && queue_.front()->requests.size() >= expected_) {
-      gathered_.notify_one();
-    }
+    if (gathering_ && queue_.front()->requests.size() >= expected_) { gathered_.notify_one(); }
     return {batch, batch->requests.size() - 1};
   }
 
   // Holding mutex_: may those whom the last call answered be on their way back?
   [[nodiscard]] bool worth_waiting() {
-    if (expected_ <= 1 || engine_now() >= gather_until_) {
-      return false;
-    }
+    if (expected_ <= 1 || engine_now() >= gather_until_) { return false; }
     if (fruitless_left_ > 0) {
       --fruitless_left_;
       return false;
@@ -231,9 +213,7 @@ class Batcher {
       throw;
     } catch (...) {
       pass_on(1);
-      if (!options_.flush_alone) {
-        throw;
-      }
+      if (!options_.flush_alone) { throw; }
       return run_alone(request);
     }
     pass_on(1);
@@ -250,23 +230,17 @@ class Batcher {
   }
 
   void tell_flushed(std::span<Request> requests, std::span<Reply> replies) noexcept {
-    if (!options_.flushed) {
-      return;
-    }
+    if (!options_.flushed) { return; }
     try {
       options_.flushed(requests, replies);
-    } catch (...) {
-      return;
-    }
+    } catch (...) { return; }
   }
 
   void run(const BatchPtr& batch, bool background) {
     std::uint32_t verdict = over;
     try {
       batch->replies = options_.flush(batch->requests);
-    } catch (const StoreUnavailable&) {
-      batch->error = std::current_exception();
-    } catch (...) {
+    } catch (const StoreUnavailable&) { batch->error = std::current_exception(); } catch (...) {
       if (batch->requests.size() > 1 || options_.flush_alone) {
         verdict = alone;
       } else {
@@ -274,13 +248,9 @@ class Batcher {
       }
     }
     pass_on(batch->requests.size());
-    if (verdict == over && !batch->error) {
-      tell_flushed(batch->requests, batch->replies);
-    }
+    if (verdict == over && !batch->error) { tell_flushed(batch->requests, batch->replies); }
     batch->done.set_and_wake_all(verdict);
-    if (background) {
-      batch->turn.set_and_wake_one(over);
-    }
+    if (background) { batch->turn.set_and_wake_one(over); }
     if (!batch->callbacks.empty()) {
       answers_->post([this, batch, verdict] { answer_callbacks(batch, verdict); });
     }
@@ -315,18 +285,14 @@ class Batcher {
       std::exception_ptr error;
       try {
         reply = run_alone(batch->requests[index]);
-      } catch (...) {
-        error = std::current_exception();
-      }
+      } catch (...) { error = std::current_exception(); }
       answer(callback, std::move(reply), error);
     };
     try {
       std::vector<Reply> replies = options_.flush(std::span<Request>(&request, 1));
       tell_flushed(std::span<Request>(&request, 1), replies);
       answer(callback, std::move(replies.front()), nullptr);
-    } catch (const StoreUnavailable&) {
-      answer(callback, Reply{}, std::current_exception());
-    } catch (...) {
+    } catch (const StoreUnavailable&) { answer(callback, Reply{}, std::current_exception()); } catch (...) {
       if (!options_.flush_alone) {
         answer(callback, Reply{}, std::current_exception());
       } else if (reap_lone() < lone_max) {
@@ -346,9 +312,7 @@ class Batcher {
   // Threads that go on for a held-up request; those that have ended are joined.
   std::size_t reap_lone() {
     std::erase_if(lone_, [](Lone& lone) {
-      if (!lone.ended->load()) {
-        return false;
-      }
+      if (!lone.ended->load()) { return false; }
       lone.thread.join();
       return true;
     });
@@ -360,9 +324,7 @@ class Batcher {
     std::unique_lock lock(mutex_);
     while (true) {
       background_condition_.wait(lock, [this] { return stopping_ || background_turn_; });
-      if (!background_turn_) {
-        return;
-      }
+      if (!background_turn_) { return; }
       background_turn_ = false;
       lock.unlock();
       run(take_front(), /*background=*/true);
@@ -376,8 +338,8 @@ class Batcher {
 
   Options options_;
   std::mutex mutex_;
-  std::deque<BatchPtr> queue_;   // the open batch is the last
-  bool busy_ = false;            // somebody has the turn
+  std::deque<BatchPtr> queue_;  // the open batch is the last
+  bool busy_ = false;           // somebody has the turn
   bool stopping_ = false;
   bool background_turn_ = false;
   std::condition_variable background_condition_;
@@ -390,12 +352,12 @@ class Batcher {
   std::vector<Lone> lone_;  // of answers_'s thread
   // Of the last call, guarded by mutex_ except call_began_, which belongs to the one who has the turn.
   Time call_began_{};
-  std::size_t answered_ = 0;     // its members
-  std::size_t expected_ = 0;     // and those who waited for their turn when it ended
+  std::size_t answered_ = 0;  // its members
+  std::size_t expected_ = 0;  // and those who waited for their turn when it ended
   Time gather_until_{};
-  bool gathering_ = false;       // a leader waits for them
+  bool gathering_ = false;  // a leader waits for them
   std::condition_variable gathered_;
-  int fruitless_ = 0;            // leaders that will not wait, after one waited in vain
+  int fruitless_ = 0;  // leaders that will not wait, after one waited in vain
   int fruitless_left_ = 0;
 };
 

@@ -21,18 +21,12 @@ struct Batch {
 const char* refusal(model::AdmissionVerdict verdict) {
   switch (verdict) {
     case model::AdmissionVerdict::created:
-    case model::AdmissionVerdict::deduplicated:
-      return "";
-    case model::AdmissionVerdict::already_exists:
-      return "TaskAlreadyExists";
-    case model::AdmissionVerdict::already_completed:
-      return "TaskAlreadyCompleted";
-    case model::AdmissionVerdict::already_finished:
-      return "TaskAlreadyFinished";
-    case model::AdmissionVerdict::mismatch:
-      return "IdempotencyMismatch";
-    case model::AdmissionVerdict::queue_draining:
-      return "QueueDraining";
+    case model::AdmissionVerdict::deduplicated: return "";
+    case model::AdmissionVerdict::already_exists: return "TaskAlreadyExists";
+    case model::AdmissionVerdict::already_completed: return "TaskAlreadyCompleted";
+    case model::AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
+    case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
+    case model::AdmissionVerdict::queue_draining: return "QueueDraining";
   }
   return "";
 }
@@ -52,16 +46,14 @@ void add_to(BulkReport& report, const std::vector<model::Admission>& admissions)
 }
 
 // Reads up to a batch; empty at the end of the source.
-Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawSource& source, const BulkOptions& options,
-                 std::size_t& index) {
+Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawSource& source,
+                 const BulkOptions& options, std::size_t& index) {
   Batch batch;
   batch.requests.reserve(static_cast<std::size_t>(options.batch));
   while (batch.requests.size() < static_cast<std::size_t>(options.batch) && batch.bytes < batch_bytes) {
     try {
       auto item = source();
-      if (!item) {
-        break;
-      }
+      if (!item) { break; }
       batch.bytes += item->input.size();
       batch.requests.push_back(
           app.request(task, std::move(item->input), item->options ? *item->options : options.each));
@@ -79,7 +71,8 @@ Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawS
 BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& source, const BulkOptions& options) {
   state_->forbid_in_transaction("a plain enqueue");
   if (options.batch < 1 || options.batch > limits::bulk_batch) {
-    throw InvalidArgument("batch", std::to_string(options.batch) + ", expected 1 to " + std::to_string(limits::bulk_batch));
+    throw InvalidArgument("batch",
+                          std::to_string(options.batch) + ", expected 1 to " + std::to_string(limits::bulk_batch));
   }
   BulkReport report;
   std::size_t index = 0;
@@ -88,9 +81,7 @@ BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& sour
   const auto harvest = [&] {
     if (writing.valid()) {
       add_to(report, writing.get());
-      if (options.progress) {
-        options.progress({report.admissions.size(), report.created, report.deduplicated});
-      }
+      if (options.progress) { options.progress({report.admissions.size(), report.created, report.deduplicated}); }
     }
   };
   while (true) {
@@ -102,15 +93,12 @@ BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& sour
       throw;
     }
     harvest();
-    if (batch.requests.empty()) {
-      break;
-    }
+    if (batch.requests.empty()) { break; }
     in_flight = std::move(batch);
-    writing = std::async(std::launch::async, [this, &in_flight] { return state_->engine().admit_bulk(in_flight.requests); });
+    writing =
+        std::async(std::launch::async, [this, &in_flight] { return state_->engine().admit_bulk(in_flight.requests); });
   }
-  if (state_->runs_inline) {
-    state_->run_inline(state_->queue(options.each.queue.value_or(task.options.queue)));
-  }
+  if (state_->runs_inline) { state_->run_inline(state_->queue(options.each.queue.value_or(task.options.queue))); }
   return report;
 }
 

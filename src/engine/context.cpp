@@ -69,13 +69,9 @@ const std::string& ContextState::effect_key() {
 }
 
 void ContextState::load() {
-  if (loaded_) {
-    return;
-  }
+  if (loaded_) { return; }
   // The first claim of an execution finds an empty journal without looking.
-  if (run_.claim().fence > 1) {
-    entries_ = app_->store().journal_read(run_.claim().id);
-  }
+  if (run_.claim().fence > 1) { entries_ = app_->store().journal_read(run_.claim().id); }
   loaded_ = true;
 }
 
@@ -83,9 +79,8 @@ std::optional<std::string> ContextState::recorded(std::string_view name) {
   app_->forbid_in_transaction("ctx.once");
   model::check_name(name, "once");
   load();
-  const auto found = std::ranges::find_if(entries_, [&](const model::JournalEntry& entry) {
-    return entry.kind == journal_once && entry.name == name;
-  });
+  const auto found = std::ranges::find_if(
+      entries_, [&](const model::JournalEntry& entry) { return entry.kind == journal_once && entry.name == name; });
   return found == entries_.end() ? std::nullopt : std::optional(found->data);
 }
 

@@ -32,8 +32,8 @@ constexpr double quick_rate = 1000;  // runs a second and thread: those are take
 }  // namespace
 
 Duration Backoff::next() {
-  const Duration delay = std::min<Duration>(std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)),
-                                            std::chrono::seconds(5));
+  const Duration delay =
+      std::min<Duration>(std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)), std::chrono::seconds(5));
   ++failures_;
   return delay;
 }
@@ -46,15 +46,9 @@ Time Dispatcher::step(Time now) {
   collect(now);
   pool_.rebalance(now);
   load_ = pool_.load();
-  if (now < retry_at_) {
-    return retry_at_;
-  }
-  if (!held_up_.empty() && now >= held_up_at_) {
-    send_one_by_one(std::exchange(held_up_, {}));
-  }
-  if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) {
-    release_unstarted();
-  }
+  if (now < retry_at_) { return retry_at_; }
+  if (!held_up_.empty() && now >= held_up_at_) { send_one_by_one(std::exchange(held_up_, {})); }
+  if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) { release_unstarted(); }
   // Each turn sends at most one batch, so one more turn follows while something is left.
   const Plan next = plan(now);
   if (!pending_.empty() || next.limit > 0) {
@@ -64,9 +58,7 @@ Time Dispatcher::step(Time now) {
       retry_at_ = now + backoff_.next();
       return retry_at_;
     }
-    if (!pending_.empty() || (next.limit > 0 && more_)) {
-      return now;
-    }
+    if (!pending_.empty() || (next.limit > 0 && more_)) { return now; }
   }
   return next_step(now);
 }
@@ -95,24 +87,16 @@ int Dispatcher::wanted(const PoolLoad& load) const {
 
 Dispatcher::Plan Dispatcher::plan(Time now) {
   no_room_ = false;
-  if (draining_.load() || suspect_ || !session_.is_open()) {
-    return {};
-  }
+  if (draining_.load() || suspect_ || !session_.is_open()) { return {}; }
   const std::int64_t hint = hint_us_.exchange(INT64_MAX);
-  if (hint != INT64_MAX) {
-    claim_at_ = std::min(claim_at_, Time(Duration(hint)));
-  }
+  if (hint != INT64_MAX) { claim_at_ = std::min(claim_at_, Time(Duration(hint))); }
   const bool due = more_ || now >= claim_at_;
   const bool empty_handed = load_.queued + load_.running == 0;
   if (suspects_due_) {
-    if (empty_handed || now - suspects_since_ >= suspects_patience) {
-      return {.limit = 1, .alone = true};
-    }
+    if (empty_handed || now - suspects_since_ >= suspects_patience) { return {.limit = 1, .alone = true}; }
     return {};
   }
-  if (!due) {
-    return {};
-  }
+  if (!due) { return {}; }
   const int limit = wanted(load_);
   no_room_ = limit == 0;
   return {.limit = limit, .alone = empty_handed};
@@ -131,29 +115,23 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   finishes.reserve(batch.size());
   // Moved there and back rather than copied: results may be large.
   for (Settled& settled : batch) {
-    if (settled.finish) {
-      finishes.push_back(std::move(*settled.finish));
-    }
+    if (settled.finish) { finishes.push_back(std::move(*settled.finish)); }
   }
   const auto take_back = [&] {
     std::size_t next_finish = 0;
     for (Settled& settled : batch) {
-      if (settled.finish) {
-        *settled.finish = std::move(finishes[next_finish++]);
-      }
+      if (settled.finish) { *settled.finish = std::move(finishes[next_finish++]); }
     }
   };
   model::ClaimRequest request;
   std::optional<ClaimTicket> ticket;
-  if (next.limit > 0) {
-    ticket = session_.begin_claim();
-  }
+  if (next.limit > 0) { ticket = session_.begin_claim(); }
   if (ticket) {
     request.session = ticket->session;
     request.claim_number = ticket->number;
     request.queues = options_.queues;
-    std::ranges::rotate(request.queues, request.queues.begin() + static_cast<std::ptrdiff_t>(
-                                            rotation_++ % request.queues.size()));
+    std::ranges::rotate(request.queues,
+                        request.queues.begin() + static_cast<std::ptrdiff_t>(rotation_++ % request.queues.size()));
     {
       const std::lock_guard lock(tasks_mutex_);
       request.tasks = tasks_;
@@ -164,9 +142,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   model::Exchange reply;
   try {
     base::fault_point("engine.exchange.before");
-    if (!finishes.empty() || ticket) {
-      reply = store_.exchange(finishes, ticket ? &request : nullptr);
-    }
+    if (!finishes.empty() || ticket) { reply = store_.exchange(finishes, ticket ? &request : nullptr); }
     base::fault_point("engine.exchange.after");
   } catch (const StoreUnavailable& error) {
     trouble(error.what());
@@ -211,9 +187,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
         suspect_since_ = now;
       }
       more_ = full;
-      if (!runs.empty()) {
-        idle_wait_ = Duration::zero();
-      }
+      if (!runs.empty()) { idle_wait_ = Duration::zero(); }
       pool_.submit(std::move(runs));
       claimed(std::move(reply.claim), next, now);
     }
@@ -230,30 +204,22 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
 }
 
 void Dispatcher::claimed(model::ClaimReply reply, const Plan& next, Time now) {
-  if (reply.suspects_due && !suspects_due_) {
-    suspects_since_ = now;
-  }
+  if (reply.suspects_due && !suspects_due_) { suspects_since_ = now; }
   suspects_due_ = reply.suspects_due;
-  if (next.alone && !suspect_) {
-    suspects_due_ = false;
-  }
+  if (next.alone && !suspect_) { suspects_due_ = false; }
   idle_wait_ = std::clamp(idle_wait_ * 2, idle_wait_min, idle_wait_max);
   claim_at_ = now + (reply.next_due ? std::clamp(*reply.next_due, Duration::zero(), idle_wait_) : idle_wait_);
 }
 
 void Dispatcher::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
-  if (batch.empty()) {
-    return;
-  }
+  if (batch.empty()) { return; }
   std::vector<RunPtr> runs;
   runs.reserve(batch.size());
   WorkerStats more;
   const model::QueueRef* queue = nullptr;
   model::QueueCount count;
   const auto flush_count = [&] {
-    if (queue != nullptr && count.completed + count.failed + count.retried > 0) {
-      session_.count(*queue, count);
-    }
+    if (queue != nullptr && count.completed + count.failed + count.retried > 0) { session_.count(*queue, count); }
     count = {};
   };
   bool again = false;
@@ -290,9 +256,7 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
         ++more.released;
         again = true;
         break;
-      case model::FinishKind::cancelled:
-        ++more.cancelled;
-        break;
+      case model::FinishKind::cancelled: ++more.cancelled; break;
       case model::FinishKind::timed_out:
         ++more.timed_out;
         ++count.failed;
@@ -318,9 +282,7 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
     stats_.stale += more.stale;
   }
   note_unsent();
-  if (options_.on_answered) {
-    options_.on_answered(batch, verdicts);
-  }
+  if (options_.on_answered) { options_.on_answered(batch, verdicts); }
 }
 
 // The store refused the batch for something in it: each outcome for itself, and one that is refused even so is
@@ -385,18 +347,14 @@ Time Dispatcher::next_step(Time now) const {
     // Without room there is no point in looking: an outcome, which makes room, wakes.
     next = suspects_due_ ? suspects_since_ + suspects_patience : more_ || no_room_ ? never : claim_at_;
     const std::int64_t hint = hint_us_.load();
-    if (hint != INT64_MAX) {
-      next = std::min(next, Time(Duration(hint)));
-    }
+    if (hint != INT64_MAX) { next = std::min(next, Time(Duration(hint))); }
   }
   if (load_.queued > 0 || (load_.running > 0 && load_.runs_per_second > quick_rate * load_.threads)) {
     next = std::min(next, now + busy_look);  // rebalance, and fetch what quick handlers did before a slow one
   } else if (load_.running > 0) {
     next = std::min(next, now + calm_look);
   }
-  if (!held_up_.empty()) {
-    next = std::min(next, held_up_at_);
-  }
+  if (!held_up_.empty()) { next = std::min(next, held_up_at_); }
   return std::max(next, now);
 }
 
@@ -404,9 +362,7 @@ bool Dispatcher::hint(Time due) {
   const std::int64_t due_us = due.time_since_epoch().count();
   std::int64_t current = hint_us_.load();
   while (due_us < current) {
-    if (hint_us_.compare_exchange_weak(current, due_us)) {
-      return true;
-    }
+    if (hint_us_.compare_exchange_weak(current, due_us)) { return true; }
   }
   return false;
 }
@@ -422,9 +378,7 @@ WorkerStats Dispatcher::stats() const {
 }
 
 void Dispatcher::trouble(std::string_view what) {
-  if (options_.on_trouble) {
-    options_.on_trouble(what);
-  }
+  if (options_.on_trouble) { options_.on_trouble(what); }
 }
 
 }  // namespace hapax::engine

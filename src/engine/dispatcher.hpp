@@ -88,9 +88,9 @@ class Dispatcher {
   Time held_up_at_{};             // when to try them again
   Backoff backoff_;
   Time retry_at_{};
-  Time claim_at_{};               // when to look for work
-  bool more_ = true;              // the last claim was full
-  bool no_room_ = false;          // it is time to look, but the pool is full
+  Time claim_at_{};       // when to look for work
+  bool more_ = true;      // the last claim was full
+  bool no_room_ = false;  // it is time to look, but the pool is full
   Duration idle_wait_{0};
   std::size_t rotation_ = 0;
   bool suspects_due_ = false;
@@ -107,7 +107,7 @@ class Dispatcher {
   std::atomic<bool> away_{false};
   std::atomic<std::int64_t> unsent_{0};
   mutable std::mutex stats_mutex_;
-  WorkerStats stats_;               // guarded by stats_mutex_
+  WorkerStats stats_;  // guarded by stats_mutex_
 };
 
 }  // namespace hapax::engine

@@ -26,9 +26,7 @@ class BackgroundSweeper {
       : sweeper_(store, random,
                  {.on_swept =
                       [&hub](const model::SweepReport& report) {
-                        if (report.requeued > 0) {
-                          hub.everything_changed();
-                        }
+                        if (report.requeued > 0) { hub.everything_changed(); }
                       }}),
         thread_([this](Time now) { return sweeper_.step(now); }) {
     thread_.start();
@@ -86,23 +84,16 @@ void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::
     model::NewExecution& request = requests[i];
     const model::Admission& admission = admissions[i];
     const bool taken = request.born_running && admission.fence;
-    if (request.born_running) {
-      hub_->reserved(*request.born_running, &request, &admission);
-    }
-    if (taken || !admission.created()) {
-      continue;
-    }
-    const Duration in = request.run_at ? std::max(Duration::zero(), *request.run_at - admission.created_at) : request.delay;
-    if (in > Duration::zero()) {
-      hub_->queue_changed(request.queue, in);
-    }
+    if (request.born_running) { hub_->reserved(*request.born_running, &request, &admission); }
+    if (taken || !admission.created()) { continue; }
+    const Duration in =
+        request.run_at ? std::max(Duration::zero(), *request.run_at - admission.created_at) : request.delay;
+    if (in > Duration::zero()) { hub_->queue_changed(request.queue, in); }
     if (in <= announce_within && std::ranges::find(changed, request.queue) == changed.end()) {
       changed.push_back(request.queue);
     }
   }
-  if (!changed.empty()) {
-    wake_workers(changed);
-  }
+  if (!changed.empty()) { wake_workers(changed); }
 }
 
 model::Admission Engine::admit(model::NewExecution request) {
@@ -112,9 +103,7 @@ model::Admission Engine::admit(model::NewExecution request) {
   try {
     return admissions_->submit(std::move(request));
   } catch (...) {
-    if (reservation) {
-      hub_->reserved(*reservation, nullptr, nullptr);
-    }
+    if (reservation) { hub_->reserved(*reservation, nullptr, nullptr); }
     throw;
   }
 }
@@ -125,9 +114,7 @@ void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
   const std::optional<model::BornRunning> reservation = request.born_running;
   admissions_->submit_async(std::move(request), [this, reservation, callback = std::move(callback)](
                                                     model::Admission admission, const std::exception_ptr& error) {
-    if (error && reservation) {
-      hub_->reserved(*reservation, nullptr, nullptr);
-    }
+    if (error && reservation) { hub_->reserved(*reservation, nullptr, nullptr); }
     callback(std::move(admission), error);
   });
 }
@@ -148,17 +135,13 @@ std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> 
 model::FinishVerdict Engine::journal(model::JournalEntry entry) { return journal_->submit(std::move(entry)); }
 
 void Engine::wake_workers(std::span<const model::QueueRef> queues) {
-  for (const model::QueueRef& queue : queues) {
-    hub_->queue_changed(queue, Duration::zero());
-  }
+  for (const model::QueueRef& queue : queues) { hub_->queue_changed(queue, Duration::zero()); }
   store_->announce(queues);
 }
 
 void Engine::start_sweeper() {
   const std::lock_guard lock(sweeper_mutex_);
-  if (!sweeper_) {
-    sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_);
-  }
+  if (!sweeper_) { sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_); }
 }
 
 void Engine::nudge() {
@@ -172,8 +155,7 @@ void throw_if_refused(const model::Admission& admission, std::string_view key) {
   };
   switch (admission.verdict) {
     case model::AdmissionVerdict::created:
-    case model::AdmissionVerdict::deduplicated:
-      return;
+    case model::AdmissionVerdict::deduplicated: return;
     case model::AdmissionVerdict::already_exists:
       throw TaskAlreadyExists(named(admission.status == Status::running ? "is already running" : "is already pending"),
                               admission.id, admission.status);
@@ -185,8 +167,7 @@ void throw_if_refused(const model::Admission& admission, std::string_view key) {
                                 admission.status);
     case model::AdmissionVerdict::mismatch:
       throw IdempotencyMismatch(named("was given before with another input"), admission.id);
-    case model::AdmissionVerdict::queue_draining:
-      throw QueueDraining("the queue is draining and takes nothing new");
+    case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
   }
 }
 

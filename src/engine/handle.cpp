@@ -10,32 +10,23 @@ namespace hapax {
 namespace {
 
 detail::AppState& app_of(const std::shared_ptr<detail::AppState>& state) {
-  if (!state) {
-    throw UsageError("this handle is of no execution");
-  }
+  if (!state) { throw UsageError("this handle is of no execution"); }
   return *state;
 }
 
 const char* failure_name(Status status) {
   switch (status) {
-    case Status::cancelled:
-      return "ExecutionCancelled";
-    case Status::timed_out:
-      return "ExecutionTimedOut";
-    default:
-      return "ExecutionFailed";
+    case Status::cancelled: return "ExecutionCancelled";
+    case Status::timed_out: return "ExecutionTimedOut";
+    default: return "ExecutionFailed";
   }
 }
 
 // The result, or what result_json() throws.
 std::string result_of(const model::Outcome& outcome) {
-  if (outcome.status == Status::completed) {
-    return outcome.result.value_or("null");
-  }
+  if (outcome.status == Status::completed) { return outcome.result.value_or("null"); }
   std::string message = "execution " + outcome.id.to_string() + " ended as " + std::string(to_string(outcome.status));
-  if (outcome.error) {
-    message = outcome.error->type + ": " + outcome.error->message;
-  }
+  if (outcome.error) { message = outcome.error->type + ": " + outcome.error->message; }
   throw ExecutionFailed(failure_name(outcome.status), message, outcome.id, outcome.status);
 }
 
@@ -43,9 +34,7 @@ std::string result_of(const model::Outcome& outcome) {
 
 Status AnyHandle::status() const {
   const auto outcomes = app_of(state_).store().outcomes(std::span<const Uuid>(&id_, 1));
-  if (!outcomes.front()) {
-    throw ResultExpired("execution " + id_.to_string() + " is not in the store any more");
-  }
+  if (!outcomes.front()) { throw ResultExpired("execution " + id_.to_string() + " is not in the store any more"); }
   return outcomes.front()->status;
 }
 
@@ -81,9 +70,7 @@ void AnyHandle::on_result(std::function<void(std::string, std::exception_ptr)> c
         if (outcome != nullptr) {
           try {
             result = result_of(*outcome);
-          } catch (...) {
-            error = std::current_exception();
-          }
+          } catch (...) { error = std::current_exception(); }
         }
         callback(std::move(result), std::move(error));
       },

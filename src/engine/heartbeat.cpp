@@ -30,9 +30,7 @@ Time Heartbeat::step(Time now) {
   }
   const bool doubt = hurry_.exchange(false);
   if (!session_.is_open()) {
-    if (now >= beat_at_ || doubt) {
-      reopen(now);
-    }
+    if (now >= beat_at_ || doubt) { reopen(now); }
     return beat_at_;
   }
   if (doubt || now >= beat_at_ || (now >= progress_at_ && session_.has_progress())) {
@@ -62,13 +60,9 @@ void Heartbeat::beat(Time now) {
 }
 
 void Heartbeat::farewell() {
-  if (!session_.is_open()) {
-    return;
-  }
+  if (!session_.is_open()) { return; }
   const model::Beat last = session_.beat(options_.description.lease);
-  if (!last.counts.empty()) {
-    (void)store_.beat(last);
-  }
+  if (!last.counts.empty()) { (void)store_.beat(last); }
 }
 
 void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Time now) {
@@ -78,9 +72,7 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
     return;
   }
   for (const Uuid& id : reply.cancel) {
-    if (const RunPtr run = session_.find(id)) {
-      run->request_stop(StopReason::cancel_requested);
-    }
+    if (const RunPtr run = session_.find(id)) { run->request_stop(StopReason::cancel_requested); }
   }
   std::vector<RunPtr> gone;
   for (const Uuid& id : reply.lost) {
@@ -100,14 +92,10 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
 
 void Heartbeat::glance(Time now) {
   glance_at_ = now + glance_interval;
-  if (session_.held() == 0) {
-    return;
-  }
+  if (session_.held() == 0) { return; }
   try {
     for (const Uuid& id : store_.cancel_requests(session_.id())) {
-      if (const RunPtr run = session_.find(id)) {
-        run->request_stop(StopReason::cancel_requested);
-      }
+      if (const RunPtr run = session_.find(id)) { run->request_stop(StopReason::cancel_requested); }
     }
   } catch (const std::exception&) {
     // The beat reports trouble with the store; a look that failed is made again in a second.

@@ -31,31 +31,21 @@ void WakeHub::remove(const LocalWorker* worker) {
 }
 
 void WakeHub::queue_changed(const model::QueueRef& queue, Duration in) {
-  if (worker_count_.load(std::memory_order_relaxed) == 0) {
-    return;
-  }
+  if (worker_count_.load(std::memory_order_relaxed) == 0) { return; }
   const std::shared_lock lock(workers_mutex_);
-  for (const auto& worker : workers_) {
-    worker->queue_changed(queue, in);
-  }
+  for (const auto& worker : workers_) { worker->queue_changed(queue, in); }
 }
 
 void WakeHub::everything_changed() {
   const std::shared_lock lock(workers_mutex_);
-  for (const auto& worker : workers_) {
-    worker->something_changed();
-  }
+  for (const auto& worker : workers_) { worker->something_changed(); }
 }
 
 std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue, std::string_view task) {
-  if (worker_count_.load(std::memory_order_relaxed) == 0) {
-    return std::nullopt;
-  }
+  if (worker_count_.load(std::memory_order_relaxed) == 0) { return std::nullopt; }
   const std::shared_lock lock(workers_mutex_);
   for (const auto& worker : workers_) {
-    if (auto reservation = worker->reserve(queue, task)) {
-      return reservation;
-    }
+    if (auto reservation = worker->reserve(queue, task)) { return reservation; }
   }
   return std::nullopt;
 }
@@ -63,9 +53,7 @@ std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue,
 void WakeHub::reserved(const model::BornRunning& reservation, model::NewExecution* request,
                        const model::Admission* admission) {
   const std::shared_lock lock(workers_mutex_);
-  for (const auto& worker : workers_) {
-    worker->reserved(reservation, request, admission);
-  }
+  for (const auto& worker : workers_) { worker->reserved(reservation, request, admission); }
 }
 
 void WakeHub::listen() {
@@ -81,17 +69,13 @@ void WakeHub::listen_loop() {
     try {
       auto fresh = store_.listen();
       const std::lock_guard lock(listen_mutex_);
-      if (stopping_) {
-        return;
-      }
+      if (stopping_) { return; }
       listener_ = std::move(fresh);
       listener = listener_.get();
     } catch (const std::exception&) {
       // No hints for a while; polling goes on.
       std::unique_lock lock(listen_mutex_);
-      if (stopping_) {
-        return;
-      }
+      if (stopping_) { return; }
       lock.unlock();
       std::this_thread::sleep_for(std::chrono::milliseconds(250));
       continue;
@@ -101,15 +85,11 @@ void WakeHub::listen_loop() {
         const bool changed = listener->wait(listen_wait);
         {
           const std::lock_guard lock(listen_mutex_);
-          if (stopping_) {
-            return;
-          }
+          if (stopping_) { return; }
         }
         if (changed) {
           everything_changed();
-          if (on_hint_) {
-            on_hint_();
-          }
+          if (on_hint_) { on_hint_(); }
         }
       }
     } catch (const std::exception&) {
@@ -123,13 +103,9 @@ void WakeHub::stop() {
   {
     const std::lock_guard lock(listen_mutex_);
     stopping_ = true;
-    if (listener_) {
-      listener_->interrupt();
-    }
+    if (listener_) { listener_->interrupt(); }
   }
-  if (thread_.joinable()) {
-    thread_.join();
-  }
+  if (thread_.joinable()) { thread_.join(); }
 }
 
 }  // namespace hapax::engine

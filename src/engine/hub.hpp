@@ -65,8 +65,8 @@ class WakeHub {
   mutable std::shared_mutex workers_mutex_;
   std::vector<std::shared_ptr<LocalWorker>> workers_;  // guarded by workers_mutex_
   std::mutex listen_mutex_;
-  std::unique_ptr<store::Listener> listener_;          // guarded by listen_mutex_
-  bool stopping_ = false;                              // guarded by listen_mutex_
+  std::unique_ptr<store::Listener> listener_;  // guarded by listen_mutex_
+  bool stopping_ = false;                      // guarded by listen_mutex_
   std::thread thread_;
 };
 

@@ -37,9 +37,7 @@ std::optional<model::Finish> InlineRunner::run_one() {
   request.tasks = options_.tasks;
   model::ClaimReply reply = store_.claim(request);
   next_due_ = reply.next_due;
-  if (reply.claims.empty()) {
-    return std::nullopt;
-  }
+  if (reply.claims.empty()) { return std::nullopt; }
   Run run(std::move(reply.claims.front()));
   const Time start = engine_now();
   (void)run.start(start);

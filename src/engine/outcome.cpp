@@ -5,9 +5,9 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 
+#include <cxxabi.h>
 #include <algorithm>
 #include <cstdlib>
-#include <cxxabi.h>
 #include <typeinfo>
 
 namespace hapax::engine {
@@ -15,9 +15,7 @@ namespace hapax::engine {
 namespace {
 
 std::string readable_type(const std::type_info* type) {
-  if (type == nullptr) {
-    return "unknown";
-  }
+  if (type == nullptr) { return "unknown"; }
   int status = 0;
   char* readable = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
   std::string name = status == 0 && readable != nullptr ? readable : type->name();
@@ -31,9 +29,7 @@ Duration bounded(Duration delay) { return std::clamp(delay, Duration::zero(), li
 Ending ending_of_exception() {
   try {
     throw;
-  } catch (const Snooze& snooze) {
-    return Ending::snoozed(bounded(snooze.delay));
-  } catch (const RetryAfter& again) {
+  } catch (const Snooze& snooze) { return Ending::snoozed(bounded(snooze.delay)); } catch (const RetryAfter& again) {
     return Ending::failed({.error = {again.name(), again.what(), {}}, .retry_after = bounded(again.delay)});
   } catch (const Permanent& permanent) {
     return Ending::failed({.error = {permanent.name(), permanent.what(), {}}, .permanent = true});
@@ -41,9 +37,7 @@ Ending ending_of_exception() {
     return Ending::failed(error.name(), error.what());
   } catch (const std::exception& error) {
     return Ending::failed(readable_type(&typeid(error)), error.what());
-  } catch (const std::string& text) {
-    return Ending::failed("std::string", text);
-  } catch (const char* text) {
+  } catch (const std::string& text) { return Ending::failed("std::string", text); } catch (const char* text) {
     return Ending::failed("const char*", text == nullptr ? "(null)" : text);
   } catch (...) {
     return Ending::failed(readable_type(abi::__cxa_current_exception_type()),
@@ -77,9 +71,7 @@ Ending run_handler(const Handler& handler, Run& run) noexcept {
         return Ending::failed({.error = {error.name(), error.what(), {}}, .permanent = true});
       }
       return ending;
-    } catch (...) {
-      return ending_of_exception();
-    }
+    } catch (...) { return ending_of_exception(); }
   } catch (...) {
     // Out of memory while describing an error; an attempt that failed without words is still recorded.
     return Ending::failed(model::Failure{});
@@ -88,23 +80,20 @@ Ending run_handler(const Handler& handler, Run& run) noexcept {
 
 std::optional<model::Finish> to_finish(const Run& run, Ending ending, const Attempted& attempted) {
   switch (ending.kind) {
-    case Ending::Kind::settled:
-      return std::nullopt;
+    case Ending::Kind::settled: return std::nullopt;
     case Ending::Kind::completed: {
       model::Finish finish = finish_of(run, model::FinishKind::completed, attempted);
       finish.result = std::move(ending.result);
       return finish;
     }
-    case Ending::Kind::released:
-      return release_finish(run);
+    case Ending::Kind::released: return release_finish(run);
     case Ending::Kind::snoozed: {
       model::Finish finish = finish_of(run, model::FinishKind::snoozed, attempted);
       finish.delay = bounded(ending.delay);
       return finish;
     }
     case Ending::Kind::cancelled:
-    case Ending::Kind::failed:
-      break;
+    case Ending::Kind::failed: break;
   }
   ending.failure.error = clean(ending.failure.error);
   if (run.stop_reason() == StopReason::cancel_requested) {
@@ -135,27 +124,20 @@ model::Finish unrecordable_finish(const model::Finish& refused, std::string_view
   finish.kind = model::FinishKind::failed;
   finish.ran_for = refused.ran_for;
   std::string plain;
-  for (const char c : reason.substr(0, limits::error_message_bytes)) {
-    plain += c >= ' ' && c < 127 ? c : '?';
-  }
+  for (const char c : reason.substr(0, limits::error_message_bytes)) { plain += c >= ' ' && c < 127 ? c : '?'; }
   finish.error = model::ErrorInfo{"OutcomeRefused", "the store refused the outcome: " + plain, {}};
   return finish;
 }
 
 std::optional<Status> terminal_status(const model::Finish& finish) {
   switch (finish.kind) {
-    case model::FinishKind::completed:
-      return Status::completed;
-    case model::FinishKind::failed:
-      return Status::failed;
-    case model::FinishKind::cancelled:
-      return Status::cancelled;
-    case model::FinishKind::timed_out:
-      return Status::timed_out;
+    case model::FinishKind::completed: return Status::completed;
+    case model::FinishKind::failed: return Status::failed;
+    case model::FinishKind::cancelled: return Status::cancelled;
+    case model::FinishKind::timed_out: return Status::timed_out;
     case model::FinishKind::retry:
     case model::FinishKind::snoozed:
-    case model::FinishKind::released:
-      return std::nullopt;
+    case model::FinishKind::released: return std::nullopt;
   }
   return std::nullopt;
 }

@@ -34,9 +34,7 @@ ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::start() {
   const std::lock_guard lock(mutex_);
-  for (int i = 0; i < options_.threads; ++i) {
-    add_lane();
-  }
+  for (int i = 0; i < options_.threads; ++i) { add_lane(); }
 }
 
 void ThreadPool::set_callbacks(std::function<void(const RunPtr&)> on_start, std::function<void()> on_settled) {
@@ -64,9 +62,7 @@ void ThreadPool::stop(Time until) {
   std::vector<std::thread> finished;
   for (const LanePtr& lane : lanes_) {
     const std::lock_guard lane_lock(lane->mutex);
-    if (!lane->thread.joinable()) {
-      continue;
-    }
+    if (!lane->thread.joinable()) { continue; }
     if (lane->ended) {
       finished.push_back(std::move(lane->thread));
     } else {
@@ -74,47 +70,33 @@ void ThreadPool::stop(Time until) {
     }
   }
   lock.unlock();
-  for (std::thread& thread : finished) {
-    thread.join();
-  }
+  for (std::thread& thread : finished) { thread.join(); }
 }
 
 void ThreadPool::submit(std::vector<RunPtr> runs) {
-  if (runs.empty()) {
-    return;
-  }
+  if (runs.empty()) { return; }
   {
     const std::lock_guard lock(mutex_);
-    for (RunPtr& run : runs) {
-      queue_.push_back(std::move(run));
-    }
+    for (RunPtr& run : runs) { queue_.push_back(std::move(run)); }
   }
   // One is enough: whoever takes a chunk and leaves work worth another thread wakes the next.
   work_.notify_one();
 }
 
 void ThreadPool::loop(const LanePtr& lane) {
-  while (RunPtr run = next(*lane)) {
-    execute(*lane, run);
-  }
+  while (RunPtr run = next(*lane)) { execute(*lane, run); }
   {
     const std::lock_guard lock(mutex_);
     const std::lock_guard lane_lock(lane->mutex);
     lane->ended = true;
-    for (RunPtr& run : lane->todo) {
-      queue_.push_back(std::move(run));
-    }
+    for (RunPtr& run : lane->todo) { queue_.push_back(std::move(run)); }
     lane->todo.clear();
     if (lane->surplus) {
       --stuck_;
       // Its outcomes, if any, go with the pushed ones; the lane itself is forgotten.
-      for (Settled& settled : lane->done) {
-        pushed_.push_back(std::move(settled));
-      }
+      for (Settled& settled : lane->done) { pushed_.push_back(std::move(settled)); }
       lane->done.clear();
-      if (lane->thread.joinable()) {
-        lane->thread.detach();
-      }
+      if (lane->thread.joinable()) { lane->thread.detach(); }
       std::erase(lanes_, lane);
     }
   }
@@ -124,9 +106,7 @@ void ThreadPool::loop(const LanePtr& lane) {
 RunPtr ThreadPool::next(Lane& lane) {
   {
     const std::lock_guard lane_lock(lane.mutex);
-    if (lane.surplus) {
-      return nullptr;
-    }
+    if (lane.surplus) { return nullptr; }
     if (!lane.todo.empty() && !holding_.load(std::memory_order_relaxed)) {
       RunPtr run = std::move(lane.todo.front());
       lane.todo.pop_front();
@@ -136,9 +116,7 @@ RunPtr ThreadPool::next(Lane& lane) {
   }
   std::unique_lock lock(mutex_);
   while (queue_.empty() || holding_.load(std::memory_order_relaxed)) {
-    if (stopping_) {
-      return nullptr;
-    }
+    if (stopping_) { return nullptr; }
     if (RunPtr stolen = holding_.load(std::memory_order_relaxed) ? nullptr : steal(lane)) {
       const std::lock_guard lane_lock(lane.mutex);
       lane.current = stolen;
@@ -169,18 +147,14 @@ RunPtr ThreadPool::next(Lane& lane) {
   const bool worth_waking = !queue_.empty() && idle_.load(std::memory_order_relaxed) > 0 &&
                             (average <= 0 || static_cast<double>(queue_.size()) * average > wake_seconds);
   lock.unlock();
-  if (worth_waking) {
-    work_.notify_one();
-  }
+  if (worth_waking) { work_.notify_one(); }
   return run;
 }
 
 // Holding mutex_, the queue empty: the newest of what waits behind another thread's handler.
 RunPtr ThreadPool::steal(const Lane& thief) {
   for (const LanePtr& lane : lanes_) {
-    if (lane.get() == &thief) {
-      continue;
-    }
+    if (lane.get() == &thief) { continue; }
     const std::unique_lock lane_lock(lane->mutex, std::try_to_lock);
     if (lane_lock.owns_lock() && !lane->todo.empty()) {
       RunPtr run = std::move(lane->todo.back());
@@ -198,31 +172,23 @@ void ThreadPool::execute(Lane& lane, const RunPtr& run) {
     lane.current.reset();
     return;
   }
-  if (options_.on_start) {
-    options_.on_start(run);
-  }
+  if (options_.on_start) { options_.on_start(run); }
   Ending ending = run_handler(options_.handler, *run);
   const Duration ran_for = engine_now() - start;
   std::string own_result = ending.kind == Ending::Kind::settled ? ending.result : std::string();
   const bool ours = run->settle();
   std::optional<model::Finish> finish;
-  if (ours) {
-    finish = to_finish(*run, std::move(ending), {.ran_for = ran_for, .jitter = jitter_draw()});
-  }
+  if (ours) { finish = to_finish(*run, std::move(ending), {.ran_for = ran_for, .jitter = jitter_draw()}); }
   bool tell = false;
   {
     const std::lock_guard lane_lock(lane.mutex);
     lane.current.reset();
     lane.busy_seconds += std::chrono::duration<double>(ran_for).count();
     ++lane.runs;
-    if (ours) {
-      lane.done.push_back({run, std::move(finish), std::move(own_result)});
-    }
+    if (ours) { lane.done.push_back({run, std::move(finish), std::move(own_result)}); }
     tell = !lane.done.empty() && (lane.todo.empty() || ran_for > tell_at_once || lane.done.size() >= chunk_max);
   }
-  if (tell) {
-    options_.on_settled();
-  }
+  if (tell) { options_.on_settled(); }
 }
 
 PoolLoad ThreadPool::glance() {
@@ -296,9 +262,7 @@ PoolLoad ThreadPool::load() {
     // A thread in a long handler gets through no more than that handler's own pace.
     const auto free = static_cast<double>(std::max(0, options_.threads - static_cast<int>(elapsed.size())));
     load.runs_per_second = free / average;
-    for (const double seconds : elapsed) {
-      load.runs_per_second += 1.0 / std::max(average, seconds);
-    }
+    for (const double seconds : elapsed) { load.runs_per_second += 1.0 / std::max(average, seconds); }
   }
   return load;
 }
@@ -320,9 +284,7 @@ void ThreadPool::rebalance(Time now) {
       moved = true;
     }
   }
-  if (moved) {
-    work_.notify_one();
-  }
+  if (moved) { work_.notify_one(); }
 }
 
 void ThreadPool::push(Settled settled) {
@@ -335,15 +297,11 @@ void ThreadPool::push(Settled settled) {
 
 bool ThreadPool::replace(const Run& run) {
   const std::lock_guard lock(mutex_);
-  if (stopping_ || stuck_ >= stuck_per_thread * options_.threads) {
-    return false;
-  }
+  if (stopping_ || stuck_ >= stuck_per_thread * options_.threads) { return false; }
   for (const LanePtr& lane : lanes_) {
     {
       const std::lock_guard lane_lock(lane->mutex);
-      if (lane->current.get() != &run || lane->surplus) {
-        continue;
-      }
+      if (lane->current.get() != &run || lane->surplus) { continue; }
       lane->surplus = true;
       while (!lane->todo.empty()) {
         queue_.push_front(std::move(lane->todo.back()));

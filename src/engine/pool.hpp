@@ -19,7 +19,7 @@ struct PoolLoad {
   int threads = 1;
   int queued = 0;
   int running = 0;
-  double runs_per_second = 0;  // what the threads get through, by measure; 0: nothing is known yet
+  double runs_per_second = 0;         // what the threads get through, by measure; 0: nothing is known yet
   std::optional<Time> oldest_queued;  // when the first of the queued came here
 };
 
@@ -78,15 +78,15 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
 
  private:
   struct Lane {
-    std::mutex mutex;                  // guards what follows
+    std::mutex mutex;  // guards what follows
     std::deque<RunPtr> todo;
     std::vector<Settled> done;
     RunPtr current;
-    double busy_seconds = 0;           // since the last load()
+    double busy_seconds = 0;  // since the last load()
     std::int64_t runs = 0;
-    bool surplus = false;              // replaced: ends after its handler
+    bool surplus = false;  // replaced: ends after its handler
     bool ended = false;
-    std::thread thread;                // guarded by the pool's mutex
+    std::thread thread;  // guarded by the pool's mutex
   };
   using LanePtr = std::shared_ptr<Lane>;
 
@@ -98,8 +98,8 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
 
   Options options_;
   std::mutex mutex_;
-  std::condition_variable work_;      // something to run, or stopping
-  std::condition_variable ended_;     // a thread ended
+  std::condition_variable work_;   // something to run, or stopping
+  std::condition_variable ended_;  // a thread ended
   std::deque<RunPtr> queue_;
   std::vector<LanePtr> lanes_;
   std::vector<Settled> pushed_;
@@ -107,7 +107,7 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   std::atomic<bool> holding_{false};
   int stuck_ = 0;
   std::atomic<int> idle_{0};
-  std::atomic<double> average_{0};    // seconds a handler runs; 0: unknown
+  std::atomic<double> average_{0};  // seconds a handler runs; 0: unknown
 };
 
 }  // namespace hapax::engine

@@ -5,9 +5,7 @@
 namespace hapax::engine {
 
 int prefetch_target(const PrefetchFacts& facts) {
-  if (facts.fixed > 0) {
-    return facts.fixed;
-  }
+  if (facts.fixed > 0) { return facts.fixed; }
   const double seconds = std::chrono::duration<double>(prefetch_horizon).count();
   const double ahead = std::max(0.0, facts.runs_per_second) * seconds;
   const int cap = std::max(prefetch_cap, facts.threads);

@@ -55,9 +55,7 @@ std::stop_token Run::stop_token() {
   const std::lock_guard lock(mutex_);
   if (!stop_source_) {
     stop_source_.emplace();
-    if (should_stop()) {
-      stop_source_->request_stop();
-    }
+    if (should_stop()) { stop_source_->request_stop(); }
   }
   return stop_source_->get_token();
 }
@@ -71,9 +69,7 @@ void Run::progress(double fraction, std::string_view message) {
 
 std::optional<model::Progress> Run::take_progress() {
   const std::lock_guard lock(mutex_);
-  if (!progress_dirty_.exchange(false)) {
-    return std::nullopt;
-  }
+  if (!progress_dirty_.exchange(false)) { return std::nullopt; }
   return model::Progress{claim_.id, claim_.fence, fraction_, message_};
 }
 
@@ -89,9 +85,7 @@ void Run::request_stop(StopReason reason) {
   StopReason expected = StopReason::none;
   if (!stop_.compare_exchange_strong(expected, reason)) {
     // A cancellation may still be answered by an outcome; the other reasons say that nothing is wanted any more.
-    if (expected == StopReason::cancel_requested) {
-      stop_.compare_exchange_strong(expected, reason);
-    }
+    if (expected == StopReason::cancel_requested) { stop_.compare_exchange_strong(expected, reason); }
     return;
   }
   std::optional<std::stop_source> source;
@@ -100,9 +94,7 @@ void Run::request_stop(StopReason reason) {
     source = stop_source_;
   }
   // Outside the lock: a stop callback may ask this Run for anything.
-  if (source) {
-    source->request_stop();
-  }
+  if (source) { source->request_stop(); }
 }
 
 }  // namespace hapax::engine

@@ -84,7 +84,9 @@ class Run {
   void set_draining() { draining_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] std::optional<model::Progress> take_progress();
   [[nodiscard]] bool has_progress() const { return progress_dirty_.load(std::memory_order_relaxed); }
-  [[nodiscard]] Time started() const { return Time(Duration(started_us_.load(std::memory_order_relaxed))); }  // engine time
+  [[nodiscard]] Time started() const {
+    return Time(Duration(started_us_.load(std::memory_order_relaxed)));
+  }  // engine time
 
   std::size_t slot = 0;       // in the session's list of held runs; guarded by that list's mutex
   Time received{};            // engine time of the claim's arrival, set before it is shared
@@ -97,7 +99,7 @@ class Run {
   std::atomic<bool> draining_{false};
   std::atomic<bool> progress_dirty_{false};
   std::atomic<std::int64_t> started_us_{0};
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;                             // guards what follows
   std::optional<std::stop_source> stop_source_;  // made when first asked for
   double fraction_ = 0;
   std::string message_;

@@ -27,9 +27,7 @@ class SerialExecutor {
       stopping_ = true;
     }
     condition_.notify_one();
-    if (thread_.joinable()) {
-      thread_.join();
-    }
+    if (thread_.joinable()) { thread_.join(); }
   }
 
   void post(std::function<void()> work) {
@@ -49,9 +47,7 @@ class SerialExecutor {
     std::unique_lock lock(mutex_);
     while (true) {
       condition_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) {
-        return;
-      }
+      if (queue_.empty()) { return; }
       const std::function<void()> work = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();

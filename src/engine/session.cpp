@@ -6,9 +6,7 @@ namespace hapax::engine {
 
 void Session::opened(const Uuid& id) {
   const std::lock_guard lock(mutex_);
-  if (!id_.is_nil()) {
-    earlier_.push_back(id_);
-  }
+  if (!id_.is_nil()) { earlier_.push_back(id_); }
   id_ = id;
   open_ = true;
   last_claim_ = 0;
@@ -32,18 +30,14 @@ bool Session::has_been(const Uuid& id) const {
 
 std::optional<ClaimTicket> Session::begin_claim() {
   const std::lock_guard lock(mutex_);
-  if (!open_) {
-    return std::nullopt;
-  }
+  if (!open_) { return std::nullopt; }
   open_claims_.push_back(++last_claim_);
   return ClaimTicket{id_, last_claim_};
 }
 
 bool Session::settle(const ClaimTicket& ticket, std::span<const RunPtr> runs) {
   const std::lock_guard lock(mutex_);
-  if (!open_ || ticket.session != id_) {
-    return false;
-  }
+  if (!open_ || ticket.session != id_) { return false; }
   std::erase(open_claims_, ticket.number);
   for (const RunPtr& run : runs) {
     run->slot = runs_.size();
@@ -61,9 +55,7 @@ void Session::remove(std::span<const RunPtr> runs) {
     }
     runs_[slot] = std::move(runs_.back());
     runs_.pop_back();
-    if (slot < runs_.size()) {
-      runs_[slot]->slot = slot;
-    }
+    if (slot < runs_.size()) { runs_[slot]->slot = slot; }
   }
 }
 
@@ -102,35 +94,26 @@ model::Beat Session::beat(Duration lease) {
   model::Beat beat;
   beat.session = id_;
   beat.lease = lease;
-  beat.settled_claim_number =
-      open_claims_.empty() ? last_claim_ : *std::ranges::min_element(open_claims_) - 1;
+  beat.settled_claim_number = open_claims_.empty() ? last_claim_ : *std::ranges::min_element(open_claims_) - 1;
   beat.held.reserve(runs_.size());
   for (const RunPtr& run : runs_) {
     beat.held.push_back({run->claim().id, run->claim().fence});
-    if (auto progress = run->take_progress()) {
-      beat.progress.push_back(std::move(*progress));
-    }
+    if (auto progress = run->take_progress()) { beat.progress.push_back(std::move(*progress)); }
   }
-  for (auto& [queue, count] : counts_) {
-    beat.counts.push_back(count);
-  }
+  for (auto& [queue, count] : counts_) { beat.counts.push_back(count); }
   counts_.clear();
   return beat;
 }
 
 void Session::put_back(const std::vector<model::QueueCount>& counts) {
-  for (const model::QueueCount& more : counts) {
-    count(more.queue, more);
-  }
+  for (const model::QueueCount& more : counts) { count(more.queue, more); }
 }
 
 std::vector<RunPtr> Session::lose(const Uuid& id) {
   std::vector<RunPtr> lost;
   {
     const std::lock_guard lock(mutex_);
-    if (!open_ || id_ != id) {
-      return lost;
-    }
+    if (!open_ || id_ != id) { return lost; }
     open_ = false;
     open_claims_.clear();
     lost.swap(runs_);

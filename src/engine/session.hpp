@@ -26,7 +26,7 @@ class Session {
  public:
   void opened(const Uuid& id);
   [[nodiscard]] bool is_open() const;
-  [[nodiscard]] Uuid id() const;  // the last one, also when it was lost
+  [[nodiscard]] Uuid id() const;                      // the last one, also when it was lost
   [[nodiscard]] bool has_been(const Uuid& id) const;  // this one or an earlier one that was lost
 
   // None while no session is open.

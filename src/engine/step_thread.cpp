@@ -24,9 +24,7 @@ void StepThread::start() {
 StepThread::~StepThread() { stop(); }
 
 void StepThread::wake() {
-  if (woken_.load(std::memory_order_seq_cst) || woken_.exchange(true, std::memory_order_seq_cst)) {
-    return;
-  }
+  if (woken_.load(std::memory_order_seq_cst) || woken_.exchange(true, std::memory_order_seq_cst)) { return; }
   { const std::lock_guard lock(mutex_); }
   condition_.notify_one();
 }
@@ -37,9 +35,7 @@ void StepThread::stop() {
     stopping_ = true;
   }
   condition_.notify_one();
-  if (thread_.joinable()) {
-    thread_.join();
-  }
+  if (thread_.joinable()) { thread_.join(); }
 }
 
 void StepThread::loop() {
@@ -56,9 +52,7 @@ void StepThread::loop() {
         condition_.wait_for(lock, next == never ? longest_sleep : std::min(next - now, longest_sleep), ready);
       }
     }
-    if (stopping_) {
-      return;
-    }
+    if (stopping_) { return; }
   }
 }
 

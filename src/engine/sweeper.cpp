@@ -24,16 +24,12 @@ Time Sweeper::step(Time now) {
   try {
     const model::SweepReport report = store_.sweep({.limit = limits::sweep_batch, .retention = retention});
     backoff_.reset();
-    if (options_.on_swept) {
-      options_.on_swept(report);
-    }
+    if (options_.on_swept) { options_.on_swept(report); }
     if (report.more) {
       // A breath between passes: claims and admissions go first.
       return now + std::chrono::milliseconds(5);
     }
-    if (retention) {
-      retention_at_ = now + jittered(options_.retention_interval);
-    }
+    if (retention) { retention_at_ = now + jittered(options_.retention_interval); }
     return now + jittered(options_.interval);
   } catch (const std::exception&) {
     // The workers report trouble with the store; sweeping waits until it is back.

@@ -14,35 +14,21 @@ namespace {
 constexpr int shown_inputs = 20;
 
 std::vector<model::QueueRef> queues_of(detail::AppState& app, const std::optional<std::string>& only) {
-  if (only) {
-    return {app.queue(*only)};
-  }
+  if (only) { return {app.queue(*only)}; }
   std::vector<model::QueueRef> queues;
-  for (const model::QueueInfo& info : app.store().queues(app.ns())) {
-    queues.push_back(info.queue);
-  }
+  for (const model::QueueInfo& info : app.store().queues(app.ns())) { queues.push_back(info.queue); }
   return queues;
 }
 
 void count(testing::DrainReport& report, model::FinishKind kind) {
   switch (kind) {
-    case model::FinishKind::completed:
-      ++report.completed;
-      break;
+    case model::FinishKind::completed: ++report.completed; break;
     case model::FinishKind::failed:
-    case model::FinishKind::timed_out:
-      ++report.failed;
-      break;
-    case model::FinishKind::retry:
-      ++report.retried;
-      break;
+    case model::FinishKind::timed_out: ++report.failed; break;
+    case model::FinishKind::retry: ++report.retried; break;
     case model::FinishKind::snoozed:
-    case model::FinishKind::released:
-      ++report.snoozed;
-      break;
-    case model::FinishKind::cancelled:
-      ++report.cancelled;
-      break;
+    case model::FinishKind::released: ++report.snoozed; break;
+    case model::FinishKind::cancelled: ++report.cancelled; break;
   }
 }
 
@@ -52,12 +38,9 @@ namespace detail {
 
 void AppState::run_inline(const model::QueueRef& queue) {
   const auto names = tasks();
-  if (names.empty()) {
-    return;
-  }
+  if (names.empty()) { return; }
   engine::InlineRunner runner(store(), {{queue}, names}, [this](engine::Run& run) { return execute(run); });
-  while (runner.run_one()) {
-  }
+  while (runner.run_one()) {}
 }
 
 }  // namespace detail
@@ -79,9 +62,7 @@ void advance(App& app, Duration by) {
   if (!app.state()->manual_clock) {
     throw UsageError("only an app made by hapax::testing::open() has a clock that can be moved");
   }
-  if (by < Duration::zero()) {
-    throw InvalidArgument("by", "is negative: time does not go back");
-  }
+  if (by < Duration::zero()) { throw InvalidArgument("by", "is negative: time does not go back"); }
   app.state()->manual_clock->advance(by);
   app.state()->engine().nudge();
 }
@@ -92,9 +73,7 @@ DrainReport drain(App& app, const DrainOptions& options) {
   hapax::detail::AppState& state = *app.state();
   DrainReport report;
   const auto tasks = state.tasks();
-  if (tasks.empty()) {
-    throw UsageError("nothing can be drained: the app has no handlers");
-  }
+  if (tasks.empty()) { throw UsageError("nothing can be drained: the app has no handlers"); }
   int runs = 0;
   while (true) {
     // Handlers may make new queues, so each round looks again.
@@ -109,9 +88,7 @@ DrainReport drain(App& app, const DrainOptions& options) {
       }
     }
     if (!ran) {
-      if (!options.through_delays || !runner.next_due()) {
-        return report;
-      }
+      if (!options.through_delays || !runner.next_due()) { return report; }
       advance(app, std::max(*runner.next_due(), Duration(1)));
     }
   }
@@ -122,9 +99,7 @@ std::vector<ExecutionRecord> enqueued(App& app, const std::string& task) {
   ListOptions options{.statuses = {Status::pending, Status::running}, .task = task, .limit = 1000};
   while (true) {
     std::vector<ExecutionRecord> page = app.list(options);
-    if (page.empty()) {
-      break;
-    }
+    if (page.empty()) { break; }
     options.after = page.back().id;
     std::ranges::move(page, std::back_inserter(found));
   }
@@ -132,7 +107,8 @@ std::vector<ExecutionRecord> enqueued(App& app, const std::string& task) {
   return found;
 }
 
-void detail::require_enqueued(App& app, const std::string& task, const std::function<bool(const std::string&)>& matches) {
+void detail::require_enqueued(App& app, const std::string& task,
+                              const std::function<bool(const std::string&)>& matches) {
   const std::vector<ExecutionRecord> found = enqueued(app, task);
   if (std::ranges::any_of(found, [&](const ExecutionRecord& execution) { return matches(execution.input); })) {
     return;

@@ -15,9 +15,7 @@ Transaction::~Transaction() = default;
 void* Transaction::native_handle() const { return state_->transaction->native(); }
 
 void Transaction::committed() {
-  for (const auto& completion : state_->completions) {
-    completion->fate.store(detail::CommitFate::committed);
-  }
+  for (const auto& completion : state_->completions) { completion->fate.store(detail::CommitFate::committed); }
   state_->app->engine().wake_workers(state_->queues);
 }
 
@@ -27,9 +25,7 @@ void App::transaction(const std::function<void(Transaction&)>& fn) {
   facts->app = state_;
   Transaction tx(std::move(facts));
   const auto fate = [&](detail::CommitFate reached) {
-    for (const auto& completion : tx.state_->completions) {
-      completion->fate.store(reached);
-    }
+    for (const auto& completion : tx.state_->completions) { completion->fate.store(reached); }
   };
   try {
     state_->store().transaction([&](store::Transaction& lent) {

@@ -40,9 +40,7 @@ void Waiters::stop() {
     count_.store(0);
   }
   thread.reset();
-  for (auto& [id, wait] : left) {
-    wait.callback(nullptr, std::make_exception_ptr(ShuttingDown()));
-  }
+  for (auto& [id, wait] : left) { wait.callback(nullptr, std::make_exception_ptr(ShuttingDown())); }
 }
 
 void Waiters::ensure_thread() {
@@ -57,9 +55,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
   Token token = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) {
-      throw ShuttingDown();
-    }
+    if (stopping_) { throw ShuttingDown(); }
     token = ++last_token_;
     const auto found = std::ranges::find(recent_, id, &model::Outcome::id);
     if (found != recent_.end()) {
@@ -73,9 +69,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
       thread_->wake();
     }
   }
-  if (known) {
-    callback(&*known, nullptr);
-  }
+  if (known) { callback(&*known, nullptr); }
   return token;
 }
 
@@ -103,15 +97,9 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   if (!local) {
     // On this thread: most who ask late are answered here.
     const auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
-    if (!outcomes.front()) {
-      std::rethrow_exception(expired(id));
-    }
-    if (is_terminal(outcomes.front()->status)) {
-      return outcomes.front();
-    }
-    if (at_most && *at_most <= Duration::zero()) {
-      return std::nullopt;
-    }
+    if (!outcomes.front()) { std::rethrow_exception(expired(id)); }
+    if (is_terminal(outcomes.front()->status)) { return outcomes.front(); }
+    if (at_most && *at_most <= Duration::zero()) { return std::nullopt; }
   }
   auto box = std::make_shared<Box>();
   const Token token = watch(
@@ -119,9 +107,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
       [box](const model::Outcome* outcome, const std::exception_ptr& error) {
         {
           const std::lock_guard lock(box->mutex);
-          if (outcome != nullptr) {
-            box->outcome = *outcome;
-          }
+          if (outcome != nullptr) { box->outcome = *outcome; }
           box->error = error;
           box->answered = true;
         }
@@ -134,15 +120,11 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
     box->condition.wait(lock, answered);
   } else if (!box->condition.wait_for(lock, std::min<Duration>(*at_most, wait_max), answered)) {
     lock.unlock();
-    if (unwatch(id, token)) {
-      return std::nullopt;
-    }
+    if (unwatch(id, token)) { return std::nullopt; }
     lock.lock();
     box->condition.wait(lock, answered);  // it is being told this instant
   }
-  if (box->error) {
-    std::rethrow_exception(box->error);
-  }
+  if (box->error) { std::rethrow_exception(box->error); }
   return std::move(box->outcome);
 }
 
@@ -151,15 +133,11 @@ void Waiters::answer(const Uuid& id, const model::Outcome* outcome, const std::e
   {
     const std::lock_guard lock(mutex_);
     const auto [begin, end] = waits_.equal_range(id);
-    for (auto it = begin; it != end; ++it) {
-      callbacks.push_back(std::move(it->second.callback));
-    }
+    for (auto it = begin; it != end; ++it) { callbacks.push_back(std::move(it->second.callback)); }
     waits_.erase(begin, end);
     count_.fetch_sub(static_cast<int>(callbacks.size()));
   }
-  for (const Callback& callback : callbacks) {
-    callback(outcome, error);
-  }
+  for (const Callback& callback : callbacks) { callback(outcome, error); }
 }
 
 void Waiters::publish(std::vector<News> news) {
@@ -176,22 +154,16 @@ void Waiters::publish(std::vector<News> news) {
       waits_.erase(begin, end);
       if (each.keep && !waited_for && (!each.outcome.result || each.outcome.result->size() <= recent_bytes)) {
         recent_.push_back(each.outcome);
-        if (recent_.size() > recent_max) {
-          recent_.pop_front();
-        }
+        if (recent_.size() > recent_max) { recent_.pop_front(); }
       }
     }
   }
-  for (const auto& [callback, outcome] : calls) {
-    callback(outcome, nullptr);
-  }
+  for (const auto& [callback, outcome] : calls) { callback(outcome, nullptr); }
 }
 
 void Waiters::hint() {
   const std::lock_guard lock(mutex_);
-  if (waits_.empty() || !thread_) {
-    return;
-  }
+  if (waits_.empty() || !thread_) { return; }
   const Time now = engine_now();
   for (auto& [id, wait] : waits_) {
     // Old waits are not asked for at every change somebody makes.
@@ -218,20 +190,14 @@ Time Waiters::step(Time now) {
     for (auto& [id, wait] : waits_) {
       // What is nearly due goes along.
       if (wait.poll_at <= now + poll_min / 2 && ids.size() < polled_at_once) {
-        if (ids.empty() || ids.back() != id) {
-          ids.push_back(id);
-        }
+        if (ids.empty() || ids.back() != id) { ids.push_back(id); }
         wait.poll_at = now + std::clamp((now - wait.since) / 4, poll_min, poll_max);
       }
       next = std::min({next, wait.poll_at, wait.until});
     }
   }
-  for (const Callback& callback : over) {
-    callback(nullptr, nullptr);
-  }
-  if (ids.empty()) {
-    return next;
-  }
+  for (const Callback& callback : over) { callback(nullptr, nullptr); }
+  if (ids.empty()) { return next; }
   try {
     const auto outcomes = store_.outcomes(ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -244,9 +210,7 @@ Time Waiters::step(Time now) {
   } catch (const StoreUnavailable&) {
     return now + poll_max;  // those who wait go on waiting; the store may come back
   } catch (const std::exception&) {
-    for (const Uuid& id : ids) {
-      answer(id, nullptr, std::current_exception());
-    }
+    for (const Uuid& id : ids) { answer(id, nullptr, std::current_exception()); }
   }
   return next;
 }

@@ -17,20 +17,14 @@ bool Watchdog::watch(const RunPtr& run) {
   const model::Claim& claim = run->claim();
   Time due = never;
   Entry::Kind kind = Entry::Kind::timeout;
-  if (claim.attempt_timeout) {
-    due = run->started() + *claim.attempt_timeout;
-  }
+  if (claim.attempt_timeout) { due = run->started() + *claim.attempt_timeout; }
   if (claim.deadline_in && run->received + *claim.deadline_in < due) {
     due = run->received + *claim.deadline_in;
     kind = Entry::Kind::deadline;
   }
-  if (due == never) {
-    return false;
-  }
+  if (due == never) { return false; }
   const std::lock_guard lock(mutex_);
-  if (entries_.size() >= forget_at_) {
-    forget_ended();
-  }
+  if (entries_.size() >= forget_at_) { forget_ended(); }
   const bool first = entries_.empty() || due < entries_.top().due;
   entries_.push({due, run, kind});
   return first;
@@ -40,9 +34,7 @@ bool Watchdog::watch(const RunPtr& run) {
 void Watchdog::forget_ended() {
   std::vector<Entry> left;
   while (!entries_.empty()) {
-    if (!entries_.top().run.expired()) {
-      left.push_back(entries_.top());
-    }
+    if (!entries_.top().run.expired()) { left.push_back(entries_.top()); }
     entries_.pop();
   }
   forget_at_ = std::max<std::size_t>(forget_min, 2 * left.size());

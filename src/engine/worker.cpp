@@ -13,18 +13,14 @@ Worker::Worker(Worker&&) noexcept = default;
 
 Worker& Worker::operator=(Worker&& other) noexcept {
   if (this != &other) {
-    if (core_) {
-      core_->stop(core_->options().grace);
-    }
+    if (core_) { core_->stop(core_->options().grace); }
     core_ = std::move(other.core_);
   }
   return *this;
 }
 
 Worker::~Worker() {
-  if (core_) {
-    core_->stop(core_->options().grace);
-  }
+  if (core_) { core_->stop(core_->options().grace); }
 }
 
 void Worker::stop() { core_->stop(core_->options().grace); }

@@ -43,33 +43,33 @@ struct WorkerEvents {
 
 struct WorkerOptions {
   std::vector<model::QueueRef> queues = {model::QueueRef{}};  // at least one
-  std::vector<std::string> tasks;        // claims only these; empty: any
-  int threads = 0;                       // 0: as many as the machine has
+  std::vector<std::string> tasks;                             // claims only these; empty: any
+  int threads = 0;                                            // 0: as many as the machine has
   Duration lease = std::chrono::seconds(30);
-  std::optional<Duration> heartbeat;     // none: a third of the lease
+  std::optional<Duration> heartbeat;          // none: a third of the lease
   Duration grace = std::chrono::seconds(30);  // how long stop() lets handlers finish
-  int prefetch = 0;                      // executions held at once; 0: by measure, from `threads` up to 2,000
-  std::string name;                      // a label for people; empty: host and process id
-  std::string build;                     // a label of the program's version
-  bool sweep = true;                     // also run the sweeper (lost sessions, deadlines, retention)
-  Duration stop_patience{0};             // a handler that was told to stop may take this long before it counts as stuck
+  int prefetch = 0;                           // executions held at once; 0: by measure, from `threads` up to 2,000
+  std::string name;                           // a label for people; empty: host and process id
+  std::string build;                          // a label of the program's version
+  bool sweep = true;                          // also run the sweeper (lost sessions, deadlines, retention)
+  Duration stop_patience{0};  // a handler that was told to stop may take this long before it counts as stuck
   WorkerEvents events;
 };
 
 // Outcomes the store accepted since the start, and what is in hand now.
 struct WorkerStats {
   std::int64_t completed = 0;
-  std::int64_t failed = 0;      // dead letters
-  std::int64_t retried = 0;     // failed attempts that will be tried again
+  std::int64_t failed = 0;   // dead letters
+  std::int64_t retried = 0;  // failed attempts that will be tried again
   std::int64_t snoozed = 0;
   std::int64_t released = 0;
   std::int64_t cancelled = 0;
   std::int64_t timed_out = 0;
-  std::int64_t stale = 0;       // outcomes refused
+  std::int64_t stale = 0;  // outcomes refused
   std::int64_t sessions_lost = 0;
-  int queued = 0;               // claimed, waiting for a thread
+  int queued = 0;  // claimed, waiting for a thread
   int running = 0;
-  bool store_away = false;      // the last call to the store failed
+  bool store_away = false;  // the last call to the store failed
 };
 
 class WorkerCore;

@@ -5,10 +5,10 @@
 #include "engine/waiters.hpp"
 #include "model/validate.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <unistd.h>
 
 namespace hapax::engine {
 
@@ -25,9 +25,7 @@ std::string host_name() {
 }
 
 WorkerOptions complete(WorkerOptions options) {
-  if (options.queues.empty()) {
-    throw InvalidArgument("queues", "a worker needs at least one queue");
-  }
+  if (options.queues.empty()) { throw InvalidArgument("queues", "a worker needs at least one queue"); }
   if (options.queues.size() > limits::queues_per_claim) {
     throw InvalidArgument("queues", std::to_string(options.queues.size()) + " queues, the limit is " +
                                         std::to_string(limits::queues_per_claim));
@@ -41,43 +39,36 @@ WorkerOptions complete(WorkerOptions options) {
                                        std::to_string(limits::tasks_per_claim));
   }
   if (options.threads < 0 || options.threads > limits::worker_threads) {
-    throw InvalidArgument("threads", std::to_string(options.threads) + ", expected 0 to " +
-                                         std::to_string(limits::worker_threads));
+    throw InvalidArgument(
+        "threads", std::to_string(options.threads) + ", expected 0 to " + std::to_string(limits::worker_threads));
   }
-  if (options.threads == 0) {
-    options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  }
+  if (options.threads == 0) { options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
   if (options.lease < limits::lease_min || options.lease > limits::lease_max) {
     throw InvalidArgument("lease", format_duration(options.lease) + ", expected " + format_duration(limits::lease_min) +
                                        " to " + format_duration(limits::lease_max));
   }
-  if (!options.heartbeat) {
-    options.heartbeat = options.lease / 3;
-  }
+  if (!options.heartbeat) { options.heartbeat = options.lease / 3; }
   if (*options.heartbeat <= Duration::zero() || *options.heartbeat * 3 > options.lease) {
-    throw InvalidArgument("heartbeat", format_duration(*options.heartbeat) + ", expected at most a third of the lease (" +
+    throw InvalidArgument("heartbeat", format_duration(*options.heartbeat) +
+                                           ", expected at most a third of the lease (" +
                                            format_duration(options.lease) + ")");
   }
-  if (options.grace < Duration::zero()) {
-    throw InvalidArgument("grace", "expected a duration that is not negative");
-  }
+  if (options.grace < Duration::zero()) { throw InvalidArgument("grace", "expected a duration that is not negative"); }
   if (options.prefetch < 0) {
     throw InvalidArgument("prefetch", std::to_string(options.prefetch) + ", expected 0 or more");
   }
-  if (options.name.empty()) {
-    options.name = host_name() + "-" + std::to_string(getpid());
-  }
+  if (options.name.empty()) { options.name = host_name() + "-" + std::to_string(getpid()); }
   model::check_name(options.name, "name");
-  for (const std::string& task : options.tasks) {
-    model::check_name(task, "tasks");
-  }
+  for (const std::string& task : options.tasks) { model::check_name(task, "tasks"); }
   return options;
 }
 
 }  // namespace
 
 WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler)
-    : engine_(std::move(engine)), options_(complete(std::move(options))), tasks_(options_.tasks.begin(), options_.tasks.end()) {
+    : engine_(std::move(engine)),
+      options_(complete(std::move(options))),
+      tasks_(options_.tasks.begin(), options_.tasks.end()) {
   pool_ = std::make_shared<ThreadPool>(ThreadPool::Options{
       .threads = options_.threads, .handler = std::move(handler), .on_start = {}, .on_settled = {}});
 }
@@ -89,33 +80,25 @@ void WorkerCore::start() {
   const std::weak_ptr<WorkerCore> weak = weak_from_this();
   pool_->set_callbacks(
       [weak](const RunPtr& run) {
-        if (const auto core = weak.lock()) {
-          core->started(run);
-        }
+        if (const auto core = weak.lock()) { core->started(run); }
       },
       [weak] {
-        if (const auto core = weak.lock()) {
-          core->dispatcher_thread_->wake();
-        }
+        if (const auto core = weak.lock()) { core->dispatcher_thread_->wake(); }
       });
   heartbeat_ = std::make_unique<Heartbeat>(
       engine_->store(), session_,
-      Heartbeat::Options{
-          .description = {.id = {},
-                          .worker = options_.name,
-                          .host = host_name(),
-                          .pid = getpid(),
-                          .lease = options_.lease,
-                          .queues = options_.queues,
-                          .tasks = options_.tasks,
-                          .build = options_.build},
-          .interval = *options_.heartbeat,
-          .on_lost = [this](const std::vector<RunPtr>&) { dispatcher_thread_->wake(); },
-          .on_opened =
-              [this] {
-                something_changed();
-              },
-          .on_trouble = [this](std::string_view what) { trouble(what); }});
+      Heartbeat::Options{.description = {.id = {},
+                                         .worker = options_.name,
+                                         .host = host_name(),
+                                         .pid = getpid(),
+                                         .lease = options_.lease,
+                                         .queues = options_.queues,
+                                         .tasks = options_.tasks,
+                                         .build = options_.build},
+                         .interval = *options_.heartbeat,
+                         .on_lost = [this](const std::vector<RunPtr>&) { dispatcher_thread_->wake(); },
+                         .on_opened = [this] { something_changed(); },
+                         .on_trouble = [this](std::string_view what) { trouble(what); }});
   dispatcher_ = std::make_unique<Dispatcher>(
       engine_->store(), session_, *pool_,
       Dispatcher::Options{
@@ -140,28 +123,18 @@ void WorkerCore::start() {
   dispatcher_thread_->start();
   engine_->hub().add(shared_from_this());
   engine_->hub().listen();
-  if (options_.sweep) {
-    engine_->start_sweeper();
-  }
+  if (options_.sweep) { engine_->start_sweeper(); }
 }
 
 void WorkerCore::started(const RunPtr& run) {
-  if (options_.events.started) {
-    options_.events.started(run->claim());
-  }
-  if (draining_.load(std::memory_order_relaxed)) {
-    run->set_draining();
-  }
-  if ((run->claim().attempt_timeout || run->claim().deadline_in) && watchdog_->watch(run)) {
-    ensure_watchdog_thread();
-  }
+  if (options_.events.started) { options_.events.started(run->claim()); }
+  if (draining_.load(std::memory_order_relaxed)) { run->set_draining(); }
+  if ((run->claim().attempt_timeout || run->claim().deadline_in) && watchdog_->watch(run)) { ensure_watchdog_thread(); }
 }
 
 void WorkerCore::ensure_watchdog_thread() {
   const std::lock_guard lock(watchdog_mutex_);
-  if (stopped_.load()) {
-    return;
-  }
+  if (stopped_.load()) { return; }
   if (!watchdog_thread_) {
     watchdog_thread_ = std::make_unique<StepThread>([this](Time now) { return watchdog_->step(now); });
     watchdog_thread_->start();
@@ -191,9 +164,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
       options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
     }
   }
-  if (!news.empty()) {
-    waiters.publish(std::move(news));
-  }
+  if (!news.empty()) { waiters.publish(std::move(news)); }
   if (draining_.load() || watchers_.load() > 0) {
     { const std::lock_guard lock(answered_mutex_); }
     answered_condition_.notify_all();
@@ -201,9 +172,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
 }
 
 void WorkerCore::trouble(std::string_view what) const {
-  if (options_.events.trouble) {
-    options_.events.trouble(what);
-  }
+  if (options_.events.trouble) { options_.events.trouble(what); }
 }
 
 bool WorkerCore::serves(const model::QueueRef& queue) const {
@@ -228,9 +197,7 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
   }
   {
     const std::lock_guard lock(tasks_mutex_);
-    if (!tasks_.empty() && !tasks_.contains(std::string(task))) {
-      return std::nullopt;
-    }
+    if (!tasks_.empty() && !tasks_.contains(std::string(task))) { return std::nullopt; }
   }
   // Counted before the second look at draining_: stop() waits for those it can see.
   reserved_.fetch_add(1);
@@ -244,9 +211,7 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
 
 void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecution* request,
                           const model::Admission* admission) {
-  if (!session_.has_been(reservation.session)) {
-    return;
-  }
+  if (!session_.has_been(reservation.session)) { return; }
   reserved_.fetch_sub(1);
   if (reservation.session != session_.id()) {
     return;  // of a session that was lost meanwhile; so is the execution
@@ -280,9 +245,7 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
   }
   claim.attempt_timeout = request->attempt_timeout;
   claim.retry = request->retry;
-  if (request->identity) {
-    claim.identity = request->identity->hash;
-  }
+  if (request->identity) { claim.identity = request->identity->hash; }
   claim.effect_key = std::move(request->effect_key);
   claim.parent = request->parent;
   claim.labels = std::move(request->labels);
@@ -302,15 +265,11 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
 bool WorkerCore::queues_are_empty() {
   std::vector<std::string_view> namespaces;
   for (const model::QueueRef& queue : options_.queues) {
-    if (std::ranges::find(namespaces, queue.ns) == namespaces.end()) {
-      namespaces.emplace_back(queue.ns);
-    }
+    if (std::ranges::find(namespaces, queue.ns) == namespaces.end()) { namespaces.emplace_back(queue.ns); }
   }
   for (const std::string_view ns : namespaces) {
     for (const model::QueueInfo& info : engine_->store().queues(ns)) {
-      if (serves(info.queue) && info.ready + info.delayed + info.running > 0) {
-        return false;
-      }
+      if (serves(info.queue) && info.ready + info.delayed + info.running > 0) { return false; }
     }
   }
   return true;
@@ -327,20 +286,14 @@ bool WorkerCore::wait_until_empty(std::optional<Duration> at_most) {
   while (!stopped_.load()) {
     if (session_.held() == 0 && dispatcher_->all_sent()) {
       try {
-        if (queues_are_empty()) {
-          return leave(true);
-        }
-      } catch (const StoreUnavailable& error) {
-        trouble(error.what());
-      }
+        if (queues_are_empty()) { return leave(true); }
+      } catch (const StoreUnavailable& error) { trouble(error.what()); }
       look = std::min(look * 2, empty_look_max);
     } else {
       look = empty_look_min;
     }
     const Time now = engine_now();
-    if (now >= until) {
-      return leave(false);
-    }
+    if (now >= until) { return leave(false); }
     std::unique_lock lock(answered_mutex_);
     answered_condition_.wait_for(lock, std::min(look, until == never ? look : until - now));
   }
@@ -351,9 +304,7 @@ bool WorkerCore::wait_all_sent(Time until) {
   std::unique_lock lock(answered_mutex_);
   while (session_.held() > 0 || !dispatcher_->all_sent() || reserved_.load() > 0) {
     const Time now = engine_now();
-    if (now >= until) {
-      return false;
-    }
+    if (now >= until) { return false; }
     answered_condition_.wait_for(lock, std::min<Duration>(until - now, std::chrono::milliseconds(20)));
   }
   return true;
@@ -361,24 +312,18 @@ bool WorkerCore::wait_all_sent(Time until) {
 
 void WorkerCore::stop(Duration grace) {
   const std::lock_guard stop_lock(stop_mutex_);
-  if (stopped_.load()) {
-    return;
-  }
+  if (stopped_.load()) { return; }
   const Time until = engine_now() + grace;
   draining_.store(true);
   // Before any handler hears of the stop: one that ends at once must not make room for the next.
   pool_->hold();
-  for (const RunPtr& run : session_.runs()) {
-    run->set_draining();
-  }
+  for (const RunPtr& run : session_.runs()) { run->set_draining(); }
   dispatcher_->drain();
   dispatcher_thread_->wake();
   if (!wait_all_sent(until)) {
     for (const RunPtr& run : session_.runs()) {
       run->request_stop(StopReason::shutdown);
-      if (run->settle()) {
-        pool_->push({run, release_finish(*run), {}});
-      }
+      if (run->settle()) { pool_->push({run, release_finish(*run), {}}); }
     }
     dispatcher_thread_->wake();
     (void)wait_all_sent(engine_now() + after_grace);
@@ -386,24 +331,18 @@ void WorkerCore::stop(Duration grace) {
   // Only now: an admission that is born running here must find whom to hand it to.
   engine_->hub().remove(this);
   stopped_.store(true);
-  {
-    const std::lock_guard lock(answered_mutex_);
-  }
+  { const std::lock_guard lock(answered_mutex_); }
   answered_condition_.notify_all();
   {
     const std::lock_guard lock(watchdog_mutex_);
-    if (watchdog_thread_) {
-      watchdog_thread_->stop();
-    }
+    if (watchdog_thread_) { watchdog_thread_->stop(); }
   }
   pool_->stop(std::max(until, engine_now() + after_grace));
   dispatcher_thread_->stop();
   heartbeat_thread_->stop();
   try {
     heartbeat_->farewell();
-  } catch (const std::exception& error) {
-    trouble(error.what());
-  }
+  } catch (const std::exception& error) { trouble(error.what()); }
   try {
     engine_->store().close_session(session_.id());
   } catch (const std::exception& error) {

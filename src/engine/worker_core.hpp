@@ -61,13 +61,13 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   std::unique_ptr<StepThread> watchdog_thread_;  // guarded by watchdog_mutex_
   std::atomic<bool> draining_{false};
   std::atomic<bool> stopped_{false};
-  std::mutex stop_mutex_;                        // one stop at a time
+  std::mutex stop_mutex_;  // one stop at a time
   std::atomic<int> reserved_{0};
-  std::atomic<int> watchers_{0};                 // who waits for the queues to be empty
+  std::atomic<int> watchers_{0};  // who waits for the queues to be empty
   std::mutex answered_mutex_;
-  std::condition_variable answered_condition_;   // outcomes were recorded, or the worker stops
+  std::condition_variable answered_condition_;  // outcomes were recorded, or the worker stops
   mutable std::mutex tasks_mutex_;
-  std::unordered_set<std::string> tasks_;        // guarded by tasks_mutex_; empty: any
+  std::unordered_set<std::string> tasks_;  // guarded by tasks_mutex_; empty: any
 };
 
 }  // namespace hapax::engine

@@ -36,8 +36,8 @@ struct ErrorInfo {
 // Present on a request that has an identity (SPEC §3). The hash is what the store holds unique.
 struct IdentityClaim {
   base::Digest hash{};
-  std::string key;                           // as people know it: "payment-123"; used in messages only
-  std::optional<base::Digest> fingerprint;   // none: never compared (SPEC I8)
+  std::string key;                          // as people know it: "payment-123"; used in messages only
+  std::optional<base::Digest> fingerprint;  // none: never compared (SPEC I8)
   Reuse reuse = Reuse::failed_only;
   OnConflict on_conflict = OnConflict::return_existing;  // the store treats `wait` as return_existing
 };
@@ -65,15 +65,15 @@ struct NewExecution {
   Kind kind = Kind::task;
   std::string input = "null";  // JSON bytes, never parsed again
   int priority = 0;
-  Duration delay{0};             // from the store's now
-  std::optional<Time> run_at;    // an absolute instant instead of a delay
+  Duration delay{0};           // from the store's now
+  std::optional<Time> run_at;  // an absolute instant instead of a delay
   int max_attempts = 4;
   int max_lost = 4;
-  std::optional<RetryPolicy> retry;          // none: the default policy
-  std::optional<Duration> attempt_timeout;   // per attempt
-  std::optional<Duration> deadline;          // for the whole execution, from admission
+  std::optional<RetryPolicy> retry;         // none: the default policy
+  std::optional<Duration> attempt_timeout;  // per attempt
+  std::optional<Duration> deadline;         // for the whole execution, from admission
   std::optional<IdentityClaim> identity;
-  std::optional<std::string> effect_key;     // none: derived (model/effect_key.hpp)
+  std::optional<std::string> effect_key;  // none: derived (model/effect_key.hpp)
   std::optional<Uuid> parent;
   Labels labels;
   std::optional<BornRunning> born_running;
@@ -92,14 +92,14 @@ enum class AdmissionVerdict : std::uint8_t {
 
 struct Admission {
   AdmissionVerdict verdict = AdmissionVerdict::created;
-  Uuid id;                                  // the new execution's or the holder's
-  Status status = Status::pending;          // likewise
-  int run = 1;                              // 1 for the first under an identity
-  std::optional<Time> deduplicated_from;    // when not created: the holder's creation time
-  std::optional<Time> finished_at;          // holder terminal
-  std::optional<std::string> result;        // holder completed: its JSON
-  std::optional<std::int64_t> fence;        // born running was granted: the claim's fence
-  Time created_at{};                        // of a new execution: the store's instant
+  Uuid id;                                // the new execution's or the holder's
+  Status status = Status::pending;        // likewise
+  int run = 1;                            // 1 for the first under an identity
+  std::optional<Time> deduplicated_from;  // when not created: the holder's creation time
+  std::optional<Time> finished_at;        // holder terminal
+  std::optional<std::string> result;      // holder completed: its JSON
+  std::optional<std::int64_t> fence;      // born running was granted: the claim's fence
+  Time created_at{};                      // of a new execution: the store's instant
   [[nodiscard]] bool created() const { return verdict == AdmissionVerdict::created; }
 };
 
@@ -152,8 +152,8 @@ struct ClaimRequest {
   // Grows with each claim a session makes. Kept on the claimed rows, so that a lost reply can be read back and a
   // forgotten claim released (SPEC D2).
   std::int64_t claim_number = 0;
-  std::vector<QueueRef> queues;     // in the order to look; the caller rotates for fairness
-  std::vector<std::string> tasks;   // empty: any
+  std::vector<QueueRef> queues;    // in the order to look; the caller rotates for fairness
+  std::vector<std::string> tasks;  // empty: any
   int limit = 1;
   // The session holds nothing, so an execution that was lost before may run here alone. When one is due and this is
   // true, the reply has that one and nothing else. When false, such executions are passed over.
@@ -162,8 +162,8 @@ struct ClaimRequest {
 
 struct ClaimReply {
   std::vector<Claim> claims;
-  bool suspects_due = false;            // lost-before executions are due that `alone` would give
-  std::optional<Duration> next_due;     // nothing more is ready: when the next delayed one will be
+  bool suspects_due = false;         // lost-before executions are due that `alone` would give
+  std::optional<Duration> next_due;  // nothing more is ready: when the next delayed one will be
 };
 
 // Persisted nowhere; what happened to an attempt.
@@ -181,10 +181,10 @@ struct Finish {
   Uuid id;
   std::int64_t fence = 0;
   FinishKind kind = FinishKind::completed;
-  std::string result = "null";       // completed
-  std::optional<ErrorInfo> error;    // failed, retry, timed_out, cancelled (reason)
-  Duration delay{0};                 // retry, snoozed
-  Duration ran_for{0};               // how long the handler ran; the attempt's start is the store's now minus this
+  std::string result = "null";     // completed
+  std::optional<ErrorInfo> error;  // failed, retry, timed_out, cancelled (reason)
+  Duration delay{0};               // retry, snoozed
+  Duration ran_for{0};             // how long the handler ran; the attempt's start is the store's now minus this
 };
 
 enum class FinishVerdict : std::uint8_t {
@@ -229,24 +229,24 @@ struct Beat {
 };
 
 struct BeatReply {
-  bool session_lost = false;    // the session is gone: nothing it holds is its own any more
-  std::vector<Uuid> cancel;     // held, and asked to be cancelled
-  std::vector<Uuid> lost;       // in `held`, but no longer this session's under that fence
+  bool session_lost = false;  // the session is gone: nothing it holds is its own any more
+  std::vector<Uuid> cancel;   // held, and asked to be cancelled
+  std::vector<Uuid> lost;     // in `held`, but no longer this session's under that fence
   int released = 0;
 };
 
 struct SweepRequest {
-  int limit = 1000;             // rows per kind of work
-  bool retention = false;       // also delete what has expired (and look after partitions)
+  int limit = 1000;        // rows per kind of work
+  bool retention = false;  // also delete what has expired (and look after partitions)
 };
 
 struct SweepReport {
   int lost_sessions = 0;
-  int requeued = 0;       // of lost sessions
-  int dead = 0;           // lost too often: failed
-  int timed_out = 0;      // deadlines
-  int expired = 0;        // finished executions deleted
-  bool more = false;      // a limit was hit: call again at once
+  int requeued = 0;   // of lost sessions
+  int dead = 0;       // lost too often: failed
+  int timed_out = 0;  // deadlines
+  int expired = 0;    // finished executions deleted
+  bool more = false;  // a limit was hit: call again at once
   friend bool operator==(const SweepReport&, const SweepReport&) = default;
 };
 
@@ -272,14 +272,14 @@ struct Execution {
   std::optional<ErrorInfo> error;
   int priority = 0;
   int run = 1;
-  int attempt = 0;       // attempts made (counted at claim)
+  int attempt = 0;  // attempts made (counted at claim)
   int max_attempts = 4;
   int lost = 0;
   int max_lost = 4;
   std::int64_t fence = 0;
   Time created_at{};
   Time run_at{};
-  std::optional<Time> started_at;   // of the latest attempt
+  std::optional<Time> started_at;  // of the latest attempt
   std::optional<Time> finished_at;
   std::optional<Time> expires_at;
   std::optional<Time> deadline;
@@ -294,9 +294,9 @@ struct Execution {
   bool cancel_requested = false;
   std::optional<double> progress;
   std::string progress_message;
-  bool dead = false;                 // stands in the dead-letter list
-  std::optional<Uuid> retried_as;    // the run a dead letter was retried as
-  std::string note;                  // an operator's annotation
+  bool dead = false;               // stands in the dead-letter list
+  std::optional<Uuid> retried_as;  // the run a dead letter was retried as
+  std::string note;                // an operator's annotation
   Labels labels;
 };
 
@@ -310,17 +310,17 @@ struct Outcome {
 
 struct ListQuery {
   std::string ns = "default";
-  std::vector<Status> statuses;              // empty: all
+  std::vector<Status> statuses;  // empty: all
   std::optional<std::string> queue;
   std::optional<std::string> task;
   std::optional<std::string> tag;
-  std::optional<base::Digest> identity;      // all runs under it
-  std::optional<Time> created_from;          // inclusive
-  std::optional<Time> created_before;        // exclusive
+  std::optional<base::Digest> identity;  // all runs under it
+  std::optional<Time> created_from;      // inclusive
+  std::optional<Time> created_before;    // exclusive
   bool dead_only = false;
-  bool payloads = true;                      // fill input and result
-  std::optional<Uuid> after;                 // cursor: continue below this id
-  int limit = 50;                            // newest first (by id)
+  bool payloads = true;       // fill input and result
+  std::optional<Uuid> after;  // cursor: continue below this id
+  int limit = 50;             // newest first (by id)
 };
 
 struct QueueSettings {
@@ -342,7 +342,7 @@ struct QueueInfo {
   QueueRef queue;
   QueueSettings settings;
   std::int64_t ready = 0;
-  std::int64_t delayed = 0;   // also waiting for a retry
+  std::int64_t delayed = 0;  // also waiting for a retry
   std::int64_t running = 0;
   std::int64_t dead = 0;
   std::optional<Duration> oldest_ready;  // how long the oldest due one has been waiting
@@ -363,18 +363,18 @@ struct CancelResult {
 };
 
 struct RetryRequest {
-  Uuid id;       // a failed, cancelled or timed-out execution
-  Uuid new_id;   // of the run to create
+  Uuid id;      // a failed, cancelled or timed-out execution
+  Uuid new_id;  // of the run to create
   bool new_effect_key = false;
 };
 
 enum class RetryVerdict : std::uint8_t {
   created,
   not_found,
-  not_finished,    // still pending or running
-  completed,       // nothing to retry
-  already_retried, // `existing` is the run it was retried as
-  identity_held,   // a newer run holds the identity: `existing`
+  not_finished,     // still pending or running
+  completed,        // nothing to retry
+  already_retried,  // `existing` is the run it was retried as
+  identity_held,    // a newer run holds the identity: `existing`
 };
 
 struct RetryResult {
@@ -391,8 +391,8 @@ struct JournalEntry {
   std::int32_t position = 0;  // unique within the execution; appending a taken position is `stale`
   std::uint8_t kind = 0;      // persisted, meaning given by the writer
   std::string name;
-  std::string data;           // JSON bytes
-  Time at{};                  // set by the store
+  std::string data;  // JSON bytes
+  Time at{};         // set by the store
 };
 
 }  // namespace hapax::model

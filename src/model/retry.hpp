@@ -13,8 +13,8 @@ namespace hapax::model {
 // How a handler's failure is to be treated, as far as the handler or worker said.
 struct Failure {
   ErrorInfo error;
-  bool permanent = false;                // never retry
-  std::optional<Duration> retry_after;   // the handler's own delay
+  bool permanent = false;               // never retry
+  std::optional<Duration> retry_after;  // the handler's own delay
 };
 
 // The Finish for a failed attempt of `claim`: retry while attempts are left, else failed.

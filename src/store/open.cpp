@@ -26,8 +26,8 @@ std::string sqlite_path(std::string_view url) {
   if (path.starts_with("//")) {
     path.remove_prefix(2);
     if (!path.starts_with("/")) {
-      throw InvalidArgument("store", "'" + base::printable(url) +
-                                         "' names a host; expected sqlite:PATH or sqlite:///ABSOLUTE/PATH");
+      throw InvalidArgument(
+          "store", "'" + base::printable(url) + "' names a host; expected sqlite:PATH or sqlite:///ABSOLUTE/PATH");
     }
   }
   if (path.empty()) {
@@ -40,12 +40,8 @@ std::string sqlite_path(std::string_view url) {
 }
 
 Target parse(const std::string& url) {
-  if (url == "memory:" || url == "memory://") {
-    return {.backend = Backend::memory, .place = ""};
-  }
-  if (url.starts_with("sqlite:")) {
-    return {.backend = Backend::sqlite, .place = sqlite_path(url)};
-  }
+  if (url == "memory:" || url == "memory://") { return {.backend = Backend::memory, .place = ""}; }
+  if (url.starts_with("sqlite:")) { return {.backend = Backend::sqlite, .place = sqlite_path(url)}; }
   if (url.starts_with("postgresql://") || url.starts_with("postgres://")) {
     return {.backend = Backend::postgres, .place = url};
   }
@@ -57,9 +53,7 @@ void hide_parameters(std::string& url) {
   for (const std::string_view name : {"password=", "sslpassword="}) {
     for (std::size_t at = url.find('?'); at != std::string::npos && at < url.size();) {
       at = url.find(name, at + 1);
-      if (at == std::string::npos) {
-        break;
-      }
+      if (at == std::string::npos) { break; }
       const bool is_parameter = url[at - 1] == '?' || url[at - 1] == '&';
       const std::size_t value = at + name.size();
       if (is_parameter) {
@@ -90,23 +84,15 @@ std::string display_url(std::string_view url) {
   hide_listen_url(shown);
   hide_parameters(shown);
   const std::size_t scheme = shown.find("://");
-  if (scheme == std::string::npos) {
-    return shown;
-  }
+  if (scheme == std::string::npos) { return shown; }
   const std::size_t start = scheme + 3;
   // The last @ counts: a password that was not percent-encoded may hold one, or a slash or question mark, and must not
   // show half. Hiding too much is the lesser harm.
   std::size_t at = shown.rfind('@', shown.find('?', start));
-  if (at == std::string::npos || at < start) {
-    at = shown.rfind('@');
-  }
-  if (at == std::string::npos || at < start) {
-    return shown;
-  }
+  if (at == std::string::npos || at < start) { at = shown.rfind('@'); }
+  if (at == std::string::npos || at < start) { return shown; }
   const std::size_t colon = shown.find(':', start);
-  if (colon < at) {
-    shown.replace(colon + 1, at - colon - 1, "***");
-  }
+  if (colon < at) { shown.replace(colon + 1, at - colon - 1, "***"); }
   return shown;
 }
 

@@ -89,11 +89,11 @@ namespace hapax::store {
 using namespace hapax::model;
 
 struct Capabilities {
-  bool durable = false;              // survives the process
-  bool shared = false;               // several processes may use it
-  bool lends_transaction = false;    // transaction(fn): SQLite
-  bool attaches_transaction = false; // attach(connection): PostgreSQL
-  bool speaks_sql = false;           // sql(): SQLite, PostgreSQL
+  bool durable = false;               // survives the process
+  bool shared = false;                // several processes may use it
+  bool lends_transaction = false;     // transaction(fn): SQLite
+  bool attaches_transaction = false;  // attach(connection): PostgreSQL
+  bool speaks_sql = false;            // sql(): SQLite, PostgreSQL
 };
 
 struct StoreInfo {

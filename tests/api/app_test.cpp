@@ -74,9 +74,7 @@ TEST_P(AppTest, ADuplicateMayBeAnErrorWithTheFacts) {
   try {
     (void)app.enqueue(charge_card, {"1", 1}, {.task_id = "payment-123", .on_conflict = OnConflict::reject});
     FAIL() << "was admitted twice";
-  } catch (const TaskAlreadyCompleted& error) {
-    EXPECT_EQ(error.result, R"({"payment_id":"p"})");
-  }
+  } catch (const TaskAlreadyCompleted& error) { EXPECT_EQ(error.result, R"({"payment_id":"p"})"); }
 }
 
 TEST_P(AppTest, WaitAnswersWhenTheHolderHasEnded) {
@@ -138,9 +136,7 @@ TEST_P(AppTest, RetriesAndDeadLettersAndRunsUnderOneKey) {
       const std::lock_guard lock(mutex);
       effect_keys.insert(ctx.effect_key());
     }
-    if (!mended) {
-      throw std::runtime_error("down");
-    }
+    if (!mended) { throw std::runtime_error("down"); }
   });
   auto worker = app.work();
   const auto handle = app.enqueue(say, "x", {.task_id = "k", .max_attempts = 2, .retry = quick});
@@ -162,13 +158,9 @@ TEST_P(AppTest, RetryAfterAndSnooze) {
   std::atomic<int> calls = 0;
   app.handle(say, [&](TaskContext& ctx, const std::string&) {
     switch (++calls) {
-      case 1:
-        throw Snooze(1ms);
-      case 2:
-        EXPECT_EQ(ctx.attempt(), 1) << "a snooze spends no attempt";
-        throw RetryAfter(1ms, "busy");
-      default:
-        EXPECT_EQ(ctx.attempt(), 2);
+      case 1: throw Snooze(1ms);
+      case 2: EXPECT_EQ(ctx.attempt(), 1) << "a snooze spends no attempt"; throw RetryAfter(1ms, "busy");
+      default: EXPECT_EQ(ctx.attempt(), 2);
     }
   });
   auto worker = app.work();
@@ -184,9 +176,7 @@ TEST_P(AppTest, OnceIsRecordedAndNotRunAgain) {
     EXPECT_EQ(number, 1);
     ctx.once("notify", [&] { ++effects; });
     EXPECT_EQ(ctx.once("reserve", [&] { return ++effects; }), 1);
-    if (ctx.attempt() < 3) {
-      throw std::runtime_error("after the effect");
-    }
+    if (ctx.attempt() < 3) { throw std::runtime_error("after the effect"); }
   });
   auto worker = app.work();
   app.enqueue(say, "x", {.retry = quick}).result_for(20s);
@@ -262,12 +252,8 @@ TEST_P(AppTest, FuturesAndManyProducersAtOnce) {
   auto worker = app.work({.threads = 2});
   std::vector<std::future<Handle<nlohmann::json>>> futures;
   futures.reserve(50);
-  for (int i = 0; i < 50; ++i) {
-    futures.push_back(app.enqueue_async(echo, i));
-  }
-  for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(futures[static_cast<std::size_t>(i)].get().result(), i);
-  }
+  for (int i = 0; i < 50; ++i) { futures.push_back(app.enqueue_async(echo, i)); }
+  for (int i = 0; i < 50; ++i) { EXPECT_EQ(futures[static_cast<std::size_t>(i)].get().result(), i); }
   std::vector<std::jthread> producers;
   std::atomic<int> created = 0;
   for (int t = 0; t < 8; ++t) {
@@ -288,15 +274,16 @@ TEST_P(AppTest, BulkIsStreamedInBatchesWithAnAnswerForEach) {
   std::vector<std::size_t> steps;
   int next = 0;
   const auto report = app.enqueue_many(
-      echo, [&]() -> std::optional<nlohmann::json> { return next < 2500 ? std::optional<nlohmann::json>(next++) : std::nullopt; },
+      echo,
+      [&]() -> std::optional<nlohmann::json> {
+        return next < 2500 ? std::optional<nlohmann::json>(next++) : std::nullopt;
+      },
       {.batch = 1000, .progress = [&](const BulkProgress& progress) { steps.push_back(progress.admitted); }});
   EXPECT_EQ(report.created, 2500U);
   EXPECT_EQ(report.admissions.size(), 2500U);
   EXPECT_EQ(steps, (std::vector<std::size_t>{1000, 2000, 2500}));
   std::vector<BulkItem<std::string>> items;
-  for (const char* key : {"a", "b", "a"}) {
-    items.push_back({"same", {.task_id = key}});
-  }
+  for (const char* key : {"a", "b", "a"}) { items.push_back({"same", {.task_id = key}}); }
   const auto keyed = app.enqueue_many(say, items);
   EXPECT_EQ(keyed.created, 2U);
   EXPECT_EQ(keyed.deduplicated, 1U);
@@ -305,9 +292,7 @@ TEST_P(AppTest, BulkIsStreamedInBatchesWithAnAnswerForEach) {
   try {
     (void)app.enqueue_many(say, items);
     FAIL() << "was taken";
-  } catch (const InvalidArgument& error) {
-    EXPECT_EQ(error.field(), "items[0]");
-  }
+  } catch (const InvalidArgument& error) { EXPECT_EQ(error.field(), "items[0]"); }
   EXPECT_THROW((void)app.enqueue_many(say, items, {.batch = 0}), InvalidArgument);
 }
 
@@ -425,7 +410,8 @@ TEST_P(AppTest, ARetentionThatNoClockCanHoldIsRefused) {
 TEST_P(AppTest, AnAsynchronousWaitForTheHolderEndsWithItsTime) {
   auto app = open();
   const auto first = app.enqueue(say, "hello", {.task_id = "k"});
-  auto second = app.enqueue_async(say, "hello", {.task_id = "k", .on_conflict = OnConflict::wait, .wait_timeout = 50ms});
+  auto second =
+      app.enqueue_async(say, "hello", {.task_id = "k", .on_conflict = OnConflict::wait, .wait_timeout = 50ms});
   EXPECT_EQ(second.get().id(), first.id());
 }
 

@@ -18,9 +18,7 @@ const Task<int> nothing{"nothing"};
 struct AsioTest : ::testing::Test {
   void SetUp() override {
     app.handle(add_one, [](int number) {
-      if (number < 0) {
-        throw Permanent("negative");
-      }
+      if (number < 0) { throw Permanent("negative"); }
       return number + 1;
     });
     app.handle(nothing, [](int) {});
@@ -33,15 +31,16 @@ TEST_F(AsioTest, CompletesOnTheProgramsOwnThread) {
   auto worker = app.work();
   const auto here = std::this_thread::get_id();
   int result = 0;
-  asio::async_enqueue(app, add_one, 41, {}, boost::asio::bind_executor(io, [&](const std::exception_ptr& error, Handle<int> handle) {
-    EXPECT_FALSE(error);
-    EXPECT_EQ(std::this_thread::get_id(), here);
-    asio::async_result(handle, boost::asio::bind_executor(io, [&](const std::exception_ptr& failed, int value) {
-      EXPECT_FALSE(failed);
-      EXPECT_EQ(std::this_thread::get_id(), here);
-      result = value;
-    }));
-  }));
+  asio::async_enqueue(
+      app, add_one, 41, {}, boost::asio::bind_executor(io, [&](const std::exception_ptr& error, Handle<int> handle) {
+        EXPECT_FALSE(error);
+        EXPECT_EQ(std::this_thread::get_id(), here);
+        asio::async_result(handle, boost::asio::bind_executor(io, [&](const std::exception_ptr& failed, int value) {
+                             EXPECT_FALSE(failed);
+                             EXPECT_EQ(std::this_thread::get_id(), here);
+                             result = value;
+                           }));
+      }));
   io.run();  // ends only when nothing is outstanding
   EXPECT_EQ(result, 42);
 }

@@ -30,17 +30,13 @@ class OnStore : public ::testing::TestWithParam<std::string> {
       url_ = "sqlite:" + (folder_ / "store.db").string();
     } else {
       const char* const server = std::getenv("HAPAX_TEST_POSTGRES_URL");
-      if (server == nullptr) {
-        throw std::runtime_error("HAPAX_TEST_POSTGRES_URL is not set: ./dev test sets it");
-      }
+      if (server == nullptr) { throw std::runtime_error("HAPAX_TEST_POSTGRES_URL is not set: ./dev test sets it"); }
       url_ = std::string(server);
       url_ += (url_.find('?') == std::string::npos ? "?schema=api_" : "&schema=api_") + unique;
     }
   }
   void TearDown() override {
-    if (!folder_.empty()) {
-      std::filesystem::remove_all(folder_);
-    }
+    if (!folder_.empty()) { std::filesystem::remove_all(folder_); }
   }
 
   [[nodiscard]] App open() const { return hapax::open(url_, {.migrate = true}); }

@@ -91,9 +91,7 @@ TEST_P(OnSqlite, ACompletionThatNeverCommitsIsAFailedAttempt) {
       app.transaction([&](Transaction& tx) {
         run(tx.native<sqlite3>(), "INSERT INTO bookings VALUES (1)");
         ctx.complete_in(tx, number);
-        if (ctx.attempt() == 1) {
-          throw std::runtime_error("rolled back");
-        }
+        if (ctx.attempt() == 1) { throw std::runtime_error("rolled back"); }
       });
     } catch (const std::runtime_error&) {
       return 99;  // claims success, but nothing was committed
@@ -145,7 +143,8 @@ class OnPostgres : public OnStore {
 
   PGconn* connection = nullptr;
 };
-INSTANTIATE_TEST_SUITE_P(Store, OnPostgres, ::testing::Values("postgres"), [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(Store, OnPostgres, ::testing::Values("postgres"),
+                         [](const auto& tested) { return tested.param; });
 
 TEST_P(OnPostgres, AnEnqueueInTheCallersTransactionExistsOnlyIfItCommits) {
   auto app = open();
@@ -197,12 +196,8 @@ TEST_P(OnPostgres, ATransactionThatAHandlerLeftOpenHoldsUpNoOther) {
   auto worker = app.work({.threads = 2});
   const auto left = app.enqueue(book, 0);
   std::vector<Handle<int>> others;
-  for (int i = 1; i <= 20; ++i) {
-    others.push_back(app.enqueue(book, i));
-  }
-  for (const auto& other : others) {
-    EXPECT_GT(other.result(), 0);
-  }
+  for (int i = 1; i <= 20; ++i) { others.push_back(app.enqueue(book, i)); }
+  for (const auto& other : others) { EXPECT_GT(other.result(), 0); }
   EXPECT_EQ(left.status(), Status::running) << "its transaction is open";
   execute("COMMIT");
   EXPECT_EQ(left.result(), 7) << "and decides";

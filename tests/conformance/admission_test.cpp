@@ -217,9 +217,7 @@ TEST_F(AdmissionConformance, FiveThousandAreAdmittedInOneCallAndAnsweredInOrder)
 
 TEST_F(AdmissionConformance, ABulkWithAndWithoutIdentitiesIsAnsweredInOrder) {
   std::vector<NewExecution> items;
-  for (int i = 0; i < 1000; ++i) {
-    items.push_back(i % 2 == 0 ? request() : keyed("k" + std::to_string(i % 100)));
-  }
+  for (int i = 0; i < 1000; ++i) { items.push_back(i % 2 == 0 ? request() : keyed("k" + std::to_string(i % 100))); }
 
   const std::vector<Admission> admissions = store().admit(items);
 
@@ -240,7 +238,9 @@ TEST_F(AdmissionConformance, NobodyEverSeesHalfABatch) {
   std::thread producer([&] {
     for (int i = 0; i < batches; ++i) {
       std::vector<NewExecution> items;
-      for (int j = 0; j < batch; ++j) { items.push_back(j % 2 == 0 ? request() : keyed(std::to_string(i * batch + j))); }
+      for (int j = 0; j < batch; ++j) {
+        items.push_back(j % 2 == 0 ? request() : keyed(std::to_string(i * batch + j)));
+      }
       (void)other->admit(items);
     }
     is_over = true;

@@ -21,7 +21,8 @@ class AttemptsConformance : public Conformance {
   std::string story(const Uuid& id) {
     std::string told;
     for (const Attempt& attempt : store().attempts(id)) {
-      told += (told.empty() ? "" : ", ") + std::to_string(attempt.number) + " " + attempt.outcome + " " + attempt.worker;
+      told +=
+          (told.empty() ? "" : ", ") + std::to_string(attempt.number) + " " + attempt.outcome + " " + attempt.worker;
     }
     return told;
   }

@@ -103,7 +103,8 @@ TEST_F(ConcurrencyConformance, RequestsOfOneIdentityAtOnceCreateOneExecution) {
     std::set<Uuid> ids;
     for (const Admission& admission : admissions) { ids.insert(admission.id); }
     EXPECT_EQ(ids.size(), 1U);
-    EXPECT_EQ(std::count_if(admissions.begin(), admissions.end(), [](const Admission& one) { return one.created(); }), 1);
+    EXPECT_EQ(std::count_if(admissions.begin(), admissions.end(), [](const Admission& one) { return one.created(); }),
+              1);
   }
   EXPECT_EQ(store().queues("default").at(0).ready, 10);
 }

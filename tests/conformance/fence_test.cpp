@@ -7,8 +7,8 @@ namespace hapax::conformance {
 
 namespace {
 
-constexpr std::array every_kind = {FinishKind::completed, FinishKind::failed,  FinishKind::cancelled,
-                                   FinishKind::timed_out, FinishKind::retry,   FinishKind::snoozed,
+constexpr std::array every_kind = {FinishKind::completed, FinishKind::failed, FinishKind::cancelled,
+                                   FinishKind::timed_out, FinishKind::retry,  FinishKind::snoozed,
                                    FinishKind::released};
 
 class FenceConformance : public Conformance {

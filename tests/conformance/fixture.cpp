@@ -111,10 +111,10 @@ NewExecution Conformance::request(const std::string& task, const std::string& qu
 NewExecution Conformance::keyed(const std::string& key, const std::string& input) {
   NewExecution item = request();
   item.input = input;
-  item.identity = IdentityClaim{
-      .hash = identity_hash({.ns = item.queue.ns, .scope = Scope::task, .name = item.task, .key = key}),
-      .key = key,
-      .fingerprint = input_fingerprint(input)};
+  item.identity =
+      IdentityClaim{.hash = identity_hash({.ns = item.queue.ns, .scope = Scope::task, .name = item.task, .key = key}),
+                    .key = key,
+                    .fingerprint = input_fingerprint(input)};
   return item;
 }
 

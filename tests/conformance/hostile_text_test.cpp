@@ -10,10 +10,20 @@ namespace {
 
 class HostileTextConformance : public Conformance {};
 
-const std::vector<std::string> hostile_names = {
-    "it's",       "\"quoted\"",  "semi;colon; DROP TABLE live; --", "percent%s%n%",    "under_score*?",
-    "back\\slash", "{s}.braces$1", "$$dollar$$",                      "Gr\xc3\xbc\xc3\x9f dich", "\xe6\x97\xa5\xe6\x9c\xac",
-    "\xf0\x9f\xa6\x84",   "NULL",         " spaces ",                       "a,b c{\"}"};
+const std::vector<std::string> hostile_names = {"it's",
+                                                "\"quoted\"",
+                                                "semi;colon; DROP TABLE live; --",
+                                                "percent%s%n%",
+                                                "under_score*?",
+                                                "back\\slash",
+                                                "{s}.braces$1",
+                                                "$$dollar$$",
+                                                "Gr\xc3\xbc\xc3\x9f dich",
+                                                "\xe6\x97\xa5\xe6\x9c\xac",
+                                                "\xf0\x9f\xa6\x84",
+                                                "NULL",
+                                                " spaces ",
+                                                "a,b c{\"}"};
 
 TEST_F(HostileTextConformance, NamesComeBackAsTheyWere) {
   for (const std::string& name : hostile_names) {
@@ -163,7 +173,8 @@ TEST_F(HostileTextConformance, PayloadsOfTheLargestSizeGoInAndOut) {
 }
 
 TEST_F(HostileTextConformance, PayloadsAreKeptByteForByte) {
-  const std::string odd = "{ \"b\" : 1.0,\t\"a\":\"\\u0000\\ud83e\\udd84 \xf0\x9f\xa6\x84 '; --\" ,\"n\":12345678901234567890 }";
+  const std::string odd =
+      "{ \"b\" : 1.0,\t\"a\":\"\\u0000\\ud83e\\udd84 \xf0\x9f\xa6\x84 '; --\" ,\"n\":12345678901234567890 }";
   NewExecution item = request();
   item.input = odd;
   admit_id(item);
@@ -179,7 +190,8 @@ TEST_F(HostileTextConformance, JournalEntriesToo) {
   const Uuid id = admit_id(request());
   TestWorker one = worker();
   const Claim claim = claim_one(one);
-  const JournalEntry entry{.execution = id, .fence = claim.fence, .name = hostile_names[2], .data = R"("\u0000 ' \" ;")"};
+  const JournalEntry entry{
+      .execution = id, .fence = claim.fence, .name = hostile_names[2], .data = R"("\u0000 ' \" ;")"};
   EXPECT_EQ(store().journal_append({&entry, 1}).at(0), FinishVerdict::accepted);
   const std::vector<JournalEntry> read = store().journal_read(id);
   ASSERT_EQ(read.size(), 1U);

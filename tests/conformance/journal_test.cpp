@@ -23,7 +23,9 @@ class JournalConformance : public Conformance {
             .data = data};
   }
 
-  std::vector<FinishVerdict> append(const std::vector<JournalEntry>& entries) { return store().journal_append(entries); }
+  std::vector<FinishVerdict> append(const std::vector<JournalEntry>& entries) {
+    return store().journal_append(entries);
+  }
 
   std::vector<std::string> data() {
     std::vector<std::string> all;
@@ -128,9 +130,7 @@ TEST_F(JournalConformance, IsGoneWithRetention) {
   EXPECT_TRUE(store().journal_read(id_).empty()) << "expired, though not swept";
   advance(std::chrono::days(3));
   EXPECT_EQ(sweep(true).expired, 1);
-  if (capabilities().speaks_sql) {
-    EXPECT_EQ(store().sql("SELECT count(*) FROM journal", 1).rows.at(0).at(0), "0");
-  }
+  if (capabilities().speaks_sql) { EXPECT_EQ(store().sql("SELECT count(*) FROM journal", 1).rows.at(0).at(0), "0"); }
 }
 
 }  // namespace

@@ -192,9 +192,7 @@ TEST_F(MigrationConformance, ManyAtOnceMigrateOnce) {
       while (ready < crowd) { std::this_thread::yield(); }
       try {
         arrived += store::migrate(place).to == newest ? 1 : 0;
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << error.what();
-      }
+      } catch (const std::exception& error) { ADD_FAILURE() << error.what(); }
     });
   }
   for (std::thread& thread : threads) { thread.join(); }

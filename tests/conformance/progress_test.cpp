@@ -51,9 +51,9 @@ TEST_F(ProgressConformance, AnotherFencesIsIgnored) {
 TEST_F(ProgressConformance, AnotherSessionsIsIgnored) {
   tell(0.25, "mine");
   const TestWorker other = worker();
-  const BeatReply reply =
-      store().beat({.session = other.session,
-                    .progress = {{.id = claim_.id, .fence = claim_.fence, .fraction = 0.9, .message = "a stranger's"}}});
+  const BeatReply reply = store().beat(
+      {.session = other.session,
+       .progress = {{.id = claim_.id, .fence = claim_.fence, .fraction = 0.9, .message = "a stranger's"}}});
   EXPECT_FALSE(reply.session_lost);
   EXPECT_EQ(get(claim_.id).progress_message, "mine");
 }

@@ -177,9 +177,7 @@ TEST_F(RetentionConformance, ASweepInSmallBitesDeletesEverythingInTheEnd) {
   for (int i = 0; i < 25; ++i) { bring_to(admit_id(request()), Status::cancelled); }
   advance(std::chrono::days(3));
   EXPECT_EQ(expire_all(4), 25);
-  if (capabilities().speaks_sql) {
-    EXPECT_EQ(store().sql("SELECT count(*) FROM executions", 1).rows.at(0).at(0), "0");
-  }
+  if (capabilities().speaks_sql) { EXPECT_EQ(store().sql("SELECT count(*) FROM executions", 1).rows.at(0).at(0), "0"); }
 }
 
 TEST_F(RetentionConformance, ALimitedSweepSaysThatThereIsMore) {

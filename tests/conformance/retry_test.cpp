@@ -137,7 +137,8 @@ TEST_F(RetryConformance, AttemptsTellAWholeLifeInOrder) {
     const char* outcome;
     const char* message;
   };
-  constexpr Expected expected[] = {{1, "failed", "one"}, {2, "snoozed", ""}, {2, "failed", "two"}, {3, "failed", "three"}};
+  constexpr Expected expected[] = {
+      {1, "failed", "one"}, {2, "snoozed", ""}, {2, "failed", "two"}, {3, "failed", "three"}};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(attempts[i].number, expected[i].number) << i;
     EXPECT_EQ(attempts[i].outcome, expected[i].outcome) << i;

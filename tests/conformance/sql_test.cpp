@@ -32,7 +32,8 @@ TEST_F(SqlConformance, TheExecutionsViewReadsLikeTheExecutions) {
   if (!capabilities().speaks_sql) { return; }
   const NewExecution item = keyed("order-1", R"({"amount":7})");
   admit_id(item);
-  const std::string columns = "SELECT id, namespace, queue, task, kind, status, run, attempt, identity_key FROM executions";
+  const std::string columns =
+      "SELECT id, namespace, queue, task, kind, status, run, attempt, identity_key FROM executions";
   TextTable table = query(columns);
   EXPECT_EQ(table.columns, (std::vector<std::string>{"id", "namespace", "queue", "task", "kind", "status", "run",
                                                      "attempt", "identity_key"}));
@@ -50,9 +51,9 @@ TEST_F(SqlConformance, TheExecutionsViewReadsLikeTheExecutions) {
 TEST_F(SqlConformance, TheViewHasTheColumnsThatPeopleAskFor) {
   if (!capabilities().speaks_sql) { return; }
   const TextTable table = query("SELECT * FROM executions");
-  for (const char* name : {"priority", "max_attempts", "lost", "fence", "created_at", "run_at", "started_at", "finished_at",
-                           "expires_at", "deadline", "labels", "input", "result", "error", "progress", "session", "worker",
-                           "parent", "dead", "note"}) {
+  for (const char* name : {"priority",    "max_attempts", "lost",     "fence",  "created_at", "run_at", "started_at",
+                           "finished_at", "expires_at",   "deadline", "labels", "input",      "result", "error",
+                           "progress",    "session",      "worker",   "parent", "dead",       "note"}) {
     EXPECT_NE(std::find(table.columns.begin(), table.columns.end(), name), table.columns.end()) << name;
   }
 }

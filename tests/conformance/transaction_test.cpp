@@ -72,9 +72,7 @@ class TransactionConformance : public Conformance {
     try {
       store().transaction(work);
       return true;
-    } catch (const StaleLease&) {
-      return false;
-    }
+    } catch (const StaleLease&) { return false; }
   }
 
   bool run_attached(const std::function<void(Transaction&)>& work) {

@@ -43,9 +43,7 @@ class Gate {
 
 std::vector<int> doubled(std::span<int> requests) {
   std::vector<int> replies;
-  for (const int request : requests) {
-    replies.push_back(2 * request);
-  }
+  for (const int request : requests) { replies.push_back(2 * request); }
   return replies;
 }
 
@@ -80,9 +78,7 @@ TEST(BatcherTest, WhoComesDuringACallGoesTogetherWithTheNext) {
     batcher.submit_async(10 + i, [promise](int reply, const std::exception_ptr&) { promise->set_value(reply); });
   }
   gate.open();
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(later[static_cast<std::size_t>(i)].get(), 2 * (10 + i));
-  }
+  for (int i = 0; i < 5; ++i) { EXPECT_EQ(later[static_cast<std::size_t>(i)].get(), 2 * (10 + i)); }
   first.join();
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 5}));
 }
@@ -161,13 +157,9 @@ TEST(BatcherTest, ARequestThatCannotBeTakenHurtsOnlyItself) {
   Gate gate;
   std::atomic<int> calls = 0;
   Doubler batcher({.flush = [&](std::span<int> requests) {
-    if (++calls == 1) {
-      gate.pass();
-    }
+    if (++calls == 1) { gate.pass(); }
     for (const int request : requests) {
-      if (request == 13) {
-        throw InvalidArgument("request", "unlucky");
-      }
+      if (request == 13) { throw InvalidArgument("request", "unlucky"); }
     }
     return doubled(requests);
   }});
@@ -192,9 +184,7 @@ TEST(BatcherTest, WhatFlushedThrowsIsNobodysError) {
   std::atomic<int> calls = 0;
   Doubler batcher({.flush =
                        [&](std::span<int> requests) {
-                         if (++calls == 1) {
-                           gate.pass();
-                         }
+                         if (++calls == 1) { gate.pass(); }
                          return doubled(requests);
                        },
                    .flush_alone = {},
@@ -222,9 +212,7 @@ TEST(BatcherTest, ACallbackMaySubmitAndThrow) {
   std::promise<int> second;
   std::promise<int> third;
   Doubler batcher({.flush = [&](std::span<int> requests) {
-    if (++calls == 1) {
-      gate.pass();
-    }
+    if (++calls == 1) { gate.pass(); }
     return doubled(requests);
   }});
   batcher.submit_async(1, [&](int, const std::exception_ptr&) {
@@ -241,13 +229,12 @@ TEST(BatcherTest, ACallbackMaySubmitAndThrow) {
 
 TEST(BatcherTest, AHeldUpAsynchronousRequestHoldsUpNoOther) {
   Gate held;
-  Doubler batcher({.flush =
-                       [&](std::span<int> requests) -> std::vector<int> {
-                         if (std::ranges::find(requests, 13) != requests.end()) {
-                           throw InvalidArgument("request", "held up");
-                         }
-                         return doubled(requests);
-                       },
+  Doubler batcher({.flush = [&](std::span<int> requests) -> std::vector<int> {
+                     if (std::ranges::find(requests, 13) != requests.end()) {
+                       throw InvalidArgument("request", "held up");
+                     }
+                     return doubled(requests);
+                   },
                    .flush_alone =
                        [&](std::span<int> requests) {
                          held.pass();

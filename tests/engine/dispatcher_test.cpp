@@ -21,7 +21,9 @@ class DispatcherTest : public ::testing::Test {
   HandPool pool;
   int doubts = 0;
   std::vector<std::string> troubles;
-  Dispatcher dispatcher{world.store, session, pool,
+  Dispatcher dispatcher{world.store,
+                        session,
+                        pool,
                         {.queues = {model::QueueRef{}},
                          .tasks = {},
                          .prefetch = 0,
@@ -42,9 +44,7 @@ TEST_F(DispatcherTest, SendsOutcomesAndTheNextClaimInOneExchange) {
   (void)step();
   (void)step();  // finds that the pool is full
   const int before = world.store.exchanges;
-  for (int i = 0; i < 4; ++i) {
-    (void)pool.end(Ending::completed("1"));
-  }
+  for (int i = 0; i < 4; ++i) { (void)pool.end(Ending::completed("1")); }
   (void)step();
   EXPECT_EQ(world.store.exchanges, before + 1);
   EXPECT_EQ(dispatcher.stats().completed, 4);
@@ -77,9 +77,7 @@ TEST_F(DispatcherTest, LooksAgainExactlyWhenTheNextDelayedOneIsDue) {
 }
 
 TEST_F(DispatcherTest, AHintMakesItLookAtOnce) {
-  for (int i = 0; i < 6; ++i) {
-    world.advance(step() - world.now());
-  }
+  for (int i = 0; i < 6; ++i) { world.advance(step() - world.now()); }
   (void)step();
   world.admit_many(1);
   world.advance(1ms);
@@ -258,9 +256,7 @@ TEST_F(DispatcherTest, ClaimsOnlyTasksItHasHandlersFor) {
 TEST_F(DispatcherTest, AFullPoolIsNotAskedAgainAndAgain) {
   world.advance(step() - world.now());
   // Filled by executions that were born running, so that no claim ever said that there is more.
-  for (int i = 0; i < 4; ++i) {
-    pool.submit({std::make_shared<engine::Run>(model::Claim{})});
-  }
+  for (int i = 0; i < 4; ++i) { pool.submit({std::make_shared<engine::Run>(model::Claim{})}); }
   (void)dispatcher.hint(world.now());
   EXPECT_GT(step(), world.now()) << "it would turn without a pause";
   world.admit_many(1);

@@ -38,9 +38,7 @@ class FaultyStore final : public store::Store {
       throw InvalidArgument("input", "refused by the test");
     }
     for (const auto& item : items) {
-      if (item.task == "poison") {
-        throw InvalidArgument("task", "poison");
-      }
+      if (item.task == "poison") { throw InvalidArgument("task", "poison"); }
     }
     return inner_->admit(items);
   }
@@ -48,12 +46,8 @@ class FaultyStore final : public store::Store {
     check();
     ++exchanges;
     for (const auto& finish : finishes) {
-      if (finish.result == "\"unwritable\"") {
-        throw InvalidArgument("result", "cannot be written");
-      }
-      if (holding && finish.result == "\"held\"") {
-        throw store::Blocked("held by the test");
-      }
+      if (finish.result == "\"unwritable\"") { throw InvalidArgument("result", "cannot be written"); }
+      if (holding && finish.result == "\"held\"") { throw store::Blocked("held by the test"); }
     }
     auto reply = inner_->exchange(finishes, claim);
     if (lose_replies.load() > 0) {
@@ -116,9 +110,7 @@ class FaultyStore final : public store::Store {
 
  private:
   void check() const {
-    if (away.load()) {
-      throw StoreUnavailable("the store is away, says the test");
-    }
+    if (away.load()) { throw StoreUnavailable("the store is away, says the test"); }
   }
 
   std::unique_ptr<store::Store> inner_;

@@ -7,9 +7,7 @@ namespace {
 
 TEST(Prefetch, IsOneAThreadWhileNothingIsKnown) { EXPECT_EQ(prefetch_target({.threads = 8}), 8); }
 
-TEST(Prefetch, IsOneAThreadForLongHandlers) {
-  EXPECT_EQ(prefetch_target({.threads = 8, .runs_per_second = 0.8}), 8);
-}
+TEST(Prefetch, IsOneAThreadForLongHandlers) { EXPECT_EQ(prefetch_target({.threads = 8, .runs_per_second = 0.8}), 8); }
 
 TEST(Prefetch, CoversTheHorizonForQuickOnes) {
   EXPECT_EQ(prefetch_target({.threads = 8, .runs_per_second = 1000}), 8 + 75);

@@ -1,7 +1,7 @@
 // The worker with its threads, on the memory store.
+#include "engine/worker.hpp"
 #include "engine/engine.hpp"
 #include "engine/waiters.hpp"
-#include "engine/worker.hpp"
 
 #include "engine/world.hpp"
 #include "store/open.hpp"
@@ -39,9 +39,7 @@ class WorkerTest : public ::testing::Test {
 
   // Waits for what other threads bring about; fails after ten seconds.
   static void eventually(const std::function<bool()>& holds) {
-    for (int i = 0; i < 2000 && !holds(); ++i) {
-      std::this_thread::sleep_for(5ms);
-    }
+    for (int i = 0; i < 2000 && !holds(); ++i) { std::this_thread::sleep_for(5ms); }
     EXPECT_TRUE(holds());
   }
 
@@ -109,18 +107,12 @@ TEST_F(WorkerTest, AHandlerMayThrowAnything) {
   }
   const Worker worker(engine, {.threads = 2}, [](engine::Run& run) -> Ending {
     switch (run.claim().input.front()) {
-      case '0':
-        throw std::runtime_error("broken");
-      case '1':
-        throw std::string("text");
-      case '2':
-        throw 42;
-      case '3':
-        throw Odd{};
-      case '4':
-        throw std::runtime_error(std::string("nul \0 and \xff", 11));
-      default:
-        throw StaleLease("named");
+      case '0': throw std::runtime_error("broken");
+      case '1': throw std::string("text");
+      case '2': throw 42;
+      case '3': throw Odd{};
+      case '4': throw std::runtime_error(std::string("nul \0 and \xff", 11));
+      default: throw StaleLease("named");
     }
   });
   for (const Uuid& id : ids) {
@@ -176,9 +168,7 @@ TEST_F(WorkerTest, TheDeadlineOfAnExecutionEndsItsRunningHandler) {
   late.deadline = 50ms;
   const auto id = engine->admit(late).id;
   const Worker worker(engine, {.threads = 1}, [](engine::Run& run) {
-    while (!run.should_stop()) {
-      std::this_thread::sleep_for(1ms);
-    }
+    while (!run.should_stop()) { std::this_thread::sleep_for(1ms); }
     return Ending::completed("1");
   });
   EXPECT_EQ(outcome_of(id).status, Status::timed_out);
@@ -227,19 +217,13 @@ TEST_F(WorkerTest, ARunningHandlerHearsOfItsCancellation) {
 
 TEST_F(WorkerTest, StopLetsHandlersFinishAndReleasesTheRest) {
   std::vector<Uuid> ids;
-  for (int i = 0; i < 8; ++i) {
-    ids.push_back(engine->admit(request()).id);
-  }
+  for (int i = 0; i < 8; ++i) { ids.push_back(engine->admit(request()).id); }
   std::latch started(1);
   std::atomic<int> ran = 0;
   {
     Worker worker(engine, {.threads = 1, .grace = 10s, .prefetch = 8}, [&](engine::Run& run) {
-      if (++ran == 1) {
-        started.count_down();
-      }
-      while (!run.draining()) {
-        std::this_thread::sleep_for(1ms);
-      }
+      if (++ran == 1) { started.count_down(); }
+      while (!run.draining()) { std::this_thread::sleep_for(1ms); }
       return Ending::completed("1");
     });
     started.wait();
@@ -249,9 +233,7 @@ TEST_F(WorkerTest, StopLetsHandlersFinishAndReleasesTheRest) {
   for (const Uuid& id : ids) {
     const auto execution = get(id);
     completed += execution.status == Status::completed;
-    if (execution.status == Status::pending) {
-      EXPECT_EQ(execution.attempt, 0) << "no attempt was spent";
-    }
+    if (execution.status == Status::pending) { EXPECT_EQ(execution.attempt, 0) << "no attempt was spent"; }
   }
   EXPECT_EQ(completed, ran.load());
   EXPECT_LT(ran.load(), 8);
@@ -263,9 +245,7 @@ TEST_F(WorkerTest, StopDoesNotWaitBeyondItsGrace) {
   std::latch started(1);
   Worker worker(engine, {.threads = 1}, [&](engine::Run& run) {
     started.count_down();
-    while (!run.should_stop()) {
-      std::this_thread::sleep_for(1ms);
-    }
+    while (!run.should_stop()) { std::this_thread::sleep_for(1ms); }
     EXPECT_EQ(run.stop_reason(), StopReason::shutdown);
     return Ending::completed("1");
   });
@@ -293,9 +273,7 @@ TEST_F(WorkerTest, OutcomesSurviveAStoreThatIsAwayForAWhile) {
 TEST_F(WorkerTest, LostAnswersLeaveNothingStuckAndNothingDoubled) {
   std::mutex mutex;
   std::multiset<Uuid> ran;
-  for (int i = 0; i < 200; ++i) {
-    (void)engine->admit(request());
-  }
+  for (int i = 0; i < 200; ++i) { (void)engine->admit(request()); }
   Worker worker(engine, {.threads = 4, .lease = 1s}, [&](engine::Run& run) {
     const std::lock_guard lock(mutex);
     ran.insert(run.claim().id);
@@ -316,9 +294,7 @@ TEST_F(WorkerTest, ALostSessionIsReplacedAndItsWorkRunsAgain) {
   std::atomic<int> runs = 0;
   Worker worker(engine, {.threads = 2, .lease = 300ms}, [&](engine::Run& run) {
     if (++runs == 1) {
-      while (!run.should_stop()) {
-        std::this_thread::sleep_for(1ms);
-      }
+      while (!run.should_stop()) { std::this_thread::sleep_for(1ms); }
       return Ending::completed("\"stale\"");
     }
     return Ending::completed("\"fresh\"");
@@ -332,20 +308,14 @@ TEST_F(WorkerTest, ALostSessionIsReplacedAndItsWorkRunsAgain) {
 
 TEST_F(WorkerTest, ASlowHandlerDoesNotHoldUpWhatWasTakenWithIt) {
   // Quick ones first, so that threads take several at a time; then a slow one among quick ones.
-  for (int i = 0; i < 500; ++i) {
-    (void)engine->admit(request());
-  }
+  for (int i = 0; i < 500; ++i) { (void)engine->admit(request()); }
   (void)engine->admit(request("slow"));
-  for (int i = 0; i < 500; ++i) {
-    (void)engine->admit(request());
-  }
+  for (int i = 0; i < 500; ++i) { (void)engine->admit(request()); }
   std::atomic<int> quick_done = 0;
   std::atomic<bool> in_time = false;
   Worker worker(engine, {.threads = 2}, [&](engine::Run& run) {
     if (run.claim().task == "slow") {
-      for (int i = 0; i < 5000 && quick_done.load() < 1000; ++i) {
-        std::this_thread::sleep_for(1ms);
-      }
+      for (int i = 0; i < 5000 && quick_done.load() < 1000; ++i) { std::this_thread::sleep_for(1ms); }
       in_time = quick_done.load() == 1000;
     } else {
       ++quick_done;

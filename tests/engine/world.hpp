@@ -33,9 +33,7 @@ class HandPool final : public RunPool {
     }
   }
   void collect(std::vector<Settled>& into) override {
-    for (Settled& settled : settled_) {
-      into.push_back(std::move(settled));
-    }
+    for (Settled& settled : settled_) { into.push_back(std::move(settled)); }
     settled_.clear();
   }
   void withdraw(std::vector<RunPtr>&) override {}
@@ -48,9 +46,7 @@ class HandPool final : public RunPool {
   RunPtr end(Ending ending) {
     RunPtr run = running.front();
     running.erase(running.begin());
-    if (run->settle()) {
-      settled_.push_back({run, to_finish(*run, std::move(ending), {}), {}});
-    }
+    if (run->settle()) { settled_.push_back({run, to_finish(*run, std::move(ending), {}), {}}); }
     return run;
   }
 
@@ -63,7 +59,8 @@ class HandPool final : public RunPool {
 };
 
 struct World {
-  std::shared_ptr<base::ManualClock> clock = std::make_shared<base::ManualClock>(Time(std::chrono::hours(24 * 365 * 55)));
+  std::shared_ptr<base::ManualClock> clock =
+      std::make_shared<base::ManualClock>(Time(std::chrono::hours(24 * 365 * 55)));
   FaultyStore store{store::open("memory:", {.clock = clock})};
 
   [[nodiscard]] Time now() const { return clock->now(); }
@@ -73,9 +70,7 @@ struct World {
     return store.admit(std::span<const model::NewExecution>(&request, 1)).front().id;
   }
   void admit_many(int count) {
-    for (int i = 0; i < count; ++i) {
-      admit(new_execution());
-    }
+    for (int i = 0; i < count; ++i) { admit(new_execution()); }
   }
   [[nodiscard]] model::Execution get(const Uuid& id) {
     auto execution = store.get(id);

@@ -85,7 +85,8 @@ void Harness::run(const Operation& operation) {
     case Act::purge: {
       Dice drawn = dice;
       const QueueRef purged = queue(drawn.roll(2));
-      both("purge " + purged.name, [&](Store& store, const View&) { return std::to_string(store.purge(purged, 1000)); });
+      both("purge " + purged.name,
+           [&](Store& store, const View&) { return std::to_string(store.purge(purged, 1000)); });
       break;
     }
     case Act::move: move(dice); break;
@@ -155,7 +156,9 @@ std::vector<Finish> Harness::draw_finishes(Dice& dice, int most) {
     if (claims.empty()) { continue; }
     const int age = dice.roll(std::min(static_cast<int>(claims.size()), 8));
     const Held& held = claims[claims.size() - 1 - static_cast<std::size_t>(age)];
-    if (std::any_of(finishes.begin(), finishes.end(), [&](const Finish& one) { return one.id == held.id; })) { continue; }
+    if (std::any_of(finishes.begin(), finishes.end(), [&](const Finish& one) { return one.id == held.id; })) {
+      continue;
+    }
     Finish finish{.id = held.id, .fence = held.fence, .kind = static_cast<FinishKind>(dice.roll(7)), .result = "42"};
     const bool has_error = finish.kind != FinishKind::completed && finish.kind != FinishKind::released;
     if (has_error && dice.roll(2) == 0) { finish.error = ErrorInfo{.type = "Broken", .message = "m", .detail = "d"}; }
@@ -183,7 +186,9 @@ ClaimRequest Harness::draw_claim(Dice& dice) {
 
 void Harness::admit(Dice dice) {
   std::vector<NewExecution> items;
-  for (int left = 1 + dice.roll(3); left > 0 && known_.size() < most_known; --left) { items.push_back(draw_request(dice)); }
+  for (int left = 1 + dice.roll(3); left > 0 && known_.size() < most_known; --left) {
+    items.push_back(draw_request(dice));
+  }
   both("admit", [&](Store& store, const View& view) { return view.tell(store.admit(items)); });
 }
 
@@ -194,14 +199,17 @@ void Harness::exchange_both(const std::vector<Finish>& finishes, const ClaimRequ
             std::to_string(static_cast<int>(finish.kind));
   }
   if (request != nullptr) {
-    what += " claim " + std::to_string(request->limit) + (request->alone ? " alone" : "") + " by " + tail(request->session);
+    what +=
+        " claim " + std::to_string(request->limit) + (request->alone ? " alone" : "") + " by " + tail(request->session);
   }
   both(what, [&](Store& store, const View& view) {
     Exchange reply = store.exchange(finishes, request);
     if (request != nullptr && &store == &model_) {
       const auto session = std::find_if(sessions_.begin(), sessions_.end(),
                                         [&](const Session& one) { return one.id == request->session; });
-      for (const Claim& claim : reply.claim.claims) { session->claims.push_back({.id = claim.id, .fence = claim.fence}); }
+      for (const Claim& claim : reply.claim.claims) {
+        session->claims.push_back({.id = claim.id, .fence = claim.fence});
+      }
     }
     // A store may look for the next due one whatever its task.
     if (request != nullptr && !request->tasks.empty()) { reply.claim.next_due.reset(); }
@@ -242,12 +250,13 @@ void Harness::beat(Dice dice) {
   beat.settled_claim_number = session.claim_number - dice.roll(2);
   const auto first = session.claims.end() - std::min<std::ptrdiff_t>(std::ssize(session.claims), 6);
   for (auto held = first; held != session.claims.end(); ++held) {
-    const bool is_repeated = std::any_of(beat.held.begin(), beat.held.end(),
-                                         [&](const Held& one) { return one.id == held->id; });
+    const bool is_repeated =
+        std::any_of(beat.held.begin(), beat.held.end(), [&](const Held& one) { return one.id == held->id; });
     if (!is_repeated && !dice.one_in(3)) { beat.held.push_back(*held); }
   }
   if (!beat.held.empty()) {
-    beat.progress.push_back({.id = beat.held.back().id, .fence = beat.held.back().fence, .fraction = 0.5, .message = "half"});
+    beat.progress.push_back(
+        {.id = beat.held.back().id, .fence = beat.held.back().fence, .fraction = 0.5, .message = "half"});
   }
   both("beat " + tail(session.id), [&](Store& store, const View& view) {
     const BeatReply reply = store.beat(beat);
@@ -323,7 +332,8 @@ void Harness::move(Dice dice) {
 void Harness::journal(Dice dice) {
   std::vector<JournalEntry> entries;
   for (const Finish& drawn : draw_finishes(dice, 2)) {
-    entries.push_back({.execution = drawn.id, .fence = drawn.fence, .position = dice.roll(3), .name = "step", .data = "1"});
+    entries.push_back(
+        {.execution = drawn.id, .fence = drawn.fence, .position = dice.roll(3), .name = "step", .data = "1"});
   }
   both("journal", [&](Store& store, const View& view) { return view.tell(store.journal_append(entries)); });
 }

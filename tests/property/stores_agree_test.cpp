@@ -43,13 +43,16 @@ Fresh fresh_sqlite(const Offset& offset) {
 
 Fresh fresh_postgres(const Offset& offset) {
   const char* const server = std::getenv("HAPAX_TEST_POSTGRES_URL");
-  if (server == nullptr || *server == '\0') { throw std::runtime_error("HAPAX_TEST_POSTGRES_URL is not set: ./dev test sets it"); }
+  if (server == nullptr || *server == '\0') {
+    throw std::runtime_error("HAPAX_TEST_POSTGRES_URL is not set: ./dev test sets it");
+  }
   const std::string url = server;
   std::string schema = "p_" + base::new_uuid7().to_string();
   std::erase(schema, '-');
   const auto drop = [url, schema] {
     PGconn* const connection = PQconnectdb(url.substr(0, url.find('?')).c_str());
-    PQclear(PQexec(connection, ("SET client_min_messages = error; DROP SCHEMA IF EXISTS " + schema + " CASCADE").c_str()));
+    PQclear(
+        PQexec(connection, ("SET client_min_messages = error; DROP SCHEMA IF EXISTS " + schema + " CASCADE").c_str()));
     PQfinish(connection);
   };
   const char joint = url.find('?') == std::string::npos ? '?' : '&';
@@ -87,7 +90,8 @@ void run_on_both(const std::vector<Operation>& sequence, const std::function<Fre
 void expect_agreement(const std::function<Fresh(const Offset&)>& make, const Effort& effort) {
   rc::detail::TestParams params;
   params.seed = environment_number("HAPAX_PROPERTY_SEED", 20260301);
-  params.maxSuccess = static_cast<int>(environment_number("HAPAX_PROPERTY_RUNS", static_cast<std::uint64_t>(effort.runs)));
+  params.maxSuccess =
+      static_cast<int>(environment_number("HAPAX_PROPERTY_RUNS", static_cast<std::uint64_t>(effort.runs)));
   params.maxSize = effort.longest;
   std::cout << "HAPAX_PROPERTY_SEED=" << params.seed << " HAPAX_PROPERTY_RUNS=" << params.maxSuccess << std::endl;
   std::optional<std::chrono::steady_clock::time_point> failed_at;

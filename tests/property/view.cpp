@@ -42,7 +42,7 @@ std::string tail(const Uuid& id) { return id.to_string().substr(30); }
 std::string View::at(Time time) const { return "+" + about(time - opened_); }
 
 std::string View::tell(const Admission& admission) const {
-  static constexpr const char* verdicts[] = {"created",           "deduplicated", "already_exists", "already_completed",
+  static constexpr const char* verdicts[] = {"created",          "deduplicated", "already_exists", "already_completed",
                                              "already_finished", "mismatch",     "queue_draining"};
   const std::string verdict = verdicts[static_cast<int>(admission.verdict)];
   if (admission.verdict == AdmissionVerdict::queue_draining) { return verdict; }
@@ -76,8 +76,8 @@ std::string View::tell(const Execution& e) const {
 }
 
 std::string View::tell(const Attempt& attempt) const {
-  return "  " + number(attempt.number) + " " + attempt.outcome + " by '" + attempt.worker + "' " + at(attempt.started_at) +
-         " to " + at(attempt.ended_at) + " error " + error_text(attempt.error);
+  return "  " + number(attempt.number) + " " + attempt.outcome + " by '" + attempt.worker + "' " +
+         at(attempt.started_at) + " to " + at(attempt.ended_at) + " error " + error_text(attempt.error);
 }
 
 std::string View::tell(const QueueInfo& queue) const {

@@ -23,9 +23,7 @@ Record next_run(const Record& old, const RetryRequest& request, Time now) {
   execution.max_lost = before.max_lost;
   execution.created_at = now;
   execution.run_at = now;
-  if (before.deadline) {
-    execution.deadline = now + (*before.deadline - before.created_at);
-  }
+  if (before.deadline) { execution.deadline = now + (*before.deadline - before.created_at); }
   execution.attempt_timeout = before.attempt_timeout;
   execution.retry = before.retry;
   execution.identity = before.identity;
@@ -41,13 +39,9 @@ Record next_run(const Record& old, const RetryRequest& request, Time now) {
 
 CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time now) {
   Record* const record = state.find(id, now);
-  if (record == nullptr) {
-    return {};
-  }
+  if (record == nullptr) { return {}; }
   Execution& execution = record->execution;
-  if (is_terminal(execution.status)) {
-    return {.verdict = CancelVerdict::finished, .status = execution.status};
-  }
+  if (is_terminal(execution.status)) { return {.verdict = CancelVerdict::finished, .status = execution.status}; }
   if (execution.status == Status::pending) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error(reason)}, now);
     return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
@@ -61,9 +55,7 @@ CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time 
 
 RetryResult retry(State& state, const RetryRequest& request, Time now) {
   Record* const record = state.find(request.id, now);
-  if (record == nullptr) {
-    return {};
-  }
+  if (record == nullptr) { return {}; }
   Execution& execution = record->execution;
   RetryResult result{.existing = execution.id, .status = execution.status, .run = execution.run};
   const auto answer = [&result](RetryVerdict verdict, const Record* existing) {
@@ -75,12 +67,8 @@ RetryResult retry(State& state, const RetryRequest& request, Time now) {
     }
     return result;
   };
-  if (!is_terminal(execution.status)) {
-    return answer(RetryVerdict::not_finished, nullptr);
-  }
-  if (execution.status == Status::completed) {
-    return answer(RetryVerdict::completed, nullptr);
-  }
+  if (!is_terminal(execution.status)) { return answer(RetryVerdict::not_finished, nullptr); }
+  if (execution.status == Status::completed) { return answer(RetryVerdict::completed, nullptr); }
   if (execution.retried_as) {
     result.existing = *execution.retried_as;
     return answer(RetryVerdict::already_retried, state.find(*execution.retried_as, now));
@@ -88,12 +76,8 @@ RetryResult retry(State& state, const RetryRequest& request, Time now) {
   std::optional<base::Digest> fingerprint;
   if (execution.identity) {
     const Record* const holder = state.find_holder(*execution.identity, now);
-    if (holder != nullptr && holder != record) {
-      return answer(RetryVerdict::identity_held, holder);
-    }
-    if (holder != nullptr) {
-      fingerprint = state.identities.at(*execution.identity).fingerprint;
-    }
+    if (holder != nullptr && holder != record) { return answer(RetryVerdict::identity_held, holder); }
+    if (holder != nullptr) { fingerprint = state.identities.at(*execution.identity).fingerprint; }
   }
   const Record& fresh = state.insert(next_run(*record, request, now), fingerprint, now);
   execution.retried_as = request.new_id;
@@ -103,18 +87,14 @@ RetryResult retry(State& state, const RetryRequest& request, Time now) {
 
 bool discard(State& state, const Uuid& id, Time now) {
   Record* const record = state.find(id, now);
-  if (record == nullptr || !record->execution.dead) {
-    return false;
-  }
+  if (record == nullptr || !record->execution.dead) { return false; }
   state.leave_dead_letters(*record);
   return true;
 }
 
 bool annotate(State& state, const Uuid& id, std::string_view note, Time now) {
   Record* const record = state.find(id, now);
-  if (record == nullptr || !is_terminal(record->execution.status)) {
-    return false;
-  }
+  if (record == nullptr || !is_terminal(record->execution.status)) { return false; }
   record->execution.note = base::keep_head(base::escape_invalid(note), limits::note_bytes);
   return true;
 }

@@ -20,9 +20,7 @@ Record make_record(const NewExecution& item, int run, Time now) {
   execution.max_lost = item.max_lost;
   execution.created_at = now;
   execution.run_at = item.run_at.value_or(now + item.delay);
-  if (item.deadline) {
-    execution.deadline = now + *item.deadline;
-  }
+  if (item.deadline) { execution.deadline = now + *item.deadline; }
   execution.attempt_timeout = item.attempt_timeout;
   execution.retry = item.retry;
   if (item.identity) {
@@ -44,12 +42,8 @@ Admission admitted(const Execution& execution) {
 
 // Whether nothing is in the way of an execution that is to be born running.
 Session* cradle(State& state, const NewExecution& item, const Queue& queue, Time now) {
-  if (!item.born_running || queue.settings.paused || item.run_at.value_or(now + item.delay) > now) {
-    return nullptr;
-  }
-  if (!queue.ready.empty() || !queue.suspects.empty()) {
-    return nullptr;
-  }
+  if (!item.born_running || queue.settings.paused || item.run_at.value_or(now + item.delay) > now) { return nullptr; }
+  if (!queue.ready.empty() || !queue.suspects.empty()) { return nullptr; }
   const auto session = state.sessions.find(item.born_running->session);
   return session == state.sessions.end() ? nullptr : &session->second;
 }
@@ -69,9 +63,7 @@ Holder describe(const Record& record, const HeldIdentity& held) {
 
 Admission admit(State& state, const NewExecution& item, Time now) {
   if (const auto same = state.records.find(item.id); same != state.records.end()) {
-    if (state.find(item.id, now) != nullptr) {
-      return admitted(same->second.execution);
-    }
+    if (state.find(item.id, now) != nullptr) { return admitted(same->second.execution); }
     state.forget(same->second);  // expired, only not swept
   }
   int run = 1;
@@ -80,19 +72,16 @@ Admission admit(State& state, const NewExecution& item, Time now) {
     if (Record* holder = state.find_holder(item.identity->hash, now)) {
       const AdmissionDecision decision =
           decide_admission(describe(*holder, state.identities.at(item.identity->hash)), *item.identity);
-      if (decision.step == AdmissionStep::answer) {
-        return decision.admission;
-      }
+      if (decision.step == AdmissionStep::answer) { return decision.admission; }
       run = holder->execution.run + 1;
       terminated = decision.step == AdmissionStep::terminate_and_new_run ? holder : nullptr;
     }
   }
   Queue& queue = state.queues[item.queue];
-  if (queue.settings.draining) {
-    return {.verdict = AdmissionVerdict::queue_draining};
-  }
+  if (queue.settings.draining) { return {.verdict = AdmissionVerdict::queue_draining}; }
   if (terminated != nullptr) {
-    state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error("terminated by a newer request")}, now);
+    state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error("terminated by a newer request")},
+              now);
   }
   state.promote(queue, now);
   Session* const session = cradle(state, item, queue, now);

@@ -9,9 +9,7 @@ namespace {
 using Line = std::map<ReadyKey, Record*>;
 
 bool may_claim(const Execution& execution, const ClaimRequest& request, Time now) {
-  if (execution.deadline && *execution.deadline <= now) {
-    return false;
-  }
+  if (execution.deadline && *execution.deadline <= now) { return false; }
   return request.tasks.empty() ||
          std::find(request.tasks.begin(), request.tasks.end(), execution.task) != request.tasks.end();
 }
@@ -41,9 +39,7 @@ Claim make_claim(const Record& record, Time now) {
   claim.created_at = execution.created_at;
   claim.claimed_at = now;
   claim.deadline = execution.deadline;
-  if (execution.deadline) {
-    claim.deadline_in = *execution.deadline - now;
-  }
+  if (execution.deadline) { claim.deadline_in = *execution.deadline - now; }
   claim.attempt_timeout = execution.attempt_timeout;
   claim.retry = execution.retry;
   claim.identity = execution.identity;
@@ -69,9 +65,7 @@ std::vector<Queue*> open_queues(State& state, const ClaimRequest& request, Time 
 Record* find_suspect(const std::vector<Queue*>& queues, const ClaimRequest& request, Time now) {
   for (Queue* const queue : queues) {
     const auto found = first_claimable(queue->suspects, queue->suspects.begin(), request, now);
-    if (found != queue->suspects.end()) {
-      return found->second;
-    }
+    if (found != queue->suspects.end()) { return found->second; }
   }
   return nullptr;
 }
@@ -92,9 +86,7 @@ std::optional<Duration> next_due(const std::vector<Queue*>& queues, Time now) {
 ClaimReply claim(State& state, const ClaimRequest& request, Time now) {
   ClaimReply reply;
   const auto session = state.sessions.find(request.session);
-  if (session == state.sessions.end() || request.limit <= 0) {
-    return reply;
-  }
+  if (session == state.sessions.end() || request.limit <= 0) { return reply; }
   const std::vector<Queue*> queues = open_queues(state, request, now);
   if (Record* const suspect = find_suspect(queues, request, now)) {
     if (request.alone) {
@@ -109,18 +101,14 @@ ClaimReply claim(State& state, const ClaimRequest& request, Time now) {
     auto next = queue->ready.begin();
     while (reply.claims.size() < limit) {
       next = first_claimable(queue->ready, next, request, now);
-      if (next == queue->ready.end()) {
-        break;
-      }
+      if (next == queue->ready.end()) { break; }
       Record& record = *next->second;
       ++next;
       state.start(record, session->second, request.claim_number, now);
       reply.claims.push_back(make_claim(record, now));
     }
   }
-  if (reply.claims.size() < limit) {
-    reply.next_due = next_due(queues, now);
-  }
+  if (reply.claims.size() < limit) { reply.next_due = next_due(queues, now); }
   return reply;
 }
 

@@ -19,8 +19,7 @@ Ending ending_of(const Record& record, const Finish& finish) {
   switch (finish.kind) {
     case FinishKind::completed:
       return {.status = Status::completed, .result = finish.result, .ran_for = finish.ran_for};
-    case FinishKind::failed:
-      return {.status = Status::failed, .error = given_error(finish), .ran_for = finish.ran_for};
+    case FinishKind::failed: return {.status = Status::failed, .error = given_error(finish), .ran_for = finish.ran_for};
     case FinishKind::timed_out:
       return {.status = Status::timed_out, .error = given_error(finish), .ran_for = finish.ran_for};
     case FinishKind::cancelled:
@@ -29,8 +28,7 @@ Ending ending_of(const Record& record, const Finish& finish) {
               .ran_for = finish.ran_for};
     case FinishKind::retry:
     case FinishKind::snoozed:
-    case FinishKind::released:
-      break;  // only with a cancellation asked for
+    case FinishKind::released: break;  // only with a cancellation asked for
   }
   return {.status = Status::cancelled,
           .error = cancelled_error(record.cancel_reason.value_or("")),
@@ -45,9 +43,7 @@ bool goes_on(FinishKind kind) {
 
 FinishVerdict finish(State& state, const Finish& finish, Time now) {
   Record* const record = state.find_running(finish.id, finish.fence);
-  if (record == nullptr) {
-    return is_repeated(state, finish) ? FinishVerdict::accepted : FinishVerdict::stale;
-  }
+  if (record == nullptr) { return is_repeated(state, finish) ? FinishVerdict::accepted : FinishVerdict::stale; }
   record->left_by = finish.kind;
   if (!goes_on(finish.kind) || record->execution.cancel_requested) {
     state.end(*record, ending_of(*record, finish), now);
@@ -59,9 +55,7 @@ FinishVerdict finish(State& state, const Finish& finish, Time now) {
   }
   const bool snoozed = finish.kind == FinishKind::snoozed;
   state.add_attempt(*record, snoozed ? "snoozed" : "failed", given_error(finish), now - finish.ran_for, now);
-  if (snoozed) {
-    record->execution.attempt -= 1;
-  }
+  if (snoozed) { record->execution.attempt -= 1; }
   state.wait(*record, now + finish.delay, now);
   return FinishVerdict::accepted;
 }

@@ -30,19 +30,16 @@ class MemoryStore final : public Store {
   }
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
-    return each<Admission>(items, [this](const NewExecution& item, Time at) { return memory::admit(state_, item, at); });
+    return each<Admission>(items,
+                           [this](const NewExecution& item, Time at) { return memory::admit(state_, item, at); });
   }
 
   Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override {
     const std::lock_guard lock(mutex_);
     const Time at = now();
     Exchange reply;
-    for (const Finish& finish : finishes) {
-      reply.verdicts.push_back(memory::finish(state_, finish, at));
-    }
-    if (claim != nullptr) {
-      reply.claim = memory::claim(state_, *claim, at);
-    }
+    for (const Finish& finish : finishes) { reply.verdicts.push_back(memory::finish(state_, finish, at)); }
+    if (claim != nullptr) { reply.claim = memory::claim(state_, *claim, at); }
     return reply;
   }
 
@@ -83,8 +80,8 @@ class MemoryStore final : public Store {
   }
 
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
-    return each<std::optional<Outcome>>(
-        ids, [this](const Uuid& id, Time at) { return memory::outcome(state_, id, at); });
+    return each<std::optional<Outcome>>(ids,
+                                        [this](const Uuid& id, Time at) { return memory::outcome(state_, id, at); });
   }
 
   std::optional<Uuid> holder(const base::Digest& identity) override {
@@ -182,9 +179,7 @@ class MemoryStore final : public Store {
     const Time at = now();
     std::vector<Result> results;
     results.reserve(items.size());
-    for (const Item& item : items) {
-      results.push_back(function(item, at));
-    }
+    for (const Item& item : items) { results.push_back(function(item, at)); }
     return results;
   }
 
@@ -192,9 +187,7 @@ class MemoryStore final : public Store {
   template <class Function>
   int count(std::span<const Uuid> ids, Function function) {
     int total = 0;
-    for (const bool one : each<bool>(ids, function)) {
-      total += one ? 1 : 0;
-    }
+    for (const bool one : each<bool>(ids, function)) { total += one ? 1 : 0; }
     return total;
   }
 

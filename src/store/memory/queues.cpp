@@ -25,9 +25,7 @@ std::vector<Record*> pending(const Queue& queue, int limit) {
 std::optional<Duration> oldest_ready(const Queue& queue, Time now) {
   std::optional<Time> oldest;
   for (const auto* line : {&queue.ready, &queue.suspects}) {
-    for (const auto& [key, record] : *line) {
-      oldest = oldest ? std::min(*oldest, key.run_at) : key.run_at;
-    }
+    for (const auto& [key, record] : *line) { oldest = oldest ? std::min(*oldest, key.run_at) : key.run_at; }
   }
   return oldest ? std::optional(now - *oldest) : std::nullopt;
 }
@@ -51,9 +49,7 @@ void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patc
 std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
   std::vector<QueueInfo> infos;
   for (auto& [name, queue] : state.queues) {
-    if (name.ns != ns) {
-      continue;
-    }
+    if (name.ns != ns) { continue; }
     state.promote(queue, now);
     drop_old_ticks(queue, now);
     QueueInfo info;
@@ -76,9 +72,7 @@ std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
 
 int purge(State& state, const QueueRef& queue, int limit, Time now) {
   const auto found = state.queues.find(queue);
-  if (found == state.queues.end()) {
-    return 0;
-  }
+  if (found == state.queues.end()) { return 0; }
   const std::vector<Record*> doomed = pending(found->second, limit);
   for (Record* const record : doomed) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error("purged")}, now);
@@ -88,9 +82,7 @@ int purge(State& state, const QueueRef& queue, int limit, Time now) {
 
 int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time now) {
   const auto found = state.queues.find(from);
-  if (found == state.queues.end() || from == to) {
-    return 0;
-  }
+  if (found == state.queues.end() || from == to) { return 0; }
   state.queues.try_emplace(to);
   const std::vector<Record*> moving = pending(found->second, limit);
   for (Record* const record : moving) {

@@ -13,9 +13,7 @@ bool contains(const Range& range, const Value& value) {
 }
 
 bool matches(const Execution& execution, const ListQuery& query, Time now) {
-  if (execution.queue.ns != query.ns || (execution.expires_at && *execution.expires_at <= now)) {
-    return false;
-  }
+  if (execution.queue.ns != query.ns || (execution.expires_at && *execution.expires_at <= now)) { return false; }
   return (query.statuses.empty() || contains(query.statuses, execution.status)) &&
          (!query.queue || execution.queue.name == *query.queue) && (!query.task || execution.task == *query.task) &&
          (!query.tag || contains(execution.labels.tags, *query.tag)) &&
@@ -29,12 +27,9 @@ bool matches(const Execution& execution, const ListQuery& query, Time now) {
 
 std::optional<Outcome> outcome(State& state, const Uuid& id, Time now) {
   const Record* const record = state.find(id, now);
-  if (record == nullptr) {
-    return std::nullopt;
-  }
+  if (record == nullptr) { return std::nullopt; }
   const Execution& execution = record->execution;
-  return Outcome{
-      .id = id, .status = execution.status, .result = execution.result, .error = execution.error};
+  return Outcome{.id = id, .status = execution.status, .result = execution.result, .error = execution.error};
 }
 
 std::vector<Execution> list(const State& state, const ListQuery& query, Time now) {
@@ -56,9 +51,7 @@ std::vector<Execution> list(const State& state, const ListQuery& query, Time now
 
 std::vector<Attempt> attempts(State& state, const Uuid& id, Time now) {
   const Record* const record = state.find(id, now);
-  if (record == nullptr) {
-    return {};
-  }
+  if (record == nullptr) { return {}; }
   std::vector<Attempt> all = record->attempts;
   const Execution& execution = record->execution;
   if (execution.session) {

@@ -15,18 +15,14 @@ bool is_held_by(const Record* record, const Uuid& session) {
 // Rows the session does not know although their claim was answered or given up: the reply was lost.
 int release_unknown(State& state, Session& session, const Beat& beat, Time now) {
   std::set<std::pair<Uuid, std::int64_t>> held;
-  for (const Held& one : beat.held) {
-    held.emplace(one.id, one.fence);
-  }
+  for (const Held& one : beat.held) { held.emplace(one.id, one.fence); }
   std::vector<Record*> unknown;
   for (const auto& [id, record] : session.running) {
     if (record->claim_number <= beat.settled_claim_number && !held.contains({id, record->execution.fence})) {
       unknown.push_back(record);
     }
   }
-  for (Record* const record : unknown) {
-    state.release(*record, now);
-  }
+  for (Record* const record : unknown) { state.release(*record, now); }
   return static_cast<int>(unknown.size());
 }
 
@@ -36,9 +32,7 @@ void open_session(State& state, const NewSession& session, Time now) {
   const auto [at, is_new] = state.sessions.try_emplace(session.id);
   at->second.opened = session;
   at->second.expires_at = now + session.lease;
-  if (is_new) {
-    at->second.started_at = now;
-  }
+  if (is_new) { at->second.started_at = now; }
 }
 
 BeatReply beat(State& state, const Beat& beat, Time now) {
@@ -67,34 +61,24 @@ BeatReply beat(State& state, const Beat& beat, Time now) {
       reply.cancel.push_back(held.id);
     }
   }
-  for (const QueueCount& count : beat.counts) {
-    count_finished(state, count, now);
-  }
+  for (const QueueCount& count : beat.counts) { count_finished(state, count, now); }
   return reply;
 }
 
 std::vector<Uuid> cancel_requests(const State& state, const Uuid& session) {
   std::vector<Uuid> asked;
   const auto found = state.sessions.find(session);
-  if (found == state.sessions.end()) {
-    return asked;
-  }
+  if (found == state.sessions.end()) { return asked; }
   for (const auto& [id, record] : found->second.running) {
-    if (record->execution.cancel_requested) {
-      asked.push_back(id);
-    }
+    if (record->execution.cancel_requested) { asked.push_back(id); }
   }
   return asked;
 }
 
 void close_session(State& state, const Uuid& session, Time now) {
   const auto found = state.sessions.find(session);
-  if (found == state.sessions.end()) {
-    return;
-  }
-  while (!found->second.running.empty()) {
-    state.release(*found->second.running.begin()->second, now);
-  }
+  if (found == state.sessions.end()) { return; }
+  while (!found->second.running.empty()) { state.release(*found->second.running.begin()->second, now); }
   state.sessions.erase(found);
 }
 

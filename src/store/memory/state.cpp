@@ -19,18 +19,14 @@ ErrorInfo cancelled_error(std::string_view reason) {
 
 Record* State::find(const Uuid& id, Time now) {
   const auto found = records.find(id);
-  if (found == records.end()) {
-    return nullptr;
-  }
+  if (found == records.end()) { return nullptr; }
   const auto& expires_at = found->second.execution.expires_at;
   return expires_at && *expires_at <= now ? nullptr : &found->second;
 }
 
 Record* State::find_running(const Uuid& id, std::int64_t fence) {
   const auto found = records.find(id);
-  if (found == records.end()) {
-    return nullptr;
-  }
+  if (found == records.end()) { return nullptr; }
   const Execution& execution = found->second.execution;
   return execution.status == Status::running && execution.fence == fence ? &found->second : nullptr;
 }
@@ -53,12 +49,8 @@ Record& State::insert(Record fresh, const std::optional<base::Digest>& fingerpri
   Record& record = records.emplace(id, std::move(fresh)).first->second;
   Execution& execution = record.execution;
   execution.effect_key = effect_key(record.stored_effect_key, execution.identity, id);
-  if (execution.identity) {
-    identities[*execution.identity] = {.execution = id, .fingerprint = fingerprint};
-  }
-  if (execution.deadline) {
-    deadlines.emplace(*execution.deadline, id);
-  }
+  if (execution.identity) { identities[*execution.identity] = {.execution = id, .fingerprint = fingerprint}; }
+  if (execution.deadline) { deadlines.emplace(*execution.deadline, id); }
   enter_queue(record, now);
   return record;
 }
@@ -102,15 +94,11 @@ void State::end(Record& record, Ending ending, Time now) {
   Execution& execution = record.execution;
   if (execution.status == Status::running) {
     leave_session(record);
-    if (ending.ran_for) {
-      execution.started_at = now - *ending.ran_for;
-    }
+    if (ending.ran_for) { execution.started_at = now - *ending.ran_for; }
   } else {
     leave_queue(record);
   }
-  if (execution.deadline) {
-    deadlines.erase({*execution.deadline, execution.id});
-  }
+  if (execution.deadline) { deadlines.erase({*execution.deadline, execution.id}); }
   Queue& queue = queues[execution.queue];
   const QueueSettings& settings = queue.settings;
   const Duration kept =
@@ -123,12 +111,11 @@ void State::end(Record& record, Ending ending, Time now) {
   execution.cancel_requested = false;
   execution.dead = ending.status == Status::failed;
   expiries.emplace(*execution.expires_at, execution.id);
-  if (execution.dead) {
-    queue.dead.emplace(*execution.expires_at, execution.id);
-  }
+  if (execution.dead) { queue.dead.emplace(*execution.expires_at, execution.id); }
 }
 
-void State::add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at, Time now) {
+void State::add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at,
+                        Time now) {
   record.attempts.push_back({.number = record.execution.attempt,
                              .worker = record.execution.worker,
                              .started_at = started_at,
@@ -149,9 +136,7 @@ void State::forget(Record& record) {
   const Uuid id = execution.id;
   if (execution.identity) {
     const auto held = identities.find(*execution.identity);
-    if (held != identities.end() && held->second.execution == id) {
-      identities.erase(held);
-    }
+    if (held != identities.end() && held->second.execution == id) { identities.erase(held); }
   }
   expiries.erase({*execution.expires_at, id});
   records.erase(id);
@@ -181,9 +166,7 @@ void State::leave_session(Record& record) {
   execution.progress.reset();
   execution.progress_message.clear();
   const auto session = sessions.find(*execution.session);
-  if (session != sessions.end()) {
-    session->second.running.erase(execution.id);
-  }
+  if (session != sessions.end()) { session->second.running.erase(execution.id); }
 }
 
 }  // namespace hapax::store::memory

@@ -75,9 +75,7 @@ SweepReport sweep(State& state, const SweepRequest& request, Time now) {
   SweepReport report;
   sweep_sessions(state, request.limit, report, now);
   sweep_deadlines(state, request.limit, report, now);
-  if (request.retention) {
-    sweep_expired(state, request.limit, report, now);
-  }
+  if (request.retention) { sweep_expired(state, request.limit, report, now); }
   return report;
 }
 

@@ -101,9 +101,7 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
       pool_.drop_idle();
       lost = true;
       unknown = true;
-    } catch (const CommitUnknown&) {
-      throw;
-    } catch (const StoreUnavailable& error) {
+    } catch (const CommitUnknown&) { throw; } catch (const StoreUnavailable& error) {
       if (!unknown) { throw; }
       throw CommitUnknown(std::string(error.what()) + "; whether the enqueue was kept is not known");
     }

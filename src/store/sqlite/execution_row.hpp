@@ -25,10 +25,10 @@ namespace hapax::store::sqlite {
   " history.expires_at, history.dead, history.retried_as, history.note"
 
 // With the tables they come from.
-#define HAPAX_LIVE_EXECUTION                                \
-  HAPAX_LIVE_EXECUTION_COLUMNS                              \
-      " FROM live JOIN queues ON queues.id = live.queue_id" \
-      " LEFT JOIN sessions ON sessions.id = live.session"
+#define HAPAX_LIVE_EXECUTION                            \
+  HAPAX_LIVE_EXECUTION_COLUMNS                          \
+  " FROM live JOIN queues ON queues.id = live.queue_id" \
+  " LEFT JOIN sessions ON sessions.id = live.session"
 
 #define HAPAX_ENDED_EXECUTION HAPAX_ENDED_EXECUTION_COLUMNS " FROM history JOIN queues ON queues.id = history.queue_id"
 

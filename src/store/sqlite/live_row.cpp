@@ -95,11 +95,10 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   const std::optional<Uuid> session = by_attempt ? row.session : std::nullopt;
   Cursor insert = tx.db().use(insert_history_sql);
   insert.bind(row.id, row.queue_id, expires_at, static_cast<int>(ending.status), row.fence, finish_kind,
-              ending.status == Status::failed, session, row.task, row.kind,
-              row.priority, row.run_at, row.created_at, ending.started_at, tx.now(), row.attempt, row.max_attempts,
-              ending.lost.value_or(row.lost), row.max_lost, row.run, worker, row.deadline, row.attempt_timeout,
-              row.retry, row.identity, row.identity_key, row.effect_key, row.parent, row.labels, ending.error,
-              ending.result, row.input);
+              ending.status == Status::failed, session, row.task, row.kind, row.priority, row.run_at, row.created_at,
+              ending.started_at, tx.now(), row.attempt, row.max_attempts, ending.lost.value_or(row.lost), row.max_lost,
+              row.run, worker, row.deadline, row.attempt_timeout, row.retry, row.identity, row.identity_key,
+              row.effect_key, row.parent, row.labels, ending.error, ending.result, row.input);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
     tx.db().use(delete_history_sql).bind(row.id).run();

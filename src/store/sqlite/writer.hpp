@@ -70,7 +70,7 @@ class Writer {
   int schema_ = 0;
   std::atomic<int> wal_pages_{0};
   int next_checkpoint_pages_ = checkpoint_pages;
-  sqlite3_int64 log_bytes_ = 0;     // the log file is at least this long
+  sqlite3_int64 log_bytes_ = 0;  // the log file is at least this long
   bool log_may_grow_ = true;
   std::atomic<std::thread::id> lent_to_{};
 };
