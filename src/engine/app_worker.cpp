@@ -72,6 +72,7 @@ Worker App::work(const WorkerOptions& options) {
   state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
                                                    [app = state_](engine::Run& run) { return app->execute(run); });
   state_->add_worker(state->worker);
+  state->worker->set_tasks(state_->tasks());  // a handler may have been added meanwhile
   return Worker(std::move(state));
 }
 

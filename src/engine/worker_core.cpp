@@ -16,6 +16,7 @@ namespace {
 
 // How long a handler has to notice that the grace period is over before its thread is left behind.
 constexpr Duration after_grace = std::chrono::seconds(1);
+constexpr Duration longest_wait = std::chrono::hours(24 * 365);  // longer ones would overflow the clock
 constexpr Duration empty_look_min = std::chrono::milliseconds(10);
 constexpr Duration empty_look_max = std::chrono::milliseconds(250);
 
@@ -276,7 +277,7 @@ bool WorkerCore::queues_are_empty() {
 }
 
 bool WorkerCore::wait_until_empty(std::optional<Duration> at_most) {
-  const Time until = at_most ? engine_now() + *at_most : never;
+  const Time until = at_most ? engine_now() + std::min(*at_most, longest_wait) : never;
   Duration look = empty_look_min;
   watchers_.fetch_add(1);
   const auto leave = [this](bool result) {
@@ -313,7 +314,7 @@ bool WorkerCore::wait_all_sent(Time until) {
 void WorkerCore::stop(Duration grace) {
   const std::lock_guard stop_lock(stop_mutex_);
   if (stopped_.load()) { return; }
-  const Time until = engine_now() + grace;
+  const Time until = engine_now() + std::min(grace, longest_wait);
   draining_.store(true);
   // Before any handler hears of the stop: one that ends at once must not make room for the next.
   pool_->hold();

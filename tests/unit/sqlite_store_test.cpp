@@ -233,6 +233,28 @@ TEST_F(SqliteStore, the_log_is_recycled_while_writing_goes_on) {
   EXPECT_GT(std::filesystem::file_size(path()), 8U << 20);
 }
 
+TEST_F(SqliteStore, the_log_is_filled_ahead_and_what_was_acknowledged_survives_under_the_zeros) {
+  const int answer = in_child([&] {
+    const auto store = open();
+    for (int commit = 0; commit < 100; ++commit) { admit(*store, 1); }
+    // Frames alone would be 32 bytes and a multiple of 4120.
+    ::_exit((std::filesystem::file_size(path() + "-wal") - 32) % 4120 != 0 ? 0 : 1);
+    return 0;
+  });
+  EXPECT_EQ(answer, 0) << "a step ahead";
+  EXPECT_EQ(pending(*open()), 100);
+}
+
+TEST_F(SqliteStore, two_names_of_one_store_meet_at_one_lock) {
+  const auto store = open();
+  std::filesystem::create_symlink(path(), path("link.db"));
+  const auto other = open_sqlite(path("link.db"), {});
+  admit(*other, 1);
+  EXPECT_TRUE(std::filesystem::exists(path() + ".lock"));
+  EXPECT_FALSE(std::filesystem::exists(path("link.db") + ".lock"));
+  EXPECT_EQ(pending(*store), 1);
+}
+
 TEST_F(SqliteStore, a_reader_in_the_way_lets_the_log_grow_and_stops_nobody) {
   const auto store = open();
   admit(*store, 1);

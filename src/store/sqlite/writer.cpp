@@ -117,11 +117,15 @@ void Writer::grow_log() {
   }
   log_bytes_ = size;
   if (used + pages_ahead * frame_bytes <= size) { return; }
-  static const std::vector<char> zeros(log_step_bytes);
-  if (file->pMethods->xWrite(file, zeros.data(), log_step_bytes, size) != SQLITE_OK) {
-    log_may_grow_ = false;
-    static_cast<void>(file->pMethods->xTruncate(file, size));
-    return;
+  // In pieces: SQLite's files take less than 128 KiB at a time.
+  static const std::vector<char> zeros(64 << 10);
+  const auto piece = static_cast<int>(zeros.size());
+  for (int written = 0; written < log_step_bytes; written += piece) {
+    if (file->pMethods->xWrite(file, zeros.data(), piece, size + written) != SQLITE_OK) {
+      log_may_grow_ = false;
+      static_cast<void>(file->pMethods->xTruncate(file, size));
+      return;
+    }
   }
   log_bytes_ = size + log_step_bytes;
 }

@@ -33,7 +33,7 @@ inline constexpr int checkpoint_pages = 2000;
 
 // For the same reason the log is filled with zeros ahead of what is written, this much at a time, once a process has
 // written more than a few commits. SQLite takes such a tail for what it is: no frames.
-inline constexpr int log_step_bytes = 1 << 20;
+inline constexpr int log_step_bytes = 256 << 10;
 
 class Writer {
  public:
