@@ -96,7 +96,12 @@ class Batcher {
   void submit_async(Request request, Callback callback) {
     bool signal = false;
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      if (stopping_) {
+        lock.unlock();
+        callback(Reply{}, std::make_exception_ptr(ShuttingDown()));
+        return;
+      }
       if (!background_.joinable()) {
         background_ = std::thread([this] { background_loop(); });
       }

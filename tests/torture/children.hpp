@@ -20,11 +20,10 @@ struct Child {
   pid_t pid = 0;
   int number = 0;
   std::string role;
-  std::string fault;    // HAPAX_FAULT it was started with, or empty
-  bool killed = false;  // by the controller
-  bool stopped = false;
-  bool asked_to_end =
-      false;  // SIGTERM was sent, perhaps before its handler was there             // by the controller or by a fault
+  std::string fault;                // HAPAX_FAULT it was started with, or empty
+  bool killed = false;              // by the controller
+  bool stopped = false;             // by the controller or by a fault
+  bool asked_to_end = false;        // SIGTERM was sent, perhaps before its handler was there
   Ticks::time_point continue_at{};  // when stopped
 };
 

@@ -38,6 +38,7 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
   batch.read(results);
   if (claims) { exchange.claim = read_claims(results[claim_at], *claim, connection, queue_ids_); }
   exchange.verdicts = batch.verdicts(connection);
+  vacuum_.ended(std::ssize(finishes));
   return exchange;
 }
 

@@ -19,7 +19,8 @@ PostgresStore::PostgresStore(Settings settings, const OpenOptions& options)
     : settings_(std::move(settings)),
       clock_offset_us_(options.clock_offset_us),
       pool_(settings_),
-      notifier_(settings_) {}
+      notifier_(settings_),
+      vacuum_(pool_) {}
 
 StoreInfo PostgresStore::info() {
   return run(Planning::plain, [&](Connection& connection) {

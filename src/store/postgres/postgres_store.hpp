@@ -11,6 +11,7 @@
 #include "store/postgres/pool.hpp"
 #include "store/postgres/queue_ids.hpp"
 #include "store/postgres/sql_error.hpp"
+#include "store/postgres/vacuum.hpp"
 
 namespace hapax::store::postgres {
 
@@ -112,6 +113,7 @@ class PostgresStore final : public Store {
   Pool pool_;
   QueueIds queue_ids_;
   Notifier notifier_;
+  Vacuum vacuum_;
 };
 
 }  // namespace hapax::store::postgres

@@ -1,0 +1,44 @@
+#include "store/postgres/vacuum.hpp"
+
+#include <exception>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+constexpr std::int64_t every = 50'000;
+constexpr int rest_factor = 9;  // of the time it took
+
+}  // namespace
+
+Vacuum::~Vacuum() {
+  if (thread_.joinable()) { thread_.join(); }
+}
+
+void Vacuum::ended(std::int64_t count) {
+  if (ended_.fetch_add(count, std::memory_order_relaxed) + count < every || busy_.exchange(true)) { return; }
+  if (std::chrono::steady_clock::now() < not_before_) {
+    busy_.store(false);
+    return;
+  }
+  ended_.store(0, std::memory_order_relaxed);
+  if (thread_.joinable()) { thread_.join(); }
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::exception&) { busy_.store(false); }
+}
+
+void Vacuum::run() {
+  const auto begun = std::chrono::steady_clock::now();
+  try {
+    const Pool::Lease lease = pool_.acquire(Planning::plain);
+    // Without TRUNCATE, which would lock out everybody else for a moment.
+    lease->command(lease->sql("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {s}.live"));
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): autovacuum is still there
+  }
+  const auto ended = std::chrono::steady_clock::now();
+  not_before_ = ended + rest_factor * (ended - begun);
+  busy_.store(false);
+}
+
+}  // namespace hapax::store::postgres
