@@ -51,7 +51,7 @@ Each order was charged once. One card was refused and waits in the dead letters.
   $shown list --queue demo --limit 5
   $shown show --task charge_card --task-id order-10      # two attempts, one outcome
   $shown enqueue charge_card --queue demo --input '{"order":10}' --task-id order-10   # already done: its result
-  $shown dlq retry --queue demo
+  $shown dlq retry --queue demo --yes
   $shown sql "SELECT status, count(*) FROM executions GROUP BY status"
   $shown --help
 TEXT
