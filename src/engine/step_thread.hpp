@@ -18,6 +18,8 @@ namespace hapax::engine {
 
 // "Never, unless woken."
 inline constexpr Time never = Time::max();
+// No caller waits longer: more would overflow the clock.
+inline constexpr Duration longest_wait = std::chrono::hours(24 * 365);
 
 // Marks a thread that the engine owns, and so must never be the one to destroy it: it would wait for its own end.
 [[nodiscard]] bool on_engine_thread();

@@ -13,7 +13,6 @@ constexpr Duration poll_min = std::chrono::milliseconds(2);
 constexpr Duration poll_max = std::chrono::milliseconds(200);
 constexpr Duration hint_max = std::chrono::milliseconds(20);
 constexpr Duration local_poll = std::chrono::milliseconds(20);
-constexpr Duration wait_max = std::chrono::hours(24 * 365);  // longer ones would overflow the clock
 constexpr std::size_t polled_at_once = 1000;
 constexpr std::size_t recent_max = 256;
 constexpr std::size_t recent_bytes = 64 << 10;  // larger results are read from the store
@@ -62,7 +61,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
       known = *found;
     } else {
       const Time now = engine_now();
-      const Time until = at_most && *at_most < never - now ? now + *at_most : never;
+      const Time until = at_most ? now + std::min(*at_most, longest_wait) : never;
       waits_.emplace(id, Wait{token, std::move(callback), now, local ? now + local_poll : now, until});
       count_.fetch_add(1);
       ensure_thread();
@@ -118,7 +117,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   const auto answered = [&] { return box->answered; };
   if (!at_most) {
     box->condition.wait(lock, answered);
-  } else if (!box->condition.wait_for(lock, std::min<Duration>(*at_most, wait_max), answered)) {
+  } else if (!box->condition.wait_for(lock, std::min(*at_most, longest_wait), answered)) {
     lock.unlock();
     if (unwatch(id, token)) { return std::nullopt; }
     lock.lock();

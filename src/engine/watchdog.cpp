@@ -10,7 +10,6 @@ namespace hapax::engine {
 namespace {
 // How long a handler has to return after it was told to stop before its thread is taken for stuck.
 constexpr Duration stuck_after = std::chrono::seconds(1);
-constexpr std::size_t forget_min = 1024;
 }  // namespace
 
 bool Watchdog::watch(const RunPtr& run) {

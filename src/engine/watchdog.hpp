@@ -38,7 +38,8 @@ class Watchdog {
   std::function<void(std::string_view)> on_trouble_;
   Duration patience_;
   std::mutex mutex_;
-  std::size_t forget_at_ = 1024;                                            // guarded by mutex_
+  static constexpr std::size_t forget_min = 1024;
+  std::size_t forget_at_ = forget_min;                                      // guarded by mutex_
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;  // guarded by mutex_
 };
 

@@ -16,7 +16,6 @@ namespace {
 
 // How long a handler has to notice that the grace period is over before its thread is left behind.
 constexpr Duration after_grace = std::chrono::seconds(1);
-constexpr Duration longest_wait = std::chrono::hours(24 * 365);  // longer ones would overflow the clock
 constexpr Duration empty_look_min = std::chrono::milliseconds(10);
 constexpr Duration empty_look_max = std::chrono::milliseconds(250);
 
