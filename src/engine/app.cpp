@@ -54,7 +54,7 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
           if (!error && on_conflict == OnConflict::wait && !handle.created() && !is_terminal(admission.status)) {
             state->engine().waiters().watch(
                 admission.id,
-                [callback, handle](const model::Outcome*, std::exception_ptr) { callback(handle, nullptr); }, false,
+                [callback, handle](const model::Outcome*, const std::exception_ptr&) { callback(handle, nullptr); }, false,
                 wait_timeout);
             return;
           }

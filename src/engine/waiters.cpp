@@ -57,18 +57,18 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
     if (stopping_) { throw ShuttingDown(); }
     token = ++last_token_;
     const auto found = std::ranges::find(recent_, id, &model::Outcome::id);
-    if (found != recent_.end()) {
-      known = *found;
-    } else {
+    if (found == recent_.end()) {
       const Time now = engine_now();
       const Time until = at_most ? now + std::min(*at_most, longest_wait) : never;
       waits_.emplace(id, Wait{token, std::move(callback), now, local ? now + local_poll : now, until});
       count_.fetch_add(1);
       ensure_thread();
       thread_->wake();
+      return token;
     }
+    known = *found;
   }
-  if (known) { callback(&*known, nullptr); }
+  callback(&*known, nullptr);
   return token;
 }
 
@@ -139,7 +139,7 @@ void Waiters::answer(const Uuid& id, const model::Outcome* outcome, const std::e
   for (const Callback& callback : callbacks) { callback(outcome, error); }
 }
 
-void Waiters::publish(std::vector<News> news) {
+void Waiters::publish(const std::vector<News>& news) {
   std::vector<std::pair<Callback, const model::Outcome*>> calls;
   {
     const std::lock_guard lock(mutex_);

@@ -49,7 +49,7 @@ class Waiters {
     model::Outcome outcome;
     bool keep = false;
   };
-  void publish(std::vector<News> news);
+  void publish(const std::vector<News>& news);
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
 
   // Something changed in another process.

@@ -164,7 +164,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
       options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
     }
   }
-  if (!news.empty()) { waiters.publish(std::move(news)); }
+  if (!news.empty()) { waiters.publish(news); }
   if (draining_.load() || watchers_.load() > 0) {
     { const std::lock_guard lock(answered_mutex_); }
     answered_condition_.notify_all();
