@@ -54,8 +54,8 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
           if (!error && on_conflict == OnConflict::wait && !handle.created() && !is_terminal(admission.status)) {
             state->engine().waiters().watch(
                 admission.id,
-                [callback, handle](const model::Outcome*, const std::exception_ptr&) { callback(handle, nullptr); }, false,
-                wait_timeout);
+                [callback, handle](const model::Outcome*, const std::exception_ptr&) { callback(handle, nullptr); },
+                false, wait_timeout);
             return;
           }
           callback(std::move(handle), std::move(error));
