@@ -2,9 +2,9 @@
 # Sourced by ./dev: the Debian packages each kind of work needs, and their installation when missing.
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev nlohmann-json3-dev libssl-dev
-  libcli11-dev libboost1.81-dev)
+  libcli11-dev libboost1.81-dev libtomlplusplus-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer clang-16 python3
-  sqlite3)
+  nodejs sqlite3)
 check_packages=(clang-format clang-tidy)
 fuzz_packages=(clang-16 libclang-rt-16-dev)
 

@@ -144,10 +144,10 @@ class App {
   }
   template <class In, class Out>
   [[nodiscard]] Handle<Out> find(const Task<In, Out>& task, std::string_view task_id) {
-    return Handle<Out>(find_any(task.name(), task_id));
+    return Handle<Out>(find_any(task.spec(), task_id));
   }
   [[nodiscard]] AnyHandle find_any(const Uuid& id);
-  [[nodiscard]] AnyHandle find_any(std::string_view task, std::string_view task_id);
+  [[nodiscard]] AnyHandle find_any(const TaskSpec& task, std::string_view task_id);
 
   [[nodiscard]] std::optional<ExecutionRecord> get(const Uuid& id);
   [[nodiscard]] std::vector<ExecutionRecord> list(const ListOptions& options = {});
@@ -176,6 +176,8 @@ class App {
   std::size_t purge(std::string_view queue);
   std::size_t move(std::string_view from, std::string_view to);
 
+  // The store's clock: what time-bucket keys are made of (hapax/time_bucket.hpp).
+  [[nodiscard]] Time now();
   // Store, version and place, for people. No secrets.
   [[nodiscard]] std::string describe_store();
 

@@ -70,6 +70,22 @@ class InvalidIdempotencyKey : public InvalidArgument {
       : InvalidArgument("InvalidIdempotencyKey", "task_id", message) {}
 };
 
+// A task that wants the caller's key was asked for without one.
+class IdempotencyKeyRequired : public InvalidArgument {
+ public:
+  explicit IdempotencyKeyRequired(const std::string& task)
+      : InvalidArgument("IdempotencyKeyRequired", "task_id",
+                        "task '" + task +
+                            "' is declared caller_provided: each request needs a key that says what it is, such as "
+                            "\"payment-123\"") {}
+};
+
+// Two declarations of one task disagree on what makes its requests the same. The message names both sides.
+class ConflictingDeclaration : public Error {
+ public:
+  explicit ConflictingDeclaration(const std::string& message) : Error("ConflictingDeclaration", message) {}
+};
+
 // No execution, queue or dead letter of that id or name.
 class NotFound : public Error {
  public:
@@ -97,7 +113,7 @@ class TaskAlreadyCompleted : public Error {
         result(std::move(result_json)) {}
   const Uuid existing_execution_id;
   const Time completed_at;
-  const std::string result;  // JSON
+  const std::string result;  // JSON; empty when the record has expired and only the key is still held
 };
 
 // Under reuse policy `reject`: the holder ended as failed, cancelled or timed out.
@@ -193,6 +209,13 @@ class SchemaMismatch : public Error {
 class Unsupported : public Error {
  public:
   explicit Unsupported(const std::string& message) : Error("Unsupported", message) {}
+};
+
+// The configuration cannot be taken. The message begins with the place, hapax.toml:3 or the variable's name, and says what
+// came and what was expected.
+class ConfigurationError : public Error {
+ public:
+  explicit ConfigurationError(const std::string& message) : Error("ConfigurationError", message) {}
 };
 
 // ---- Use of the library ------------------------------------------------------------------------------------------

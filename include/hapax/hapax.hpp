@@ -14,6 +14,7 @@
 #include <hapax/status.hpp>
 #include <hapax/task.hpp>
 #include <hapax/time.hpp>
+#include <hapax/time_bucket.hpp>
 #include <hapax/transaction.hpp>
 #include <hapax/uuid.hpp>
 #include <hapax/worker.hpp>

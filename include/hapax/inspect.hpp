@@ -40,7 +40,11 @@ struct ExecutionRecord {
   std::optional<Time> finished_at{};
   std::optional<Time> expires_at{};
   std::optional<Time> deadline{};
-  std::string task_id{};  // its key, or empty
+  std::string task_id{};   // the caller's key, or empty
+  std::string identity{};  // 64 hex digits, or empty: what is held while it is kept
+  std::string concurrency_key{};
+  std::string ordering_key{};
+  bool parked = false;  // due, and behind others of its concurrency or ordering key
   std::string effect_key{};
   std::string worker{};  // that has or had it
   bool cancel_requested = false;
@@ -81,10 +85,17 @@ struct QueueStats {
   std::string queue{};
   bool paused = false;
   bool draining = false;
-  Duration retention{0};
+  Duration retention{0};  // of tasks
   std::optional<Duration> failed_retention{};
+  std::optional<Duration> dedup_window{};
+  std::optional<RateLimit> rate_limit{};
+  std::optional<RateLimit> key_rate_limit{};
+  std::optional<int> concurrency{};
+  std::optional<int> worker_concurrency{};
+  std::optional<int> key_concurrency{};
   std::int64_t ready = 0;
   std::int64_t delayed = 0;  // also waiting for a retry
+  std::int64_t parked = 0;   // due, but others of its key are before it
   std::int64_t running = 0;
   std::int64_t dead = 0;
   std::optional<Duration> oldest_ready{};  // how long the oldest due one has been waiting
@@ -92,12 +103,20 @@ struct QueueStats {
   std::int64_t failed_last_minute = 0;
 };
 
-// Only what is set is changed.
+// Only what is set is changed. A setting that may be absent is taken away by an empty value: `.rate_limit = std::nullopt`
+// says nothing, `.rate_limit = std::optional<RateLimit>()` takes the limit away.
 struct QueueChange {
   std::optional<bool> paused{};
   std::optional<bool> draining{};
-  std::optional<Duration> retention{};  // of what completed; and of the rest when failed_retention is not set
-  std::optional<Duration> failed_retention{};
+  // Of what completed, and of the rest when failed_retention is not set. 0: the payload goes at completion.
+  std::optional<std::optional<Duration>> retention{};
+  std::optional<std::optional<Duration>> failed_retention{};
+  std::optional<std::optional<Duration>> dedup_window{};     // keys are held at least so long after the end
+  std::optional<std::optional<RateLimit>> rate_limit{};      // starts, over all workers
+  std::optional<std::optional<RateLimit>> key_rate_limit{};  // starts of one concurrency or ordering key
+  std::optional<std::optional<int>> concurrency{};           // running at once, over all workers
+  std::optional<std::optional<int>> worker_concurrency{};    // running at once on one worker
+  std::optional<std::optional<int>> key_concurrency{};       // running at once of one concurrency key; none: 1
 };
 
 // A reason why an execution is where it is, and what would change it (SPEC D18).

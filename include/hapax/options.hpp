@@ -20,6 +20,8 @@ struct OpenOptions {
   // Brings the store's schema up to date. None: SQLite yes, PostgreSQL no (run `hapax migrate`).
   std::optional<bool> migrate{};
   bool must_exist = false;  // SQLite: do not create the file
+  // A hapax.toml. It is applied to the store when it is another than was applied last; an empty URL is taken from it.
+  std::string config{};
 };
 
 // What is not set comes from the task's TaskOptions.
@@ -39,7 +41,18 @@ struct EnqueueOptions {
   std::optional<Duration> deadline{};
   std::optional<RetryPolicy> retry{};
   std::optional<std::string> effect_key{};  // what handlers hand on; none: derived from the key, or from the execution
-  std::string traceparent{};                // W3C trace context
+
+  // Ways to meet a held key beyond holding it; at most one of them, and never without a key or strategy.
+  std::optional<Duration> throttle{};  // within so long of the first, the first answers; later ones run anew
+  std::optional<Duration> debounce{};  // runs so long after the last request, with the last one's input
+  bool keep_last = false;              // at most one running and one pending, the latest
+
+  // Executions of one queue that share a key: never more of them at once than the queue's key_concurrency (1 unless
+  // configured), or strictly one after the other in the order of their admission. At most one of the two.
+  std::optional<std::string> concurrency_key{};
+  std::optional<std::string> ordering_key{};
+  int weight = 1;             // how many starts it counts as under a rate limit, 1 to 1,000
+  std::string traceparent{};  // W3C trace context
 };
 
 struct BulkProgress {
@@ -64,6 +77,8 @@ struct WorkerOptions {
   std::string name{};                         // a label for people; empty: host and process id
   std::string build{};                        // a label of the program's version
   bool sweep = true;                          // also look after lost workers, deadlines and retention
+  // How often what has expired is deleted. None: [cleanup] interval as it is stored, or an hour.
+  std::optional<Duration> cleanup_interval{};
   // Something a person may want to know: the store is away, the session was lost, a handler does not return. Called on
   // the worker's own threads; must not throw.
   std::function<void(std::string_view)> on_trouble{};

@@ -1,9 +1,13 @@
-// How an execution is retried and how a taken identity is answered: plain values with their defaults.
+// How an execution is retried, what makes two requests the same, how a taken identity is answered, and how fast a queue
+// may go: plain values with their defaults.
 #pragma once
 
 #include <hapax/time.hpp>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace hapax {
 
@@ -22,6 +26,38 @@ struct RetryPolicy {
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
+
+// What makes two requests of a task the same.
+enum class IdentityStrategy : std::uint8_t {
+  strict = 0,           // the whole input
+  caller_provided = 1,  // the caller's key, which is required
+  always_unique = 2,    // nothing: each request runs
+  contextual = 3,       // the input's fields named in identity_keys
+};
+
+// Among what a key is unique.
+enum class IdentityScope : std::uint8_t { task = 0, queue = 1, global = 2 };
+
+// What is compared when a key is met again, to tell a repetition from a key used twice.
+struct Fingerprint {
+  bool compare = true;
+  std::vector<std::string> pointers{};  // JSON Pointers; none: the whole input (for contextual: the identity_keys)
+
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+
+// At most `count` starts in any stretch of `per`, and `burst` more after a quiet time. "100/sec", "30/min burst 5".
+struct RateLimit {
+  std::int64_t count = 1;
+  Duration per = std::chrono::seconds(1);
+  std::int64_t burst = 0;
+
+  friend bool operator==(const RateLimit&, const RateLimit&) = default;
+};
+
+// Throws InvalidArgument naming `field`.
+[[nodiscard]] RateLimit parse_rate_limit(std::string_view text, std::string_view field = "rate_limit");
+[[nodiscard]] std::string format_rate_limit(const RateLimit& limit);
 
 // What a new enqueue may do with an identity whose holder has ended.
 enum class Reuse : std::uint8_t {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace hapax {
 
@@ -26,6 +27,14 @@ struct TaskOptions {
   int priority = 0;                    // higher first, -32768 to 32767
   int max_lost = 4;                    // how many workers it may take down before it is a dead letter
   Reuse reuse = Reuse::failed_only;    // what a new enqueue may do with the key of an ended execution
+
+  // Naming a strategy puts the task into the store's catalogue, which every door reads; a program that declares it
+  // otherwise gets ConflictingDeclaration. Without one, requests are the same only by the key they carry.
+  std::optional<IdentityStrategy> identity_strategy{};
+  std::vector<std::string> identity_keys{};       // JSON Pointers into the input, for contextual
+  std::optional<IdentityScope> identity_scope{};  // none: task
+  std::optional<Fingerprint> fingerprint{};       // none: the whole input, or the identity_keys
+  std::optional<Duration> dedup_window{};         // holds the key at least so long after the end; none: the queue's
 };
 
 // What the library needs to know of a task, without its types.

@@ -16,6 +16,7 @@ inline constexpr std::size_t tags = 20;         // per execution
 inline constexpr std::size_t metadata_bytes = 16 << 10;
 inline constexpr std::size_t error_message_bytes = 4 << 10;  // longer ones are cut, never refused
 inline constexpr std::size_t error_detail_bytes = 16 << 10;  // likewise; the tail is kept
+inline constexpr std::size_t configuration_bytes = 1 << 20;  // a hapax.toml
 inline constexpr std::size_t note_bytes = 2 << 10;
 inline constexpr std::size_t progress_message_bytes = 500;
 
@@ -24,7 +25,11 @@ inline constexpr int priority_max = 32767;
 inline constexpr int max_attempts = 1000;
 inline constexpr int queues_per_claim = 256;
 inline constexpr int tasks_per_claim = 1000;
-inline constexpr int worker_threads = 1024;  // of one worker's pool
+inline constexpr int concurrency = 1'000'000;      // of a queue, a worker or a key
+inline constexpr int rate = 1'000'000;             // starts a rate limit may allow in its period, and its burst
+inline constexpr int weight = 1000;                // of one execution under a rate limit
+inline constexpr int parked_keys_per_look = 1000;  // limit keys that one look for stranded executions may visit
+inline constexpr int worker_threads = 1024;        // of one worker's pool
 
 inline constexpr int admit_batch = 1000;   // items in one admit transaction
 inline constexpr int bulk_batch = 5000;    // rows of one bulk-enqueue transaction, SPEC D11

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
-#include "model/identity.hpp"
+#include "engine/door.hpp"
 #include "model/validate.hpp"
 
 #include <unistd.h>
@@ -81,8 +81,13 @@ Status require_status(const std::string& text) {
 Uuid find_by_key(Shell& shell, const std::string& task, const std::string& key) {
   model::check_name(task, "task");
   model::check_key(key);
-  const base::Digest identity =
-      model::identity_hash({.ns = shell.ns(), .scope = model::Scope::task, .name = task, .key = key});
+  const TaskSpec spec{.name = task, .options = {}};
+  const auto entry = engine::CatalogueCache(shell.store(), shell.ns()).find(spec);
+  model::NewExecution request;
+  request.task = task;
+  request.queue = {.ns = shell.ns(), .name = "default"};
+  if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
+  const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
   if (const std::optional<Uuid> id = shell.store().holder(identity)) { return *id; }
   throw NotFound("no execution of task '" + task + "' holds the key '" + key + "' in namespace '" + shell.ns() + "'");
 }

@@ -8,6 +8,7 @@
 #include "cli/problem.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "engine/door.hpp"
 #include "engine/engine.hpp"
 
 #include <vector>
@@ -28,7 +29,12 @@ struct Refusal {
 class BulkEnqueue {
  public:
   BulkEnqueue(Shell& shell, const BulkOptions& options)
-      : shell_(shell), options_(options), lines_(options.path), engine_(shell.shared_store()), progress_(shell) {}
+      : shell_(shell),
+        options_(options),
+        lines_(options.path),
+        engine_(shell.shared_store()),
+        catalogue_(shell.store(), shell.ns()),
+        progress_(shell) {}
 
   int run() {
     std::string line;
@@ -48,7 +54,7 @@ class BulkEnqueue {
     try {
       const RequestFields fields = parse_request_line(line, options_.defaults);
       if (fields.task.empty()) { throw InvalidArgument("task", "is missing"); }
-      batch_.push_back(make_request(fields, shell_.ns()));
+      batch_.push_back(make_request(fields, shell_.ns(), catalogue_));
     } catch (const Error& error) {
       throw BadData(error.name(), "line " + std::to_string(lines_.number()) + ": " + error.what() + "; " + so_far());
     }
@@ -99,7 +105,7 @@ class BulkEnqueue {
     ++rejected_;
     try {
       const auto& identity = batch_[index].identity;
-      engine::throw_if_refused(admission, identity ? identity->key : "");
+      engine::throw_if_refused(admission, batch_[index].task, identity ? identity->key : "");
     } catch (const Error& error) {
       if (options_.each) {
         JsonObject object;
@@ -151,6 +157,7 @@ class BulkEnqueue {
   const BulkOptions& options_;
   LineReader lines_;
   engine::Engine engine_;
+  engine::CatalogueCache catalogue_;
   ProgressLine progress_;
   const Steady::time_point begun_ = Steady::now();
   std::vector<model::NewExecution> batch_;

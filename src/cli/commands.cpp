@@ -16,7 +16,8 @@ constexpr const char* root_footer =
     "  hapax work --exec cat --until-empty\n"
     "  hapax list\n"
     "\n"
-    "The store is --store URL, else $HAPAX_STORE_URL, else sqlite:hapax.db in this folder.\n"
+    "The store is --store URL, else $HAPAX_STORE_URL, else [store] url of hapax.toml, else sqlite:hapax.db in this "
+    "folder.\n"
     "Exit codes: 0 done, 1 unsuccessful, 3 conflict, 64 usage, 65 bad data, 66 missing, 75 store down or busy,\n"
     "78 configuration, 124 still going. `hapax COMMAND --help` has examples.";
 
@@ -24,8 +25,11 @@ void add_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--store", options.store, "Store: sqlite:PATH, postgresql://… or memory:")
       ->type_name("URL")
       ->group("Common");
-  app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE, else \"default\")")
+  app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE, else the file's, else \"default\")")
       ->type_name("NAME")
+      ->group("Common");
+  app.add_option("--config", options.config, "Configuration (default: $HAPAX_CONFIG, else hapax.toml if it is here)")
+      ->type_name("FILE")
       ->group("Common");
   app.add_flag("--json", options.json, "JSON on standard output, errors too")->group("Common");
   app.add_flag("--quiet", options.quiet, "No progress and no remarks")->group("Common");
@@ -88,7 +92,7 @@ void Commands::check_names(const std::vector<std::string>& words) const {
   const CLI::App* level = &root_;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "--store" || word == "--namespace") {
+    if (word == "--store" || word == "--namespace" || word == "--config") {
       ++i;
       continue;
     }

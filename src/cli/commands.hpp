@@ -48,10 +48,12 @@ class Commands {
 void add_bench(Commands& commands);
 void add_cancel(Commands& commands);
 void add_cleanup(Commands& commands);
+void add_config(Commands& commands);
 void add_dlq(Commands& commands);
 void add_doctor(Commands& commands);
 void add_enqueue(Commands& commands);
 void add_explain(Commands& commands);
+void add_identity(Commands& commands);
 void add_list(Commands& commands);
 void add_migrate(Commands& commands);
 void add_queue(Commands& commands);

@@ -6,6 +6,7 @@
 #include "cli/json_out.hpp"
 #include "cli/render.hpp"
 #include "cli/request.hpp"
+#include "engine/door.hpp"
 #include "engine/engine.hpp"
 
 namespace hapax::cli {
@@ -66,10 +67,12 @@ int enqueue_one(Shell& shell, const Options& options) {
   if (options.input) { fields.input = read_payload(*options.input, "input"); }
   if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");
-  const model::NewExecution request = make_request(fields, shell.ns());
+  shell.use_configuration();
+  engine::CatalogueCache catalogue(shell.store(), shell.ns());
+  const model::NewExecution request = make_request(fields, shell.ns(), catalogue);
   engine::Engine engine(shell.shared_store());
   const model::Admission admission = engine.admit(request);
-  engine::throw_if_refused(admission, request.identity ? request.identity->key : "");
+  engine::throw_if_refused(admission, request.task, request.identity ? request.identity->key : "");
   const bool wait_for_holder =
       !admission.created() && request.identity && request.identity->on_conflict == OnConflict::wait;
   std::optional<model::Outcome> end;
@@ -87,18 +90,34 @@ void add_enqueue(Commands& commands) {
   auto* task = command.add_option("task", fields.task, "Name of the task")->type_name("TASK");
   command.add_option("--input", options->input, "Input: JSON, @FILE, or - for standard input (default: null)")
       ->type_name("JSON|@FILE|-");
-  command.add_option("--queue", fields.queue, "Queue, made on first use")->type_name("Q")->capture_default_str();
+  command.add_option("--queue", fields.queue, "Queue, made on first use (default: the task's, or default)")
+      ->type_name("Q");
   command.add_option("--task-id", fields.task_id, "Idempotency key: the same key runs once")->type_name("KEY");
   command
       .add_option("--on-conflict", fields.on_conflict,
                   "When the key is taken: return_existing, reject, wait or terminate_existing")
       ->type_name("POLICY")
       ->capture_default_str();
+  command.add_option("--reuse", fields.reuse, "When the key's holder has ended: failed_only, reject or allow")
+      ->type_name("POLICY");
+  command
+      .add_option("--throttle", fields.throttle, "For so long after the first, the first answers; then it runs anew")
+      ->type_name("D");
+  command.add_option("--debounce", fields.debounce, "Runs so long after the last request, with its input")
+      ->type_name("D");
+  command.add_flag("--keep-last", fields.keep_last, "At most one running and one pending, the latest");
+  command.add_option("--concurrency-key", fields.concurrency_key, "Those of a key run a limited number at a time")
+      ->type_name("KEY");
+  command.add_option("--ordering-key", fields.ordering_key, "Those of a key run one after the other, in order")
+      ->type_name("KEY");
+  command.add_option("--weight", fields.weight, "Starts it counts as under a rate limit")
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--delay", fields.delay, "Not before this much time has passed: 90s, 15m, 12h, 30d")
       ->type_name("D");
   command.add_option("--run-at", fields.run_at, "Not before this instant: 2026-03-01T09:00:00Z")->type_name("TIME");
   command.add_option("--priority", fields.priority, "Higher is claimed first, -32768 to 32767")->type_name("N");
-  command.add_option("--max-attempts", fields.max_attempts, "Attempts in all")->type_name("N")->capture_default_str();
+  command.add_option("--max-attempts", fields.max_attempts, "Attempts in all (default 4)")->type_name("N");
   command.add_option("--retry-base", fields.retry_base, "First retry delay, doubled with each attempt (default 500ms)")
       ->type_name("D");
   command.add_option("--retry-cap", fields.retry_cap, "Longest retry delay (default 30s)")->type_name("D");
@@ -122,6 +141,7 @@ void add_enqueue(Commands& commands) {
       if (options->wait || options->wait_timeout || options->input || options->fields.task_id) {
         throw BadUsage("--bulk cannot be used with --input, --task-id, --wait or --wait-timeout");
       }
+      shell.use_configuration();
       RequestFields defaults = options->fields;
       if (options->metadata) { defaults.metadata = read_payload(*options->metadata, "metadata"); }
       return enqueue_bulk(shell, {.path = *options->bulk, .defaults = std::move(defaults), .each = options->each});

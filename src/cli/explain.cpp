@@ -5,12 +5,14 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_out.hpp"
 #include "cli/terminal.hpp"
+#include "engine/explain_facts.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "Says in sentences why an execution is not running (delayed, waiting for a retry, paused queue, no worker for it, "
+    "Says in sentences why an execution is not running (delayed, waiting for a retry, paused queue, a limit or key, no "
+    "worker for it, "
     "…),\n"
     "how it ended, or why other requests are deduplicated to it, and what would change that.\n"
     "With --json: {\"id\",\"status\",\"reasons\":[{\"code\",\"sentence\",\"remedy\"}]}.\n"
@@ -20,12 +22,7 @@ constexpr const char* examples =
 
 int run(Shell& shell, const Uuid& id) {
   const model::Execution execution = shell.find(id);
-  store::Store& store = shell.store();
-  model::ExplainFacts facts{.execution = execution, .now = store.now(), .sessions = store.sessions()};
-  for (const model::QueueInfo& queue : store.queues(shell.ns())) {
-    if (queue.queue == execution.queue) { facts.queue = queue; }
-  }
-  const std::vector<model::Reason> reasons = model::explain(facts);
+  const std::vector<model::Reason> reasons = model::explain(engine::gather_facts(shell.store(), execution));
   if (shell.json()) {
     std::vector<std::string> items;
     for (const model::Reason& reason : reasons) {

@@ -74,6 +74,11 @@ std::int64_t JsonMember::integer() const {
   return value.get<std::int64_t>();
 }
 
+bool JsonMember::boolean() const {
+  if (json != "true" && json != "false") { wrong_type(name, "true or false"); }
+  return json == "true";
+}
+
 std::vector<std::string> JsonMember::texts() const {
   const auto value = nlohmann::json::parse(json);
   if (!value.is_array()) { wrong_type(name, "an array of strings"); }

@@ -16,6 +16,7 @@ struct JsonMember {
   [[nodiscard]] bool is_null() const { return json == "null"; }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] std::int64_t integer() const;
+  [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::vector<std::string> texts() const;
 };
 

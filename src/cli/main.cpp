@@ -30,8 +30,10 @@ int main(int argc, char** argv) {
   add_cancel(commands);
   add_retry(commands);
   add_explain(commands);
+  add_identity(commands);
   add_queue(commands);
   add_dlq(commands);
+  add_config(commands);
   add_migrate(commands);
   add_cleanup(commands);
   add_sql(commands);

@@ -25,14 +25,16 @@ Codes codes_of(const std::exception& error) {
   if (is<BadUsage>(error)) return {exit_usage, 400};
   if (is<BadData>(error)) return {exit_data, 400};
   if (is<MissingFile>(error)) return {exit_missing, 404};
-  if (is<BadConfiguration>(error)) return {exit_configuration, 500};
+  if (is<ConfigurationError>(error)) return {exit_configuration, 500};
   if (is<PayloadTooLarge>(error)) return {exit_data, 413};
   if (is<InvalidJson>(error)) return {exit_data, 400};
   if (is<InvalidIdempotencyKey>(error)) return {exit_data, 400};
+  if (is<IdempotencyKeyRequired>(error)) return {exit_data, 400};
   if (is<InvalidArgument>(error)) return {exit_usage, 400};
   if (is<IdempotencyMismatch>(error)) return {exit_data, 422};
   if (is<NotFound>(error)) return {exit_missing, 404};
   if (is<ResultExpired>(error)) return {exit_missing, 410};
+  if (is<ConflictingDeclaration>(error)) return {exit_conflict, 409};
   if (is<TaskAlreadyExists>(error)) return {exit_conflict, 409};
   if (is<TaskAlreadyCompleted>(error)) return {exit_conflict, 409};
   if (is<TaskAlreadyFinished>(error)) return {exit_conflict, 409};

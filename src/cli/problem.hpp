@@ -26,12 +26,6 @@ class MissingFile : public Error {
   explicit MissingFile(const std::string& message) : Error("MissingFile", message) {}
 };
 
-// The store's URL is not one hapax knows. Exit 78.
-class BadConfiguration : public Error {
- public:
-  explicit BadConfiguration(const std::string& message) : Error("ConfigurationError", message) {}
-};
-
 struct Problem {
   std::string name;  // "TaskAlreadyExists"
   std::string message;

@@ -2,9 +2,11 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "model/validate.hpp"
+#include "config/queue_keys.hpp"
+#include "model/retention.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace hapax::cli {
 namespace {
@@ -14,17 +16,49 @@ constexpr const char* group_examples =
     "what\n"
     "it has. resume ends both.\n"
     "\n"
+    "set changes limits and retention; workers see it within two seconds. What hapax.toml says is set the same way.\n"
+    "\n"
     "Examples:\n"
     "  hapax queue list\n"
     "  hapax queue pause payments\n"
     "  hapax queue drain payments\n"
     "  hapax queue purge imports --yes          # cancels what is pending\n"
     "  hapax queue move imports imports-slow\n"
-    "  hapax queue set payments --retention 30d --failed-retention 90d";
+    "  hapax queue set payments --retention 30d --failed-retention 90d\n"
+    "  hapax queue set payments --rate-limit 100/sec --concurrency 20";
+
+constexpr const char* set_examples =
+    "Only what is given is changed. D is 90s, 15m, 12h, 30d, 2w, 1h30m or 0; R is 100/sec, 30/min, 500/hour or 30/min "
+    "burst 5.\n"
+    "Limits hold over all workers of all machines, for what starts from now on. Each change has a line in `hapax "
+    "config "
+    "audit`.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax queue set payments --rate-limit '100/sec burst 20' --concurrency 50\n"
+    "  hapax queue set payments --key-concurrency 1     # one at a time for each --concurrency-key\n"
+    "  hapax queue set reports --retention 30d --failed-retention same --dedup-window 90d\n"
+    "  hapax queue set payments --rate-limit none --retention default";
 
 std::string state_of(const model::QueueInfo& q) {
   if (q.settings.paused) { return q.settings.draining ? "paused, draining" : "paused"; }
   return q.settings.draining ? "draining" : "open";
+}
+
+std::string retention_text(const model::QueueSettings& settings) {
+  return format_duration(settings.retention.value_or(model::task_retention));
+}
+
+// "100/sec, 20 at once": all limits of a queue on one line; empty when it has none.
+std::string limits_text(const model::QueueLimits& limits) {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (limits.rate) { add(format_rate_limit(*limits.rate)); }
+  if (limits.key_rate) { add(format_rate_limit(*limits.key_rate) + " a key"); }
+  if (limits.concurrency) { add(std::to_string(*limits.concurrency) + " at once"); }
+  if (limits.worker_concurrency) { add(std::to_string(*limits.worker_concurrency) + " a worker"); }
+  if (limits.key_concurrency) { add(std::to_string(*limits.key_concurrency) + " a key at once"); }
+  return text;
 }
 
 int list_queues(Shell& shell) {
@@ -39,19 +73,21 @@ int list_queues(Shell& shell) {
                {.title = "STATE"},
                {.title = "READY", .numeric = true},
                {.title = "DELAYED", .numeric = true},
+               {.title = "PARKED", .numeric = true},
                {.title = "RUNNING", .numeric = true},
                {.title = "DEAD", .numeric = true},
                {.title = "OLDEST", .numeric = true},
                {.title = "DONE/MIN", .numeric = true},
                {.title = "FAILED/MIN", .numeric = true},
-               {.title = "RETENTION", .numeric = true}});
+               {.title = "RETENTION", .numeric = true},
+               {.title = "LIMITS"}});
   for (const model::QueueInfo& q : queues) {
     const std::string state = state_of(q);
     table.add({q.queue.name, Cell(state, state == "open" ? Style::plain : Style::warn), std::to_string(q.ready),
-               std::to_string(q.delayed), std::to_string(q.running),
+               std::to_string(q.delayed), std::to_string(q.parked), std::to_string(q.running),
                Cell(std::to_string(q.dead), q.dead > 0 ? Style::bad : Style::plain),
                q.oldest_ready ? rough(*q.oldest_ready) : "", std::to_string(q.completed_last_minute),
-               std::to_string(q.failed_last_minute), format_duration(q.settings.retention)});
+               std::to_string(q.failed_last_minute), retention_text(q.settings), limits_text(q.settings.limits)});
   }
   table.print("no queues");
   return exit_ok;
@@ -71,13 +107,18 @@ int show_queue(Shell& shell, const std::string& name) {
     facts.add("ready",
               std::to_string(q.ready) + (q.oldest_ready ? ", the oldest since " + rough(*q.oldest_ready) : ""));
     facts.add("delayed", std::to_string(q.delayed));
+    if (q.parked > 0) { facts.add("parked", std::to_string(q.parked) + ", behind others of their key"); }
     facts.add("running", std::to_string(q.running));
     facts.add("dead letters", std::to_string(q.dead));
     facts.add("last minute", std::to_string(q.completed_last_minute) + " completed, " +
                                  std::to_string(q.failed_last_minute) + " failed");
     facts.add("retention",
-              format_duration(q.settings.retention) +
+              retention_text(q.settings) + (q.settings.retention ? "" : " (default)") +
                   (q.settings.failed_retention ? ", failed " + format_duration(*q.settings.failed_retention) : ""));
+    if (q.settings.dedup_window) {
+      facts.add("dedup window", format_duration(*q.settings.dedup_window) + " after the end");
+    }
+    facts.add_if("limits", limits_text(q.settings.limits));
     facts.print();
     return exit_ok;
   }
@@ -85,8 +126,9 @@ int show_queue(Shell& shell, const std::string& name) {
 }
 
 // Changes a queue and shows it.
-int configure(Shell& shell, const std::string& name, const model::QueuePatch& patch) {
+int configure(Shell& shell, const std::string& name, model::QueuePatch patch) {
   const model::QueueRef ref = shell.queue(name);
+  patch.actor = command_line_actor();
   shell.store().configure_queue(ref, patch);
   shell.store().announce({&ref, 1});
   return show_queue(shell, name);
@@ -155,33 +197,53 @@ void add_move(Commands& commands, CLI::App& group) {
   });
 }
 
+// The flag of a key: rate_limit is --rate-limit.
+std::string flag_of(const config::QueueKey& key) {
+  std::string flag = "--" + std::string(key.name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+struct SetFlag {
+  std::string_view key;
+  const char* type;
+  const char* help;
+};
+
+constexpr std::array set_flags = {
+    SetFlag{"retention", "D|default", "What has ended is kept for: 30d, 12h, 0"},
+    SetFlag{"failed_retention", "D|same", "For what failed, was cancelled or timed out; same: as --retention"},
+    SetFlag{"dedup_window", "D|none", "Keys are held at least so long after the end"},
+    SetFlag{"rate_limit", "R|none", "Starts, over all workers: 100/sec, 30/min burst 5"},
+    SetFlag{"key_rate_limit", "R|none", "Starts of one concurrency or ordering key"},
+    SetFlag{"concurrency", "N|none", "Running at once, over all workers"},
+    SetFlag{"worker_concurrency", "N|none", "Running at once on one worker"},
+    SetFlag{"key_concurrency", "N|none", "Running at once of one concurrency key; none: 1"},
+};
+
 void add_set(Commands& commands, CLI::App& group) {
   struct Options {
     std::string queue;
-    std::optional<std::string> retention;
-    std::optional<std::string> failed_retention;
+    std::array<std::optional<std::string>, set_flags.size()> values;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"set", "Change how long a queue keeps what has ended", ""}, &group);
+  CLI::App& command = commands.add({"set", "Change a queue's retention and limits", set_examples}, &group);
   command.add_option("queue", options->queue, "Queue")->type_name("Q")->required();
-  command.add_option("--retention", options->retention, "Kept for: 30d, 12h, 0 (for what ends from now on)")
-      ->type_name("D");
-  command
-      .add_option("--failed-retention", options->failed_retention,
-                  "For what failed, was cancelled or timed out; \"same\": as --retention")
-      ->type_name("D|same");
+  for (std::size_t i = 0; i < set_flags.size(); ++i) {
+    const config::QueueKey* key = config::find_queue_key(set_flags[i].key);
+    command.add_option(flag_of(*key), options->values[i], set_flags[i].help)->type_name(set_flags[i].type);
+  }
   commands.run_with(command, [options](Shell& shell) {
     model::QueuePatch patch;
-    patch.retention = optional_duration(options->retention, "retention");
-    if (options->failed_retention == "same") {
-      patch.failed_retention = std::optional<Duration>();
-    } else if (options->failed_retention) {
-      patch.failed_retention = parse_duration(*options->failed_retention, "failed_retention");
+    bool changes = false;
+    for (std::size_t i = 0; i < set_flags.size(); ++i) {
+      if (!options->values[i]) { continue; }
+      config::set_queue_value(patch, *config::find_queue_key(set_flags[i].key), *options->values[i], set_flags[i].key);
+      changes = true;
     }
-    if (!patch.retention && !patch.failed_retention) {
-      throw BadUsage("nothing to set: give --retention or --failed-retention");
+    if (!changes) {
+      throw BadUsage("nothing to set: give --retention, --rate-limit or another (hapax queue set --help)");
     }
-    model::check_queue_patch(patch);
     return configure(shell, options->queue, patch);
   });
 }

@@ -2,6 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "cli/terminal.hpp"
+#include "model/retention.hpp"
 
 #include <array>
 #include <cstdio>
@@ -29,6 +30,12 @@ std::string retry_json(const std::optional<RetryPolicy>& policy) {
   object.text("jitter", shown.jitter == Jitter::full ? "full" : shown.jitter == Jitter::equal ? "equal" : "none");
   return object.str();
 }
+
+std::string rate_json(const std::optional<RateLimit>& limit) {
+  return limit ? json_text(format_rate_limit(*limit)) : "null";
+}
+
+std::string number_json(const std::optional<int>& number) { return number ? std::to_string(*number) : "null"; }
 
 }  // namespace
 
@@ -104,15 +111,23 @@ std::string execution_json(const model::Execution& e, bool payloads, const std::
 }
 
 std::string queue_json(const model::QueueInfo& q) {
+  const model::QueueLimits& limits = q.settings.limits;
   JsonObject object;
   object.text("namespace", q.queue.ns)
       .text("queue", q.queue.name)
       .boolean("paused", q.settings.paused)
       .boolean("draining", q.settings.draining)
-      .duration("retention", q.settings.retention)
+      .duration("retention", q.settings.retention.value_or(model::task_retention))
       .duration("failed_retention", q.settings.failed_retention)
+      .duration("dedup_window", q.settings.dedup_window)
+      .raw("rate_limit", rate_json(limits.rate))
+      .raw("key_rate_limit", rate_json(limits.key_rate))
+      .raw("concurrency", number_json(limits.concurrency))
+      .raw("worker_concurrency", number_json(limits.worker_concurrency))
+      .raw("key_concurrency", number_json(limits.key_concurrency))
       .number("ready", q.ready)
       .number("delayed", q.delayed)
+      .number("parked", q.parked)
       .number("running", q.running)
       .number("dead", q.dead)
       .duration("oldest_ready", q.oldest_ready)

@@ -5,10 +5,9 @@
 #include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "base/uuid7.hpp"
 #include "cli/arguments.hpp"
 #include "cli/json_members.hpp"
-#include "model/identity.hpp"
+#include "engine/door.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -37,6 +36,13 @@ constexpr std::array members = {
     Member{"task_id", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
     Member{"idempotency_key", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
     Member{"queue", [](RequestFields& f, const JsonMember& m) { f.queue = m.text(); }},
+    Member{"reuse", [](RequestFields& f, const JsonMember& m) { f.reuse = m.text(); }},
+    Member{"throttle", [](RequestFields& f, const JsonMember& m) { f.throttle = m.text(); }},
+    Member{"debounce", [](RequestFields& f, const JsonMember& m) { f.debounce = m.text(); }},
+    Member{"keep_last", [](RequestFields& f, const JsonMember& m) { f.keep_last = m.boolean(); }},
+    Member{"concurrency_key", [](RequestFields& f, const JsonMember& m) { f.concurrency_key = m.text(); }},
+    Member{"ordering_key", [](RequestFields& f, const JsonMember& m) { f.ordering_key = m.text(); }},
+    Member{"weight", [](RequestFields& f, const JsonMember& m) { f.weight = m.integer(); }},
     Member{"on_conflict", [](RequestFields& f, const JsonMember& m) { f.on_conflict = m.text(); }},
     Member{"delay", [](RequestFields& f, const JsonMember& m) { f.delay = m.text(); }},
     Member{"run_at", [](RequestFields& f, const JsonMember& m) { f.run_at = m.text(); }},
@@ -69,40 +75,41 @@ OnConflict parse_on_conflict(std::string_view text) {
                                            "' is none; expected return_existing, reject, wait or terminate_existing");
 }
 
-model::NewExecution make_request(const RequestFields& fields, const std::string& ns) {
-  model::NewExecution request;
-  request.id = base::new_uuid7();
-  request.queue = {.ns = ns, .name = fields.queue};
-  request.task = fields.task;
-  request.input = fields.input;
-  request.priority = within(fields.priority, limits::priority_min, limits::priority_max, "priority");
-  request.max_attempts = within(fields.max_attempts, 1, limits::max_attempts, "max_attempts");
-  if (fields.delay && fields.run_at) {
-    throw InvalidArgument("run_at", "given together with delay; expected one of them");
+model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                 engine::CatalogueCache& catalogue) {
+  const TaskSpec task{.name = fields.task, .options = {}};
+  EnqueueOptions options;
+  options.task_id = fields.task_id;
+  options.queue = fields.queue;
+  options.delay = optional_duration(fields.delay, "delay");
+  if (fields.run_at) { options.run_at = parse_time(*fields.run_at, "run_at"); }
+  if (fields.priority) {
+    options.priority = within(*fields.priority, limits::priority_min, limits::priority_max, "priority");
   }
-  request.delay = optional_duration(fields.delay, "delay").value_or(Duration(0));
-  if (fields.run_at) { request.run_at = parse_time(*fields.run_at, "run_at"); }
-  request.attempt_timeout = optional_duration(fields.timeout, "timeout");
-  request.deadline = optional_duration(fields.deadline, "deadline");
+  if (fields.max_attempts) {
+    options.max_attempts = within(*fields.max_attempts, 1, limits::max_attempts, "max_attempts");
+  }
+  options.on_conflict = parse_on_conflict(fields.on_conflict);
+  if (fields.reuse) { options.reuse = model::parse_reuse(*fields.reuse, "reuse"); }
+  options.throttle = optional_duration(fields.throttle, "throttle");
+  options.debounce = optional_duration(fields.debounce, "debounce");
+  options.keep_last = fields.keep_last;
+  options.concurrency_key = fields.concurrency_key;
+  options.ordering_key = fields.ordering_key;
+  options.weight = within(fields.weight, 1, limits::weight, "weight");
+  options.timeout = optional_duration(fields.timeout, "timeout");
+  options.deadline = optional_duration(fields.deadline, "deadline");
   if (fields.retry_base || fields.retry_cap) {
     RetryPolicy policy;
     policy.base = optional_duration(fields.retry_base, "retry_base").value_or(policy.base);
     policy.cap = optional_duration(fields.retry_cap, "retry_cap").value_or(std::max(policy.cap, policy.base));
-    request.retry = policy;
+    options.retry = policy;
   }
-  request.labels = {.tags = fields.tags, .metadata = fields.metadata, .traceparent = fields.traceparent};
-  const OnConflict on_conflict = parse_on_conflict(fields.on_conflict);
-  if (fields.task_id) {
-    model::check_key(*fields.task_id);
-    // The fingerprint needs JSON that is right: said before it is computed, so that the error names the input.
-    base::check_json(request.input, "input");
-    request.identity = model::IdentityClaim{
-        .hash =
-            model::identity_hash({.ns = ns, .scope = model::Scope::task, .name = request.task, .key = *fields.task_id}),
-        .key = *fields.task_id,
-        .fingerprint = model::input_fingerprint(request.input),
-        .on_conflict = on_conflict};
-  }
+  options.tags = fields.tags;
+  options.traceparent = fields.traceparent;
+  model::NewExecution request = engine::make_request(ns, task, catalogue.find(task), fields.input, options);
+  // As it came: a parsed object would lose the order of its members.
+  request.labels.metadata = fields.metadata;
   model::check_new_execution(request);
   return request;
 }

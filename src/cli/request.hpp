@@ -1,6 +1,7 @@
 // An enqueue request as text (flags, or a line of a bulk file) made into a checked NewExecution.
 #pragma once
 
+#include "engine/catalogue_cache.hpp"
 #include "model/execution.hpp"
 
 #include <cstdint>
@@ -11,16 +12,24 @@
 
 namespace hapax::cli {
 
+// What is not given comes from the catalogue's entry of the task, or is the general default.
 struct RequestFields {
   std::string task;
   std::string input = "null";  // JSON
   std::optional<std::string> task_id;
-  std::string queue = "default";
+  std::optional<std::string> queue;
   std::string on_conflict = "return_existing";
+  std::optional<std::string> reuse;
+  std::optional<std::string> throttle;
+  std::optional<std::string> debounce;
+  bool keep_last = false;
+  std::optional<std::string> concurrency_key;
+  std::optional<std::string> ordering_key;
+  std::int64_t weight = 1;
   std::optional<std::string> delay;
   std::optional<std::string> run_at;
-  std::int64_t priority = 0;
-  std::int64_t max_attempts = 4;
+  std::optional<std::int64_t> priority;
+  std::optional<std::int64_t> max_attempts;
   std::optional<std::string> retry_base;
   std::optional<std::string> retry_cap;
   std::optional<std::string> timeout;
@@ -30,8 +39,9 @@ struct RequestFields {
   std::string traceparent;
 };
 
-// Throws the typed error that names the field.
-[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns);
+// By the rules of every door (engine/door.hpp). Throws the typed error that names the field.
+[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                               engine::CatalogueCache& catalogue);
 
 [[nodiscard]] OnConflict parse_on_conflict(std::string_view text);
 

@@ -1,31 +1,106 @@
 #include "cli/shell.hpp"
 
+#include "base/text.hpp"
+#include "config/apply.hpp"
 #include "model/validate.hpp"
 
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace hapax::cli {
 namespace {
 
-std::string first_of(const std::string& flag, const char* variable, const char* otherwise) {
-  if (!flag.empty()) { return flag; }
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' ? value : otherwise;
+constexpr const char* usual_path = "hapax.toml";
+
+bool is_absent(const std::string& path) { return access(path.c_str(), F_OK) != 0; }
+
+std::string user_name() {
+  std::array<char, 4096> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+    return found->pw_name;
+  }
+  return std::to_string(geteuid());
 }
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+std::string user_at_host() { return base::printable(user_name() + "@" + host_name()); }
 
 }  // namespace
 
-Shell::Shell(const CommonOptions& options)
-    : ns_(first_of(options.ns, "HAPAX_NAMESPACE", "default")),
-      store_url_(first_of(options.store, "HAPAX_STORE_URL", "sqlite:hapax.db")),
-      json_(options.json),
-      quiet_(options.quiet) {
-  model::check_name(ns_, "namespace");
+std::string command_line_actor() { return "command line (" + user_at_host() + ")"; }
+
+Shell::Shell(CommonOptions options) : options_(std::move(options)) {
+  if (!options_.ns.empty()) { model::check_name(options_.ns, "namespace"); }
+}
+
+void Shell::name_configuration(const std::string& path) {
+  if (!path.empty()) { options_.config = path; }
+}
+
+std::string Shell::config_path() const {
+  if (!options_.config.empty()) {
+    if (is_absent(options_.config)) {
+      throw MissingFile("cannot read " + options_.config + ": " + std::strerror(errno));
+    }
+    return options_.config;
+  }
+  const char* variable = std::getenv("HAPAX_CONFIG");
+  if (variable != nullptr && *variable != '\0') {
+    if (is_absent(variable)) {
+      throw ConfigurationError("HAPAX_CONFIG: cannot read " + std::string(variable) + ": " + std::strerror(errno));
+    }
+    return variable;
+  }
+  return is_absent(usual_path) ? "" : usual_path;
+}
+
+const config::Config& Shell::configuration() const {
+  if (!configuration_) {
+    configuration_ = config::require_good(config::read(config_path(), config::process_environment()));
+  }
+  return *configuration_;
+}
+
+const std::string& Shell::ns() const {
+  if (ns_.empty()) { ns_ = options_.ns.empty() ? configuration().ns.value_or("default") : options_.ns; }
+  return ns_;
+}
+
+const std::string& Shell::store_url() const {
+  if (store_url_.empty()) {
+    store_url_ = options_.store.empty() ? configuration().store_url.value_or("sqlite:hapax.db") : options_.store;
+  }
+  return store_url_;
+}
+
+void Shell::use_configuration() {
+  const config::Config& configuration_now = configuration();
+  const std::string from = configuration_now.path.empty() ? "the environment" : configuration_now.path;
+  config::apply_at_start(store(), ns(), configuration_now, "start with " + from + " (" + user_at_host() + ")");
 }
 
 std::shared_ptr<store::Store> Shell::shared_store() {
   if (!store_) {
-    store_ = with_store_url(store_url_, [](const std::string& url) { return store::open(url); });
+    // Also when neither URL nor namespace is asked of it: a program does not start with a bad configuration.
+    const config::Config& checked = configuration();
+    try {
+      store_ = with_store_url(store_url(), [](const std::string& url) { return store::open(url); });
+    } catch (const ConfigurationError& error) {
+      const std::string source = options_.store.empty() ? checked.source_of("store.url") : "";
+      if (source.empty()) { throw; }
+      throw ConfigurationError(source + ": " + error.what());
+    }
   }
   return store_;
 }
@@ -34,13 +109,13 @@ store::Store& Shell::store() { return *shared_store(); }
 
 model::QueueRef Shell::queue(const std::string& name) const {
   model::check_name(name, "queue");
-  return {.ns = ns_, .name = name};
+  return {.ns = ns(), .name = name};
 }
 
 model::Execution Shell::find(const Uuid& id) {
   std::optional<model::Execution> found = store().get(id);
-  if (!found || found->queue.ns != ns_) {
-    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns_ + "'");
+  if (!found || found->queue.ns != ns()) {
+    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns() + "'");
   }
   return std::move(*found);
 }

@@ -1,4 +1,5 @@
-// Shell: what every command is given. The common options, and the store, opened when first asked for.
+// Shell: what every command is given. The common options, the configuration, read when first needed, and the store,
+// opened when first asked for.
 //
 // Owned by main, used by one command on the main thread (`work` hands the store on to its worker).
 #pragma once
@@ -6,16 +7,19 @@
 #include <hapax/uuid.hpp>
 
 #include "cli/problem.hpp"
+#include "config/config.hpp"
 #include "store/open.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hapax::cli {
 
 struct CommonOptions {
-  std::string store;  // --store; empty: HAPAX_STORE_URL, else sqlite:hapax.db
-  std::string ns;     // --namespace; empty: HAPAX_NAMESPACE, else "default"
+  std::string store;   // --store; empty: HAPAX_STORE_URL, else [store] url, else sqlite:hapax.db
+  std::string ns;      // --namespace; empty: HAPAX_NAMESPACE, else the file's, else "default"
+  std::string config;  // --config; empty: HAPAX_CONFIG, else hapax.toml if it is in this folder
   bool json = false;
   bool quiet = false;  // no progress, no remarks; results and errors only
 };
@@ -23,14 +27,26 @@ struct CommonOptions {
 class Shell {
  public:
   // Throws InvalidArgument for a namespace that cannot be one.
-  explicit Shell(const CommonOptions& options);
+  explicit Shell(CommonOptions options);
 
-  [[nodiscard]] const std::string& ns() const { return ns_; }
-  [[nodiscard]] const std::string& store_url() const { return store_url_; }
-  [[nodiscard]] bool json() const { return json_; }
-  [[nodiscard]] bool quiet() const { return quiet_; }
+  // Both throw what configuration() throws.
+  [[nodiscard]] const std::string& ns() const;
+  [[nodiscard]] const std::string& store_url() const;
+  [[nodiscard]] bool json() const { return options_.json; }
+  [[nodiscard]] bool quiet() const { return options_.quiet; }
 
-  // Throws BadConfiguration for a URL that is none, StoreUnavailable, SchemaMismatch.
+  // The configuration's file as an argument of the command names it, before anything is asked of it; empty: no matter.
+  void name_configuration(const std::string& path);
+  // The path of the configuration in use; empty: there is none. Throws MissingFile for a file that the command line names
+  // and that is not there, ConfigurationError for one that HAPAX_CONFIG names.
+  [[nodiscard]] std::string config_path() const;
+  // What the file and the environment say. Throws ConfigurationError for the first of its problems.
+  [[nodiscard]] const config::Config& configuration() const;
+  // Brings the configuration into the store, unless it is the one that was applied there last. For commands that
+  // enqueue or work, before they do.
+  void use_configuration();
+
+  // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch.
   [[nodiscard]] store::Store& store();
   [[nodiscard]] std::shared_ptr<store::Store> shared_store();
 
@@ -40,19 +56,23 @@ class Shell {
   [[nodiscard]] model::Execution find(const Uuid& id);
 
  private:
-  std::string ns_;
-  std::string store_url_;
-  bool json_;
-  bool quiet_;
+  CommonOptions options_;
+  // Made from the options when first needed, so that a bad file does not stop the commands that look at it.
+  mutable std::optional<config::Config> configuration_;
+  mutable std::string ns_;
+  mutable std::string store_url_;
   std::shared_ptr<store::Store> store_;
 };
 
-// Calls `fn` with a store URL; what it throws about the URL becomes BadConfiguration.
+// Who acts, for the audit: "command line (ada@host)".
+[[nodiscard]] std::string command_line_actor();
+
+// Calls `fn` with a store URL; what it throws about the URL becomes ConfigurationError.
 template <class Function>
 auto with_store_url(const std::string& url, Function fn) {
   try {
     return fn(url);
-  } catch (const InvalidArgument& error) { throw BadConfiguration(error.what()); }
+  } catch (const InvalidArgument& error) { throw ConfigurationError(error.what()); }
 }
 
 }  // namespace hapax::cli

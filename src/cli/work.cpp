@@ -43,14 +43,16 @@ constexpr const char* examples =
     "  hapax work --queue emails --exec ./send.sh --concurrency 4\n"
     "  hapax work --queue imports --task load --exec 'jq -c .rows' --until-empty --json";
 
+constexpr int usual_concurrency = 1;
+
 struct Options {
   std::vector<std::string> queues;
   std::vector<std::string> tasks;
   std::string exec;
-  int concurrency = 1;
+  std::optional<int> concurrency;
   bool until_empty = false;
-  std::string lease = "30s";
-  std::string grace = "30s";
+  std::optional<std::string> lease;
+  std::optional<std::string> grace;
   std::string kill_after = "5s";
   std::optional<std::string> timeout;
   std::string name;
@@ -63,16 +65,22 @@ engine::WorkerOptions worker_options(const Shell& shell, const Options& options)
   if (worker.queues.empty()) { worker.queues.push_back(shell.queue("default")); }
   for (const std::string& task : options.tasks) { model::check_name(task, "task"); }
   worker.tasks = options.tasks;
-  if (options.concurrency < 1 || options.concurrency > 1024) {
-    throw InvalidArgument("concurrency", std::to_string(options.concurrency) + " is out of range; expected 1 to 1024");
+  // The command line counts before the configuration.
+  const config::WorkerSection& configured = shell.configuration().worker;
+  worker.threads = options.concurrency.value_or(configured.threads.value_or(usual_concurrency));
+  if (worker.threads < 1 || worker.threads > limits::worker_threads) {
+    throw InvalidArgument("concurrency", std::to_string(worker.threads) + " is out of range; expected 1 to " +
+                                             std::to_string(limits::worker_threads));
   }
-  worker.threads = options.concurrency;
-  worker.lease = parse_duration(options.lease, "lease");
+  worker.lease = optional_duration(options.lease, "lease").value_or(configured.lease.value_or(config::usual_lease));
   if (worker.lease < limits::lease_min || worker.lease > limits::lease_max) {
-    throw InvalidArgument("lease", options.lease + " is out of range; expected " + format_duration(limits::lease_min) +
-                                       " to " + format_duration(limits::lease_max));
+    throw InvalidArgument("lease", format_duration(worker.lease) + " is out of range; expected " +
+                                       format_duration(limits::lease_min) + " to " +
+                                       format_duration(limits::lease_max));
   }
-  worker.grace = parse_duration(options.grace, "grace");
+  // A lease of the command line goes with a heartbeat of its own.
+  if (!options.lease) { worker.heartbeat = configured.heartbeat; }
+  worker.grace = optional_duration(options.grace, "grace").value_or(configured.grace.value_or(config::usual_grace));
   if (!options.name.empty()) { model::check_name(options.name, "name"); }
   worker.name = options.name;
   worker.build = std::string("hapax ") + HAPAX_VERSION;
@@ -139,6 +147,7 @@ void wait_for(const ProcessWorker& process, Duration at_most) {
 
 int run(Shell& shell, const Options& options) {
   Program program(options.exec);
+  shell.use_configuration();
   engine::WorkerOptions worker_settings = worker_options(shell, options);
   const Duration kill_after = parse_duration(options.kill_after, "kill-after");
   // A program has until it is killed; only then its thread is given up and another takes its place.
@@ -181,7 +190,8 @@ int run(Shell& shell, const Options& options) {
     asked += event == StopSignals::Event::stop ? 1 : 0;
     if (!closing.joinable()) {
       if (event == StopSignals::Event::stop) {
-        progress.remark("stopping: programs may finish within " + options.grace + "; once more to kill them");
+        progress.remark("stopping: programs may finish within " + format_duration(worker_settings.grace) +
+                        "; once more to kill them");
       }
       close();
     } else if (asked > 1) {
@@ -211,15 +221,14 @@ void add_work(Commands& commands) {
   command.add_option("--exec", options->exec, "Program, or shell command if it has blanks")
       ->type_name("PROGRAM")
       ->required();
-  command.add_option("--concurrency", options->concurrency, "Programs at once")->type_name("N")->capture_default_str();
+  command.add_option("--concurrency", options->concurrency, "Programs at once (default: the configuration's, or 1)")
+      ->type_name("N");
   command.add_flag("--until-empty", options->until_empty, "End when nothing in the queues is pending or running");
-  command.add_option("--lease", options->lease, "Until others may take over after a crash")
-      ->type_name("D")
-      ->capture_default_str();
+  command.add_option("--lease", options->lease, "Until others may take over after a crash (default 30s)")
+      ->type_name("D");
   command.add_option("--timeout", options->timeout, "For each attempt, beside the execution's own")->type_name("D");
-  command.add_option("--grace", options->grace, "For running programs when the worker is stopped")
-      ->type_name("D")
-      ->capture_default_str();
+  command.add_option("--grace", options->grace, "For running programs when the worker is stopped (default 30s)")
+      ->type_name("D");
   command.add_option("--kill-after", options->kill_after, "Between SIGTERM and SIGKILL")
       ->type_name("D")
       ->capture_default_str();

@@ -3,9 +3,10 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "config/apply.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
-#include "model/identity.hpp"
+#include "model/strategy.hpp"
 #include "model/validate.hpp"
 #include "store/open.hpp"
 
@@ -16,7 +17,12 @@ App open(const std::string& url, const OpenOptions& options) {
   store::OpenOptions store_options;
   if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
   store_options.must_exist = options.must_exist;
-  return App(detail::make_app_state(store::open(url, store_options), options.ns));
+  if (options.config.empty()) { return App(detail::make_app_state(store::open(url, store_options), options.ns)); }
+  const config::Config config = config::require_good(config::read(options.config, config::process_environment()));
+  const std::string place = url.empty() ? config.store_url.value_or("") : url;
+  auto store = store::open(place, store_options);
+  (void)config::apply_at_start(*store, options.ns, config, "code");
+  return App(detail::make_app_state(std::move(store), options.ns));
 }
 
 AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {
@@ -24,7 +30,7 @@ AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const 
   model::NewExecution request = state_->request(task, std::move(input_json), options);
   const model::QueueRef queue = state_->runs_inline ? request.queue : model::QueueRef{};
   const model::Admission admission = state_->engine().admit(std::move(request));
-  engine::throw_if_refused(admission, options.task_id.value_or(""));
+  engine::throw_if_refused(admission, task.name, options.task_id.value_or(""));
   if (state_->runs_inline) { state_->run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
     (void)state_->engine().waiters().wait(admission.id, options.wait_timeout, false);
@@ -42,12 +48,12 @@ void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const
     }
     state_->engine().admit_async(
         state_->request(task, std::move(input_json), options),
-        [state = state_, key = options.task_id.value_or(""), on_conflict = options.on_conflict,
+        [state = state_, name = task.name, key = options.task_id.value_or(""), on_conflict = options.on_conflict,
          wait_timeout = options.wait_timeout, callback](const model::Admission& admission, std::exception_ptr error) {
           AnyHandle handle;
           try {
             if (!error) {
-              engine::throw_if_refused(admission, key);
+              engine::throw_if_refused(admission, name, key);
               handle = state->handle(admission);
             }
           } catch (...) { error = std::current_exception(); }
@@ -74,7 +80,10 @@ void App::handle_json(const TaskSpec& task, RawHandler handler) {
   });
 }
 
-void App::add_handler(const TaskSpec& task, RawHandler handler) { state_->add_handler(task.name, std::move(handler)); }
+void App::add_handler(const TaskSpec& task, RawHandler handler) {
+  (void)state_->catalogue().find(task);
+  state_->add_handler(task.name, std::move(handler));
+}
 
 void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
 
@@ -84,12 +93,17 @@ AnyHandle App::find_any(const Uuid& id) {
   return state_->handle(id);
 }
 
-AnyHandle App::find_any(std::string_view task, std::string_view task_id) {
+AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
   model::check_key(task_id);
-  const auto hash = model::identity_hash({state_->ns(), model::Scope::task, task, task_id});
-  const auto holder = state_->store().holder(hash);
+  model::NewExecution request;
+  const auto entry = state_->catalogue().find(task);
+  const bool has_queue = entry.definition != nullptr && entry.definition->queue;
+  request.queue = {state_->ns(), has_queue ? *entry.definition->queue : task.options.queue};
+  request.task = task.name;
+  const auto rules = engine::rules_for(task, entry);
+  const auto holder = state_->store().holder(model::identity_of_key(rules, request, task_id));
   if (!holder) {
-    throw NotFound("no execution of task '" + std::string(task) + "' holds the ID '" + std::string(task_id) + "'");
+    throw NotFound("no execution of task '" + task.name + "' holds the ID '" + std::string(task_id) + "'");
   }
   return state_->handle(*holder);
 }

@@ -4,7 +4,9 @@
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "engine/app_state.hpp"
+#include "engine/explain_facts.hpp"
 #include "model/explain.hpp"
+#include "model/retention.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -41,6 +43,11 @@ ExecutionRecord to_public(model::Execution&& from) {
   to.expires_at = from.expires_at;
   to.deadline = from.deadline;
   to.task_id = std::move(from.identity_key);
+  to.identity = from.identity ? base::to_hex(*from.identity) : std::string();
+  if (from.limit_key) {
+    (from.limit_key->ordered ? to.ordering_key : to.concurrency_key) = std::move(from.limit_key->text);
+  }
+  to.parked = from.parked;
   to.effect_key = std::move(from.effect_key);
   to.worker = std::move(from.worker);
   to.cancel_requested = from.cancel_requested;
@@ -198,12 +205,8 @@ int App::annotate(std::span<const Uuid> ids, std::string_view note) {
 std::vector<Explanation> App::explain(const Uuid& id) {
   const auto execution = state_->store().get(id);
   if (!execution || execution->queue.ns != state_->ns()) { throw NotFound("there is no execution " + id.to_string()); }
-  model::ExplainFacts facts{*execution, state_->store().now(), std::nullopt, state_->store().sessions()};
-  for (model::QueueInfo& queue : state_->store().queues(state_->ns())) {
-    if (queue.queue == execution->queue) { facts.queue = std::move(queue); }
-  }
   std::vector<Explanation> explanations;
-  for (model::Reason& reason : model::explain(facts)) {
+  for (model::Reason& reason : model::explain(engine::gather_facts(state_->store(), *execution))) {
     explanations.push_back({std::move(reason.code), std::move(reason.sentence), std::move(reason.remedy)});
   }
   return explanations;
@@ -215,10 +218,17 @@ std::vector<QueueStats> App::queues() {
     stats.push_back({.queue = info.queue.name,
                      .paused = info.settings.paused,
                      .draining = info.settings.draining,
-                     .retention = info.settings.retention,
+                     .retention = info.settings.retention.value_or(model::task_retention),
                      .failed_retention = info.settings.failed_retention,
+                     .dedup_window = info.settings.dedup_window,
+                     .rate_limit = info.settings.limits.rate,
+                     .key_rate_limit = info.settings.limits.key_rate,
+                     .concurrency = info.settings.limits.concurrency,
+                     .worker_concurrency = info.settings.limits.worker_concurrency,
+                     .key_concurrency = info.settings.limits.key_concurrency,
                      .ready = info.ready,
                      .delayed = info.delayed,
+                     .parked = info.parked,
                      .running = info.running,
                      .dead = info.dead,
                      .oldest_ready = info.oldest_ready,
@@ -234,7 +244,14 @@ void App::configure_queue(std::string_view queue, const QueueChange& change) {
   patch.paused = change.paused;
   patch.draining = change.draining;
   patch.retention = change.retention;
-  if (change.failed_retention) { patch.failed_retention.emplace(change.failed_retention); }
+  patch.failed_retention = change.failed_retention;
+  patch.dedup_window = change.dedup_window;
+  patch.rate = change.rate_limit;
+  patch.key_rate = change.key_rate_limit;
+  patch.concurrency = change.concurrency;
+  patch.worker_concurrency = change.worker_concurrency;
+  patch.key_concurrency = change.key_concurrency;
+  patch.actor = "code";
   model::check_queue_patch(patch);
   state_->store().configure_queue(state_->queue(queue), patch);
   state_->engine().nudge();
@@ -261,6 +278,8 @@ std::size_t App::move(std::string_view from, std::string_view to) {
   state_->engine().wake_workers(std::span<const model::QueueRef>(&target, 1));
   return count;
 }
+
+Time App::now() { return state_->store().now(); }
 
 std::string App::describe_store() {
   const store::StoreInfo info = state_->store().info();

@@ -3,9 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
-#include "base/uuid7.hpp"
 #include "engine/step_thread.hpp"
-#include "model/identity.hpp"
 #include "model/validate.hpp"
 
 #include <thread>
@@ -36,43 +34,9 @@ void AppState::forbid_in_transaction(std::string_view what) const {
   }
 }
 
-model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options) const {
-  model::NewExecution request;
-  request.id = base::new_uuid7();
-  request.queue = {ns_, options.queue.value_or(task.options.queue)};
-  request.task = task.name;
-  request.input = std::move(input);
-  request.priority = options.priority.value_or(task.options.priority);
-  if (options.delay && options.run_at) {
-    throw InvalidArgument("run_at", "given together with delay; expected one of them");
-  }
-  request.delay = options.delay.value_or(Duration::zero());
-  request.run_at = options.run_at;
-  request.max_attempts = options.max_attempts.value_or(task.options.max_attempts);
-  request.max_lost = task.options.max_lost;
-  request.retry = options.retry ? options.retry : task.options.retry;
-  request.attempt_timeout = options.timeout ? options.timeout : task.options.timeout;
-  request.deadline = options.deadline ? options.deadline : task.options.deadline;
-  request.effect_key = options.effect_key;
-  if (options.task_id) {
-    model::check_name(request.task, "task");
-    model::check_key(*options.task_id);
-    request.identity =
-        model::IdentityClaim{.hash = model::identity_hash({ns_, model::Scope::task, request.task, *options.task_id}),
-                             .key = *options.task_id,
-                             .fingerprint = model::input_fingerprint(request.input),
-                             .reuse = options.reuse.value_or(task.options.reuse),
-                             .on_conflict = options.on_conflict};
-  }
-  request.labels.tags = options.tags;
-  request.labels.traceparent = options.traceparent;
-  if (!options.metadata.is_null()) {
-    if (!options.metadata.is_object()) {
-      throw InvalidArgument("metadata", std::string("a JSON ") + options.metadata.type_name() + ", expected an object");
-    }
-    request.labels.metadata = encode_strict(options.metadata, "metadata");
-  }
-  return request;
+model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
+                                      Declare declare) {
+  return engine::make_request(ns_, task, catalogue_.find(task, declare), std::move(input), options);
 }
 
 AnyHandle AppState::handle(const model::Admission& admission) {

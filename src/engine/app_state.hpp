@@ -4,6 +4,7 @@
 #include <hapax/app.hpp>
 
 #include "base/clock.hpp"
+#include "engine/door.hpp"
 #include "engine/engine.hpp"
 #include "engine/run.hpp"
 #include "engine/worker.hpp"
@@ -62,7 +63,8 @@ class ContextState {
 
 class AppState : public std::enable_shared_from_this<AppState> {
  public:
-  AppState(std::shared_ptr<engine::Engine> engine, std::string ns) : engine_(std::move(engine)), ns_(std::move(ns)) {}
+  AppState(std::shared_ptr<engine::Engine> engine, std::string ns)
+      : engine_(std::move(engine)), ns_(std::move(ns)), catalogue_(engine_->store(), ns_) {}
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
@@ -71,8 +73,10 @@ class AppState : public std::enable_shared_from_this<AppState> {
   [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
 
   // ---- Requests --------------------------------------------------------------------------------------------------
-  [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input,
-                                            const EnqueueOptions& options) const;
+  using Declare = engine::CatalogueCache::Declare;
+  [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
+                                            Declare declare = Declare::yes);
+  [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);
   // Executions of other namespaces are as good as not there.
@@ -103,6 +107,7 @@ class AppState : public std::enable_shared_from_this<AppState> {
 
   const std::shared_ptr<engine::Engine> engine_;
   const std::string ns_;
+  engine::CatalogueCache catalogue_;
   mutable std::shared_mutex handlers_mutex_;  // guards what follows
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();

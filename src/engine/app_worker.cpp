@@ -55,6 +55,7 @@ Worker App::work(const WorkerOptions& options) {
   engine::WorkerOptions engine_options;
   engine_options.queues.clear();
   for (const std::string& queue : options.queues) { engine_options.queues.push_back(state_->queue(queue)); }
+  engine_options.cleanup_interval = options.cleanup_interval;
   engine_options.tasks = state_->tasks();
   if (engine_options.tasks.empty()) {
     throw UsageError("a worker needs a handler: call app.handle(task, fn) before app.work()");

@@ -90,7 +90,9 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
   if (draining_.load() || suspect_ || !session_.is_open()) { return {}; }
   const std::int64_t hint = hint_us_.exchange(INT64_MAX);
   if (hint != INT64_MAX) { claim_at_ = std::min(claim_at_, Time(Duration(hint))); }
-  const bool due = more_ || now >= claim_at_;
+  // An outcome of a queue with limits makes room for the next there and then.
+  const bool made_room = std::ranges::any_of(pending_, [](const Settled& one) { return one.run->claim().limited; });
+  const bool due = more_ || made_room || now >= claim_at_;
   const bool empty_handed = load_.queued + load_.running == 0;
   if (suspects_due_) {
     if (empty_handed || now - suspects_since_ >= suspects_patience) { return {.limit = 1, .alone = true}; }
@@ -137,6 +139,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
       request.tasks = tasks_;
     }
     request.limit = next.limit;
+    request.idle = std::max(0, load_.threads - load_.queued - load_.running);
     request.alone = next.alone;
   }
   model::Exchange reply;

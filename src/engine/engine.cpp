@@ -22,9 +22,10 @@ std::size_t request_bytes(const model::NewExecution& request) { return request.i
 
 class BackgroundSweeper {
  public:
-  BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub)
+  BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub, Duration cleanup_interval)
       : sweeper_(store, random,
-                 {.on_swept =
+                 {.retention_interval = cleanup_interval,
+                  .on_swept =
                       [&hub](const model::SweepReport& report) {
                         if (report.requeued > 0) { hub.everything_changed(); }
                       }}),
@@ -139,36 +140,17 @@ void Engine::wake_workers(std::span<const model::QueueRef> queues) {
   store_->announce(queues);
 }
 
-void Engine::start_sweeper() {
+void Engine::start_sweeper(Duration cleanup_interval) {
   const std::lock_guard lock(sweeper_mutex_);
-  if (!sweeper_) { sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_); }
+  if (sweeper_ && cleanup_interval >= cleanup_interval_) { return; }
+  cleanup_interval_ = cleanup_interval;
+  sweeper_.reset();
+  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_, cleanup_interval);
 }
 
 void Engine::nudge() {
   hub_->everything_changed();
   waiters_->hint();
-}
-
-void throw_if_refused(const model::Admission& admission, std::string_view key) {
-  const auto named = [&](std::string_view what) {
-    return "Task with ID '" + std::string(key) + "' " + std::string(what);
-  };
-  switch (admission.verdict) {
-    case model::AdmissionVerdict::created:
-    case model::AdmissionVerdict::deduplicated: return;
-    case model::AdmissionVerdict::already_exists:
-      throw TaskAlreadyExists(named(admission.status == Status::running ? "is already running" : "is already pending"),
-                              admission.id, admission.status);
-    case model::AdmissionVerdict::already_completed:
-      throw TaskAlreadyCompleted(named("has already completed"), admission.id, admission.finished_at.value_or(Time{}),
-                                 admission.result.value_or("null"));
-    case model::AdmissionVerdict::already_finished:
-      throw TaskAlreadyFinished(named("has already ended as " + std::string(to_string(admission.status))), admission.id,
-                                admission.status);
-    case model::AdmissionVerdict::mismatch:
-      throw IdempotencyMismatch(named("was given before with another input"), admission.id);
-    case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
-  }
 }
 
 }  // namespace hapax::engine

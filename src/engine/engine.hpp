@@ -51,7 +51,8 @@ class Engine {
   // ---- Waiting ---------------------------------------------------------------------------------------------------
   [[nodiscard]] Waiters& waiters() { return *waiters_; }
   [[nodiscard]] WakeHub& hub() { return *hub_; }
-  void start_sweeper();
+  // The shortest interval asked for counts.
+  void start_sweeper(Duration cleanup_interval = std::chrono::hours(1));
   // Runs what waits on real time again now: virtual time has moved.
   void nudge();
 
@@ -69,10 +70,8 @@ class Engine {
   std::unique_ptr<Batcher<model::NewExecution, model::Admission>> admissions_;
   std::unique_ptr<Batcher<model::JournalEntry, model::FinishVerdict>> journal_;
   std::mutex sweeper_mutex_;
+  Duration cleanup_interval_{0};
   std::unique_ptr<BackgroundSweeper> sweeper_;
 };
-
-// Throws the error of SPEC I9 to I11 for a refused admission under `key`; returns for created and deduplicated.
-void throw_if_refused(const model::Admission& admission, std::string_view key);
 
 }  // namespace hapax::engine

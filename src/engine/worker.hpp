@@ -52,6 +52,7 @@ struct WorkerOptions {
   std::string name;                           // a label for people; empty: host and process id
   std::string build;                          // a label of the program's version
   bool sweep = true;                          // also run the sweeper (lost sessions, deadlines, retention)
+  std::optional<Duration> cleanup_interval;   // of the sweeper's retention; none: the store's setting, or an hour
   Duration stop_patience{0};  // a handler that was told to stop may take this long before it counts as stuck
   WorkerEvents events;
 };

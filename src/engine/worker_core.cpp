@@ -2,6 +2,7 @@
 
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
+#include "config/config.hpp"
 #include "engine/waiters.hpp"
 #include "model/validate.hpp"
 
@@ -123,7 +124,15 @@ void WorkerCore::start() {
   dispatcher_thread_->start();
   engine_->hub().add(shared_from_this());
   engine_->hub().listen();
-  if (options_.sweep) { engine_->start_sweeper(); }
+  if (options_.sweep) { engine_->start_sweeper(cleanup_interval()); }
+}
+
+Duration WorkerCore::cleanup_interval() {
+  if (options_.cleanup_interval) { return *options_.cleanup_interval; }
+  for (const model::Setting& setting : engine_->store().catalogue(options_.queues.front().ns).settings) {
+    if (setting.name == config::cleanup_interval_setting) { return parse_duration(setting.value, setting.name); }
+  }
+  return config::usual_cleanup_interval;
 }
 
 void WorkerCore::started(const RunPtr& run) {
@@ -269,7 +278,7 @@ bool WorkerCore::queues_are_empty() {
   }
   for (const std::string_view ns : namespaces) {
     for (const model::QueueInfo& info : engine_->store().queues(ns)) {
-      if (serves(info.queue) && info.ready + info.delayed + info.running > 0) { return false; }
+      if (serves(info.queue) && info.ready + info.delayed + info.parked + info.running > 0) { return false; }
     }
   }
   return true;

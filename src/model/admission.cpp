@@ -31,9 +31,50 @@ AdmissionVerdict verdict_from(const Holder& holder, const IdentityClaim& request
   return AdmissionVerdict::already_finished;
 }
 
+// Answered by the holder, whatever the verdict.
+Admission answer_of(const Holder& holder, AdmissionVerdict verdict) {
+  Admission answer;
+  answer.verdict = verdict;
+  answer.id = holder.id;
+  answer.status = holder.status;
+  answer.run = holder.run;
+  answer.deduplicated_from = holder.created_at;
+  answer.expired = holder.expired;
+  if (is_terminal(holder.status)) { answer.finished_at = holder.finished_at; }
+  // Who asks with another input gets no result: it is not the answer to what was asked.
+  if (holder.status == Status::completed && verdict != AdmissionVerdict::mismatch) { answer.result = holder.result; }
+  return answer;
+}
+
+// Debounce and keep_last: the latest input counts, and what has started is left to run.
+AdmissionDecision decide_latest(const Holder& holder) {
+  if (holder.status == Status::pending && holder.attempt == 0) {
+    return {.step = AdmissionStep::replace, .admission = answer_of(holder, AdmissionVerdict::deduplicated)};
+  }
+  // One that waits for its retry is out of date, and neither running nor fresh: it makes way.
+  const bool retrying = holder.status == Status::pending;
+  return {.step = retrying ? AdmissionStep::terminate_and_new_run : AdmissionStep::new_run, .admission = {}};
+}
+
+// Within the window the holder answers, however it ended; after it there is a new run, whatever the holder does.
+AdmissionDecision decide_throttled(const Holder& holder, const IdentityClaim& request, Time now) {
+  if (holder.created_at + request.throttle <= now) { return {.step = AdmissionStep::new_run, .admission = {}}; }
+  AdmissionVerdict verdict = AdmissionVerdict::deduplicated;
+  if (differs(holder.fingerprint, request.fingerprint)) {
+    verdict = AdmissionVerdict::mismatch;
+  } else if (request.on_conflict == OnConflict::reject) {
+    verdict = !is_terminal(holder.status)          ? AdmissionVerdict::already_exists
+              : holder.status == Status::completed ? AdmissionVerdict::already_completed
+                                                   : AdmissionVerdict::already_finished;
+  }
+  return {.step = AdmissionStep::answer, .admission = answer_of(holder, verdict)};
+}
+
 }  // namespace
 
-AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request) {
+AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request, Time now) {
+  if (request.mode == IdentityMode::throttle) { return decide_throttled(holder, request, now); }
+  if (request.mode != IdentityMode::hold) { return decide_latest(holder); }
   // Fingerprints are not compared on these two ways out: the holder no longer blocks. To replace a live holder, often
   // because its input is out of date, is what terminate_existing is for; that it asks for a new run of a live holder
   // outranks the reuse policy, which speaks of holders that have ended.
@@ -43,20 +84,7 @@ AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& re
   if (is_terminal(holder.status) && may_follow(holder.status, request.reuse)) {
     return {.step = AdmissionStep::new_run, .admission = {}};
   }
-
-  AdmissionDecision decision;
-  Admission& answer = decision.admission;
-  answer.verdict = verdict_from(holder, request);
-  answer.id = holder.id;
-  answer.status = holder.status;
-  answer.run = holder.run;
-  answer.deduplicated_from = holder.created_at;
-  if (is_terminal(holder.status)) { answer.finished_at = holder.finished_at; }
-  // Who asks with another input gets no result: it is not the answer to what was asked.
-  if (holder.status == Status::completed && answer.verdict != AdmissionVerdict::mismatch) {
-    answer.result = holder.result;
-  }
-  return decision;
+  return {.step = AdmissionStep::answer, .admission = answer_of(holder, verdict_from(holder, request))};
 }
 
 }  // namespace hapax::model

@@ -16,12 +16,15 @@ struct Holder {
   std::optional<Time> finished_at;
   std::optional<base::Digest> fingerprint;
   std::optional<std::string> result;
+  int attempt = 0;       // of a live one: more than 0 once it has started
+  bool expired = false;  // its record is gone, or as good as gone
 };
 
 enum class AdmissionStep : std::uint8_t {
   answer,                 // `admission` is the whole answer; nothing is written
   new_run,                // admit with run = holder.run + 1 and repoint the identity
   terminate_and_new_run,  // the same, after cancelling the live holder
+  replace,                // the pending holder gets the request's input, run_at and fingerprint; `admission` answers
 };
 
 struct AdmissionDecision {
@@ -29,6 +32,6 @@ struct AdmissionDecision {
   Admission admission;
 };
 
-[[nodiscard]] AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request);
+[[nodiscard]] AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request, Time now);
 
 }  // namespace hapax::model

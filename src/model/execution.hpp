@@ -18,6 +18,14 @@ namespace hapax::model {
 // Persisted; never renumber.
 enum class Kind : std::uint8_t { task = 0, workflow = 1, guard = 2 };
 
+// How a request meets the holder of its identity (SPEC I16). Persisted nowhere.
+enum class IdentityMode : std::uint8_t {
+  hold,
+  throttle,   // for a while after the holder's admission it answers; then a new run, whatever the holder does
+  debounce,   // a holder that has not started gets the new input and waits anew; else a new run
+  keep_last,  // the same, and the new run waits for the one before (the caller gives it an ordered key)
+};
+
 // A queue is named inside a namespace.
 struct QueueRef {
   std::string ns = "default";
@@ -40,6 +48,17 @@ struct IdentityClaim {
   std::optional<base::Digest> fingerprint;  // none: never compared (SPEC I8)
   Reuse reuse = Reuse::failed_only;
   OnConflict on_conflict = OnConflict::return_existing;  // the store treats `wait` as return_existing
+  std::optional<Duration> dedup_window;                  // held at least so long after the end; none: the queue's
+  IdentityMode mode = IdentityMode::hold;
+  Duration throttle{0};  // for IdentityMode::throttle: from the holder's admission
+};
+
+// Executions of a queue that share a key run a limited number at a time (SPEC D13) or, ordered, strictly one after the
+// other in the order of a store sequence (P6).
+struct LimitKey {
+  std::string text;
+  bool ordered = false;
+  friend auto operator<=>(const LimitKey&, const LimitKey&) = default;
 };
 
 // Admitted and claimed in one statement for a session of the caller, if the queue is neither paused nor has anything
@@ -77,6 +96,8 @@ struct NewExecution {
   std::optional<Uuid> parent;
   Labels labels;
   std::optional<BornRunning> born_running;
+  std::optional<LimitKey> limit_key;
+  int weight = 1;  // under rate limits
 };
 
 // Persisted nowhere; the answer to one admission.
@@ -97,7 +118,8 @@ struct Admission {
   int run = 1;                            // 1 for the first under an identity
   std::optional<Time> deduplicated_from;  // when not created: the holder's creation time
   std::optional<Time> finished_at;        // holder terminal
-  std::optional<std::string> result;      // holder completed: its JSON
+  std::optional<std::string> result;      // holder completed: its JSON; none when it has expired (a tombstone)
+  bool expired = false;                   // the holder's record is gone, its identity is still held
   std::optional<std::int64_t> fence;      // born running was granted: the claim's fence
   Time created_at{};                      // of a new execution: the store's instant
   [[nodiscard]] bool created() const { return verdict == AdmissionVerdict::created; }
@@ -145,6 +167,8 @@ struct Claim {
   std::optional<std::string> effect_key;  // as given; model::effect_key(claim) is what handlers get
   std::optional<Uuid> parent;
   Labels labels;
+  std::optional<LimitKey> limit_key;
+  bool limited = false;  // its queue has limits, so that its outcome makes room
 };
 
 struct ClaimRequest {
@@ -155,6 +179,8 @@ struct ClaimRequest {
   std::vector<QueueRef> queues;    // in the order to look; the caller rotates for fairness
   std::vector<std::string> tasks;  // empty: any
   int limit = 1;
+  // How many of them could start at once: a queue with limits gives no more (SPEC D12: no prefetch).
+  int idle = 1;
   // The session holds nothing, so an execution that was lost before may run here alone. When one is due and this is
   // true, the reply has that one and nothing else. When false, such executions are passed over.
   bool alone = true;
@@ -163,7 +189,7 @@ struct ClaimRequest {
 struct ClaimReply {
   std::vector<Claim> claims;
   bool suspects_due = false;         // lost-before executions are due that `alone` would give
-  std::optional<Duration> next_due;  // nothing more is ready: when the next delayed one will be
+  std::optional<Duration> next_due;  // nothing more is ready: when the next delayed one will be, or a rate limit allows
 };
 
 // Persisted nowhere; what happened to an attempt.
@@ -298,6 +324,9 @@ struct Execution {
   std::optional<Uuid> retried_as;  // the run a dead letter was retried as
   std::string note;                // an operator's annotation
   Labels labels;
+  std::optional<LimitKey> limit_key;
+  int weight = 1;
+  bool parked = false;  // pending, due, and behind others of its limit key
 };
 
 // Just enough for somebody who waits.
@@ -323,19 +352,67 @@ struct ListQuery {
   int limit = 50;             // newest first (by id)
 };
 
+// What holds a queue's claims back. A queue with none of it, and no keys in it, pays nothing.
+struct QueueLimits {
+  std::optional<RateLimit> rate;          // starts, over all workers
+  std::optional<RateLimit> key_rate;      // starts of one limit key
+  std::optional<int> concurrency;         // running at once, over all workers
+  std::optional<int> worker_concurrency;  // running at once in one session
+  std::optional<int> key_concurrency;     // running at once of one unordered limit key; none: 1
+  friend bool operator==(const QueueLimits&, const QueueLimits&) = default;
+};
+
 struct QueueSettings {
   bool paused = false;
   bool draining = false;
-  Duration retention = std::chrono::days(7);
-  std::optional<Duration> failed_retention;  // none: as retention
+  std::optional<Duration> retention;         // none: 7 d for tasks, 30 d for workflows (model/retention.hpp)
+  std::optional<Duration> failed_retention;  // none: as retention, or 7 d when that is 0
+  std::optional<Duration> dedup_window;      // identities are held at least so long after the end
+  QueueLimits limits;
 };
 
-// Only what is set is changed.
+// Only what is set is changed; an inner nothing takes the setting away.
 struct QueuePatch {
   std::optional<bool> paused;
   std::optional<bool> draining;
-  std::optional<Duration> retention;
+  std::optional<std::optional<Duration>> retention;
   std::optional<std::optional<Duration>> failed_retention;
+  std::optional<std::optional<Duration>> dedup_window;
+  std::optional<std::optional<RateLimit>> rate;
+  std::optional<std::optional<RateLimit>> key_rate;
+  std::optional<std::optional<int>> concurrency;
+  std::optional<std::optional<int>> worker_concurrency;
+  std::optional<std::optional<int>> key_concurrency;
+  std::string actor;  // who changes it, for the audit; empty: not written there
+};
+
+// A task's entry in the catalogue (SPEC I3). The definition is model/task_definition.hpp's JSON.
+struct TaskEntry {
+  std::string ns = "default";
+  std::string name;
+  std::string definition = "{}";
+  std::string origin;  // "code", "file", "command", "api"
+  Time updated_at{};   // set by the store
+};
+
+// Settings that are of no queue and no task, by name: "identity.default".
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
+struct StoredCatalogue {
+  std::vector<TaskEntry> tasks;
+  std::vector<Setting> settings;
+};
+
+struct AuditLine {
+  Time at{};  // set by the store
+  std::string ns = "default";
+  std::string actor;
+  std::string action;   // "queue.configure", "task.declare", "task.replace", "task.remove", "setting"
+  std::string subject;  // the queue's, task's or setting's name
+  std::string detail;   // what it was changed to
 };
 
 struct QueueInfo {
@@ -343,6 +420,7 @@ struct QueueInfo {
   QueueSettings settings;
   std::int64_t ready = 0;
   std::int64_t delayed = 0;  // also waiting for a retry
+  std::int64_t parked = 0;   // due, but others of its limit key are before it
   std::int64_t running = 0;
   std::int64_t dead = 0;
   std::optional<Duration> oldest_ready;  // how long the oldest due one has been waiting

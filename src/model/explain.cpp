@@ -78,8 +78,49 @@ class Explainer {
     if (facts_.queue && facts_.queue->settings.paused) {
       add("paused", "Its queue " + quoted(e_.queue.name) + " is paused.", "hapax queue resume " + e_.queue.name);
     }
+    if (e_.parked) { behind_its_key(); }
     workers();
+    if (reasons_.empty()) { limits(); }
     if (reasons_.empty()) { its_turn(); }
+  }
+
+  void behind_its_key() {
+    if (!e_.limit_key) { return; }
+    const std::string key = quoted(e_.limit_key->text);
+    if (e_.limit_key->ordered) {
+      add("ordering_key",
+          "It waits for those with ordering key " + key +
+              " that were admitted before it: they run one after the other, and one that is delayed or retrying holds "
+              "up "
+              "the rest.",
+          "The first of them ends, or is cancelled: hapax list --queue " + e_.queue.name + " --status pending");
+      return;
+    }
+    std::string sentence = "It waits for others with concurrency key " + key;
+    if (facts_.queue) {
+      const QueueLimits& limits = facts_.queue->settings.limits;
+      sentence += ": at most " + std::to_string(limits.key_concurrency.value_or(1)) + " of a key run at once";
+      if (limits.key_rate) { sentence += ", at most " + format_rate_limit(*limits.key_rate) + " start"; }
+    }
+    add("concurrency_key", sentence + ".", "hapax queue set " + e_.queue.name + " --key-concurrency N");
+  }
+
+  // What may hold back everything in its queue.
+  void limits() {
+    if (!facts_.queue) { return; }
+    const QueueLimits& limits = facts_.queue->settings.limits;
+    if (limits.concurrency && facts_.queue->running >= *limits.concurrency) {
+      add("concurrency",
+          "Its queue " + quoted(e_.queue.name) + " runs at most " + std::to_string(*limits.concurrency) +
+              " at once, and " + std::to_string(facts_.queue->running) + " are running.",
+          "hapax queue set " + e_.queue.name + " --concurrency N");
+    }
+    if (limits.rate) {
+      add("rate_limit",
+          "Its queue " + quoted(e_.queue.name) + " starts at most " + format_rate_limit(*limits.rate) + "; " +
+              std::to_string(facts_.queue->ready) + " are due in it.",
+          "hapax queue set " + e_.queue.name + " --rate-limit R");
+    }
   }
 
   void workers() {
@@ -161,10 +202,25 @@ class Explainer {
   // Why another request was, or would be, deduplicated to this one.
   void holds_key() {
     if (!e_.identity) { return; }
-    const std::string key = e_.identity_key.empty() ? "its identity" : "the key " + quoted(e_.identity_key);
-    std::string sentence = "It holds " + key + ", so the same request gets this execution instead of a new one";
+    if (facts_.holder && *facts_.holder != e_.id) {
+      add("superseded", "Another execution holds its identity now: " + facts_.holder->to_string() + ".");
+      return;
+    }
+    std::string sentence =
+        "It holds " + what_it_holds() + ", so the same request gets this execution instead of a new one";
     sentence += e_.expires_at ? ", until " + format_time(*e_.expires_at) + "." : ", for as long as it is kept.";
     add("holds_key", sentence);
+  }
+
+  [[nodiscard]] std::string what_it_holds() const {
+    if (!e_.identity_key.empty()) { return "the key " + quoted(e_.identity_key); }
+    if (!facts_.task) { return "its identity"; }
+    if (facts_.task->strategy.value_or(facts_.usual) != IdentityStrategy::contextual) {
+      return "the identity of its whole input (task " + quoted(e_.task) + " is strict)";
+    }
+    std::string fields;
+    for (const std::string& pointer : facts_.task->identity_keys) { fields += (fields.empty() ? "" : ", ") + pointer; }
+    return "the identity of its input's " + fields + " (task " + quoted(e_.task) + " is contextual)";
   }
 
   const ExplainFacts& facts_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/execution.hpp"
+#include "model/task_definition.hpp"
 
 #include <optional>
 #include <string>
@@ -11,14 +12,18 @@ namespace hapax::model {
 
 struct ExplainFacts {
   const Execution& execution;
-  Time now{};                         // the store's
-  std::optional<QueueInfo> queue;     // its queue
-  std::vector<SessionInfo> sessions;  // all worker sessions
+  Time now{};                          // the store's
+  std::optional<QueueInfo> queue;      // its queue
+  std::vector<SessionInfo> sessions;   // all worker sessions
+  std::optional<TaskDefinition> task;  // its entry in the catalogue
+  IdentityStrategy usual = IdentityStrategy::strict;
+  std::optional<Uuid> holder;  // who holds its identity now
 };
 
 // One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
 // "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
-// "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key".
+// "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key", "ordering_key",
+// "concurrency_key", "rate_limit", "concurrency", "superseded".
 struct Reason {
   std::string code;
   std::string sentence;

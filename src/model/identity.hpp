@@ -1,14 +1,15 @@
 // Identity: what makes two requests the same (SPEC I5, I6). Stable for ever; golden vectors in the tests.
 #pragma once
 
+#include <hapax/policy.hpp>
+
 #include "base/sha256.hpp"
 
-#include <cstdint>
 #include <string_view>
 
 namespace hapax::model {
 
-enum class Scope : std::uint8_t { task = 0, queue = 1, global = 2 };
+using Scope = IdentityScope;
 
 struct IdentityParts {
   std::string_view ns;

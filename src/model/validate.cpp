@@ -130,10 +130,26 @@ void check_key(std::string_view key) {
 }
 
 void check_queue_patch(const QueuePatch& patch) {
-  if (patch.retention) { check_duration(*patch.retention, "retention", Duration(0)); }
-  if (patch.failed_retention && *patch.failed_retention) {
-    check_duration(**patch.failed_retention, "failed_retention", Duration(0));
-  }
+  const auto duration = [](const auto& value, std::string_view field) {
+    if (value && *value) { check_duration(**value, field, Duration(0)); }
+  };
+  duration(patch.retention, "retention");
+  duration(patch.failed_retention, "failed_retention");
+  duration(patch.dedup_window, "dedup_window");
+  const auto number = [](const auto& value, std::string_view field) {
+    if (value && *value) { check_range(**value, field, 1, limits::concurrency); }
+  };
+  number(patch.concurrency, "concurrency");
+  number(patch.worker_concurrency, "worker_concurrency");
+  number(patch.key_concurrency, "key_concurrency");
+  const auto rate = [](const auto& value, std::string_view field) {
+    if (!value || !*value) { return; }
+    check_range((*value)->count, std::string(field) + ".count", 1, limits::rate);
+    check_range((*value)->burst, std::string(field) + ".burst", 0, limits::rate);
+    check_duration((*value)->per, std::string(field) + ".per", std::chrono::milliseconds(1));
+  };
+  rate(patch.rate, "rate_limit");
+  rate(patch.key_rate, "key_rate_limit");
 }
 
 void check_new_execution(const NewExecution& request) {
@@ -148,6 +164,11 @@ void check_new_execution(const NewExecution& request) {
   if (request.attempt_timeout) { check_duration(*request.attempt_timeout, "attempt_timeout", Duration(1)); }
   if (request.deadline) { check_duration(*request.deadline, "deadline", Duration(1)); }
   if (request.effect_key) { check_text(*request.effect_key, "effect_key", limits::key_bytes); }
+  if (request.limit_key) {
+    check_text(request.limit_key->text, request.limit_key->ordered ? "ordering_key" : "concurrency_key",
+               limits::key_bytes);
+  }
+  check_range(request.weight, "weight", 1, limits::weight);
   check_labels(request.labels);
   if (request.input.size() > limits::payload_bytes) {
     throw PayloadTooLarge("input", request.input.size(), limits::payload_bytes);

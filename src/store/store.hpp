@@ -2,8 +2,9 @@
 //
 // Blocking, batch-shaped, one transaction a call, domain verbs. Time is the store's own: callers pass durations. Every
 // verb may be called from any thread; a store serialises its writers inside. A call returns after commit (durably: an
-// acknowledgement survives power loss on the SQL stores) or throws, having changed nothing, with one exception:
-// CommitUnknown, when the connection broke at commit and reading back failed too.
+// acknowledgement survives power loss on the SQL stores) or throws, having changed nothing, with two exceptions:
+// CommitUnknown, when the connection broke at commit and reading back failed too; and an exchange whose claim meets
+// queues with limits, where outcomes are committed first and each such queue is a transaction of its own.
 //
 // The three implementations behave alike: tests/conformance/ runs on all, and the memory store is the model that the
 // property tests compare the others with. What they do not share is a flag in Capabilities, never an
@@ -30,11 +31,17 @@
 // - A deadline that passes makes a pending or running execution timed_out at the next sweep, error type
 //   "DeadlineExceeded"; a due deadline is also checked at claim: such an execution is never handed out.
 // - Executions that were lost before (lost > 0) are claimed alone (ClaimRequest::alone).
-// - Identities: a row per held identity. Held while its execution is in live, or in history and not expired
-//   (expires_at compared on read). decide_admission (model/admission.hpp) is the rule for a taken one. Two items of one
-//   batch with the same identity are admitted in order, the second meets the first. An expired holder is no holder: the
-//   new execution's run is 1. A live holder that is terminated ends as cancelled in the admitting transaction, also when
-//   it runs (its worker's later writes are stale).
+// - Identities: a row per held identity. holder_of (model/holder.hpp) says whether it is held: while its execution is
+//   live, or in history and neither expired nor a stub, or for hold_for after its end (compared on read; hold_for is
+//   made at admission, by the request or else its queue). decide_admission (model/admission.hpp) is the rule for a taken
+//   one. Two items of one batch with the same identity are admitted in order, the second meets the first. A holder that
+//   holds no more is no holder: the new execution's run is 1. A live holder that is terminated ends as cancelled
+//   ("terminated by a newer request") in the admitting transaction, also when it runs (its worker's later writes are
+//   stale). A pending holder that is replaced keeps id, run, fence, created_at and place among its limit key; it gets the
+//   request's input and run_at, and its identity the request's fingerprint. A new run beside a live holder (throttle,
+//   debounce) takes the identity over; the earlier one runs on and no longer holds it.
+// - Retention (model/retention.hpp is the rule, by the settings when it ends): under 0, what completes is a stub: its
+//   input is told as "null", and it holds no identity but for hold_for.
 // - An admit whose id is live already, or whose identity is held by that very id, is an earlier one asked again: it
 //   answers created with the present status and changes nothing.
 // - Draining queues answer queue_draining only where a new execution would have been made: a held identity answers as
@@ -62,7 +69,18 @@
 //   over, the sweep ends it. In an exchange the claim sees what the finishes made ready.
 // - sweep: lost sessions, then deadlines, then retention. requeued and dead count as said; the cancelled in neither.
 // - Expired (expires_at <= now) means absent to every read and act, swept or not. A swept execution takes its attempts,
-//   journal and, if it is the holder, its identity with it.
+//   journal and, if it is the holder, its identity with it; unless hold_for is not over: then the identity becomes a
+//   tombstone (hold_until, ended_as, ended_at) that a later sweep deletes. holder() tells of tombstones too.
+// - Limits (model/claim_limits.hpp is the rule): a queue has them when its settings do, or once an execution with a limit
+//   key was admitted to it. A claim looks at such a queue in its place among the request's queues, takes at most
+//   ClaimRequest::idle from it (all such queues together), and locks it against other claims meanwhile. Counted are the
+//   executions that run, whatever their session. One that only its key holds back is parked: pending, not in the line,
+//   told as parked. One parked execution of a key goes back into the line (the first by claim order; of an ordered key
+//   one that has been claimed before, else the lowest sequence) when one of that key ends or is moved away; an unordered
+//   one's also when one stops running; and, with a key rate, at each claim for each key whose numbers have room. When a
+//   queue's limits change, all its parked ones do. Ordered keys: the sequence is given at admission, at retry and at move to
+//   another queue. A suspect of a queue with limits is claimed alone as ever, and only if the limits allow it. Nothing is
+//   born running in a queue with limits, nor with a limit key. next_due is also when a rate limit allows more.
 // - retry: identity_held if the identity's holder is another execution, whatever its status. The new run's deadline is
 //   as long from now as the old one's was from its creation. `existing` of created is the new id.
 // - move from a queue to itself moves nothing (0). Both queues are in one namespace.
@@ -202,11 +220,24 @@ class Store {
   virtual int annotate(std::span<const Uuid> ids, std::string_view note) = 0;
 
   // ---- Queues ----------------------------------------------------------------------------------------------------
+  // With an actor, writes an audit line in the same transaction.
   virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
   [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
   // Cancels (reason "purged") or moves at most `limit` pending executions; returns how many. Call until 0.
   [[nodiscard]] virtual int purge(const QueueRef& queue, int limit) = 0;
   [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit) = 0;
+
+  // ---- Catalogue (SPEC I3), settings and audit ---------------------------------------------------------------------
+  [[nodiscard]] virtual StoredCatalogue catalogue(std::string_view ns) = 0;
+  // Adds the entry if the task has none; gives back the entry that is there then. An audit line if it was added.
+  [[nodiscard]] virtual TaskEntry declare_task(const TaskEntry& entry) = 0;
+  // Adds or replaces; false when it was there just so. An audit line, by `actor`, unless it was.
+  virtual bool put_task(const TaskEntry& entry, std::string_view actor) = 0;
+  virtual bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) = 0;
+  // An empty value removes it.
+  virtual bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) = 0;
+  // Newest first.
+  [[nodiscard]] virtual std::vector<AuditLine> audit(std::string_view ns, int limit) = 0;
 
   // ---- Journal ---------------------------------------------------------------------------------------------------
   // Fenced like finish; all of the span or, for an entry that is stale, not that entry. One verdict each.

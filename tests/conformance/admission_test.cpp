@@ -178,7 +178,7 @@ TEST_F(AdmissionConformance, AQueueIsMadeOnFirstUse) {
   EXPECT_EQ(made->ready, 1);
   EXPECT_FALSE(made->settings.paused);
   EXPECT_FALSE(made->settings.draining);
-  EXPECT_EQ(made->settings.retention, 7 * 24h);
+  EXPECT_FALSE(made->settings.retention);
   EXPECT_FALSE(made->settings.failed_retention);
 }
 

@@ -159,6 +159,7 @@ ClaimReply Conformance::claim_reply(TestWorker& worker, int limit, bool alone) {
                         .queues = worker.queues,
                         .tasks = worker.tasks,
                         .limit = limit,
+                        .idle = limit,
                         .alone = alone});
 }
 

@@ -94,16 +94,6 @@ TEST_F(RetentionConformance, AChangedRetentionCountsForWhatFinishesAfterIt) {
   EXPECT_FALSE(is_there(after));
 }
 
-TEST_F(RetentionConformance, RetentionOfZeroForgetsAtOnce) {
-  keep(0s);
-  const Uuid id = admit_id(keyed("once"));
-  TestWorker one = worker();
-  const Claim claim = claim_one(one);
-  EXPECT_EQ(finish(completed(claim)), FinishVerdict::accepted);
-  EXPECT_FALSE(is_there(id));
-  EXPECT_TRUE(admit(keyed("once")).created());
-}
-
 TEST_F(RetentionConformance, QueuesHaveTheirOwnRetention) {
   keep(1h);
   store().configure_queue({.name = "archive"}, {.retention = std::chrono::days(30)});

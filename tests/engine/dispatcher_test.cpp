@@ -51,6 +51,39 @@ TEST_F(DispatcherTest, SendsOutcomesAndTheNextClaimInOneExchange) {
   EXPECT_EQ(pool.running.size(), 4U);
 }
 
+TEST_F(DispatcherTest, AQueueWithLimitsGivesNoMoreThanCanStartAtOnce) {
+  world.store.configure_queue({}, {.concurrency = 100});
+  pool.rate = 100'000;  // quick handlers: a queue without limits would be fetched from ahead
+  world.admit_many(50);
+  (void)step();
+  EXPECT_EQ(pool.running.size(), 4U);
+}
+
+TEST_F(DispatcherTest, AnOutcomeOfAQueueWithLimitsIsFollowedByTheNextAtOnce) {
+  world.store.configure_queue({}, {.concurrency = 1});
+  world.admit_many(3);
+  (void)step();
+  EXPECT_EQ(pool.running.size(), 1U);
+  (void)step();  // nothing more may start; the next look is a while away
+  for (int left = 2; left > 0; --left) {
+    (void)pool.end(Ending::completed("1"));
+    (void)step();
+    EXPECT_EQ(pool.running.size(), 1U) << "without waiting for the next look";
+  }
+}
+
+TEST_F(DispatcherTest, LooksAgainWhenARateAllowsTheNext) {
+  world.store.configure_queue({}, {.rate = RateLimit{.count = 40, .per = 1s}});
+  world.admit_many(3);
+  (void)step();
+  EXPECT_EQ(pool.running.size(), 1U);
+  const Time next = step();
+  EXPECT_LE(next - world.now(), 6ms);
+  world.advance(next - world.now());
+  (void)step();
+  EXPECT_EQ(pool.running.size(), 2U);
+}
+
 TEST_F(DispatcherTest, WaitsLongerAndLongerWhenNothingIsThere) {
   Duration last{0};
   for (int i = 0; i < 8; ++i) {

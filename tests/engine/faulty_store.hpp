@@ -91,6 +91,24 @@ class FaultyStore final : public store::Store {
     inner_->configure_queue(queue, patch);
   }
   std::vector<model::QueueInfo> queues(std::string_view ns) override { return inner_->queues(ns); }
+  model::StoredCatalogue catalogue(std::string_view ns) override {
+    check();
+    return inner_->catalogue(ns);
+  }
+  model::TaskEntry declare_task(const model::TaskEntry& entry) override {
+    check();
+    return inner_->declare_task(entry);
+  }
+  bool put_task(const model::TaskEntry& entry, std::string_view actor) override {
+    return inner_->put_task(entry, actor);
+  }
+  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
+    return inner_->remove_task(ns, name, actor);
+  }
+  bool put_setting(std::string_view ns, const model::Setting& setting, std::string_view actor) override {
+    return inner_->put_setting(ns, setting, actor);
+  }
+  std::vector<model::AuditLine> audit(std::string_view ns, int limit) override { return inner_->audit(ns, limit); }
   int purge(const model::QueueRef& queue, int limit) override { return inner_->purge(queue, limit); }
   int move(const model::QueueRef& from, const model::QueueRef& to, int limit) override {
     return inner_->move(from, to, limit);

@@ -122,7 +122,13 @@ NewExecution Harness::draw_request(Dice& dice) {
     if (!dice.one_in(4)) { item.identity->fingerprint = input_fingerprint(item.input); }
     item.identity->reuse = static_cast<Reuse>(dice.roll(3));
     item.identity->on_conflict = static_cast<OnConflict>(dice.roll(4));
+    if (dice.one_in(4)) { item.identity->dedup_window = 75min; }
+    if (dice.one_in(3)) { draw_mode(dice, item); }
   }
+  if (!item.limit_key && dice.one_in(3)) {
+    item.limit_key = LimitKey{.text = "limit-" + std::to_string(dice.roll(2)), .ordered = dice.roll(2) == 1};
+  }
+  if (dice.one_in(4)) { item.weight = 2; }
   if (dice.one_in(4)) {
     Session& session = draw_session(dice);
     session.claim_number += 1;
@@ -131,6 +137,15 @@ NewExecution Harness::draw_request(Dice& dice) {
   }
   known_.push_back(item.id);
   return item;
+}
+
+void Harness::draw_mode(Dice& dice, NewExecution& item) {
+  IdentityClaim& identity = *item.identity;
+  identity.mode = static_cast<IdentityMode>(1 + dice.roll(3));
+  if (identity.mode == IdentityMode::throttle) { identity.throttle = 35min; }
+  if (identity.mode == IdentityMode::keep_last) {
+    item.limit_key = LimitKey{.text = "last " + identity.key, .ordered = true};
+  }
 }
 
 std::vector<Uuid> Harness::draw_ids(Dice& dice, int most) {
@@ -178,6 +193,7 @@ ClaimRequest Harness::draw_claim(Dice& dice) {
   if (order == 2) { request.queues = {queue(0)}; }
   if (dice.one_in(5)) { request.tasks = {"rare", "unheard of"}; }
   request.limit = 1 + dice.roll(4);
+  request.idle = dice.one_in(4) ? 1 : request.limit;
   request.alone = !dice.one_in(3);
   return request;
 }
@@ -188,6 +204,10 @@ void Harness::admit(Dice dice) {
   std::vector<NewExecution> items;
   for (int left = 1 + dice.roll(3); left > 0 && known_.size() < most_known; --left) {
     items.push_back(draw_request(dice));
+  }
+  // A batch that brings a queue its first key may find the queue limited already at its first item.
+  if (std::any_of(items.begin(), items.end(), [](const NewExecution& item) { return item.limit_key.has_value(); })) {
+    for (NewExecution& item : items) { item.born_running.reset(); }
   }
   both("admit", [&](Store& store, const View& view) { return view.tell(store.admit(items)); });
 }
@@ -211,8 +231,10 @@ void Harness::exchange_both(const std::vector<Finish>& finishes, const ClaimRequ
         session->claims.push_back({.id = claim.id, .fence = claim.fence});
       }
     }
-    // A store may look for the next due one whatever its task.
-    if (request != nullptr && !request->tasks.empty()) { reply.claim.next_due.reset(); }
+    // A store may look for the next due one whatever its task, and pass over queues with limits when nothing could
+    // start there and then.
+    const bool exact = request == nullptr || (request->tasks.empty() && request->idle == request->limit);
+    if (!exact) { reply.claim.next_due.reset(); }
     return view.tell(reply.verdicts) + view.tell(reply.claim);
   });
 }
@@ -307,13 +329,25 @@ void Harness::retry(Dice dice) {
 void Harness::configure(Dice dice) {
   const QueueRef which = queue(dice.roll(2));
   QueuePatch patch;
-  switch (dice.roll(6)) {
+  // Periods whose multiples lie well apart from those of the steps that time takes here.
+  const auto rate = [&dice](std::int64_t burst) {
+    return dice.roll(2) == 0 ? std::optional(RateLimit{.count = 2, .per = 47min, .burst = burst}) : std::nullopt;
+  };
+  const auto number = [&dice] { return dice.roll(3) == 0 ? std::nullopt : std::optional(1 + dice.roll(2)); };
+  switch (dice.roll(13)) {
     case 0: patch.paused = true; break;
     case 1: patch.paused = false; break;
     case 2: patch.draining = true; break;
     case 3: patch.draining = false; break;
     case 4: patch.retention = dice.roll(2) == 0 ? 125min : 35min; break;
     case 5: patch.failed_retention = dice.roll(2) == 0 ? std::optional<Duration>(65min) : std::nullopt; break;
+    case 6: patch.retention = dice.roll(2) == 0 ? std::optional<Duration>(Duration{0}) : std::nullopt; break;
+    case 7: patch.dedup_window = dice.roll(2) == 0 ? std::optional<Duration>(95min) : std::nullopt; break;
+    case 8: patch.rate = rate(1); break;
+    case 9: patch.key_rate = rate(0); break;
+    case 10: patch.concurrency = number(); break;
+    case 11: patch.worker_concurrency = number(); break;
+    case 12: patch.key_concurrency = number(); break;
     default: break;
   }
   both("configure " + which.name, [&](Store& store, const View&) {

@@ -61,6 +61,7 @@ class Harness {
   void compare_state();
 
   [[nodiscard]] NewExecution draw_request(Dice& dice);
+  static void draw_mode(Dice& dice, NewExecution& item);
   [[nodiscard]] std::vector<Finish> draw_finishes(Dice& dice, int most);
   [[nodiscard]] ClaimRequest draw_claim(Dice& dice);
   [[nodiscard]] std::vector<Uuid> draw_ids(Dice& dice, int most);

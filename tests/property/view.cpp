@@ -35,6 +35,10 @@ std::string all(std::vector<Uuid> ids) {
 
 std::string name(const QueueRef& queue) { return queue.ns + "." + queue.name; }
 
+std::string key_text(const std::optional<LimitKey>& key) {
+  return key ? (key->ordered ? " ordered '" : " limited '") + key->text + "'" : std::string();
+}
+
 }  // namespace
 
 std::string tail(const Uuid& id) { return id.to_string().substr(30); }
@@ -48,7 +52,8 @@ std::string View::tell(const Admission& admission) const {
   if (admission.verdict == AdmissionVerdict::queue_draining) { return verdict; }
   return verdict + " " + property::tail(admission.id) + " " + std::string(to_string(admission.status)) + " run " +
          number(admission.run) + " from " + at(admission.deduplicated_from) + " finished " + at(admission.finished_at) +
-         " result " + quoted(admission.result) + " fence " + (admission.fence ? number(*admission.fence) : "-");
+         " result " + quoted(admission.result) + " fence " + (admission.fence ? number(*admission.fence) : "-") +
+         (admission.expired ? " expired" : "");
 }
 
 std::string View::tell(const Claim& claim) const {
@@ -56,7 +61,8 @@ std::string View::tell(const Claim& claim) const {
          number(claim.attempt) + "/" + number(claim.max_attempts) + " lost " + number(claim.lost) + "/" +
          number(claim.max_lost) + " fence " + number(claim.fence) + " priority " + number(claim.priority) + " run " +
          number(claim.run) + " created " + at(claim.created_at) + " deadline " + at(claim.deadline) + " in " +
-         about(claim.deadline_in) + " effect " + model::effect_key(claim) + (claim.identity ? " held" : "");
+         about(claim.deadline_in) + " effect " + model::effect_key(claim) + (claim.identity ? " held" : "") +
+         key_text(claim.limit_key) + (claim.limited ? " limited" : "");
 }
 
 std::string View::tell(const ClaimReply& reply) const {
@@ -72,7 +78,8 @@ std::string View::tell(const Execution& e) const {
          at(e.expires_at) + " deadline " + at(e.deadline) + " key '" + e.identity_key + "' effect " + e.effect_key +
          " session " + tail(e.session) + " worker '" + e.worker + "'" + (e.cancel_requested ? " cancelling" : "") +
          " progress " + (e.progress ? std::to_string(*e.progress) : "-") + " '" + e.progress_message + "'" +
-         (e.dead ? " dead" : "") + " retried as " + tail(e.retried_as) + " note '" + e.note + "'";
+         (e.dead ? " dead" : "") + " retried as " + tail(e.retried_as) + " note '" + e.note + "'" +
+         key_text(e.limit_key) + (e.parked ? " parked" : "") + " weight " + number(e.weight);
 }
 
 std::string View::tell(const Attempt& attempt) const {
@@ -83,8 +90,8 @@ std::string View::tell(const Attempt& attempt) const {
 std::string View::tell(const QueueInfo& queue) const {
   return name(queue.queue) + (queue.settings.paused ? " paused" : "") + (queue.settings.draining ? " draining" : "") +
          " retention " + about(queue.settings.retention) + "/" + about(queue.settings.failed_retention) + " ready " +
-         number(queue.ready) + " delayed " + number(queue.delayed) + " running " + number(queue.running) + " dead " +
-         number(queue.dead) + " oldest " + about(queue.oldest_ready);
+         number(queue.ready) + " delayed " + number(queue.delayed) + " parked " + number(queue.parked) + " running " +
+         number(queue.running) + " dead " + number(queue.dead) + " oldest " + about(queue.oldest_ready);
 }
 
 std::string View::tell(const SessionInfo& session) const {

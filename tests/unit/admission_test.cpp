@@ -47,6 +47,7 @@ char letter_of(const AdmissionDecision& decision) {
   switch (decision.step) {
     case AdmissionStep::new_run: return 'N';
     case AdmissionStep::terminate_and_new_run: return 'T';
+    case AdmissionStep::replace: return 'R';
     case AdmissionStep::answer: break;
   }
   switch (decision.admission.verdict) {
@@ -64,7 +65,8 @@ char letter_of(const AdmissionDecision& decision) {
 std::string row(Reuse reuse, OnConflict conflict, std::optional<std::uint8_t> fingerprint = 1) {
   std::string letters;
   for (const Status status : all_statuses) {
-    letters.push_back(letter_of(decide_admission(holder_that_is(status), request_with(reuse, conflict, fingerprint))));
+    letters.push_back(
+        letter_of(decide_admission(holder_that_is(status), request_with(reuse, conflict, fingerprint), Time(300s))));
   }
   return letters;
 }
@@ -108,14 +110,15 @@ TEST(Admission, AnAbsentFingerprintIsNeverCompared) {
   }
   Holder holder = holder_that_is(Status::running);
   holder.fingerprint.reset();
-  const auto decision = decide_admission(holder, request_with(Reuse::failed_only, OnConflict::return_existing, 2));
+  const auto decision =
+      decide_admission(holder, request_with(Reuse::failed_only, OnConflict::return_existing, 2), Time(300s));
   EXPECT_EQ(letter_of(decision), 'D');
 }
 
 TEST(Admission, AnAnswerCarriesTheHoldersFacts) {
   const Holder holder = holder_that_is(Status::completed);
   for (const OnConflict conflict : {OnConflict::return_existing, OnConflict::reject}) {
-    const Admission answer = decide_admission(holder, request_with(Reuse::failed_only, conflict)).admission;
+    const Admission answer = decide_admission(holder, request_with(Reuse::failed_only, conflict), Time(300s)).admission;
     EXPECT_FALSE(answer.created());
     EXPECT_EQ(answer.id, holder.id);
     EXPECT_EQ(answer.status, Status::completed);
@@ -129,16 +132,17 @@ TEST(Admission, AnAnswerCarriesTheHoldersFacts) {
 
 TEST(Admission, ALiveHolderHasNeitherEndNorResult) {
   const Admission answer =
-      decide_admission(holder_that_is(Status::running), request_with(Reuse::failed_only, OnConflict::wait)).admission;
+      decide_admission(holder_that_is(Status::running), request_with(Reuse::failed_only, OnConflict::wait), Time(300s))
+          .admission;
   EXPECT_EQ(answer.status, Status::running);
   EXPECT_EQ(answer.finished_at, std::nullopt);
   EXPECT_EQ(answer.result, std::nullopt);
 }
 
 TEST(Admission, AMismatchDoesNotGiveTheResultAway) {
-  const Admission answer =
-      decide_admission(holder_that_is(Status::completed), request_with(Reuse::failed_only, OnConflict::wait, 2))
-          .admission;
+  const Admission answer = decide_admission(holder_that_is(Status::completed),
+                                            request_with(Reuse::failed_only, OnConflict::wait, 2), Time(300s))
+                               .admission;
   EXPECT_EQ(answer.verdict, AdmissionVerdict::mismatch);
   EXPECT_EQ(answer.id, holder_that_is(Status::completed).id);
   EXPECT_EQ(answer.result, std::nullopt);

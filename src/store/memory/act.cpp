@@ -30,6 +30,8 @@ Record next_run(const Record& old, const RetryRequest& request, Time now) {
   execution.identity_key = before.identity_key;
   execution.parent = before.parent;
   execution.labels = before.labels;
+  execution.limit_key = before.limit_key;
+  execution.weight = before.weight;
   record.stored_effect_key =
       request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
   return record;
@@ -73,13 +75,21 @@ RetryResult retry(State& state, const RetryRequest& request, Time now) {
     result.existing = *execution.retried_as;
     return answer(RetryVerdict::already_retried, state.find(*execution.retried_as, now));
   }
-  std::optional<base::Digest> fingerprint;
+  IdentityRow identity;
   if (execution.identity) {
-    const Record* const holder = state.find_holder(*execution.identity, now);
-    if (holder != nullptr && holder != record) { return answer(RetryVerdict::identity_held, holder); }
-    if (holder != nullptr) { fingerprint = state.identities.at(*execution.identity).fingerprint; }
+    if (const std::optional<Holder> holder = state.find_holder(*execution.identity, now)) {
+      if (holder->id != execution.id) {
+        return {.verdict = RetryVerdict::identity_held,
+                .existing = holder->id,
+                .status = holder->status,
+                .run = holder->run};
+      }
+      const IdentityRow& held = state.identities.at(*execution.identity);
+      identity.fingerprint = held.fingerprint;
+      identity.hold_for = held.hold_for;
+    }
   }
-  const Record& fresh = state.insert(next_run(*record, request, now), fingerprint, now);
+  const Record& fresh = state.insert(next_run(*record, request, now), identity, now);
   execution.retried_as = request.new_id;
   state.leave_dead_letters(*record);
   return answer(RetryVerdict::created, &fresh);

@@ -29,6 +29,8 @@ Record make_record(const NewExecution& item, int run, Time now) {
   }
   execution.parent = item.parent;
   execution.labels = item.labels;
+  execution.limit_key = item.limit_key;
+  execution.weight = item.weight;
   return record;
 }
 
@@ -42,21 +44,11 @@ Admission admitted(const Execution& execution) {
 
 // Whether nothing is in the way of an execution that is to be born running.
 Session* cradle(State& state, const NewExecution& item, const Queue& queue, Time now) {
+  if (queue.limited() || item.limit_key) { return nullptr; }
   if (!item.born_running || queue.settings.paused || item.run_at.value_or(now + item.delay) > now) { return nullptr; }
   if (!queue.ready.empty() || !queue.suspects.empty()) { return nullptr; }
   const auto session = state.sessions.find(item.born_running->session);
   return session == state.sessions.end() ? nullptr : &session->second;
-}
-
-Holder describe(const Record& record, const HeldIdentity& held) {
-  const Execution& execution = record.execution;
-  return {.id = execution.id,
-          .status = execution.status,
-          .run = execution.run,
-          .created_at = execution.created_at,
-          .finished_at = execution.finished_at,
-          .fingerprint = held.fingerprint,
-          .result = execution.result};
 }
 
 }  // namespace
@@ -64,17 +56,27 @@ Holder describe(const Record& record, const HeldIdentity& held) {
 Admission admit(State& state, const NewExecution& item, Time now) {
   if (const auto same = state.records.find(item.id); same != state.records.end()) {
     if (state.find(item.id, now) != nullptr) { return admitted(same->second.execution); }
-    state.forget(same->second);  // expired, only not swept
+    state.forget(same->second, now);  // expired, only not swept
   }
   int run = 1;
   Record* terminated = nullptr;
   if (item.identity) {
-    if (Record* holder = state.find_holder(item.identity->hash, now)) {
-      const AdmissionDecision decision =
-          decide_admission(describe(*holder, state.identities.at(item.identity->hash)), *item.identity);
-      if (decision.step == AdmissionStep::answer) { return decision.admission; }
-      run = holder->execution.run + 1;
-      terminated = decision.step == AdmissionStep::terminate_and_new_run ? holder : nullptr;
+    if (const std::optional<Holder> holder = state.find_holder(item.identity->hash, now)) {
+      if (holder->id == item.id) {
+        // Asked again after its record was swept; only the identity remembers it.
+        return {.verdict = AdmissionVerdict::created,
+                .id = holder->id,
+                .status = holder->status,
+                .run = holder->run,
+                .created_at = holder->created_at};
+      }
+      const AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
+      if (decision.step == AdmissionStep::replace) { state.replace(state.records.at(holder->id), item, now); }
+      if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
+        return decision.admission;
+      }
+      run = holder->run + 1;
+      if (decision.step == AdmissionStep::terminate_and_new_run) { terminated = &state.records.at(holder->id); }
     }
   }
   Queue& queue = state.queues[item.queue];
@@ -85,8 +87,12 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   }
   state.promote(queue, now);
   Session* const session = cradle(state, item, queue, now);
-  const auto fingerprint = item.identity ? item.identity->fingerprint : std::nullopt;
-  Record& record = state.insert(make_record(item, run, now), fingerprint, now);
+  IdentityRow identity;
+  if (item.identity) {
+    identity.fingerprint = item.identity->fingerprint;
+    identity.hold_for = hold_for(*item.identity, queue.settings);
+  }
+  Record& record = state.insert(make_record(item, run, now), identity, now);
   Admission admission;
   if (session != nullptr) {
     state.start(record, *session, item.born_running->claim_number, now);

@@ -46,6 +46,7 @@ Claim make_claim(const Record& record, Time now) {
   claim.effect_key = record.stored_effect_key;
   claim.parent = execution.parent;
   claim.labels = execution.labels;
+  claim.limit_key = execution.limit_key;
   return claim;
 }
 
@@ -62,54 +63,119 @@ std::vector<Queue*> open_queues(State& state, const ClaimRequest& request, Time 
   return open;
 }
 
-Record* find_suspect(const std::vector<Queue*>& queues, const ClaimRequest& request, Time now) {
-  for (Queue* const queue : queues) {
-    const auto found = first_claimable(queue->suspects, queue->suspects.begin(), request, now);
-    if (found != queue->suspects.end()) { return found->second; }
-  }
-  return nullptr;
-}
-
-std::optional<Duration> next_due(const std::vector<Queue*>& queues, Time now) {
-  std::optional<Duration> soonest;
-  for (const Queue* const queue : queues) {
-    if (!queue->delayed.empty()) {
-      const Duration in = queue->delayed.begin()->first.first - now;
-      soonest = soonest ? std::min(*soonest, in) : in;
+// A claim under way: its queues in the request's order, and what those with limits have left for it.
+class Claiming {
+ public:
+  Claiming(State& state, const ClaimRequest& request, Session& session, Time now)
+      : state_(state), request_(request), session_(session), now_(now), idle_(request.idle) {
+    for (Queue* const queue : open_queues(state, request, now)) {
+      if (queue->limited()) { unpark_allowed(*queue); }
+      queues_.push_back(queue);
     }
   }
-  return soonest;
-}
+
+  ClaimReply run() {
+    if (request_.alone) {
+      for (Queue* const queue : queues_) {
+        if (take(*queue, queue->suspects, 1) > 0) { return std::move(reply_); }
+      }
+    } else {
+      reply_.suspects_due =
+          std::any_of(queues_.begin(), queues_.end(), [&](Queue* queue) { return suspects_in(*queue); });
+    }
+    for (Queue* const queue : queues_) {
+      take(*queue, queue->ready, static_cast<std::size_t>(request_.limit) - reply_.claims.size());
+    }
+    if (reply_.claims.size() < static_cast<std::size_t>(request_.limit)) { reply_.next_due = next_due(); }
+    return std::move(reply_);
+  }
+
+ private:
+  // With a rate for each key, those whose turn has come by the clock.
+  void unpark_allowed(Queue& queue) {
+    if (!queue.settings.limits.key_rate) { return; }
+    for (auto& [name, key] : queue.keys) {
+      if (key_has_room(queue.settings.limits, name.ordered, key.load, now_)) { state_.unpark_one(key, now_); }
+    }
+  }
+
+  ClaimLimits limits_of(const Queue& queue) const {
+    std::int64_t here = 0;
+    for (const auto& [id, record] : session_.running) {
+      here += &state_.queues[record->execution.queue] == &queue ? 1 : 0;
+    }
+    return {
+        queue.settings.limits, {.running = queue.running, .running_here = here, .arrival = queue.arrival}, idle_, now_};
+  }
+
+  bool suspects_in(Queue& queue) {
+    if (queue.limited() && !limits_of(queue).open()) { return false; }
+    return first_claimable(queue.suspects, queue.suspects.begin(), request_, now_) != queue.suspects.end();
+  }
+
+  // Starts up to `most` of a line; returns how many.
+  std::size_t take(Queue& queue, Line& line, std::size_t most) {
+    std::optional<ClaimLimits> limits;
+    if (queue.limited()) { limits.emplace(limits_of(queue)); }
+    std::size_t taken = 0;
+    auto next = line.begin();
+    while (taken < most) {
+      next = first_claimable(line, next, request_, now_);
+      if (next == line.end()) { break; }
+      Record& record = *next->second;
+      ++next;
+      if (limits) {
+        const std::optional<Keyed> key = state_.keyed(record);
+        const ClaimLimits::Step step = limits->offer(record.execution.weight, key ? &*key : nullptr);
+        if (step == ClaimLimits::Step::stop) { break; }
+        if (step == ClaimLimits::Step::park) {
+          state_.park(record);
+          continue;
+        }
+        idle_ -= 1;
+      }
+      state_.start(record, session_, request_.claim_number, now_);
+      reply_.claims.push_back(make_claim(record, now_));
+      reply_.claims.back().limited = limits.has_value();
+      taken += 1;
+    }
+    if (limits) {
+      if (limits->arrival()) { queue.arrival = limits->arrival(); }
+      wait_at_most(limits->wait());
+    }
+    return taken;
+  }
+
+  void wait_at_most(const std::optional<Duration>& wait) {
+    if (wait) { wait_ = wait_ ? std::min(*wait_, *wait) : *wait; }
+  }
+
+  std::optional<Duration> next_due() {
+    for (const Queue* const queue : queues_) {
+      if (!queue->delayed.empty()) { wait_at_most(queue->delayed.begin()->first.first - now_); }
+      for (const auto& [name, key] : queue->keys) {
+        if (!key.parked.empty()) { wait_at_most(key_wait(queue->settings.limits, key.load, now_)); }
+      }
+    }
+    return wait_;
+  }
+
+  State& state_;
+  const ClaimRequest& request_;
+  Session& session_;
+  const Time now_;
+  int idle_;
+  std::vector<Queue*> queues_;
+  std::optional<Duration> wait_;
+  ClaimReply reply_;
+};
 
 }  // namespace
 
 ClaimReply claim(State& state, const ClaimRequest& request, Time now) {
-  ClaimReply reply;
   const auto session = state.sessions.find(request.session);
-  if (session == state.sessions.end() || request.limit <= 0) { return reply; }
-  const std::vector<Queue*> queues = open_queues(state, request, now);
-  if (Record* const suspect = find_suspect(queues, request, now)) {
-    if (request.alone) {
-      state.start(*suspect, session->second, request.claim_number, now);
-      reply.claims.push_back(make_claim(*suspect, now));
-      return reply;
-    }
-    reply.suspects_due = true;
-  }
-  const auto limit = static_cast<std::size_t>(request.limit);
-  for (Queue* const queue : queues) {
-    auto next = queue->ready.begin();
-    while (reply.claims.size() < limit) {
-      next = first_claimable(queue->ready, next, request, now);
-      if (next == queue->ready.end()) { break; }
-      Record& record = *next->second;
-      ++next;
-      state.start(record, session->second, request.claim_number, now);
-      reply.claims.push_back(make_claim(record, now));
-    }
-  }
-  if (reply.claims.size() < limit) { reply.next_due = next_due(queues, now); }
-  return reply;
+  if (session == state.sessions.end() || request.limit <= 0) { return {}; }
+  return Claiming(state, request, session->second, now).run();
 }
 
 }  // namespace hapax::store::memory

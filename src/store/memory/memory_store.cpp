@@ -86,8 +86,8 @@ class MemoryStore final : public Store {
 
   std::optional<Uuid> holder(const base::Digest& identity) override {
     const std::lock_guard lock(mutex_);
-    const memory::Record* const record = state_.find_holder(identity, now());
-    return record == nullptr ? std::nullopt : std::optional(record->execution.id);
+    const std::optional<Holder> found = state_.find_holder(identity, now());
+    return found ? std::optional(found->id) : std::nullopt;
   }
 
   std::vector<Execution> list(const ListQuery& query) override {
@@ -120,7 +120,37 @@ class MemoryStore final : public Store {
 
   void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
     const std::lock_guard lock(mutex_);
-    memory::configure_queue(state_, queue, patch);
+    memory::configure_queue(state_, queue, patch, now());
+  }
+
+  StoredCatalogue catalogue(std::string_view ns) override {
+    const std::lock_guard lock(mutex_);
+    return memory::catalogue(state_, ns);
+  }
+
+  TaskEntry declare_task(const TaskEntry& entry) override {
+    const std::lock_guard lock(mutex_);
+    return memory::declare_task(state_, entry, now());
+  }
+
+  bool put_task(const TaskEntry& entry, std::string_view actor) override {
+    const std::lock_guard lock(mutex_);
+    return memory::put_task(state_, entry, actor, now());
+  }
+
+  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
+    const std::lock_guard lock(mutex_);
+    return memory::remove_task(state_, ns, name, actor, now());
+  }
+
+  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override {
+    const std::lock_guard lock(mutex_);
+    return memory::put_setting(state_, ns, setting, actor, now());
+  }
+
+  std::vector<AuditLine> audit(std::string_view ns, int limit) override {
+    const std::lock_guard lock(mutex_);
+    return memory::audit(state_, ns, limit);
   }
 
   std::vector<QueueInfo> queues(std::string_view ns) override {

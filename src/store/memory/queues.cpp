@@ -1,3 +1,4 @@
+#include "model/queue_patch.hpp"
 #include "store/memory/verbs.hpp"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ std::vector<Record*> pending(const Queue& queue, int limit) {
   };
   take(queue.ready);
   take(queue.suspects);
+  for (const auto& [name, key] : queue.keys) { take(key.parked); }
   take(queue.delayed);
   return some;
 }
@@ -38,12 +40,14 @@ void drop_old_ticks(Queue& queue, Time now) {
 
 }  // namespace
 
-void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch) {
-  QueueSettings& settings = state.queues[queue].settings;
-  settings.paused = patch.paused.value_or(settings.paused);
-  settings.draining = patch.draining.value_or(settings.draining);
-  settings.retention = patch.retention.value_or(settings.retention);
-  settings.failed_retention = patch.failed_retention.value_or(settings.failed_retention);
+void configure_queue(State& state, const QueueRef& name, const QueuePatch& patch, Time now) {
+  Queue& queue = state.queues[name];
+  const QueueLimits before = queue.settings.limits;
+  apply_patch(queue.settings, patch);
+  if (queue.settings.limits != before) { state.unpark_all(queue, now); }
+  if (!patch.actor.empty()) {
+    state.note(name.ns, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
+  }
 }
 
 std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
@@ -57,6 +61,7 @@ std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
     info.settings = queue.settings;
     info.ready = std::ssize(queue.ready) + std::ssize(queue.suspects);
     info.delayed = std::ssize(queue.delayed);
+    info.parked = queue.parked;
     info.running = queue.running;
     info.dead = std::count_if(queue.dead.begin(), queue.dead.end(),
                               [now](const TimedId& letter) { return letter.first > now; });
@@ -87,7 +92,9 @@ int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time
   const std::vector<Record*> moving = pending(found->second, limit);
   for (Record* const record : moving) {
     state.leave_queue(*record);
+    state.leave_key(*record, now);
     record->execution.queue = to;
+    state.join_key(*record);
     state.enter_queue(*record, now);
   }
   return static_cast<int>(moving.size());

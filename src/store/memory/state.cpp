@@ -2,12 +2,19 @@
 
 #include "model/effect_key.hpp"
 #include "model/labels.hpp"
+#include "model/retention.hpp"
 
 namespace hapax::store::memory {
 
 namespace {
 
 ReadyKey ready_key(const Execution& execution) { return {execution.priority, execution.run_at, execution.id}; }
+
+Key::Place park_place(const Record& record) {
+  const Execution& execution = record.execution;
+  const bool ordered = execution.limit_key->ordered;
+  return {ordered ? record.sequence : 0, ordered ? ReadyKey{} : ready_key(execution)};
+}
 
 }  // namespace
 
@@ -31,9 +38,29 @@ Record* State::find_running(const Uuid& id, std::int64_t fence) {
   return execution.status == Status::running && execution.fence == fence ? &found->second : nullptr;
 }
 
-Record* State::find_holder(const base::Digest& identity, Time now) {
+std::optional<Holder> State::find_holder(const base::Digest& identity, Time now) const {
   const auto held = identities.find(identity);
-  return held == identities.end() ? nullptr : find(held->second.execution, now);
+  if (held == identities.end()) { return std::nullopt; }
+  const auto record = records.find(held->second.execution);
+  if (record == records.end()) { return holder_of(held->second, std::nullopt, std::nullopt, now); }
+  const Execution& execution = record->second.execution;
+  if (!is_terminal(execution.status)) {
+    return holder_of(held->second,
+                     LiveHolder{.status = execution.status,
+                                .attempt = execution.attempt,
+                                .run = execution.run,
+                                .created_at = execution.created_at},
+                     std::nullopt, now);
+  }
+  return holder_of(held->second, std::nullopt,
+                   EndedHolder{.status = execution.status,
+                               .run = execution.run,
+                               .created_at = execution.created_at,
+                               .finished_at = *execution.finished_at,
+                               .expires_at = *execution.expires_at,
+                               .stub = record->second.stub,
+                               .result = execution.result},
+                   now);
 }
 
 void State::promote(Queue& queue, Time now) {
@@ -44,15 +71,31 @@ void State::promote(Queue& queue, Time now) {
   }
 }
 
-Record& State::insert(Record fresh, const std::optional<base::Digest>& fingerprint, Time now) {
+Record& State::insert(Record fresh, const IdentityRow& identity, Time now) {
   const Uuid id = fresh.execution.id;
   Record& record = records.emplace(id, std::move(fresh)).first->second;
   Execution& execution = record.execution;
   execution.effect_key = effect_key(record.stored_effect_key, execution.identity, id);
-  if (execution.identity) { identities[*execution.identity] = {.execution = id, .fingerprint = fingerprint}; }
+  if (execution.identity) {
+    IdentityRow& row = identities[*execution.identity];
+    row = identity;
+    row.execution = id;
+    row.run = execution.run;
+    row.created_at = execution.created_at;
+  }
   if (execution.deadline) { deadlines.emplace(*execution.deadline, id); }
+  join_key(record);
   enter_queue(record, now);
   return record;
+}
+
+void State::replace(Record& record, const NewExecution& by, Time now) {
+  leave_queue(record);
+  Execution& execution = record.execution;
+  execution.input = by.input;
+  execution.run_at = by.run_at.value_or(now + by.delay);
+  identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
+  enter_queue(record, now);
 }
 
 void State::start(Record& record, Session& session, std::int64_t claim_number, Time now) {
@@ -68,9 +111,14 @@ void State::start(Record& record, Session& session, std::int64_t claim_number, T
   record.left_by.reset();
   session.running.emplace(execution.id, &record);
   queues[execution.queue].running += 1;
+  if (Key* const key = key_of(record); key != nullptr && execution.limit_key->ordered) {
+    key->members.erase(record.sequence);
+    record.sequence = head_sequence;
+    key->members.emplace(record.sequence, &record);
+  }
 }
 
-void State::wait(Record& record, Time run_at, Time now) {
+void State::wait(Record& record, Time run_at, Time now, Next next) {
   leave_session(record);
   Execution& execution = record.execution;
   execution.status = Status::pending;
@@ -79,6 +127,8 @@ void State::wait(Record& record, Time run_at, Time now) {
   execution.worker.clear();
   execution.started_at.reset();
   enter_queue(record, now);
+  Key* const key = key_of(record);
+  if (key != nullptr && !execution.limit_key->ordered && next == Next::may_go) { unpark_one(*key, now); }
 }
 
 void State::release(Record& record, Time now) {
@@ -99,15 +149,16 @@ void State::end(Record& record, Ending ending, Time now) {
     leave_queue(record);
   }
   if (execution.deadline) { deadlines.erase({*execution.deadline, execution.id}); }
+  leave_key(record, now);
   Queue& queue = queues[execution.queue];
-  const QueueSettings& settings = queue.settings;
-  const Duration kept =
-      ending.status == Status::completed ? settings.retention : settings.failed_retention.value_or(settings.retention);
+  const Kept kept_for = kept(queue.settings, execution.kind, ending.status);
+  record.stub = kept_for.stub;
+  if (kept_for.stub) { execution.input = "null"; }
   execution.status = ending.status;
   execution.result = std::move(ending.result);
   execution.error = std::move(ending.error);
   execution.finished_at = now;
-  execution.expires_at = now + kept;
+  execution.expires_at = now + kept_for.period;
   execution.cancel_requested = false;
   execution.dead = ending.status == Status::failed;
   expiries.emplace(*execution.expires_at, execution.id);
@@ -130,13 +181,22 @@ void State::leave_dead_letters(Record& record) {
   queues[execution.queue].dead.erase({*execution.expires_at, execution.id});
 }
 
-void State::forget(Record& record) {
+void State::forget(Record& record, Time now) {
   leave_dead_letters(record);
   const Execution& execution = record.execution;
   const Uuid id = execution.id;
   if (execution.identity) {
     const auto held = identities.find(*execution.identity);
-    if (held != identities.end() && held->second.execution == id) { identities.erase(held); }
+    if (held != identities.end() && held->second.execution == id) {
+      IdentityRow& row = held->second;
+      row.hold_until = tombstone_until(row.hold_for, *execution.finished_at, now);
+      if (row.hold_until) {
+        row.ended_as = execution.status;
+        row.ended_at = execution.finished_at;
+      } else {
+        identities.erase(held);
+      }
+    }
   }
   expiries.erase({*execution.expires_at, id});
   records.erase(id);
@@ -155,14 +215,85 @@ void State::enter_queue(Record& record, Time now) {
 void State::leave_queue(Record& record) {
   const Execution& execution = record.execution;
   Queue& queue = queues[execution.queue];
-  if (queue.delayed.erase({execution.run_at, execution.id}) == 0) {
+  if (execution.parked) {
+    record.execution.parked = false;
+    queue.parked -= 1;
+    key_of(record)->parked.erase(park_place(record));
+  } else if (queue.delayed.erase({execution.run_at, execution.id}) == 0) {
     (execution.lost > 0 ? queue.suspects : queue.ready).erase(ready_key(execution));
   }
+}
+
+void State::join_key(Record& record) {
+  const Execution& execution = record.execution;
+  if (!execution.limit_key) { return; }
+  Queue& queue = queues[execution.queue];
+  queue.keyed = true;
+  Key& key = queue.keys[*execution.limit_key];
+  record.sequence = ++last_sequence;
+  key.members.emplace(record.sequence, &record);
+}
+
+void State::leave_key(Record& record, Time now) {
+  const Execution& execution = record.execution;
+  if (!execution.limit_key) { return; }
+  Queue& queue = queues[execution.queue];
+  const auto found = queue.keys.find(*execution.limit_key);
+  Key& key = found->second;
+  key.members.erase(record.sequence);
+  unpark_one(key, now);
+  // A rate that is still to be waited for outlives the executions it was spent on.
+  const bool idle = key.members.empty() && (!key.load.arrival || *key.load.arrival <= now);
+  if (idle) { queue.keys.erase(found); }
+}
+
+Key* State::key_of(const Record& record) {
+  const Execution& execution = record.execution;
+  return execution.limit_key ? &queues[execution.queue].keys.at(*execution.limit_key) : nullptr;
+}
+
+std::optional<Keyed> State::keyed(const Record& record) {
+  Key* const key = key_of(record);
+  if (key == nullptr) { return std::nullopt; }
+  return Keyed{.load = &key->load,
+               .ordered = record.execution.limit_key->ordered,
+               .first = key->members.begin()->second == &record};
+}
+
+void State::park(Record& record) {
+  leave_queue(record);
+  record.execution.parked = true;
+  queues[record.execution.queue].parked += 1;
+  key_of(record)->parked.emplace(park_place(record), &record);
+}
+
+void State::unpark_one(Key& key, Time now) {
+  if (key.parked.empty()) { return; }
+  Record& record = *key.parked.begin()->second;
+  leave_queue(record);
+  enter_queue(record, now);
+}
+
+void State::unpark_all(Queue& queue, Time now) {
+  for (auto& [name, key] : queue.keys) {
+    while (!key.parked.empty()) { unpark_one(key, now); }
+  }
+}
+
+void State::note(std::string_view ns, std::string_view actor, std::string action, std::string subject,
+                 std::string detail, Time now) {
+  audit.push_back({.at = now,
+                   .ns = std::string(ns),
+                   .actor = std::string(actor),
+                   .action = std::move(action),
+                   .subject = std::move(subject),
+                   .detail = std::move(detail)});
 }
 
 void State::leave_session(Record& record) {
   Execution& execution = record.execution;
   queues[execution.queue].running -= 1;
+  if (Key* const key = key_of(record)) { key->load.running -= 1; }
   execution.progress.reset();
   execution.progress_message.clear();
   const auto session = sessions.find(*execution.session);

@@ -5,6 +5,8 @@
 // be read off the code: this store is the model that the SQL stores are compared with.
 #pragma once
 
+#include "model/claim_limits.hpp"
+#include "model/holder.hpp"
 #include "store/store.hpp"
 
 #include <deque>
@@ -26,6 +28,8 @@ struct Record {
   std::optional<std::string> cancel_reason;  // set with execution.cancel_requested
   std::vector<Attempt> attempts;             // those that ended, in the order of their fences
   std::map<std::int32_t, JournalEntry> journal;
+  std::int64_t sequence = 0;  // among those of its limit key, from 1
+  bool stub = false;
 };
 
 // Claim order: priority descending, run_at, id.
@@ -40,6 +44,16 @@ struct ReadyKey {
 
 using TimedId = std::pair<Time, Uuid>;
 
+// Live executions of one limit key.
+struct Key {
+  // Which parked one goes back first: by sequence if ordered, else by claim order.
+  using Place = std::pair<std::int64_t, ReadyKey>;
+
+  KeyLoad load;
+  std::map<Place, Record*> parked;
+  std::map<std::int64_t, Record*> members;  // by sequence
+};
+
 struct ThroughputTick {
   Time at{};
   std::int64_t completed = 0;
@@ -52,8 +66,14 @@ struct Queue {
   std::map<ReadyKey, Record*> suspects;  // due, lost before
   std::map<TimedId, Record*> delayed;    // by run_at
   std::set<TimedId> dead;                // dead letters, by expiry
+  bool keyed = false;                    // a limit key was once used
+  std::optional<Time> arrival;           // the rate limit's state
+  std::map<LimitKey, Key> keys;
+  std::int64_t parked = 0;
   std::int64_t running = 0;
   std::deque<ThroughputTick> throughput;  // of the last minute
+
+  [[nodiscard]] bool limited() const { return keyed || settings.limits != QueueLimits{}; }
 };
 
 struct Session {
@@ -61,11 +81,6 @@ struct Session {
   Time started_at{};
   Time expires_at{};
   std::map<Uuid, Record*> running;
-};
-
-struct HeldIdentity {
-  Uuid execution;
-  std::optional<base::Digest> fingerprint;
 };
 
 // How an execution ends. `was_lost` and `pending` endings belong to no attempt, so the record names no worker.
@@ -80,27 +95,34 @@ struct State {
   std::map<Uuid, Record> records;
   std::map<QueueRef, Queue> queues;
   std::map<Uuid, Session> sessions;
-  std::map<base::Digest, HeldIdentity> identities;
+  std::map<base::Digest, IdentityRow> identities;
   std::set<TimedId> deadlines;  // of live executions
   std::set<TimedId> expiries;   // of finished ones
+  std::int64_t last_sequence = 0;
+  std::map<std::pair<std::string, std::string>, TaskEntry> tasks;  // by namespace and name
+  std::map<std::pair<std::string, std::string>, std::string> settings;
+  std::vector<AuditLine> audit;
 
   // ---- Looking -----------------------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.
   [[nodiscard]] Record* find(const Uuid& id, Time now);
   // Null unless it runs under exactly that fence.
   [[nodiscard]] Record* find_running(const Uuid& id, std::int64_t fence);
-  // The unexpired execution that holds the identity, or null.
-  [[nodiscard]] Record* find_holder(const base::Digest& identity, Time now);
+  // Who holds the identity now.
+  [[nodiscard]] std::optional<Holder> find_holder(const base::Digest& identity, Time now) const;
   // Moves what has come due from delayed to ready.
   void promote(Queue& queue, Time now);
 
   // ---- Moves ---------------------------------------------------------------------------------------------------
   // Takes a new pending execution in and makes it the holder of its identity, if it has one.
-  Record& insert(Record record, const std::optional<base::Digest>& fingerprint, Time now);
+  Record& insert(Record record, const IdentityRow& identity, Time now);
+  // A pending execution gets another input and instant.
+  void replace(Record& record, const NewExecution& by, Time now);
   // pending → running, attempt and fence raised.
   void start(Record& record, Session& session, std::int64_t claim_number, Time now);
-  // running → pending, due at run_at.
-  void wait(Record& record, Time run_at, Time now);
+  // running → pending, due at run_at. The next of its key may go, unless what follows is its end, which lets it go.
+  enum class Next : std::uint8_t { may_go, stays };
+  void wait(Record& record, Time run_at, Time now, Next next = Next::may_go);
   // running → pending as if never claimed; cancelled if that was asked for.
   void release(Record& record, Time now);
   // pending or running → finished.
@@ -109,11 +131,23 @@ struct State {
   void add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at, Time now);
   void leave_dead_letters(Record& record);
   // A finished execution is forgotten, with all that hangs on it.
-  void forget(Record& record);
+  void forget(Record& record, Time now);
 
   // ---- Pending executions and their queues -------------------------------------------------------------------------
   void enter_queue(Record& record, Time now);
   void leave_queue(Record& record);
+
+  // ---- Limit keys --------------------------------------------------------------------------------------------------
+  // A live execution joins the key it has in its queue, at the tail, or leaves it; then the next may go.
+  void join_key(Record& record);
+  void leave_key(Record& record, Time now);
+  [[nodiscard]] Key* key_of(const Record& record);
+  [[nodiscard]] std::optional<Keyed> keyed(const Record& record);
+  void park(Record& record);
+  void unpark_one(Key& key, Time now);
+  void unpark_all(Queue& queue, Time now);
+  void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
+            Time now);
 
  private:
   void leave_session(Record& record);

@@ -10,7 +10,8 @@ void lose(State& state, Record& record, SweepReport& report, Time now) {
   state.add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
   const bool cancel = execution.cancel_requested;
   execution.lost += 1;
-  state.wait(record, execution.run_at, now);
+  const bool ends = cancel || execution.lost >= execution.max_lost;
+  state.wait(record, execution.run_at, now, ends ? State::Next::stays : State::Next::may_go);
   if (cancel) {
     state.end(record, {.status = Status::cancelled, .error = cancelled_error(record.cancel_reason.value_or(""))}, now);
   } else if (execution.lost >= execution.max_lost) {
@@ -64,9 +65,11 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
       report.more = true;
       return;
     }
-    state.forget(state.records.at(state.expiries.begin()->second));
+    state.forget(state.records.at(state.expiries.begin()->second), now);
     report.expired += 1;
   }
+  std::erase_if(state.identities,
+                [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });
 }
 
 }  // namespace

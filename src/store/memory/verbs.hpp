@@ -40,11 +40,21 @@ void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] bool annotate(State& state, const Uuid& id, std::string_view note, Time now);
 
 // queues.cpp
-void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch);
+void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch, Time now);
 [[nodiscard]] std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now);
 [[nodiscard]] int purge(State& state, const QueueRef& queue, int limit, Time now);
 [[nodiscard]] int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time now);
 void count_finished(State& state, const QueueCount& count, Time now);
+
+// catalogue.cpp
+[[nodiscard]] StoredCatalogue catalogue(const State& state, std::string_view ns);
+[[nodiscard]] TaskEntry declare_task(State& state, const TaskEntry& entry, Time now);
+[[nodiscard]] bool put_task(State& state, const TaskEntry& entry, std::string_view actor, Time now);
+[[nodiscard]] bool remove_task(State& state, std::string_view ns, std::string_view name, std::string_view actor,
+                               Time now);
+[[nodiscard]] bool put_setting(State& state, std::string_view ns, const Setting& setting, std::string_view actor,
+                               Time now);
+[[nodiscard]] std::vector<AuditLine> audit(const State& state, std::string_view ns, int limit);
 
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(State& state, const JournalEntry& entry, Time now);

@@ -45,6 +45,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
   const std::string error = cancelled_error(reason);
   return run([&](Connection& connection) {
     std::unordered_map<Uuid, CancelResult> found;
+    FreedKeys freed;
     TransactionGuard guard(connection);
     const Result live = connection.query(lock_live, Params().array(id_array(ids)));
     std::vector<Ending> pending;
@@ -67,13 +68,14 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     }
     if (!pending.empty()) {
       const Call call = end_call(pending, offset_us());
-      connection.query(*call.statement, call.params);
+      freed.add_ended(connection.query(*call.statement, call.params));
       for (const Ending& ending : pending) {
         found[ending.id] = {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
       }
     }
     if (!running.empty()) { connection.query(request_statement, Params().array(uuid_array(running)).text(error)); }
     guard.commit();
+    unpark(connection, freed);
     std::vector<CancelResult> results;
     std::set<Uuid> seen;
     for (const Uuid& id : ids) {

@@ -3,6 +3,7 @@
 
 #include "model/execution.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/parking.hpp"
 #include "store/postgres/queue_ids.hpp"
 
 #include <optional>
@@ -13,8 +14,9 @@ namespace hapax::store::postgres {
 
 struct AdmissionWork {
   Connection& connection;
-  const QueueIds& queues;  // all queues of the items are known
+  const QueueIds& queues;  // all queues of the items are known, and marked if they get limit keys
   std::int64_t offset_us = 0;
+  FreedKeys& freed;  // gets the limit keys of holders that made way
 };
 
 using Items = std::vector<const model::NewExecution*>;
@@ -22,7 +24,7 @@ using Items = std::vector<const model::NewExecution*>;
 // Items without identity, at most a few hundred: one statement, one round trip, its own transaction.
 [[nodiscard]] std::vector<model::Admission> admit_plain(const AdmissionWork& work, const Items& items);
 
-// Many items without identity: COPY in one transaction, two round trips.
+// Many items without identity, limit key or weight: COPY in one transaction, two round trips.
 [[nodiscard]] std::vector<model::Admission> admit_by_copy(const AdmissionWork& work, const Items& items);
 
 // One entry per item; none where only the steps of admit_in_transaction can tell.

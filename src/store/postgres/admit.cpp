@@ -7,18 +7,35 @@
 #include "base/fault.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace hapax::store::postgres {
 
 namespace {
 
+// One of the turns of those who wait alone.
+class LoneTurn {
+ public:
+  explicit LoneTurn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  LoneTurn(const LoneTurn&) = delete;
+  LoneTurn& operator=(const LoneTurn&) = delete;
+  ~LoneTurn() { turns_.release(); }
+
+ private:
+  std::counting_semaphore<>& turns_;
+};
+
 // From this many rows on COPY is faster than arrays.
 constexpr std::size_t copy_from = 500;
 
 // How long a batch waits for one of its identities that somebody's open transaction has, and how long that one waits
-// when it is alone.
+// when it is alone. It waits without a connection: many who wait for one transaction must not keep the others from
+// theirs, so each looks for a moment, rests, and looks again.
 constexpr Duration batch_patience = std::chrono::milliseconds(20);
 constexpr Duration lone_patience = std::chrono::seconds(30);
+constexpr Duration lone_look = std::chrono::milliseconds(5);
+constexpr Duration lone_rest_min = std::chrono::milliseconds(5);
+constexpr Duration lone_rest_max = std::chrono::milliseconds(100);
 
 void lose_reply(Connection& connection) {
   try {
@@ -36,25 +53,29 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 }  // namespace
 
 // Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered, 5 or more when a holder
-// makes way; one more, once, for each batch with a queue that is new to this process.
+// makes way; one more, once, for each batch with a queue that is new to this process, or whose first limit key it is; one
+// when a holder with a limit key made way.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
   bool identity = false;
-  bool born_running = false;
+  bool copies = items.size() >= copy_from;
+  bool keyed = false;
   for (const NewExecution* item : items) {
     identity = identity || item->identity;
-    born_running = born_running || item->born_running;
+    keyed = keyed || item->limit_key;
+    copies = copies && !item->born_running && !item->limit_key && item->weight == 1;
   }
   queue_ids_.ensure(connection, queue_ids_.unknown(items));
-  const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us()};
+  if (keyed) { ensure_keyed(connection, items); }
+  FreedKeys freed;
+  const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed};
   std::vector<Admission> admissions;
   if (!identity) {
-    const bool copy = items.size() >= copy_from && !born_running;
-    if (!copy) {
+    if (!copies) {
       try {
         base::fault_point("postgres.admit.before_commit");
       } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
     }
-    admissions = copy ? admit_by_copy(work, items) : admit_plain(work, items);
+    admissions = copies ? admit_by_copy(work, items) : admit_plain(work, items);
     lose_reply(connection);
     return admissions;
   }
@@ -74,8 +95,15 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   } else {
     admissions = by_steps(items);
   }
+  unpark(connection, freed);
   lose_reply(connection);
   return admissions;
+}
+
+void PostgresStore::ensure_keyed(Connection& connection, const Items& items) {
+  const std::vector<QueueRef> unkeyed = queue_ids_.unkeyed(items);
+  queue_ids_.ensure_keyed(connection, unkeyed, offset_us());
+  for (const QueueRef& queue : unkeyed) { limited_.add(queue); }
 }
 
 // Admits, and after a lost answer reads back which ids are there: those were admitted, the rest is asked for again. An
@@ -142,6 +170,21 @@ std::unordered_map<Uuid, Admission> PostgresStore::read_back_until_known(const I
   }
 }
 
+Admission PostgresStore::admit_alone(const NewExecution* item) {
+  const auto give_up = std::chrono::steady_clock::now() + lone_patience;
+  for (Duration rest = lone_rest_min;; rest = std::min(rest * 2, lone_rest_max)) {
+    try {
+      // A few at a time, whatever their number.
+      const LoneTurn turn(lone_turns_);
+      return admit_until_known({item}, lone_look).front();
+    } catch (const SqlError& error) {
+      const bool over = std::chrono::steady_clock::now() >= give_up;
+      if (!error.is_lock_timeout() || over) { throw_mapped(error, settings_.location); }
+    }
+    std::this_thread::sleep_for(rest);
+  }
+}
+
 // Somebody's open transaction has one of the identities. Each item goes by itself, so that the others are committed at
 // once; what is blocked waits alone, at the end, for that transaction.
 std::vector<Admission> PostgresStore::admit_apart(const Items& items) {
@@ -155,21 +198,18 @@ std::vector<Admission> PostgresStore::admit_apart(const Items& items) {
       blocked.push_back(i);
     }
   }
-  for (const std::size_t i : blocked) {
-    try {
-      admissions[i] = admit_until_known({items[i]}, lone_patience).front();
-    } catch (const SqlError& error) { throw_mapped(error, settings_.location); }
-  }
+  for (const std::size_t i : blocked) { admissions[i] = admit_alone(items[i]); }
   return admissions;
 }
 
 std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items) {
   const Items pointers = point_to(items);
   try {
-    return admit_until_known(pointers, items.size() == 1 ? lone_patience : batch_patience);
+    return admit_until_known(pointers, batch_patience);
   } catch (const SqlError& error) {
-    if (!error.is_lock_timeout() || items.size() == 1) { throw_mapped(error, settings_.location); }
+    if (!error.is_lock_timeout()) { throw_mapped(error, settings_.location); }
   }
+  if (items.size() == 1) { return {admit_alone(pointers.front())}; }
   return admit_apart(pointers);
 }
 

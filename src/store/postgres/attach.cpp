@@ -31,13 +31,21 @@ class AttachedTransaction final : public Transaction {
     Items pointers;
     for (const NewExecution& item : items) { pointers.push_back(&item); }
     if (pointers.empty()) { return {}; }
-    // Queues are made outside, so that their numbers hold whether this transaction commits or not.
+    // Queues are made and marked outside, so that their numbers hold whether this transaction commits or not.
     const std::vector<QueueRef> unknown = store_.queue_ids().unknown(pointers);
     if (!unknown.empty()) {
       store_.run([&](Connection& connection) { store_.queue_ids().ensure(connection, unknown); });
     }
+    if (!store_.queue_ids().unkeyed(pointers).empty()) {
+      store_.run([&](Connection& connection) { store_.ensure_keyed(connection, pointers); });
+    }
     return guarded([&](Connection& connection) {
-      return admit_in_transaction({connection, store_.queue_ids(), store_.offset_us()}, pointers);
+      FreedKeys freed;
+      std::vector<Admission> admissions = admit_in_transaction(
+          {.connection = connection, .queues = store_.queue_ids(), .offset_us = store_.offset_us(), .freed = freed},
+          pointers);
+      unpark(connection, freed);
+      return admissions;
     });
   }
 
@@ -48,7 +56,9 @@ class AttachedTransaction final : public Transaction {
       std::vector<Result> results;
       for (const Call& call : batch.calls()) { results.push_back(connection.query(*call.statement, call.params)); }
       batch.read(results);
-      return batch.verdicts(connection).front() == FinishVerdict::accepted;
+      const bool is_accepted = batch.verdicts(connection).front() == FinishVerdict::accepted;
+      unpark(connection, batch.freed());
+      return is_accepted;
     });
     if (!accepted) {
       abort_transaction();
@@ -60,6 +70,14 @@ class AttachedTransaction final : public Transaction {
   void* native() override { return native_; }
 
  private:
+  // Under no queue's lock: it would hold up every claim of the queue for as long as the caller's transaction is open. So
+  // it may miss what a claim parks at the same time, which is the sweep's then.
+  void unpark(Connection& connection, const FreedKeys& freed) {
+    if (freed.empty()) { return; }
+    const Call call = unpark_unlocked_call(freed, store_.offset_us());
+    connection.query(*call.statement, call.params);
+  }
+
   void check_open() const {
     if (native_ == nullptr || PQtransactionStatus(native_) != PQTRANS_INTRANS) {
       throw UsageError("no transaction is open on this connection; begin one first");

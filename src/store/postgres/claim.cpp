@@ -1,6 +1,7 @@
 #include "store/postgres/claim.hpp"
 
 #include "base/limits.hpp"
+#include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 
@@ -32,13 +33,16 @@ UPDATE {s}.live SET state = 0 WHERE ctid = ANY (ARRAY(SELECT tid FROM due)))"};
 // transaction ends. If that version is newer than the statement's snapshot (another transaction changed the row between
 // snapshot and lock, and it still qualifies), the outer UPDATE does not see it: the row stays ready for the next claim,
 // and `missed` says so. No row can be updated that was not locked and checked, and none twice.
-constexpr Statement claim_statement{"hapax_claim", R"(
+//
+// Queues with limits are passed over, and named in the answer: they take the long way (limited_claim.hpp).
+constexpr const char* claim_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-q AS MATERIALIZED (
-  SELECT q.id FROM unnest($2::text[], $3::text[]) WITH ORDINALITY u(ns, name, place)
+named AS MATERIALIZED (
+  SELECT q.id, q.limited FROM unnest($2::text[], $3::text[]) WITH ORDINALITY u(ns, name, place)
   JOIN {s}.queues q ON q.ns = u.ns AND q.name = u.name AND NOT q.paused
   WHERE EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $4::uuid)
   ORDER BY u.place),
+q AS MATERIALIZED (SELECT id FROM named WHERE NOT limited),
 suspect AS MATERIALIZED (
   SELECT s.tid FROM q CROSS JOIN LATERAL (
     SELECT l.ctid AS tid FROM {s}.live l
@@ -58,9 +62,7 @@ taken AS (
   SET state = 1, attempt = l.attempt + 1, fence = l.fence + 1, session = $4::uuid, claim_number = $5::bigint,
       claimed_at = (SELECT now FROM t), left_by = NULL
   WHERE l.ctid = ANY (ARRAY(SELECT tid FROM suspect UNION ALL SELECT tid FROM fresh))
-  RETURNING l.id, l.queue_id, l.task, l.kind, l.input, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence,
-            l.priority, l.run, l.run_at, l.created_at, l.deadline, l.attempt_timeout, l.retry, l.identity, l.effect_key,
-            l.parent, l.labels)
+  RETURNING {claimed})
 SELECT (SELECT now FROM t),
        NOT $8::boolean AND EXISTS (
          SELECT FROM q CROSS JOIN LATERAL (
@@ -73,15 +75,25 @@ SELECT (SELECT now FROM t),
             ELSE (SELECT min(d.run_at) FROM q CROSS JOIN LATERAL (
                     SELECT l.run_at FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2
                     ORDER BY l.run_at LIMIT 1) d) END,
+       ARRAY(SELECT id FROM named WHERE limited),
        taken.*
-FROM (VALUES (1)) one(row) LEFT JOIN taken ON true)"};
+FROM (VALUES (1)) one(row) LEFT JOIN taken ON true)";
 
-constexpr Statement read_back{"hapax_claim_read_back", R"(
-SELECT {now} + $1::bigint, false, NULL::bigint,
-       l.id, l.queue_id, l.task, l.kind, l.input, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence, l.priority,
-       l.run, l.run_at, l.created_at, l.deadline, l.attempt_timeout, l.retry, l.identity, l.effect_key, l.parent,
-       l.labels
-FROM {s}.live l WHERE l.session = $2::uuid AND l.state = 1 AND l.claim_number = $3::bigint)"};
+constexpr const char* read_back_text = R"(
+SELECT {now} + $1::bigint, false, NULL::bigint, '{}'::int[], {claimed}
+FROM {s}.live l WHERE l.session = $2::uuid AND l.state = 1 AND l.claim_number = $3::bigint)";
+
+const Statement& claim_statement() {
+  static const std::string text = with_claimed_columns(claim_text);
+  static const Statement statement{"hapax_claim", text.c_str()};
+  return statement;
+}
+
+const Statement& read_back() {
+  static const std::string text = with_claimed_columns(read_back_text);
+  static const Statement statement{"hapax_claim_read_back", text.c_str()};
+  return statement;
+}
 
 struct Names {
   Array spaces{Type::text};
@@ -130,13 +142,23 @@ Placed read_claim(RowReader& reader, Time now) {
   claim.effect_key = reader.optional_bytes();
   claim.parent = reader.optional_uuid();
   if (const auto labels = reader.optional_bytes()) { claim.labels = decode_labels(*labels); }
+  if (const auto key = reader.optional_bytes()) { claim.limit_key = decode_limit_key(*key); }
   return placed;
 }
 
-constexpr int id_column = 3;
-constexpr int queue_column = 4;
+constexpr int id_column = 4;
+constexpr int queue_column = 5;
 
 }  // namespace
+
+std::string with_claimed_columns(std::string text) {
+  static constexpr std::string_view mark = "{claimed}";
+  static constexpr std::string_view columns =
+      "l.id, l.queue_id, l.task, l.kind, l.input, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence, l.priority,"
+      " l.run, l.run_at, l.created_at, l.deadline, l.attempt_timeout, l.retry, l.identity, l.effect_key, l.parent,"
+      " l.labels, l.limit_key";
+  return text.replace(text.find(mark), mark.size(), columns);
+}
 
 Call promote_call(const ClaimRequest& request, std::int64_t offset_us) {
   Names names = queue_names(request);
@@ -152,11 +174,12 @@ Call claim_call(const ClaimRequest& request, std::int64_t offset_us) {
   Params params;
   params.int8(offset_us).array(std::move(names.spaces)).array(std::move(names.names)).uuid(request.session);
   params.int8(request.claim_number).int8(request.limit).array(std::move(tasks)).boolean(request.alone);
-  return {&claim_statement, std::move(params)};
+  return {&claim_statement(), std::move(params)};
 }
 
-ClaimReply read_claims(const Result& result, const ClaimRequest& request, Connection& connection, QueueIds& queues) {
-  ClaimReply reply;
+GroupReply read_claims(const Result& result, const ClaimRequest& request, Connection& connection, QueueIds& queues) {
+  GroupReply group;
+  ClaimReply& reply = group.reply;
   std::vector<Placed> placed;
   std::map<std::int32_t, std::pair<QueueRef, std::size_t>> places;
   for (int row = 0; row < result.rows(); ++row) {
@@ -164,6 +187,10 @@ ClaimReply read_claims(const Result& result, const ClaimRequest& request, Connec
     const Time now = reader.time();
     reply.suspects_due = reader.boolean();
     if (const auto due = reader.optional_time()) { reply.next_due = std::max(*due - now, Duration{0}); }
+    const std::vector<std::int32_t> limited = reader.int4s();
+    if (row == 0) {
+      for (const std::int32_t id : limited) { group.limited.push_back(queues.name(connection, id)); }
+    }
     if (PQgetisnull(result.get(), row, id_column) != 0) { continue; }
     RowReader queue_reader(result, row);
     queue_reader.skip(queue_column);
@@ -186,14 +213,14 @@ ClaimReply read_claims(const Result& result, const ClaimRequest& request, Connec
   });
   reply.claims.reserve(placed.size());
   for (Placed& one : placed) { reply.claims.push_back(std::move(one.claim)); }
-  return reply;
+  return group;
 }
 
 ClaimReply read_back_claims(Connection& connection, const ClaimRequest& request, QueueIds& queues,
                             std::int64_t offset_us) {
   const Result result =
-      connection.query(read_back, Params().int8(offset_us).uuid(request.session).int8(request.claim_number));
-  return read_claims(result, request, connection, queues);
+      connection.query(read_back(), Params().int8(offset_us).uuid(request.session).int8(request.claim_number));
+  return read_claims(result, request, connection, queues).reply;
 }
 
 }  // namespace hapax::store::postgres

@@ -9,7 +9,8 @@ namespace {
 using namespace model;
 
 // A row found by id and fence is deleted and written to history in the same statement, so an execution is in exactly
-// one of them at any commit. Left joins, as an attached transaction may have a snapshot older than its queue.
+// one of them at any commit. Left joins, as an attached transaction may have a snapshot older than its queue. How long it
+// is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes where nothing is.
 constexpr Statement end_statement{"hapax_end", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -22,19 +23,24 @@ gone AS (
 INSERT INTO {s}.history (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, error, session, worker, started_at, deadline, attempt_timeout,
-  retry, identity, identity_key, effect_key, parent, labels)
+  retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key)
 SELECT g.id,
-       t.now + CASE WHEN g.status = 2 THEN coalesce(q.retention_us, 604800000000)
-                    ELSE coalesce(q.failed_retention_us, q.retention_us, 604800000000) END,
+       t.now + CASE WHEN g.status = 2 THEN coalesce(nullif(k.retention, 0), 600000000)
+                    ELSE coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END,
        g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt, g.max_attempts, g.lost, g.max_lost, g.run, g.kind,
-       g.status, g.priority, g.status = 3, coalesce(g.ended_by, g.left_by), g.task, g.input, g.result,
+       g.status, g.priority, g.status = 3, coalesce(g.ended_by, g.left_by), g.task,
+       CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result,
        CASE WHEN g.status = 4 THEN coalesce(g.error, g.cancel_error, $9::text) ELSE g.error END,
        g.session, s.worker, CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
-       g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key, g.effect_key, g.parent, g.labels
+       g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key, g.effect_key, g.parent, g.labels,
+       CASE WHEN k.stub THEN true END, g.weight, g.limit_key
 FROM gone g CROSS JOIN t
 LEFT JOIN {s}.queues q ON q.id = g.queue_id
 LEFT JOIN {s}.sessions s ON s.id = g.session
-RETURNING id)"};
+CROSS JOIN LATERAL (
+  SELECT coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END) AS retention,
+         g.status = 2 AND q.retention_us = 0 AS stub) k
+RETURNING id, queue_id, limit_key)"};
 
 // `was` is the row as it ran: RETURNING shows only what it became. Its fence is the same, so its session is right.
 constexpr Statement wait_statement{"hapax_wait", R"(
@@ -52,7 +58,7 @@ back AS (
        JOIN {s}.live was ON was.id = u.id AND was.fence = u.fence
        LEFT JOIN {s}.sessions s ON s.id = was.session
   WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND (NOT l.cancel_requested OR u.why = -2)
-  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_requested, was.attempt AS number, was.claimed_at AS claimed_at,
+  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_requested, l.queue_id, l.limit_key, was.attempt AS number, was.claimed_at AS claimed_at,
             coalesce(s.worker, '') AS worker, u.why, u.error, u.ran_for, t.now),
 noted AS (
   INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at, error)
@@ -61,7 +67,7 @@ noted AS (
   FROM back WHERE why IN (4, 5, -2)
   ON CONFLICT (execution, fence) DO UPDATE SET number = excluded.number, outcome = excluded.outcome,
     worker = excluded.worker, started_at = excluded.started_at, ended_at = excluded.ended_at, error = excluded.error)
-SELECT id, lost, max_lost, cancel_requested FROM back)"};
+SELECT id, lost, max_lost, cancel_requested, queue_id, limit_key FROM back)"};
 
 }  // namespace
 

@@ -21,7 +21,7 @@ struct Ending {
   std::optional<Duration> ran_for;   // none: the attempt began at its claim
 };
 
-// Returns the ids that ended. One statement; the caller has the ids in order, so that locks are taken in order.
+// Returns (id, queue, limit key) of those that ended. One statement; the caller has the ids in order, so that locks are taken in order.
 [[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us);
 
 enum class BackInLine : std::int16_t {
@@ -42,7 +42,7 @@ struct Waiting {
   Duration ran_for{0};               // retry, snoozed
 };
 
-// Returns (id, lost, max_lost, cancel_requested) of those that wait again. Those whose cancellation was asked for are
+// Returns (id, lost, max_lost, cancel_requested, queue, limit key) of those that wait again. Those whose cancellation was asked for are
 // left as they are, to be ended, except the lost.
 [[nodiscard]] Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us);
 

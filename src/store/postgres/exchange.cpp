@@ -1,4 +1,5 @@
 #include "store/postgres/claim.hpp"
+#include "store/postgres/claim_groups.hpp"
 #include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
 
@@ -6,6 +7,7 @@
 
 #include "base/fault.hpp"
 
+#include <algorithm>
 #include <future>
 
 namespace hapax::store::postgres {
@@ -14,10 +16,17 @@ namespace {
 
 constexpr int side_by_side = 128;
 
+void lose_reply(Connection& connection) {
+  try {
+    base::fault_point("postgres.exchange.after_commit");
+  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+}
+
 }  // namespace
 
 // Outcomes, the promotion of what is due and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 4 statements.
-// A second round trip only for finishes that did not find their execution running.
+// A second round trip only for finishes that did not find their execution running, one for limit keys that they freed,
+// and those of claim_in_groups() when queues with limits are asked for: then outcomes are committed before.
 Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
                                       const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
@@ -25,29 +34,67 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
-  if (claims) {
+  const bool with_limits = claims && limited_.contains_any(claim->queues);
+  if (claims && !with_limits) {
     calls.push_back(promote_call(*claim, offset_us()));
     calls.push_back(claim_call(*claim, offset_us()));
   }
-  if (calls.empty()) { return exchange; }
-  const std::vector<Result> results = connection.pipeline(calls, "postgres.exchange.before_commit");
-  maybe_committed = true;
-  try {
-    base::fault_point("postgres.exchange.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-  batch.read(results);
-  if (claims) { exchange.claim = read_claims(results[claim_at], *claim, connection, queue_ids_); }
-  exchange.verdicts = batch.verdicts(connection);
-  vacuum_.ended(std::ssize(finishes));
+  std::vector<QueueRef> passed_over;
+  if (!calls.empty()) {
+    const std::vector<Result> results = connection.pipeline(calls, "postgres.exchange.before_commit");
+    maybe_committed = true;
+    lose_reply(connection);
+    batch.read(results);
+    if (claims && !with_limits) {
+      GroupReply group = read_claims(results[claim_at], *claim, connection, queue_ids_);
+      exchange.claim = std::move(group.reply);
+      passed_over = std::move(group.limited);
+    }
+    exchange.verdicts = batch.verdicts(connection);
+    vacuum_.ended(std::ssize(finishes));
+    unpark(connection, batch.freed());
+  }
+  if (with_limits) {
+    exchange.claim = claim_in_groups(claim_work(connection), *claim);
+    lose_reply(connection);
+  } else if (!passed_over.empty()) {
+    claim_passed_over(connection, *claim, passed_over, exchange.claim);
+  }
   return exchange;
+}
+
+// Queues that turned out to have limits: nobody here knew.
+void PostgresStore::claim_passed_over(Connection& connection, const ClaimRequest& claim,
+                                      const std::vector<QueueRef>& queues, ClaimReply& reply) {
+  for (const QueueRef& queue : queues) { limited_.add(queue); }
+  ClaimRequest rest = claim;
+  rest.queues = queues;
+  rest.limit -= static_cast<int>(reply.claims.size());
+  rest.alone = claim.alone && reply.claims.empty();
+  const bool is_suspect = claim.alone && !reply.claims.empty() && reply.claims.front().lost > 0;
+  if (rest.limit <= 0 || is_suspect) { return; }
+  ClaimReply more = claim_in_groups(claim_work(connection), rest);
+  for (Claim& one : more.claims) { reply.claims.push_back(std::move(one)); }
+  reply.suspects_due = reply.suspects_due || (more.suspects_due && !claim.alone);
+  if (more.next_due) { reply.next_due = reply.next_due ? std::min(*reply.next_due, *more.next_due) : more.next_due; }
+  const bool got_suspect = rest.alone && !reply.claims.empty() && reply.claims.front().lost > 0;
+  if (std::ssize(reply.claims) >= claim.limit || got_suspect) { reply.next_due.reset(); }
+}
+
+ClaimWork PostgresStore::claim_work(Connection& connection) {
+  return {
+      .connection = connection, .queues = queue_ids_, .limited = limited_, .looks = looks_, .offset_us = offset_us()};
 }
 
 // Large batches go side by side on two connections, as a claim and an outcome cost a server process about the same and
 // neither needs the other: 2 commits in place of 1, in a good half of the time. What a failed half leaves behind is what
-// a lost answer leaves: finishes are repeated, and rows claimed in vain are released by the next beat.
+// a lost answer leaves: finishes are repeated, and rows claimed in vain are released by the next beat. Not with limits,
+// which must see what the outcomes freed.
 Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
   const bool large = claim != nullptr && claim->limit >= side_by_side && std::ssize(finishes) >= side_by_side;
-  if (!large || settings_.pool < 2) { return exchange_together(finishes, claim); }
+  if (!large || settings_.pool < 2 || limited_.contains_any(claim->queues)) {
+    return exchange_together(finishes, claim);
+  }
   std::future<Exchange> claims =
       std::async(std::launch::async, [&] { return exchange_together(std::span<const Finish>(), claim); });
   Exchange exchange = exchange_together(finishes, nullptr);

@@ -1,5 +1,6 @@
 #include "store/postgres/executions.hpp"
 
+#include "model/claim_limits.hpp"
 #include "model/effect_key.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -13,14 +14,15 @@ l.id, l.queue_id, l.task, l.kind, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallin
 NULL::bytea AS result, NULL::text AS error, l.priority, l.run, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence,
 l.created_at, l.run_at, l.claimed_at AS started_at, NULL::bigint AS finished_at, NULL::bigint AS expires_at, l.deadline,
 l.attempt_timeout, l.retry, l.identity, l.identity_key, l.effect_key, l.parent, l.session, x.worker, l.cancel_requested,
-l.progress, l.progress_message, false AS dead, NULL::uuid AS retried_as, NULL::text AS note, l.labels)";
+l.progress, l.progress_message, false AS dead, NULL::uuid AS retried_as, NULL::text AS note, l.labels,
+l.limit_key, coalesce(l.weight, 1) AS weight, l.state = 3 AS parked)";
 
 const char* const history_columns = R"(
 h.id, h.queue_id, h.task, h.kind, h.status, h.input, h.result, h.error, h.priority, h.run, h.attempt, h.max_attempts,
 h.lost, h.max_lost, h.fence, h.created_at, h.run_at, h.started_at, h.finished_at, h.expires_at, h.deadline,
 h.attempt_timeout, h.retry, h.identity, h.identity_key, h.effect_key, h.parent, h.session, h.worker,
 false AS cancel_requested, NULL::double precision AS progress, NULL::text AS progress_message, h.dead, h.retried_as,
-h.note, h.labels)";
+h.note, h.labels, h.limit_key, coalesce(h.weight, 1) AS weight, false AS parked)";
 
 ExecutionRow read_execution(const Result& result, int row) {
   RowReader reader(result, row);
@@ -62,6 +64,9 @@ ExecutionRow read_execution(const Result& result, int row) {
   execution.retried_as = reader.optional_uuid();
   execution.note = reader.bytes();
   if (const auto labels = reader.optional_bytes()) { execution.labels = decode_labels(*labels); }
+  if (const auto key = reader.optional_bytes()) { execution.limit_key = decode_limit_key(*key); }
+  execution.weight = reader.int4();
+  execution.parked = reader.boolean();
   return read;
 }
 

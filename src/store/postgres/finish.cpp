@@ -93,6 +93,7 @@ void FinishBatch::read(const std::vector<Result>& results) {
     for (int row = 0; row < results[call].rows(); ++row) {
       accepted_[index_.at(RowReader(results[call], row).uuid())] = true;
     }
+    call == 0 ? freed_.add_ended(results[call]) : freed_.add_waiting(results[call]);
   }
 }
 
@@ -114,7 +115,7 @@ void FinishBatch::settle_open(Connection& connection) {
   }
   if (!cancelled.empty()) {
     const Call call = end_call(cancelled, offset_us_);
-    connection.query(*call.statement, call.params);
+    freed_.add_ended(connection.query(*call.statement, call.params));
   }
   const Result result = connection.query(
       left_by_statement, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences)));

@@ -3,6 +3,7 @@
 
 #include "model/execution.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/parking.hpp"
 
 #include <span>
 #include <unordered_map>
@@ -23,6 +24,8 @@ class FinishBatch {
   // is recorded under that fence already is accepted again, and an execution whose cancellation was asked for in
   // between ends now.
   [[nodiscard]] std::vector<model::FinishVerdict> verdicts(Connection& connection);
+  // Limit keys that the outcomes freed, complete after verdicts().
+  [[nodiscard]] const FreedKeys& freed() const { return freed_; }
 
  private:
   [[nodiscard]] std::size_t calls_count() const;
@@ -32,6 +35,7 @@ class FinishBatch {
   std::int64_t offset_us_;
   std::vector<std::size_t> order_;  // by id, as rows are locked in that order
   std::vector<bool> accepted_;
+  FreedKeys freed_;
   std::unordered_map<Uuid, std::size_t> index_;  // of the first finish of each id
 };
 

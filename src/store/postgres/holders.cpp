@@ -12,35 +12,100 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
        coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, coalesce(l.run, h.run),
        coalesce(l.created_at, h.created_at), h.finished_at, h.result,
-       1 / CASE WHEN (l.id IS NULL AND h.status IS DISTINCT FROM 2) OR (l.id IS NOT NULL AND u.terminates)
-                  OR (h.status = 2 AND u.reuses) THEN 0 ELSE 1 END
-FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[]) u(identity, asking, terminates, reuses)
+       1 / CASE WHEN CASE WHEN EXISTS (SELECT FROM {s}.live a WHERE a.id = u.asking) THEN false
+                          WHEN u.throttle IS NOT NULL
+                            THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
+                          WHEN l.id IS NOT NULL THEN NOT u.terminates
+                          ELSE h.status = 2 AND NOT u.reuses END THEN 1 ELSE 0 END
+FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
+       u(identity, asking, terminates, reuses, throttle)
 JOIN {s}.identities i ON i.identity = u.identity AND i.execution <> u.asking
 LEFT JOIN {s}.live l ON l.id = i.execution
 LEFT JOIN LATERAL (
   SELECT status, run, created_at, finished_at, result FROM {s}.history x
-  WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) LIMIT 1) h ON true)"};
+  WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
+ON true)"};
 
 constexpr Statement lock_identities{"hapax_lock_identities", R"(
-SELECT identity, execution, fingerprint FROM {s}.identities WHERE identity = ANY ($1::bytea[])
-ORDER BY identity FOR UPDATE)"};
+SELECT identity, execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at
+FROM {s}.identities WHERE identity = ANY ($1::bytea[]) ORDER BY identity FOR UPDATE)"};
 
 constexpr Statement lock_live{"hapax_lock_live_holders", R"(
-SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run, created_at
+SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, attempt, run, created_at
 FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
+// Also those that have expired and are not swept yet. The first row has the time, whatever else there is.
 constexpr Statement finished_holders{"hapax_finished_holders", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
-SELECT id, status, run, created_at, finished_at, result FROM {s}.history
-WHERE id = ANY ($1::uuid[]) AND expires_at > (SELECT now FROM t))"};
+SELECT t.now, h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, h.result
+FROM (SELECT {now} + $2::bigint AS now) t LEFT JOIN {s}.history h ON h.id = ANY ($1::uuid[]))"};
 
-Holder read_holder(RowReader& reader, const Uuid& id) {
-  Holder holder;
-  holder.id = id;
-  holder.status = static_cast<Status>(reader.int2());
-  holder.run = reader.int4();
-  holder.created_at = reader.time();
-  return holder;
+constexpr Statement find_statement{"hapax_holder", R"(
+SELECT {now} + $1::bigint,
+       i.identity, i.execution, i.run, i.fingerprint, i.created_at, i.hold_for, i.hold_until, i.ended_as, i.ended_at,
+       l.id, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallint, l.attempt, l.run, l.created_at,
+       h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, NULL::bytea
+FROM {s}.identities i
+LEFT JOIN {s}.live l ON l.id = i.execution
+LEFT JOIN LATERAL (SELECT * FROM {s}.history x WHERE l.id IS NULL AND x.id = i.execution LIMIT 1) h ON true
+WHERE i.identity = $2::bytea)"};
+
+std::optional<Status> optional_status(RowReader& reader) {
+  if (reader.is_null()) {
+    reader.skip();
+    return std::nullopt;
+  }
+  return static_cast<Status>(reader.int2());
+}
+
+IdentityRow read_identity(RowReader& reader) {
+  IdentityRow row;
+  row.execution = reader.uuid();
+  row.run = reader.int4();
+  row.fingerprint = reader.optional_digest();
+  row.created_at = reader.time();
+  row.hold_for = reader.optional_duration();
+  row.hold_until = reader.optional_time();
+  row.ended_as = optional_status(reader);
+  row.ended_at = reader.optional_time();
+  return row;
+}
+
+LiveHolder read_live(RowReader& reader) {
+  LiveHolder live;
+  live.status = static_cast<Status>(reader.int2());
+  live.attempt = reader.int4();
+  live.run = reader.int4();
+  live.created_at = reader.time();
+  return live;
+}
+
+EndedHolder read_ended(RowReader& reader) {
+  EndedHolder ended;
+  ended.status = static_cast<Status>(reader.int2());
+  ended.run = reader.int4();
+  ended.created_at = reader.time();
+  ended.finished_at = reader.time();
+  ended.expires_at = reader.time();
+  ended.stub = reader.boolean();
+  ended.result = reader.optional_bytes();
+  return ended;
+}
+
+std::map<Uuid, LiveHolder> lock_live_holders(Connection& connection, const std::vector<Uuid>& executions) {
+  std::map<Uuid, LiveHolder> live;
+  const Result rows = connection.query(lock_live, Params().array(uuid_array(executions)));
+  for (int row = 0; row < rows.rows(); ++row) {
+    RowReader reader(rows, row);
+    const Uuid id = reader.uuid();
+    live.emplace(id, read_live(reader));
+  }
+  return live;
+}
+
+template <class Value>
+std::optional<Value> found_in(const std::map<Uuid, Value>& values, const Uuid& id) {
+  const auto found = values.find(id);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace
@@ -48,15 +113,17 @@ Holder read_holder(RowReader& reader, const Uuid& id) {
 Call ask_holders(const std::vector<HolderQuestion>& questions, std::int64_t offset_us) {
   const std::size_t n = questions.size();
   Array identities(Type::bytea, n), asking(Type::uuid, n), terminates(Type::boolean, n), reuses(Type::boolean, n);
+  Array throttles(Type::int8, n);
   for (const HolderQuestion& question : questions) {
     identities.digest(question.identity);
     asking.uuid(question.asking);
     terminates.boolean(question.terminates);
     reuses.boolean(question.reuses);
+    question.throttle ? throttles.int8(question.throttle->count()) : throttles.null();
   }
   Params params;
   params.int8(offset_us);
-  for (Array* array : {&identities, &asking, &terminates, &reuses}) { params.array(std::move(*array)); }
+  for (Array* array : {&identities, &asking, &terminates, &reuses, &throttles}) { params.array(std::move(*array)); }
   return {&ask_statement, std::move(params)};
 }
 
@@ -65,55 +132,67 @@ HeldIdentities read_holders(const Result& result) {
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);
     const base::Digest identity = reader.digest();
-    const Uuid execution = reader.uuid();
-    const std::optional<base::Digest> fingerprint = reader.optional_digest();
-    Holder holder = read_holder(reader, execution);
+    Holder holder;
+    holder.id = reader.uuid();
+    holder.fingerprint = reader.optional_digest();
+    holder.status = static_cast<Status>(reader.int2());
+    holder.run = reader.int4();
+    holder.created_at = reader.time();
     holder.finished_at = reader.optional_time();
     holder.result = reader.optional_bytes();
-    holder.fingerprint = fingerprint;
-    held.insert_or_assign(identity, Held{.execution = execution, .holder = std::move(holder)});
+    held.insert_or_assign(identity, Held{.execution = holder.id, .holder = std::move(holder)});
   }
   return held;
 }
 
-HeldIdentities lock_holders(Connection& connection, const std::vector<base::Digest>& identities,
-                            std::int64_t offset_us) {
-  HeldIdentities held;
+LockedHolders lock_holders(Connection& connection, const std::vector<base::Digest>& identities,
+                           const std::vector<Uuid>& asking, std::int64_t offset_us) {
+  LockedHolders locked;
   Array hashes(Type::bytea, identities.size());
   for (const base::Digest& identity : identities) { hashes.digest(identity); }
   const Result rows = connection.query(lock_identities, Params().array(std::move(hashes)));
-  std::map<Uuid, std::pair<base::Digest, std::optional<base::Digest>>> by_execution;
+  std::map<base::Digest, IdentityRow> found;
   std::vector<Uuid> executions;
   for (int row = 0; row < rows.rows(); ++row) {
     RowReader reader(rows, row);
     const base::Digest identity = reader.digest();
-    const Uuid execution = reader.uuid();
-    by_execution[execution] = {identity, reader.optional_digest()};
-    executions.push_back(execution);
-    held[identity].execution = execution;
+    executions.push_back(found.emplace(identity, read_identity(reader)).first->second.execution);
   }
-  if (executions.empty()) { return held; }
-  const auto take = [&](Holder holder) {
-    const auto& [identity, fingerprint] = by_execution.at(holder.id);
-    holder.fingerprint = fingerprint;
-    held[identity].holder = std::move(holder);
-  };
-  const Result live = connection.query(lock_live, Params().array(uuid_array(executions)));
-  for (int row = 0; row < live.rows(); ++row) {
-    RowReader reader(live, row);
-    const Uuid id = reader.uuid();
-    take(read_holder(reader, id));
-  }
+  if (executions.empty()) { return locked; }
+  std::vector<Uuid> wanted = executions;
+  wanted.insert(wanted.end(), asking.begin(), asking.end());
+  locked.live = lock_live_holders(connection, wanted);
+  std::erase_if(executions, [&](const Uuid& id) { return locked.live.contains(id); });
   const Result finished = connection.query(finished_holders, Params().array(uuid_array(executions)).int8(offset_us));
+  std::map<Uuid, EndedHolder> ended;
   for (int row = 0; row < finished.rows(); ++row) {
     RowReader reader(finished, row);
-    const Uuid id = reader.uuid();
-    Holder holder = read_holder(reader, id);
-    holder.finished_at = reader.optional_time();
-    holder.result = reader.optional_bytes();
-    take(std::move(holder));
+    locked.now = reader.time();
+    if (const std::optional<Uuid> id = reader.optional_uuid()) { ended.emplace(*id, read_ended(reader)); }
   }
-  return held;
+  for (const auto& [identity, row] : found) {
+    locked.held[identity] = {
+        .execution = row.execution,
+        .holder = holder_of(row, found_in(locked.live, row.execution), found_in(ended, row.execution), locked.now)};
+  }
+  return locked;
+}
+
+std::optional<Holder> find_holder(Connection& connection, const base::Digest& identity, std::int64_t offset_us) {
+  const Result result = connection.query(find_statement, Params().int8(offset_us).digest(identity));
+  if (result.rows() == 0) { return std::nullopt; }
+  RowReader reader(result, 0);
+  const Time now = reader.time();
+  reader.skip();  // the identity itself
+  const IdentityRow row = read_identity(reader);
+  std::optional<LiveHolder> live;
+  std::optional<EndedHolder> ended;
+  const bool is_live = reader.optional_uuid().has_value();
+  const LiveHolder as_live = read_live(reader);
+  if (is_live) { live = as_live; }
+  const bool is_ended = reader.optional_uuid().has_value();
+  if (is_ended) { ended = read_ended(reader); }
+  return holder_of(row, live, ended, now);
 }
 
 }  // namespace hapax::store::postgres

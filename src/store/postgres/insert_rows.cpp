@@ -1,5 +1,6 @@
 #include "store/postgres/insert_rows.hpp"
 
+#include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 
@@ -34,17 +35,21 @@ item AS MATERIALIZED (
   FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::int[],
                  $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::bytea[], $16::text[],
                  $17::int[], $18::text[], $19::uuid[], $20::text[], $21::uuid[], $22::bigint[], $23::bytea[],
-                 $24::boolean[])
+                 $24::boolean[], $25::bigint[], $26::bigint[], $27::text[], $28::bigint[], $29::int[])
          u(id, queue_id, task, input, priority, max_attempts, kind, max_lost, delay, at, deadline, attempt_timeout,
            retry, identity, identity_key, run, effect_key, parent, labels, born_session, born_claim, fingerprint,
-           takes_identity)
+           takes_identity, dedup_window, throttle, limit_key, sequence, weight)
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
 )";
 
+// hold_for is model::hold_for.
 constexpr const char* identities_part = R"(
 held AS (
-  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at)
-  SELECT identity, id, run, fingerprint, now FROM item WHERE takes_identity ORDER BY identity
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
+  SELECT identity, id, run, fingerprint, now,
+         greatest(coalesce(dedup_window, (SELECT q.dedup_window_us FROM {s}.queues q WHERE q.id = item.queue_id)),
+                  throttle)
+  FROM item WHERE takes_identity ORDER BY identity
   ON CONFLICT (identity) DO NOTHING RETURNING execution),
 )";
 
@@ -52,15 +57,16 @@ constexpr const char* live_part = R"(
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state,
                         deadline, attempt_timeout, retry, identity, identity_key, run, effect_key, parent, labels,
-                        attempt, fence, session, claim_number, claimed_at)
+                        attempt, fence, session, claim_number, claimed_at, limit_key, sequence, weight)
   SELECT id, queue_id, task, input, priority, max_attempts, kind, max_lost, due, now,
          CASE WHEN born THEN 1 WHEN due > now THEN 2 ELSE 0 END,
          now + deadline, attempt_timeout, retry, identity, identity_key, run, effect_key, parent, labels,
          CASE WHEN born THEN 1 ELSE 0 END, CASE WHEN born THEN 1 ELSE 0 END,
-         CASE WHEN born THEN born_session END, CASE WHEN born THEN born_claim END, CASE WHEN born THEN now END
+         CASE WHEN born THEN born_session END, CASE WHEN born THEN born_claim END, CASE WHEN born THEN now END,
+         limit_key, CASE WHEN limit_key IS NOT NULL THEN coalesce(sequence, {next}) END, weight
   FROM (
     SELECT i.*, CASE WHEN born_session IS NULL OR due > now THEN false ELSE
-        EXISTS (SELECT FROM {s}.queues q WHERE q.id = i.queue_id AND NOT q.paused)
+        EXISTS (SELECT FROM {s}.queues q WHERE q.id = i.queue_id AND NOT q.paused AND NOT q.limited)
         AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = i.born_session)
         AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 0 AND l.lost = 0)
         AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 0 AND l.lost > 0)
@@ -95,7 +101,7 @@ bool is_plain(const NewExecution& item) {
   static const NewExecution usual;
   return item.kind == usual.kind && item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost &&
          !item.retry && !item.attempt_timeout && !item.deadline && !item.identity && !item.effect_key && !item.parent &&
-         !item.born_running && item.labels == usual.labels;
+         !item.born_running && item.labels == usual.labels && !item.limit_key && item.weight == usual.weight;
 }
 
 // An earlier item of the batch that stands ready in the same queue is in the way of one that is to be born running;
@@ -105,7 +111,7 @@ std::vector<bool> may_be_born_running(const std::vector<NewRow>& rows) {
   std::set<model::QueueRef> occupied;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const NewExecution& item = *rows[i].item;
-    if (item.born_running) {
+    if (item.born_running && !item.limit_key) {
       may[i] = !occupied.contains(item.queue);
     } else if (item.delay <= Duration{0} && !item.run_at) {
       occupied.insert(item.queue);
@@ -148,7 +154,8 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
   Array deadlines(Type::int8, n), timeouts(Type::int8, n), retries(Type::text, n), identities(Type::bytea, n);
   Array identity_keys(Type::text, n), runs(Type::int4, n), effect_keys(Type::text, n), parents(Type::uuid, n);
   Array labels(Type::text, n), born_sessions(Type::uuid, n), born_claims(Type::int8, n);
-  Array fingerprints(Type::bytea, n), takes(Type::boolean, n);
+  Array fingerprints(Type::bytea, n), takes(Type::boolean, n), windows(Type::int8, n), throttles(Type::int8, n);
+  Array limit_keys(Type::text, n), sequences(Type::int8, n), weights(Type::int4, n);
   const std::vector<bool> may_be_born = may_be_born_running(rows);
   for (std::size_t i = 0; i < n; ++i) {
     const NewExecution& item = *rows[i].item;
@@ -163,10 +170,10 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
       identities.digest(item.identity->hash);
       identity_keys.bytes(item.identity->key);
       item.identity->fingerprint ? fingerprints.digest(*item.identity->fingerprint) : fingerprints.null();
+      windows.optional_int8(count(item.identity->dedup_window));
+      throttles.optional_int8(throttle_of(*item.identity));
     } else {
-      identities.null();
-      identity_keys.null();
-      fingerprints.null();
+      for (Array* array : {&identities, &identity_keys, &fingerprints, &windows, &throttles}) { array->null(); }
     }
     runs.int4(rows[i].run);
     effect_keys.optional_bytes(item.effect_key);
@@ -180,14 +187,23 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
       born_claims.null();
     }
     takes.boolean(rows[i].takes_identity);
+    limit_keys.optional_bytes(item.limit_key ? std::optional(model::encode_limit_key(*item.limit_key)) : std::nullopt);
+    sequences.optional_int8(rows[i].sequence);
+    item.weight == 1 ? weights.null() : weights.int4(item.weight);
   }
-  for (Array* array : {&kinds, &max_lost, &delays, &at, &deadlines, &timeouts, &retries, &identities, &identity_keys,
-                       &runs, &effect_keys, &parents, &labels, &born_sessions, &born_claims, &fingerprints, &takes}) {
+  for (Array* array :
+       {&kinds,         &max_lost, &delays,      &at,         &deadlines, &timeouts,      &retries,     &identities,
+        &identity_keys, &runs,     &effect_keys, &parents,    &labels,    &born_sessions, &born_claims, &fingerprints,
+        &takes,         &windows,  &throttles,   &limit_keys, &sequences, &weights}) {
     params.array(std::move(*array));
   }
 }
 
 }  // namespace
+
+std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
+  return claim.mode == model::IdentityMode::throttle ? std::optional(claim.throttle.count()) : std::nullopt;
+}
 
 Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
   Params params = plain_params(rows, queues, offset_us);

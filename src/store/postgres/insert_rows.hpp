@@ -16,7 +16,8 @@ namespace hapax::store::postgres {
 struct NewRow {
   const model::NewExecution* item = nullptr;
   int run = 1;
-  bool takes_identity = false;  // insert into identities first; the row follows only if that was new
+  bool takes_identity = false;           // insert into identities first; the row follows only if that was new
+  std::optional<std::int64_t> sequence;  // of one with a limit key, when it was reserved; none: the next
 };
 
 // What the insert did, told once for the whole batch.
@@ -31,5 +32,8 @@ struct Inserted {
 // without identity touch no identity table (SPEC I14).
 [[nodiscard]] Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us);
 [[nodiscard]] Inserted read_inserted(const Result& result);
+
+// The throttle of a request that has one.
+[[nodiscard]] std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim);
 
 }  // namespace hapax::store::postgres

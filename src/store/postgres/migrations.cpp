@@ -218,10 +218,11 @@ std::vector<std::string_view> migration(int version) {
               live_running, live_deadline,   history,  history_dead, history_default, history_default_expiry,
               identities,   attempts,        sessions, json_or_null, executions};
     case 2: return {journal, queue_stats};
+    case 3: return migration_3();
     default: return {};
   }
 }
 
-int usable_from(int /*version*/) { return 1; }
+int usable_from(int version) { return version < 3 ? 1 : 3; }
 
 }  // namespace hapax::store::postgres

@@ -19,13 +19,19 @@ struct Day {
   bool in_default = false;  // rows of that day are in the default partition
 };
 
-// Retentions in use (and the one of new queues) from today on, three days ahead each, that have no partition yet.
+// Retentions in use (and those of queues that say none) from today on, three days ahead each, that have no partition yet.
+// Workflows' 30 days only once one of them went to the default partition, and then for ever: every partition is one more
+// to probe for each look into history. Stubs expire today.
 constexpr const char* missing_days = R"(
 WITH day AS (SELECT 86400000000::bigint AS us),
 t AS (SELECT ({now} + $1::bigint) / day.us AS today FROM day),
 retention AS (
   SELECT retention_us AS us FROM {s}.queues UNION SELECT failed_retention_us FROM {s}.queues
-  UNION SELECT 604800000000::bigint),
+  UNION SELECT 604800000000::bigint
+  UNION SELECT 2592000000000::bigint FROM t, day
+  WHERE to_regclass(format('%I.%I', $2::text, 'history_' ||
+          to_char(to_timestamp((t.today + 30) * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD'))) IS NOT NULL
+     OR EXISTS (SELECT FROM {s}.history_default h WHERE h.expires_at >= (t.today + 29) * day.us AND h.kind = 1)),
 wanted AS (
   SELECT DISTINCT t.today + r.us / day.us + ahead AS number
   FROM t, day, retention r, generate_series(0, 3) ahead WHERE r.us IS NOT NULL)
@@ -96,31 +102,77 @@ std::int64_t delete_hanging(Connection& connection, const std::string& table, co
   return connection.query_text(sql, Params().int8(limit)).affected();
 }
 
-bool drop_partition(Connection& connection, const std::string& name, int limit, Dropped& dropped) {
-  const std::int64_t hanging =
-      delete_hanging(connection, "identities", "x.identity = p.identity AND x.execution = p.id", name, limit) +
-      delete_hanging(connection, "attempts", "x.execution = p.id", name, limit) +
-      delete_hanging(connection, "journal", "x.execution = p.id", name, limit);
+// Identities whose window is not over become tombstones (model::tombstone_until) and are no longer the partition's.
+std::int64_t bury(Connection& connection, const std::string& partition, std::int64_t offset_us, int limit) {
+  const std::string sql = connection.sql(
+      "WITH due AS MATERIALIZED (SELECT x.ctid AS tid, p.id, p.run, p.created_at, p.finished_at, p.status"
+      " FROM {s}.identities x JOIN {s}." +
+      partition +
+      " p ON x.identity = p.identity AND x.execution = p.id"
+      " WHERE x.hold_until IS NULL AND p.finished_at + x.hold_for > {now} + $2::bigint"
+      " LIMIT $1 FOR UPDATE OF x SKIP LOCKED)"
+      " UPDATE {s}.identities x SET hold_until = due.finished_at + x.hold_for, ended_as = due.status,"
+      " ended_at = due.finished_at, run = due.run, created_at = due.created_at"
+      " FROM due WHERE x.ctid = due.tid AND x.execution = due.id");
+  return connection.query_text(sql, Params().int8(limit).int8(offset_us)).affected();
+}
+
+// False while somebody has one of them locked: without the partition its window would be lost.
+bool has_no_identities(Connection& connection, const std::string& partition) {
+  const Result left = connection.query_text(
+      connection.sql("SELECT EXISTS (SELECT FROM {s}.identities x JOIN {s}." + partition +
+                     " p ON x.identity = p.identity AND x.execution = p.id WHERE x.hold_until IS NULL)"),
+      Params());
+  return !RowReader(left, 0).boolean();
+}
+
+void drop_partition(Connection& connection, const std::string& name, std::int64_t offset_us, int limit,
+                    Dropped& dropped) {
+  if (bury(connection, name, offset_us, limit) >= limit) {
+    dropped.more = true;
+    return;
+  }
+  const std::string passed = connection.sql(
+      "x.identity = p.identity AND x.execution = p.id AND x.hold_until IS NULL"
+      " AND (x.hold_for IS NULL OR p.finished_at + x.hold_for <= {now} + " +
+      std::to_string(offset_us) + ")");
+  const std::int64_t hanging = delete_hanging(connection, "identities", passed, name, limit) +
+                               delete_hanging(connection, "attempts", "x.execution = p.id", name, limit) +
+                               delete_hanging(connection, "journal", "x.execution = p.id", name, limit);
   if (hanging >= limit) {
     dropped.more = true;
-    return false;
+    return;
   }
+  if (!has_no_identities(connection, name)) { return; }
   const Result count = connection.query_text(connection.sql("SELECT count(*) FROM {s}." + name), Params());
-  if (!under_short_lock(connection, connection.sql("DROP TABLE {s}." + name))) { return false; }
+  if (!under_short_lock(connection, connection.sql("DROP TABLE {s}." + name))) { return; }
   dropped.executions += RowReader(count, 0).int8();
-  return true;
 }
 
 constexpr const char* delete_default = R"(
-WITH gone AS (
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+gone AS (
   DELETE FROM {s}.history_default WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM {s}.history_default WHERE expires_at <= {now} + $1::bigint
+    SELECT ctid FROM {s}.history_default WHERE expires_at <= (SELECT now FROM t)
     ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
-  RETURNING id, identity),
-i AS (DELETE FROM {s}.identities x USING gone WHERE x.identity = gone.identity AND x.execution = gone.id),
+  RETURNING id, identity, run, status, created_at, finished_at),
+buried AS (
+  UPDATE {s}.identities x SET hold_until = gone.finished_at + x.hold_for, ended_as = gone.status,
+         ended_at = gone.finished_at, run = gone.run, created_at = gone.created_at
+  FROM gone, t
+  WHERE x.identity = gone.identity AND x.execution = gone.id AND gone.finished_at + x.hold_for > t.now),
+i AS (
+  DELETE FROM {s}.identities x USING gone, t
+  WHERE x.identity = gone.identity AND x.execution = gone.id
+    AND (x.hold_for IS NULL OR gone.finished_at + x.hold_for <= t.now)),
 a AS (DELETE FROM {s}.attempts x USING gone WHERE x.execution = gone.id),
 j AS (DELETE FROM {s}.journal x USING gone WHERE x.execution = gone.id)
 SELECT count(*) FROM gone)";
+
+constexpr const char* delete_tombstones = R"(
+DELETE FROM {s}.identities WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM {s}.identities WHERE hold_until <= {now} + $1::bigint
+  ORDER BY hold_until LIMIT $2 FOR UPDATE SKIP LOCKED)))";
 
 }  // namespace
 
@@ -146,11 +198,13 @@ Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit) 
   Dropped dropped;
   const Result gone = connection.query_text(connection.sql(delete_default), Params().int8(offset_us).int8(limit));
   dropped.executions = RowReader(gone, 0).int8();
-  dropped.more = dropped.executions >= limit;
+  const std::int64_t tombstones =
+      connection.query_text(connection.sql(delete_tombstones), Params().int8(offset_us).int8(limit)).affected();
+  dropped.more = dropped.executions >= limit || tombstones >= limit;
   const Result past =
       connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(schema_name(connection)));
   for (int row = 0; row < past.rows() && !dropped.more; ++row) {
-    drop_partition(connection, RowReader(past, row).bytes(), limit, dropped);
+    drop_partition(connection, RowReader(past, row).bytes(), offset_us, limit, dropped);
   }
   return dropped;
 }

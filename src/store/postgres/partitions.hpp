@@ -16,8 +16,9 @@ struct Dropped {
   bool more = false;            // a limit was hit
 };
 
-// Deletes at most `limit` expired rows of the default partition with what hangs on them, then works on the oldest
-// partition that is wholly past: what hangs on its executions goes first, bounded, and then the partition.
+// Deletes at most `limit` expired rows of the default partition with what hangs on them and as many tombstones, then works
+// on the oldest partition that is wholly past: what hangs on its executions goes first, bounded, and then the partition.
+// An identity whose window is not over stays, as a tombstone.
 Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit);
 
 }  // namespace hapax::store::postgres

@@ -7,11 +7,15 @@
 #pragma once
 
 #include "store/open.hpp"
+#include "store/postgres/limited_claim.hpp"
 #include "store/postgres/notifier.hpp"
+#include "store/postgres/parking.hpp"
 #include "store/postgres/pool.hpp"
 #include "store/postgres/queue_ids.hpp"
 #include "store/postgres/sql_error.hpp"
 #include "store/postgres/vacuum.hpp"
+
+#include <semaphore>
 
 namespace hapax::store::postgres {
 
@@ -50,6 +54,13 @@ class PostgresStore final : public Store {
   int purge(const QueueRef& queue, int limit) override;
   int move(const QueueRef& from, const QueueRef& to, int limit) override;
 
+  StoredCatalogue catalogue(std::string_view ns) override;
+  TaskEntry declare_task(const TaskEntry& entry) override;
+  bool put_task(const TaskEntry& entry, std::string_view actor) override;
+  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override;
+  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override;
+  std::vector<AuditLine> audit(std::string_view ns, int limit) override;
+
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override;
   std::vector<JournalEntry> journal_read(const Uuid& execution) override;
 
@@ -65,6 +76,7 @@ class PostgresStore final : public Store {
   // ---- For the verbs' own files ------------------------------------------------------------------------------------
   [[nodiscard]] std::int64_t offset_us() const { return clock_offset_us_ ? clock_offset_us_->load() : 0; }
   [[nodiscard]] QueueIds& queue_ids() { return queue_ids_; }
+  [[nodiscard]] LimitedQueues& limited() { return limited_; }
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] Pool& pool() { return pool_; }
 
@@ -88,6 +100,10 @@ class PostgresStore final : public Store {
     return run(Planning::hot, work);
   }
 
+  using Items = std::vector<const NewExecution*>;
+  // Before items with limit keys are admitted; on a connection with no transaction open.
+  void ensure_keyed(Connection& connection, const Items& items);
+
   static constexpr int transient_attempts = 10;
   static constexpr int lost_attempts = 4;
 
@@ -99,19 +115,29 @@ class PostgresStore final : public Store {
   Pool::Lease acquire_to_read_back();
 
  private:
-  using Items = std::vector<const NewExecution*>;
   std::vector<Admission> admit_once(Connection& connection, const Items& items, Duration patience);
   std::vector<Admission> admit_until_known(const Items& items, Duration patience);
   std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items);
   std::vector<Admission> admit_apart(const Items& items);
+  Admission admit_alone(const NewExecution* item);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
   Exchange exchange_once(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim,
                          bool& maybe_committed);
+  void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
+                         ClaimReply& reply);
+  ClaimWork claim_work(Connection& connection);
+  // Committed already: limit keys were freed. 1 round trip if any was, none otherwise. Never throws: what can't be done
+  // is left to the sweep.
+  void unpark(Connection& connection, const FreedKeys& freed);
+  void unpark_stranded(Connection& connection);
 
   const Settings settings_;
   const std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us_;
   Pool pool_;
+  std::counting_semaphore<> lone_turns_{2};
   QueueIds queue_ids_;
+  LimitedQueues limited_;
+  LookPositions looks_;
   Notifier notifier_;
   Vacuum vacuum_;
 };

@@ -2,8 +2,6 @@
 
 #include <hapax/error.hpp>
 
-#include <set>
-
 namespace hapax::store::postgres {
 
 namespace {
@@ -23,6 +21,10 @@ UNION ALL SELECT q.ns, q.name, q.id FROM wanted w JOIN {s}.queues q ON q.ns = w.
 
 constexpr Statement find_one{"hapax_queues_find", "SELECT id FROM {s}.queues WHERE ns = $1::text AND name = $2::text"};
 constexpr Statement name_one{"hapax_queues_name", "SELECT ns, name FROM {s}.queues WHERE id = $1::int"};
+
+constexpr Statement mark_keyed{"hapax_queues_keyed", R"(
+UPDATE {s}.queues SET keyed = true, limited_since = CASE WHEN limited THEN limited_since ELSE {now} + $2::bigint END
+WHERE id = ANY ($1::int[]) AND NOT keyed)"};
 
 }  // namespace
 
@@ -66,6 +68,26 @@ std::vector<QueueRef> QueueIds::unknown(const std::vector<const model::NewExecut
   return {missing.begin(), missing.end()};
 }
 
+std::vector<QueueRef> QueueIds::unkeyed(const std::vector<const model::NewExecution*>& items) const {
+  std::set<QueueRef> missing;
+  for (const model::NewExecution* item : items) {
+    if (!item->limit_key) { continue; }
+    const std::lock_guard lock(mutex_);
+    if (!keyed_.contains(item->queue)) { missing.insert(item->queue); }
+  }
+  return {missing.begin(), missing.end()};
+}
+
+void QueueIds::ensure_keyed(Connection& connection, const std::vector<QueueRef>& queues, std::int64_t offset_us) {
+  if (queues.empty()) { return; }
+  std::vector<std::int32_t> ids;
+  for (const QueueRef& queue : queues) { ids.push_back(id(queue)); }
+  const Call call = mark_keyed_call(ids, offset_us);
+  connection.query(*call.statement, call.params);
+  const std::lock_guard lock(mutex_);
+  keyed_.insert(queues.begin(), queues.end());
+}
+
 std::int32_t QueueIds::id(const QueueRef& queue) const {
   const std::lock_guard lock(mutex_);
   const auto found = ids_.find(queue);
@@ -105,6 +127,12 @@ void QueueIds::remember(const QueueRef& queue, std::int32_t id) {
   const std::lock_guard lock(mutex_);
   ids_.insert_or_assign(queue, id);
   names_.insert_or_assign(id, queue);
+}
+
+Call mark_keyed_call(const std::vector<std::int32_t>& queues, std::int64_t offset_us) {
+  Array ids(Type::int4, queues.size());
+  for (const std::int32_t queue : queues) { ids.int4(queue); }
+  return {&mark_keyed, Params().array(std::move(ids)).int8(offset_us)};
 }
 
 }  // namespace hapax::store::postgres

@@ -1,3 +1,6 @@
+#include "model/claim_limits.hpp"
+#include "model/queue_patch.hpp"
+#include "store/postgres/audit.hpp"
 #include "store/postgres/endings.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/transaction_guard.hpp"
@@ -6,11 +9,17 @@ namespace hapax::store::postgres {
 
 namespace {
 
-constexpr Statement configure_statement{"hapax_queue_configure", R"(
-UPDATE {s}.queues SET paused = coalesce($2::boolean, paused), draining = coalesce($3::boolean, draining),
-  retention_us = coalesce($4::bigint, retention_us),
-  failed_retention_us = CASE WHEN $5::boolean THEN $6::bigint ELSE failed_retention_us END
-WHERE id = $1::int)"};
+// Behind it the settings are read in a statement of their own, which sees what the lock waited for.
+constexpr Statement read_settings{"hapax_queue_settings", R"(
+SELECT paused, draining, retention_us, failed_retention_us, dedup_window_us, limits
+FROM {s}.queues WHERE id = $1::int)"};
+
+constexpr Statement write_settings{"hapax_queue_configure", R"(
+UPDATE {s}.queues
+SET paused = $3::boolean, draining = $4::boolean, retention_us = $5::bigint, failed_retention_us = $6::bigint,
+    dedup_window_us = $7::bigint, limits = $8::text,
+    limited_since = CASE WHEN limited OR $8::text IS NULL THEN limited_since ELSE {now} + $1::bigint END
+WHERE id = $2::int)"};
 
 constexpr const char* list_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
@@ -20,6 +29,7 @@ going AS (
          count(*) FILTER (WHERE state = 0 OR (state = 2 AND run_at <= t.now)) AS ready,
          count(*) FILTER (WHERE state = 2 AND run_at > t.now) AS delayed,
          count(*) FILTER (WHERE state = 1) AS running,
+         count(*) FILTER (WHERE state = 3) AS parked,
          min(run_at) FILTER (WHERE state = 0 OR (state = 2 AND run_at <= t.now)) AS oldest
   FROM {s}.live, t WHERE queue_id IN (SELECT id FROM q) GROUP BY queue_id),
 dead AS (
@@ -28,8 +38,8 @@ dead AS (
 stats AS (
   SELECT queue_id, sum(completed)::bigint AS completed, sum(failed)::bigint AS failed FROM {s}.queue_stats, t
   WHERE queue_id IN (SELECT id FROM q) AND at > t.now - 60000000 AND at <= t.now GROUP BY queue_id)
-SELECT q.name, q.paused, q.draining, q.retention_us, q.failed_retention_us, coalesce(g.ready, 0),
-       coalesce(g.delayed, 0), coalesce(g.running, 0), t.now - g.oldest, coalesce(d.letters, 0),
+SELECT q.name, q.paused, q.draining, q.retention_us, q.failed_retention_us, q.dedup_window_us, q.limits,
+       coalesce(g.ready, 0), coalesce(g.delayed, 0), coalesce(g.parked, 0), coalesce(g.running, 0), t.now - g.oldest, coalesce(d.letters, 0),
        coalesce(s.completed, 0), coalesce(s.failed, 0)
 FROM q CROSS JOIN t LEFT JOIN going g ON g.queue_id = q.id LEFT JOIN dead d ON d.queue_id = q.id
 LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
@@ -37,45 +47,106 @@ LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
 // Due ones first; what a claimer has locked is about to run and is passed over.
 constexpr Statement pending_statement{"hapax_queue_pending", R"(
 WITH ready AS MATERIALIZED (
-  SELECT id FROM {s}.live WHERE queue_id = $1::int AND state = 0 AND lost = 0
+  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 0 AND lost = 0
   ORDER BY priority DESC, run_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED),
 suspects AS MATERIALIZED (
-  SELECT id FROM {s}.live WHERE queue_id = $1::int AND state = 0 AND lost > 0
+  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 0 AND lost > 0
   ORDER BY priority DESC, run_at, id LIMIT greatest($2::bigint - (SELECT count(*) FROM ready), 0)
   FOR UPDATE SKIP LOCKED),
-delayed AS MATERIALIZED (
-  SELECT id FROM {s}.live WHERE queue_id = $1::int AND state = 2 ORDER BY run_at
+parked AS MATERIALIZED (
+  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 3 ORDER BY limit_key, priority DESC, run_at, id
   LIMIT greatest($2::bigint - (SELECT count(*) FROM ready) - (SELECT count(*) FROM suspects), 0)
+  FOR UPDATE SKIP LOCKED),
+delayed AS MATERIALIZED (
+  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 2 ORDER BY run_at
+  LIMIT greatest($2::bigint - (SELECT count(*) FROM ready) - (SELECT count(*) FROM suspects)
+                 - (SELECT count(*) FROM parked), 0)
   FOR UPDATE SKIP LOCKED)
-SELECT id FROM ready UNION ALL SELECT id FROM suspects UNION ALL SELECT id FROM delayed)"};
+SELECT id, limit_key FROM ready UNION ALL SELECT id, limit_key FROM suspects
+UNION ALL SELECT id, limit_key FROM parked UNION ALL SELECT id, limit_key FROM delayed)"};
 
+// At the tail of its key in the other queue, in the order given.
 constexpr Statement move_statement{"hapax_queue_move", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
-UPDATE {s}.live SET queue_id = $3::int, state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
-WHERE id = ANY ($2::uuid[]))"};
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+item AS MATERIALIZED (
+  SELECT u.id, CASE WHEN u.keyed THEN {next} END AS sequence FROM unnest($2::uuid[], $4::boolean[]) u(id, keyed))
+UPDATE {s}.live l
+SET queue_id = $3::int, state = CASE WHEN l.run_at > (SELECT now FROM t) THEN 2 ELSE 0 END, sequence = item.sequence
+FROM item WHERE l.id = item.id)"};
 
-std::vector<Uuid> lock_pending(Connection& connection, std::int32_t queue, int limit) {
+struct Pending {
+  Uuid id;
+  std::optional<std::string> limit_key;
+};
+
+std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit) {
   const Result result = connection.query(pending_statement, Params().int4(queue).int8(limit));
-  std::vector<Uuid> ids;
-  for (int row = 0; row < result.rows(); ++row) { ids.push_back(RowReader(result, row).uuid()); }
-  return ids;
+  std::vector<Pending> pending;
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    const Uuid id = reader.uuid();
+    pending.push_back({.id = id, .limit_key = reader.optional_bytes()});
+  }
+  return pending;
+}
+
+QueueSettings read_queue_settings(RowReader& reader) {
+  QueueSettings settings;
+  settings.paused = reader.boolean();
+  settings.draining = reader.boolean();
+  settings.retention = reader.optional_duration();
+  settings.failed_retention = reader.optional_duration();
+  settings.dedup_window = reader.optional_duration();
+  settings.limits = decode_limits(reader.bytes());
+  return settings;
+}
+
+Call write_call(std::int32_t queue, const QueueSettings& settings, std::int64_t offset_us) {
+  Params params;
+  params.int8(offset_us).int4(queue).boolean(settings.paused).boolean(settings.draining);
+  for (const auto& period : {settings.retention, settings.failed_retention, settings.dedup_window}) {
+    period ? params.int8(period->count()) : params.null(Type::int8);
+  }
+  const std::string limits = encode_limits(settings.limits);
+  limits.empty() ? params.null(Type::text) : params.text(limits);
+  return {&write_settings, std::move(params)};
 }
 
 }  // namespace
 
-// 1 round trip, 2 when the queue is new.
+// 2 round trips, 3 when the queue is new. Limits that change are looked at anew by all that was parked under the old.
 void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& patch) {
   run([&](Connection& connection) {
     queue_ids_.ensure(connection, {queue});
-    Params params;
-    params.int4(queue_ids_.id(queue));
-    patch.paused ? params.boolean(*patch.paused) : params.null(Type::boolean);
-    patch.draining ? params.boolean(*patch.draining) : params.null(Type::boolean);
-    patch.retention ? params.int8(patch.retention->count()) : params.null(Type::int8);
-    params.boolean(patch.failed_retention.has_value());
-    patch.failed_retention&&* patch.failed_retention ? params.int8((*patch.failed_retention)->count())
-                                                     : params.null(Type::int8);
-    connection.query(configure_statement, params);
+    const std::int32_t id = queue_ids_.id(queue);
+    TransactionGuard guard(connection, TransactionGuard::Pipelined());
+    std::vector<Call> calls;
+    calls.push_back(TransactionGuard::begin_call());
+    calls.push_back(lock_queues_call({id}));
+    calls.push_back({&read_settings, Params().int4(id)});
+    const Result row = std::move(connection.pipeline(calls).back());
+    RowReader reader(row, 0);
+    QueueSettings settings = read_queue_settings(reader);
+    const QueueLimits before = settings.limits;
+    apply_patch(settings, patch);
+    calls.clear();
+    calls.push_back(write_call(id, settings, offset_us()));
+    if (settings.limits != before) {
+      calls.push_back(unpark_all_call(id, offset_us()));
+      calls.push_back(mark_held_call(id, offset_us()));
+    }
+    if (!patch.actor.empty()) {
+      calls.push_back(audit_call({.ns = queue.ns,
+                                  .actor = patch.actor,
+                                  .action = "queue.configure",
+                                  .subject = queue.name,
+                                  .detail = describe_patch(patch)},
+                                 offset_us()));
+    }
+    calls.push_back(TransactionGuard::commit_call());
+    connection.pipeline(calls);
+    guard.committed();
+    if (settings.limits != QueueLimits{}) { limited_.add(queue); }
   });
 }
 
@@ -88,12 +159,10 @@ std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
       RowReader reader(result, row);
       QueueInfo info;
       info.queue = {.ns = std::string(ns), .name = reader.bytes()};
-      info.settings.paused = reader.boolean();
-      info.settings.draining = reader.boolean();
-      info.settings.retention = Duration(reader.int8());
-      info.settings.failed_retention = reader.optional_duration();
+      info.settings = read_queue_settings(reader);
       info.ready = reader.int8();
       info.delayed = reader.int8();
+      info.parked = reader.int8();
       info.running = reader.int8();
       info.oldest_ready = reader.optional_duration();
       info.dead = reader.int8();
@@ -110,16 +179,18 @@ int PostgresStore::purge(const QueueRef& queue, int limit) {
     const std::optional<std::int32_t> id = queue_ids_.find(connection, queue);
     if (!id) { return 0; }
     static const std::string error = cancelled_error("purged");
+    FreedKeys freed;
     TransactionGuard guard(connection);
     std::vector<Ending> endings;
-    for (const Uuid& pending : lock_pending(connection, *id, limit)) {
-      endings.push_back({.id = pending, .status = Status::cancelled, .error = error});
+    for (const Pending& pending : lock_pending(connection, *id, limit)) {
+      endings.push_back({.id = pending.id, .status = Status::cancelled, .error = error});
     }
     if (!endings.empty()) {
       const Call call = end_call(endings, offset_us());
-      connection.query(*call.statement, call.params);
+      freed.add_ended(connection.query(*call.statement, call.params));
     }
     guard.commit();
+    unpark(connection, freed);
     return static_cast<int>(endings.size());
   });
 }
@@ -130,15 +201,33 @@ int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit) {
     const std::optional<std::int32_t> source = queue_ids_.find(connection, from);
     if (!source) { return 0; }
     queue_ids_.ensure(connection, {to});
-    TransactionGuard guard(connection);
-    const std::vector<Uuid> ids = lock_pending(connection, *source, limit);
-    if (!ids.empty()) {
-      Params params;
-      params.int8(offset_us()).array(uuid_array(ids)).int4(queue_ids_.id(to));
-      connection.query(move_statement, params);
+    FreedKeys freed;
+    bool keyed = false;
+    int moved = 0;
+    {
+      TransactionGuard guard(connection);
+      Array ids(Type::uuid), with_key(Type::boolean);
+      for (const Pending& pending : lock_pending(connection, *source, limit)) {
+        ids.uuid(pending.id);
+        with_key.boolean(pending.limit_key.has_value());
+        if (pending.limit_key) { freed.add(*source, *pending.limit_key); }
+        moved += 1;
+      }
+      keyed = !freed.empty();
+      if (keyed) {
+        const Call mark = mark_keyed_call({queue_ids_.id(to)}, offset_us());
+        connection.query(*mark.statement, mark.params);
+      }
+      if (moved > 0) {
+        Params params;
+        params.int8(offset_us()).array(std::move(ids)).int4(queue_ids_.id(to)).array(std::move(with_key));
+        connection.query(move_statement, params);
+      }
+      guard.commit();
     }
-    guard.commit();
-    return static_cast<int>(ids.size());
+    if (keyed) { limited_.add(to); }
+    unpark(connection, freed);
+    return moved;
   });
 }
 

@@ -1,4 +1,5 @@
 #include "store/postgres/executions.hpp"
+#include "store/postgres/holders.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include "base/limits.hpp"
@@ -27,13 +28,6 @@ UNION ALL
 SELECT h.id, h.status, h.result, h.error FROM {s}.history h
 WHERE h.id = ANY (ARRAY(SELECT u FROM unnest($2::uuid[]) u WHERE u NOT IN (SELECT id FROM going)))
   AND h.expires_at > (SELECT now FROM t))"};
-
-constexpr Statement holder_statement{"hapax_holder", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
-SELECT i.execution FROM {s}.identities i
-WHERE i.identity = $2::bytea AND (
-  EXISTS (SELECT FROM {s}.live l WHERE l.id = i.execution)
-  OR EXISTS (SELECT FROM {s}.history h WHERE h.id = i.execution AND h.expires_at > (SELECT now FROM t))))"};
 
 constexpr Statement attempts_statement{"hapax_attempts", R"(
 SELECT number, worker, started_at, ended_at, outcome, error FROM {s}.attempts
@@ -186,8 +180,8 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
 // 1 round trip.
 std::optional<Uuid> PostgresStore::holder(const base::Digest& identity) {
   return run([&](Connection& connection) -> std::optional<Uuid> {
-    const Result result = connection.query(holder_statement, Params().int8(offset_us()).digest(identity));
-    return result.rows() == 0 ? std::nullopt : std::optional(RowReader(result, 0).uuid());
+    const std::optional<Holder> holder = find_holder(connection, identity, offset_us());
+    return holder ? std::optional(holder->id) : std::nullopt;
   });
 }
 

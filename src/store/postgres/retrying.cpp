@@ -22,8 +22,13 @@ SELECT CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run FROM {s}.live WHERE id
 UNION ALL
 SELECT status, run FROM {s}.history WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
 
+// Fingerprint and window stay with the identity as long as it is held.
 constexpr Statement repoint{"hapax_retry_repoint", R"(
-UPDATE {s}.identities SET execution = $2::uuid, run = $3::int WHERE identity = $1::bytea)"};
+UPDATE {s}.identities
+SET execution = $2::uuid, run = $3::int, created_at = {now} + $4::bigint,
+    fingerprint = CASE WHEN $5::boolean THEN fingerprint END, hold_for = CASE WHEN $5::boolean THEN hold_for END,
+    hold_until = NULL, ended_as = NULL, ended_at = NULL
+WHERE identity = $1::bytea)"};
 
 constexpr Statement take_identity{"hapax_retry_take", R"(
 INSERT INTO {s}.identities (identity, execution, run, created_at)
@@ -33,10 +38,11 @@ constexpr Statement copy_run{"hapax_retry_copy", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
   INSERT INTO {s}.live (id, run_at, created_at, queue_id, max_attempts, max_lost, run, kind, state, priority, task,
-                        input, deadline, attempt_timeout, retry, identity, identity_key, effect_key, parent, labels)
+                        input, deadline, attempt_timeout, retry, identity, identity_key, effect_key, parent, labels,
+                        weight, limit_key, sequence)
   SELECT $3::uuid, t.now, t.now, h.queue_id, h.max_attempts, h.max_lost, h.run + 1, h.kind, 0, h.priority, h.task,
          h.input, t.now + (h.deadline - h.created_at), h.attempt_timeout, h.retry, h.identity, h.identity_key, $4::text,
-         h.parent, h.labels
+         h.parent, h.labels, h.weight, h.limit_key, CASE WHEN h.limit_key IS NOT NULL THEN {next} END
   FROM {s}.history h, t WHERE h.id = $2::uuid AND h.expires_at > (SELECT now FROM t))
 UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
 
@@ -76,11 +82,14 @@ std::optional<Holder> claim_identity(Connection& connection, const base::Digest&
                                      int run, std::int64_t offset_us) {
   constexpr int rounds = 3;  // a row that was neither there nor to be inserted was being made by somebody else
   for (int round = 0; round < rounds; ++round) {
-    const HeldIdentities held = lock_holders(connection, {identity}, offset_us);
+    const HeldIdentities held = lock_holders(connection, {identity}, {}, offset_us).held;
     const auto found = held.find(identity);
     if (found != held.end()) {
       if (found->second.holder && found->second.holder->id != request.id) { return found->second.holder; }
-      connection.query(repoint, Params().digest(identity).uuid(request.new_id).int4(run));
+      Params params;
+      params.digest(identity).uuid(request.new_id).int4(run).int8(offset_us);
+      params.boolean(found->second.holder.has_value());
+      connection.query(repoint, params);
       return std::nullopt;
     }
     const Result taken =

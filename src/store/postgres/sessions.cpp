@@ -88,8 +88,9 @@ Call count_call(const Beat& beat, const QueueIds& queues, std::int64_t offset_us
   return {&count_statement, std::move(params)};
 }
 
-// Gives back what a session holds but does not know: back in line, or cancelled if that was asked for.
-void release(Connection& connection, const std::vector<model::Held>& forgotten, std::int64_t offset_us) {
+// Gives back what a session holds but does not know: back in line, or cancelled if that was asked for. Returns the limit
+// keys that this frees.
+FreedKeys release(Connection& connection, const std::vector<model::Held>& forgotten, std::int64_t offset_us) {
   std::vector<Ending> endings;
   std::vector<Waiting> waiting;
   for (const model::Held& one : forgotten) {
@@ -97,7 +98,11 @@ void release(Connection& connection, const std::vector<model::Held>& forgotten, 
     waiting.push_back({.id = one.id, .fence = one.fence, .why = BackInLine::forgotten});
   }
   const std::vector<Call> calls{end_call(endings, offset_us), wait_call(waiting, offset_us)};
-  connection.pipeline(calls);
+  const std::vector<Result> results = connection.pipeline(calls);
+  FreedKeys freed;
+  freed.add_ended(results[0]);
+  freed.add_waiting(results[1]);
+  return freed;
 }
 
 }  // namespace
@@ -158,7 +163,7 @@ BeatReply PostgresStore::beat(const Beat& beat) {
       if (claim_number <= beat.settled_claim_number) { forgotten.push_back({.id = key.first, .fence = key.second}); }
     }
     if (!forgotten.empty()) {
-      release(connection, forgotten, offset_us());
+      unpark(connection, release(connection, forgotten, offset_us()));
       reply.released = static_cast<int>(forgotten.size());
     }
     return reply;
@@ -178,6 +183,7 @@ std::vector<Uuid> PostgresStore::cancel_requests(const Uuid& session) {
 // A claim that comes between finds no session at its commit; the sweep takes back what it holds. 5 round trips.
 void PostgresStore::close_session(const Uuid& session) {
   run([&](Connection& connection) {
+    FreedKeys freed;
     TransactionGuard guard(connection);
     // Deleted last: what ends as cancelled here still names its worker.
     const bool known = connection.query(lock_statement, Params().uuid(session)).rows() > 0;
@@ -190,10 +196,11 @@ void PostgresStore::close_session(const Uuid& session) {
     }
     if (!held.empty()) {
       std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-      release(connection, held, offset_us());
+      freed = release(connection, held, offset_us());
     }
     if (known) { connection.query(delete_statement, Params().uuid(session)); }
     guard.commit();
+    unpark(connection, freed);
   });
 }
 

@@ -1,7 +1,7 @@
 // Statement: SQL with a name under which a connection prepares it.
 //
-// Texts write {s} for the schema, so that nothing relies on search_path, and {now} for the server's clock in whole
-// microseconds. Statements are constants of the files that use them; a connection knows them by address.
+// Texts write {s} for the schema, so that nothing relies on search_path, {now} for the server's clock in whole
+// microseconds and {next} for the next number in the order of limit keys. Statements are constants of the files that use them; a connection knows them by address.
 #pragma once
 
 #include "store/postgres/params.hpp"
@@ -21,7 +21,7 @@ struct Call {
   Params params;
 };
 
-// `text` with {s} and {now} filled in.
+// `text` with these filled in.
 [[nodiscard]] std::string expand(std::string_view text, const std::string& quoted_schema);
 
 }  // namespace hapax::store::postgres

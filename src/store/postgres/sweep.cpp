@@ -36,6 +36,12 @@ ORDER BY deadline LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
 constexpr Statement old_stats{"hapax_old_stats",
                               "DELETE FROM {s}.queue_stats WHERE at < {now} + $1::bigint - 3600000000"};
 
+// A theoretical arrival that has passed means as much as none.
+constexpr Statement old_rates{"hapax_old_rates", R"(
+DELETE FROM {s}.rates WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM {s}.rates WHERE arrival <= {now} + $1::bigint ORDER BY arrival LIMIT $2::bigint
+  FOR UPDATE SKIP LOCKED)))"};
+
 std::vector<Uuid> read_ids(const Result& result) {
   std::vector<Uuid> ids;
   for (int row = 0; row < result.rows(); ++row) { ids.push_back(RowReader(result, row).uuid()); }
@@ -45,7 +51,7 @@ std::vector<Uuid> read_ids(const Result& result) {
 // Running executions of these sessions wait again, or end if they were lost too often or are to be cancelled. Returns
 // how many there were.
 int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, std::int64_t offset_us,
-         SweepReport& report) {
+         SweepReport& report, FreedKeys& freed) {
   const Result held = connection.query(held_by, Params().array(uuid_array(sessions)).int8(limit));
   std::vector<Waiting> waiting;
   for (int row = 0; row < held.rows(); ++row) {
@@ -56,6 +62,7 @@ int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, s
   if (waiting.empty()) { return 0; }
   const Call call = wait_call(waiting, offset_us);
   const Result back = connection.query(*call.statement, call.params);
+  freed.add_waiting(back);
   std::vector<Ending> endings;
   for (int row = 0; row < back.rows(); ++row) {
     RowReader reader(back, row);
@@ -75,12 +82,14 @@ int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, s
   }
   if (!endings.empty()) {
     const Call end = end_call(endings, offset_us);
-    connection.query(*end.statement, end.params);
+    freed.add_ended(connection.query(*end.statement, end.params));
   }
   return held.rows();
 }
 
-void sweep_sessions(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
+// Returns the limit keys that this frees, as does the next.
+FreedKeys sweep_sessions(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
+  FreedKeys freed;
   SweepReport swept;  // told only when committed
   TransactionGuard guard(connection);
   std::vector<Uuid> lost = read_ids(connection.query(lost_sessions, Params().int8(offset_us).int8(limit)));
@@ -89,15 +98,17 @@ void sweep_sessions(Connection& connection, int limit, std::int64_t offset_us, S
   all.insert(all.end(), gone.begin(), gone.end());
   if (all.empty()) {
     guard.commit();
-    return;
+    return freed;
   }
-  swept.more = lose(connection, all, limit, offset_us, swept) >= limit || std::ssize(lost) >= limit;
+  swept.more = lose(connection, all, limit, offset_us, swept, freed) >= limit || std::ssize(lost) >= limit;
   swept.lost_sessions = static_cast<int>(connection.query(forget, Params().array(uuid_array(lost))).affected());
   guard.commit();
   report = swept;
+  return freed;
 }
 
-void sweep_deadlines(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
+FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
+  FreedKeys freed;
   TransactionGuard guard(connection);
   const std::vector<Uuid> ids = read_ids(connection.query(overdue, Params().int8(offset_us).int8(limit)));
   std::vector<Ending> endings;
@@ -106,23 +117,28 @@ void sweep_deadlines(Connection& connection, int limit, std::int64_t offset_us, 
   for (const Uuid& id : ids) { endings.push_back({.id = id, .status = Status::timed_out, .error = error}); }
   if (!endings.empty()) {
     const Call call = end_call(endings, offset_us);
-    connection.query(*call.statement, call.params);
+    freed.add_ended(connection.query(*call.statement, call.params));
   }
   guard.commit();
   report.timed_out += static_cast<int>(ids.size());
   report.more = report.more || std::ssize(ids) >= limit;
+  return freed;
 }
 
 }  // namespace
 
-// Each kind of work is a transaction of its own, bounded by the limit: 4 round trips each when there is nothing to do.
+// Each kind of work is a transaction of its own, bounded by the limit: 4 round trips each when there is nothing to do,
+// and 1 for limit keys.
 SweepReport PostgresStore::sweep(const SweepRequest& request) {
   SweepReport report = run([&](Connection& connection) {
     SweepReport swept;
-    sweep_sessions(connection, request.limit, offset_us(), swept);
+    unpark(connection, sweep_sessions(connection, request.limit, offset_us(), swept));
     return swept;
   });
-  run([&](Connection& connection) { sweep_deadlines(connection, request.limit, offset_us(), report); });
+  run([&](Connection& connection) {
+    unpark(connection, sweep_deadlines(connection, request.limit, offset_us(), report));
+    unpark_stranded(connection);
+  });
   if (request.retention) {
     run(Planning::plain, [&](Connection& connection) {
       const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
@@ -130,6 +146,7 @@ SweepReport PostgresStore::sweep(const SweepRequest& request) {
       report.more = report.more || dropped.more;
       make_partitions(connection, offset_us());
       connection.query(old_stats, Params().int8(offset_us()));
+      connection.query(old_rates, Params().int8(offset_us()).int8(request.limit));
     });
   }
   return report;

@@ -1,4 +1,5 @@
-// An explicit transaction of several round trips: rolled back unless it was committed.
+// An explicit transaction of several round trips: rolled back unless it was committed. Begin and commit are round trips
+// of their own, unless they travel in the first and the last pipeline.
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -9,8 +10,11 @@ namespace hapax::store::postgres {
 class TransactionGuard {
  public:
   explicit TransactionGuard(Connection& connection) : connection_(connection) { connection_.command("BEGIN"); }
+  // begin_call() is the first of what is sent next.
+  struct Pipelined {};
+  TransactionGuard(Connection& connection, Pipelined) : connection_(connection) {}
   ~TransactionGuard() {
-    if (done_ || connection_.is_broken()) { return; }
+    if (done_ || connection_.is_broken() || !connection_.in_transaction()) { return; }
     try {
       connection_.command("ROLLBACK");
     } catch (const SqlError&) { connection_.give_up(); } catch (const ConnectionBroken&) {
@@ -23,6 +27,17 @@ class TransactionGuard {
   void commit() {
     connection_.command("COMMIT");
     done_ = true;
+  }
+  // commit_call() was the last of a pipeline that succeeded.
+  void committed() { done_ = true; }
+
+  [[nodiscard]] static Call begin_call() {
+    static constexpr Statement begin{"hapax_begin", "BEGIN ISOLATION LEVEL READ COMMITTED"};
+    return {&begin, Params()};
+  }
+  [[nodiscard]] static Call commit_call() {
+    static constexpr Statement commit{"hapax_commit", "COMMIT"};
+    return {&commit, Params()};
   }
 
  private:

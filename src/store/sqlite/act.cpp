@@ -1,5 +1,5 @@
 // What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE. A retry: 2 to 5 SELECTs,
-// 1 INSERT, 1 UPDATE, and 1 INSERT more with an identity. One fdatasync for the whole call.
+// 1 INSERT, 1 UPDATE, and 1 INSERT and 1 UPDATE more with an identity. One fdatasync for the whole call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
@@ -60,18 +60,21 @@ NewExecution next_run(const Execution& before, const RetryRequest& request) {
   item.effect_key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
   item.parent = before.parent;
   item.labels = before.labels;
+  item.limit_key = before.limit_key;
+  item.weight = before.weight;
   return item;
 }
 
 RetryResult create_run(WriteTransaction& tx, const Execution& before, const RetryRequest& request,
-                       const std::optional<base::Digest>& fingerprint) {
+                       IdentityRow identity) {
   Birth birth{.run = before.run + 1, .run_at = tx.now()};
   if (before.deadline) { birth.deadline = tx.now() + (*before.deadline - before.created_at); }
   const NewExecution item = next_run(before, request);
   static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), birth));
   if (before.identity) {
-    hold_identity(tx, *before.identity, item.id, birth.run, fingerprint);
-    mark_superseded(tx, before.id);
+    identity.run = birth.run;
+    mark_superseded(tx, *before.identity, {.id = before.id, .status = before.status});
+    hold_identity(tx, *before.identity, item.id, identity);
   }
   tx.db().use(retried_sql).bind(item.id, before.id).run();
   return {.verdict = RetryVerdict::created, .existing = item.id, .status = Status::pending, .run = birth.run};
@@ -111,16 +114,20 @@ RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
             .status = later.status,
             .run = later.run};
   }
-  std::optional<base::Digest> fingerprint;
+  IdentityRow identity;
   if (before.identity) {
-    const std::optional<Holder> holder = find_holder(tx.db(), *before.identity, tx.now());
+    const std::optional<IdentityRow> row = find_identity(tx.db(), *before.identity);
+    const std::optional<Holder> holder = row ? find_holder(tx.db(), *row, tx.now()) : std::nullopt;
     if (holder && holder->id != before.id) {
       return {
           .verdict = RetryVerdict::identity_held, .existing = holder->id, .status = holder->status, .run = holder->run};
     }
-    fingerprint = holder ? holder->fingerprint : std::nullopt;
+    if (holder) {
+      identity.fingerprint = row->fingerprint;
+      identity.hold_for = row->hold_for;
+    }
   }
-  return create_run(tx, before, request, fingerprint);
+  return create_run(tx, before, request, identity);
 }
 
 bool discard(WriteTransaction& tx, const Uuid& id) {

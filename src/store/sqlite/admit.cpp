@@ -1,7 +1,10 @@
 // Admission. Without identity: 1 INSERT an item, and 1 SELECT for each queue of the batch; no identity table is touched
-// (SPEC I14). With identity: 1 SELECT and 1 INSERT more for a new one, up to 3 SELECTs for a held one.
+// (SPEC I14). With identity: 2 SELECTs and 1 INSERT more for a new one, up to 4 SELECTs for a held one; a pending holder
+// that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if it is ordered.
+#include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
+#include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -15,8 +18,10 @@ constexpr const char* insert_sql =
     "claimed_at,"
     " cancel_requested, deadline, task, kind, created_at, max_attempts, max_lost, run, attempt_timeout, retry, "
     "identity,"
-    " identity_key, effect_key, parent, labels, input)"
-    " VALUES (?1,?2,?3,?4,?5,?6,0,?7,?7,?8,?9,?10,0,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25)";
+    " identity_key, effect_key, parent, labels, input, limit_key, weight)"
+    " VALUES (?1,?2,?3,?4,?5,?6,0,?7,?7,?8,?9,?10,0,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,"
+    "?27)";
+constexpr const char* replace_sql = "UPDATE live SET line = ?, state = ?, run_at = ?, input = ? WHERE id = ?";
 constexpr const char* present_sql = "SELECT state, run, created_at FROM live WHERE id = ?";
 constexpr const char* any_due_sql = "SELECT 1 FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? LIMIT 1";
 constexpr const char* any_delayed_due_sql =
@@ -26,7 +31,7 @@ bool has_row(Cursor& cursor) { return cursor.next(); }
 
 // Whether nothing is in the way of an execution that is to be born running.
 bool may_be_born_running(WriteTransaction& tx, const BornRunning& born, const QueueRow& queue, Time run_at) {
-  return !queue.settings.paused && run_at <= tx.now() && tx.worker_of(born.session) != nullptr &&
+  return !queue.limited() && !queue.settings.paused && run_at <= tx.now() && tx.worker_of(born.session) != nullptr &&
          !has_row(tx.db().use(any_due_sql).bind(line::ready(queue.id).first, line::suspect(queue.id).last)) &&
          !has_row(tx.db().use(any_delayed_due_sql).bind(line::delayed(queue.id), tx.now()));
 }
@@ -52,12 +57,28 @@ void terminate(WriteTransaction& tx, const Uuid& id) {
   }
 }
 
+// The pending holder gets the request's input and instant.
+void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
+  FoundLive found(tx, id);
+  const Waiting held = waiting_like(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
+  found.done();
+  const Place place = place_of(held.queue_id, held.priority, held.lost, held.run_at, tx.now());
+  tx.db().use(replace_sql).bind(place.line, static_cast<int>(place.state), held.run_at, by.input, id).run();
+  if (held.limit_key) {
+    key_waits(
+        tx,
+        {.id = id, .queue_id = held.queue_id, .key = *held.limit_key, .priority = held.priority, .run_at = held.run_at},
+        false);
+  }
+  change_fingerprint(tx, by.identity->hash, by.identity->fingerprint);
+}
+
 Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run) {
   Birth birth;
   birth.run = run;
   birth.run_at = item.run_at.value_or(tx.now() + item.delay);
   if (item.deadline) { birth.deadline = tx.now() + *item.deadline; }
-  if (item.born_running && may_be_born_running(tx, *item.born_running, queue, birth.run_at)) {
+  if (item.born_running && !item.limit_key && may_be_born_running(tx, *item.born_running, queue, birth.run_at)) {
     birth.running = &*item.born_running;
   }
   if (!insert_live(tx, item, queue, birth)) { return present(tx, item.id).value_or(Admission{}); }
@@ -69,34 +90,43 @@ Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow&
 Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item) {
   if (std::optional<Admission> again = present(tx, item.id)) { return *again; }
   const IdentityClaim& identity = *item.identity;
-  const std::optional<Holder> holder = find_holder(tx.db(), identity.hash, tx.now());
+  const std::optional<IdentityRow> before = find_identity(tx.db(), identity.hash);
+  std::optional<Holder> holder = before ? find_holder(tx.db(), *before, tx.now()) : std::nullopt;
   AdmissionDecision decision;
   if (holder) {
     if (holder->id == item.id) { return created(holder->id, holder->status, holder->run, holder->created_at); }
-    decision = decide_admission(*holder, identity);
-    if (decision.step == AdmissionStep::answer) { return decision.admission; }
+    decision = decide_admission(*holder, identity, tx.now());
+    if (decision.step == AdmissionStep::replace) { replace(tx, holder->id, item); }
+    if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
+      return decision.admission;
+    }
   }
   const QueueRow& queue = tx.queues().get(item.queue);
   if (queue.settings.draining) { return {.verdict = AdmissionVerdict::queue_draining}; }
-  if (decision.step == AdmissionStep::terminate_and_new_run) { terminate(tx, holder->id); }
-  if (holder) { mark_superseded(tx, holder->id); }
-  const int run = holder ? holder->run + 1 : 1;
-  hold_identity(tx, identity.hash, item.id, run, identity.fingerprint);
-  return insert(tx, item, queue, run);
+  IdentityRow row;
+  row.fingerprint = identity.fingerprint;
+  row.hold_for = hold_for(identity, queue.settings);
+  if (holder) {
+    row.run = holder->run + 1;
+    if (decision.step == AdmissionStep::terminate_and_new_run) {
+      terminate(tx, holder->id);
+      holder->status = Status::cancelled;
+    }
+    mark_superseded(tx, identity.hash, *holder);
+  } else if (before) {
+    // It holds no more, but its record may still be there: a stub.
+    mark_superseded(tx, identity.hash, {.id = before->execution, .status = Status::completed});
+  }
+  hold_identity(tx, identity.hash, item.id, row);
+  return insert(tx, item, queue, row.run);
 }
 
 }  // namespace
 
 bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, const Birth& birth) {
-  LiveState state = LiveState::ready;
-  std::int64_t place = line::due(queue.id, item.priority, 0);
-  if (birth.running != nullptr) {
-    state = LiveState::running;
-    place = line::running(birth.running->session);
-  } else if (birth.run_at > tx.now()) {
-    state = LiveState::delayed;
-    place = line::delayed(queue.id);
-  }
+  const Place place = birth.running != nullptr
+                          ? Place{.line = line::running(birth.running->session), .state = LiveState::running}
+                          : place_of(queue.id, item.priority, 0, birth.run_at, tx.now());
   const int claims = birth.running != nullptr ? 1 : 0;
   std::optional<Uuid> session;
   std::optional<Time> claimed_at;
@@ -115,12 +145,22 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
     identity_key = item.identity->key;
   }
   const std::optional<std::string> labels = encode_labels(item.labels);
+  std::optional<std::string> limit_key;
+  if (item.limit_key) { limit_key = encode_limit_key(*item.limit_key); }
+  const std::optional<int> weight = item.weight == 1 ? std::nullopt : std::optional(item.weight);
   Cursor cursor = tx.db().use(insert_sql);
-  cursor.bind(item.id, queue.id, place, static_cast<int>(state), item.priority, birth.run_at, claims, session,
-              claim_number, claimed_at, birth.deadline, item.task, static_cast<int>(item.kind), tx.now(),
+  cursor.bind(item.id, queue.id, place.line, static_cast<int>(place.state), item.priority, birth.run_at, claims,
+              session, claim_number, claimed_at, birth.deadline, item.task, static_cast<int>(item.kind), tx.now(),
               item.max_attempts, item.max_lost, birth.run, item.attempt_timeout, retry, identity, identity_key,
-              item.effect_key, item.parent, labels, item.input);
-  return cursor.run_unless_taken();
+              item.effect_key, item.parent, labels, item.input, limit_key, weight);
+  if (!cursor.run_unless_taken()) { return false; }
+  if (limit_key) {
+    tx.queues().mark_keyed(queue);
+    join_key(
+        tx,
+        {.id = item.id, .queue_id = queue.id, .key = *limit_key, .priority = item.priority, .run_at = birth.run_at});
+  }
+  return true;
 }
 
 Admission admit(WriteTransaction& tx, const NewExecution& item) {

@@ -1,8 +1,9 @@
 // Claiming. For each queue looked at: 1 SELECT of its settings, 1 for delayed ones that have come due, 2 on the claim
 // index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
-// (and what it passes over: other tasks, passed deadlines).
+// (and what it passes over: other tasks, passed deadlines). Queues with limits: see claim_limited.cpp.
 #include "model/labels.hpp"
 #include "model/retry.hpp"
+#include "store/sqlite/claim_row.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -16,34 +17,133 @@ namespace {
 // How many delayed executions one claim makes ready at most; the rest follow with the next claims.
 constexpr int promotion_batch = 5000;
 
-#define HAPAX_CLAIM_COLUMNS                                                                            \
-  "id, attempt, fence, lost, priority, deadline, task, kind, created_at, max_attempts, max_lost, run," \
-  " attempt_timeout, retry, identity, effect_key, parent, labels, input"
-
 constexpr const char* line_sql = "SELECT " HAPAX_CLAIM_COLUMNS
                                  " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? ORDER BY line, run_at, id";
-
-#undef HAPAX_CLAIM_COLUMNS
 
 constexpr const char* start_sql =
     "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
     "claimed_at = ?,"
     " finish_kind = NULL WHERE id = ?";
+// In a queue that counts what runs: those without a limit key are marked.
+constexpr const char* start_counted_sql =
+    "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
+    "claimed_at = ?,"
+    " finish_kind = NULL, counted = CASE WHEN limit_key IS NULL THEN 1 END WHERE id = ?";
 constexpr const char* due_sql =
     "SELECT id, priority, lost FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ? ORDER BY run_at LIMIT ?";
 constexpr const char* make_ready_sql = "UPDATE live SET line = ?, state = 0 WHERE id = ?";
 constexpr const char* next_due_sql =
     "SELECT run_at FROM live INDEXED BY live_line WHERE line = ? ORDER BY run_at LIMIT 1";
 
+void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, std::span<const Claim> claims) {
+  const std::int64_t place = line::running(request.session);
+  Cursor cursor = tx.db().use(queue.counts_running() ? start_counted_sql : start_sql);
+  for (const Claim& claim : claims) {
+    cursor.bind(place, request.session, request.claim_number, tx.now(), claim.id).run();
+  }
+}
+
+// Adds the first of a line that the request may have to `claims`, up to `limit` in all; they are not yet started.
+void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
+          std::size_t limit, std::vector<Claim>& claims) {
+  Cursor cursor = tx.db().use(line_sql);
+  cursor.bind(range.first, range.last);
+  while (claims.size() < limit && cursor.next()) {
+    const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
+    if (!too_late && wants(request, cursor.text(6))) { claims.push_back(read_claim(cursor, queue, tx.now())); }
+  }
+}
+
+// The request's queues that are there and not paused, in its order, with what has come due made ready.
+std::vector<const QueueRow*> open_queues(WriteTransaction& tx, const ClaimRequest& request) {
+  std::vector<const QueueRow*> open;
+  for (const QueueRef& name : request.queues) {
+    const QueueRow* const queue = tx.queues().find(name);
+    const bool is_new = std::find(open.begin(), open.end(), queue) == open.end();
+    if (queue != nullptr && !queue->settings.paused && is_new) {
+      promote_due(tx, *queue);
+      if (queue->limited()) { unpark_allowed(tx, *queue); }
+      open.push_back(queue);
+    }
+  }
+  return open;
+}
+
+// A claim under way, over its queues in the request's order.
+class Claiming {
+ public:
+  Claiming(WriteTransaction& tx, const ClaimRequest& request)
+      : tx_(tx), request_(request), queues_(open_queues(tx, request)), idle_(request.idle) {}
+
+  ClaimReply run() {
+    for (const QueueRow* const queue : queues_) {
+      if (request_.alone) {
+        take(line::suspect(queue->id), *queue, 1);
+        if (!reply_.claims.empty()) { return std::move(reply_); }
+      } else {
+        reply_.suspects_due = reply_.suspects_due || suspects_in(*queue);
+      }
+    }
+    const auto limit = static_cast<std::size_t>(request_.limit);
+    for (const QueueRow* const queue : queues_) { take(line::ready(queue->id), *queue, limit); }
+    if (reply_.claims.size() < limit) { reply_.next_due = next_due(); }
+    return std::move(reply_);
+  }
+
+ private:
+  bool suspects_in(const QueueRow& queue) {
+    if (queue.limited() && !limits_are_open(tx_, queue, request_, idle_)) { return false; }
+    std::vector<Claim> due;
+    look(tx_, line::suspect(queue.id), queue, request_, 1, due);
+    return !due.empty();
+  }
+
+  // Starts what the request may have of a line, up to `limit` in all.
+  void take(line::Range range, const QueueRow& queue, std::size_t limit) {
+    const std::size_t before = reply_.claims.size();
+    if (queue.limited()) {
+      wait_at_most(take_limited(tx_, range, queue, request_, limit, idle_, reply_.claims));
+      idle_ -= static_cast<int>(reply_.claims.size() - before);
+    } else {
+      look(tx_, range, queue, request_, limit, reply_.claims);
+    }
+    start(tx_, queue, request_, std::span(reply_.claims).subspan(before));
+  }
+
+  void wait_at_most(const std::optional<Duration>& wait) {
+    if (wait) { wait_ = wait_ ? std::min(*wait_, *wait) : *wait; }
+  }
+
+  std::optional<Duration> next_due() {
+    for (const QueueRow* const queue : queues_) {
+      Cursor cursor = tx_.db().use(next_due_sql);
+      if (cursor.bind(line::delayed(queue->id)).next()) {
+        wait_at_most(std::max(cursor.time(0) - tx_.now(), Duration{0}));
+      }
+      if (queue->settings.limits.key_rate) { wait_at_most(next_key_start(tx_, *queue)); }
+    }
+    return wait_;
+  }
+
+  WriteTransaction& tx_;
+  const ClaimRequest& request_;
+  const std::vector<const QueueRow*> queues_;
+  int idle_;
+  std::optional<Duration> wait_;
+  ClaimReply reply_;
+};
+
+}  // namespace
+
 bool wants(const ClaimRequest& request, std::string_view task) {
   return request.tasks.empty() || std::find(request.tasks.begin(), request.tasks.end(), task) != request.tasks.end();
 }
 
-// The columns of HAPAX_CLAIM_COLUMNS, as they will be once claimed.
 Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   Claim claim;
   claim.id = cursor.uuid(0);
   claim.queue = queue.ref;
+  claim.limited = queue.limited();
   claim.attempt = cursor.small(1) + 1;
   claim.fence = cursor.integer(2) + 1;
   claim.lost = cursor.small(3);
@@ -67,53 +167,6 @@ Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   return claim;
 }
 
-// Adds what the request may have of one line to `claims`, up to `limit` in all.
-void take(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
-          std::size_t limit, std::vector<Claim>& claims) {
-  Cursor cursor = tx.db().use(line_sql);
-  cursor.bind(range.first, range.last);
-  while (claims.size() < limit && cursor.next()) {
-    const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
-    if (!too_late && wants(request, cursor.text(6))) { claims.push_back(read_claim(cursor, queue, tx.now())); }
-  }
-}
-
-void start(WriteTransaction& tx, const ClaimRequest& request, const std::vector<Claim>& claims) {
-  const std::int64_t place = line::running(request.session);
-  Cursor cursor = tx.db().use(start_sql);
-  for (const Claim& claim : claims) {
-    cursor.bind(place, request.session, request.claim_number, tx.now(), claim.id).run();
-  }
-}
-
-std::optional<Duration> next_due(WriteTransaction& tx, const std::vector<const QueueRow*>& queues) {
-  std::optional<Duration> soonest;
-  for (const QueueRow* const queue : queues) {
-    Cursor cursor = tx.db().use(next_due_sql);
-    if (cursor.bind(line::delayed(queue->id)).next()) {
-      const Duration in = std::max(cursor.time(0) - tx.now(), Duration{0});
-      soonest = soonest ? std::min(*soonest, in) : in;
-    }
-  }
-  return soonest;
-}
-
-// The request's queues that are there and not paused, in its order, with what has come due made ready.
-std::vector<const QueueRow*> open_queues(WriteTransaction& tx, const ClaimRequest& request) {
-  std::vector<const QueueRow*> open;
-  for (const QueueRef& name : request.queues) {
-    const QueueRow* const queue = tx.queues().find(name);
-    const bool is_new = std::find(open.begin(), open.end(), queue) == open.end();
-    if (queue != nullptr && !queue->settings.paused && is_new) {
-      promote_due(tx, *queue);
-      open.push_back(queue);
-    }
-  }
-  return open;
-}
-
-}  // namespace
-
 void promote_due(WriteTransaction& tx, const QueueRow& queue) {
   struct Due {
     Uuid id;
@@ -130,24 +183,8 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
 }
 
 ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
-  ClaimReply reply;
-  if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) { return reply; }
-  const std::vector<const QueueRow*> queues = open_queues(tx, request);
-  std::vector<Claim> suspects;
-  for (const QueueRow* const queue : queues) { take(tx, line::suspect(queue->id), *queue, request, 1, suspects); }
-  if (!suspects.empty()) {
-    if (request.alone) {
-      reply.claims = std::move(suspects);
-      start(tx, request, reply.claims);
-      return reply;
-    }
-    reply.suspects_due = true;
-  }
-  const auto limit = static_cast<std::size_t>(request.limit);
-  for (const QueueRow* const queue : queues) { take(tx, line::ready(queue->id), *queue, request, limit, reply.claims); }
-  start(tx, request, reply.claims);
-  if (reply.claims.size() < limit) { reply.next_due = next_due(tx, queues); }
-  return reply;
+  if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) { return {}; }
+  return Claiming(tx, request).run();
 }
 
 }  // namespace hapax::store::sqlite

@@ -1,8 +1,10 @@
 #include "store/sqlite/execution_row.hpp"
 
+#include "model/claim_limits.hpp"
 #include "model/effect_key.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
+#include "store/sqlite/live_row.hpp"
 
 namespace hapax::store::sqlite {
 
@@ -10,7 +12,7 @@ using namespace hapax::model;
 
 namespace {
 
-constexpr int own_columns = 24;  // where the columns that live and history do not share begin
+constexpr int own_columns = 26;  // where the columns that live and history do not share begin
 
 Execution read_options(const Cursor& cursor) {
   Execution execution;
@@ -37,6 +39,8 @@ Execution read_options(const Cursor& cursor) {
   execution.parent = cursor.optional(21, &Cursor::uuid);
   if (!cursor.is_null(22)) { execution.labels = decode_labels(cursor.text(22)); }
   execution.session = cursor.optional(23, &Cursor::uuid);
+  if (!cursor.is_null(24)) { execution.limit_key = decode_limit_key(cursor.text(24)); }
+  if (!cursor.is_null(25)) { execution.weight = cursor.small(25); }
   return execution;
 }
 
@@ -44,7 +48,9 @@ Execution read_options(const Cursor& cursor) {
 
 Execution read_live_execution(const Cursor& cursor) {
   Execution execution = read_options(cursor);
-  execution.status = cursor.small(own_columns) == 1 ? Status::running : Status::pending;
+  const auto state = static_cast<LiveState>(cursor.small(own_columns));
+  execution.status = state == LiveState::running ? Status::running : Status::pending;
+  execution.parked = state == LiveState::parked;
   execution.started_at = cursor.optional(own_columns + 1, &Cursor::time);
   execution.worker = cursor.string(own_columns + 2);
   execution.cancel_requested = cursor.flag(own_columns + 3);

@@ -13,7 +13,7 @@ namespace hapax::store::sqlite {
         ".run, " table ".attempt, " table ".max_attempts, " table ".lost, " table ".max_lost, " table ".fence, " table \
         ".created_at, " table ".run_at, " table ".deadline, " table ".attempt_timeout, " table ".retry, " table        \
         ".identity, " table ".identity_key, " table ".effect_key, " table ".parent, " table ".labels, " table          \
-        ".session, "
+        ".session, " table ".limit_key, " table ".weight, "
 
 #define HAPAX_LIVE_EXECUTION_COLUMNS \
   HAPAX_EXECUTION_OPTIONS("live")    \

@@ -5,50 +5,110 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* identity_sql = "SELECT execution, fingerprint FROM identities WHERE identity = ?";
-constexpr const char* live_sql = "SELECT state, run, created_at FROM live WHERE id = ?";
+constexpr const char* identity_sql =
+    "SELECT execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at FROM identities"
+    " WHERE identity = ?";
+constexpr const char* live_sql = "SELECT state, attempt, run, created_at FROM live WHERE id = ?";
 constexpr const char* history_sql =
-    "SELECT status, run, created_at, finished_at, result FROM history WHERE id = ? AND expires_at > ?";
+    "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
 constexpr const char* hold_sql =
-    "INSERT INTO identities(identity, execution, run, fingerprint, created_at) VALUES (?, ?, ?, ?, ?)"
+    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT(identity) DO UPDATE SET execution = excluded.execution, run = excluded.run,"
-    " fingerprint = excluded.fingerprint, created_at = excluded.created_at, hold_until = NULL";
+    " fingerprint = excluded.fingerprint, created_at = excluded.created_at, hold_for = excluded.hold_for,"
+    " hold_until = NULL, ended_as = NULL, ended_at = NULL";
+constexpr const char* fingerprint_sql = "UPDATE identities SET fingerprint = ? WHERE identity = ?";
 constexpr const char* superseded_sql = "UPDATE history SET superseded = 1 WHERE id = ?";
+constexpr const char* live_superseded_sql = "UPDATE live SET superseded = 1 WHERE id = ?";
+constexpr const char* overtaken_sql = "INSERT OR IGNORE INTO overtaken(identity, execution) VALUES (?, ?)";
+constexpr const char* tombstone_sql =
+    "UPDATE identities SET hold_until = ?, ended_as = ?, ended_at = ? WHERE identity = ?";
+constexpr const char* delete_sql = "DELETE FROM identities WHERE identity = ?";
+constexpr const char* delete_tombstones_sql =
+    "DELETE FROM identities WHERE identity IN (SELECT identity FROM identities INDEXED BY identities_hold_until"
+    " WHERE hold_until IS NOT NULL AND hold_until <= ? LIMIT ?)";
+
+std::optional<LiveHolder> find_live(Connection& db, const Uuid& id) {
+  Cursor cursor = db.use(live_sql);
+  if (!cursor.bind(id).next()) { return std::nullopt; }
+  return LiveHolder{.status = cursor.small(0) == 1 ? Status::running : Status::pending,
+                    .attempt = cursor.small(1),
+                    .run = cursor.small(2),
+                    .created_at = cursor.time(3)};
+}
+
+std::optional<EndedHolder> find_ended(Connection& db, const Uuid& id) {
+  Cursor cursor = db.use(history_sql);
+  if (!cursor.bind(id).next()) { return std::nullopt; }
+  return EndedHolder{.status = static_cast<Status>(cursor.small(0)),
+                     .run = cursor.small(1),
+                     .created_at = cursor.time(2),
+                     .finished_at = cursor.time(3),
+                     .expires_at = cursor.time(4),
+                     .stub = cursor.flag(5),
+                     .result = cursor.optional(6, &Cursor::string)};
+}
 
 }  // namespace
 
+std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& identity) {
+  Cursor cursor = db.use(identity_sql);
+  if (!cursor.bind(identity).next()) { return std::nullopt; }
+  IdentityRow row;
+  row.execution = cursor.uuid(0);
+  row.run = cursor.small(1);
+  row.fingerprint = cursor.optional(2, &Cursor::digest);
+  row.created_at = cursor.time(3);
+  row.hold_for = cursor.optional(4, &Cursor::duration);
+  row.hold_until = cursor.optional(5, &Cursor::time);
+  if (!cursor.is_null(6)) { row.ended_as = static_cast<Status>(cursor.small(6)); }
+  row.ended_at = cursor.optional(7, &Cursor::time);
+  return row;
+}
+
+std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now) {
+  if (row.hold_until) { return holder_of(row, std::nullopt, std::nullopt, now); }
+  const std::optional<LiveHolder> live = find_live(db, row.execution);
+  return holder_of(row, live, live ? std::nullopt : find_ended(db, row.execution), now);
+}
+
 std::optional<Holder> find_holder(Connection& db, const base::Digest& identity, Time now) {
-  Holder holder;
-  {
-    Cursor cursor = db.use(identity_sql);
-    if (!cursor.bind(identity).next()) { return std::nullopt; }
-    holder.id = cursor.uuid(0);
-    holder.fingerprint = cursor.optional(1, &Cursor::digest);
-  }
-  {
-    Cursor cursor = db.use(live_sql);
-    if (cursor.bind(holder.id).next()) {
-      holder.status = cursor.small(0) == 1 ? Status::running : Status::pending;
-      holder.run = cursor.small(1);
-      holder.created_at = cursor.time(2);
-      return holder;
-    }
-  }
-  Cursor cursor = db.use(history_sql);
-  if (!cursor.bind(holder.id, now).next()) { return std::nullopt; }
-  holder.status = static_cast<Status>(cursor.small(0));
-  holder.run = cursor.small(1);
-  holder.created_at = cursor.time(2);
-  holder.finished_at = cursor.time(3);
-  holder.result = cursor.optional(4, &Cursor::string);
-  return holder;
+  const std::optional<IdentityRow> row = find_identity(db, identity);
+  return row ? find_holder(db, *row, now) : std::nullopt;
 }
 
-void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, int run,
-                   const std::optional<base::Digest>& fingerprint) {
-  tx.db().use(hold_sql).bind(identity, execution, run, fingerprint, tx.now()).run();
+void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row) {
+  tx.db().use(hold_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for).run();
 }
 
-void mark_superseded(WriteTransaction& tx, const Uuid& id) { tx.db().use(superseded_sql).bind(id).run(); }
+void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
+                        const std::optional<base::Digest>& fingerprint) {
+  tx.db().use(fingerprint_sql).bind(fingerprint, identity).run();
+}
+
+void mark_superseded(WriteTransaction& tx, const base::Digest& identity, const Holder& holder) {
+  if (holder.expired) { return; }
+  if (is_terminal(holder.status)) {
+    tx.db().use(superseded_sql).bind(holder.id).run();
+    return;
+  }
+  tx.db().use(live_superseded_sql).bind(holder.id).run();
+  tx.db().use(overtaken_sql).bind(identity, holder.id).run();
+}
+
+void release_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, Status ended_as,
+                      Time ended_at) {
+  const std::optional<IdentityRow> row = find_identity(tx.db(), identity);
+  if (!row || row->execution != execution) { return; }
+  if (const std::optional<Time> until = tombstone_until(row->hold_for, ended_at, tx.now())) {
+    tx.db().use(tombstone_sql).bind(*until, static_cast<int>(ended_as), ended_at, identity).run();
+  } else {
+    tx.db().use(delete_sql).bind(identity).run();
+  }
+}
+
+int sweep_tombstones(WriteTransaction& tx, int limit) {
+  tx.db().use(delete_tombstones_sql).bind(tx.now(), limit).run();
+  return tx.db().changes();
+}
 
 }  // namespace hapax::store::sqlite

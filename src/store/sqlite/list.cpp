@@ -64,10 +64,11 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
   if (query.after) { filter.add(table + ".id < ?", *query.after); }
 }
 
-// An identity's runs: the one that holds it now, and those in history that later runs took over from.
+// An identity's runs: the one that holds it now, and those that later runs took over from.
 void add_identity(Filter& filter, const std::string& table, const base::Digest& identity) {
   if (table == "live") {
-    filter.add("live.id IN (SELECT execution FROM identities WHERE identity = ?)", identity);
+    filter.add("live.id IN (SELECT execution FROM identities WHERE identity = ?", identity);
+    filter.add_more(" UNION ALL SELECT execution FROM overtaken WHERE identity = ?)", identity);
   } else {
     filter.add("history.id IN (SELECT execution FROM identities WHERE identity = ?", identity);
     filter.add_more(" UNION ALL SELECT id FROM history WHERE superseded = 1 AND identity = ?)", identity);

@@ -1,6 +1,8 @@
 #include "store/sqlite/live_row.hpp"
 
 #include "model/labels.hpp"
+#include "model/retention.hpp"
+#include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
 
 namespace hapax::store::sqlite {
@@ -14,13 +16,15 @@ constexpr const char* insert_history_sql =
     "run_at,"
     " created_at, started_at, finished_at, attempt, max_attempts, lost, max_lost, run, worker, deadline, "
     "attempt_timeout,"
-    " retry, identity, identity_key, effect_key, parent, labels, error, result, input)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    " retry, identity, identity_key, effect_key, parent, labels, error, result, input, superseded, limit_key, weight,"
+    " stub)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
 constexpr const char* wait_sql =
     "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, "
     "claimed_at = NULL,"
-    " progress = NULL, progress_message = NULL WHERE id = ?";
+    " progress = NULL, progress_message = NULL, counted = NULL WHERE id = ?";
+constexpr const char* not_overtaken_sql = "DELETE FROM overtaken WHERE identity = ? AND execution = ?";
 constexpr const char* attempt_sql =
     "INSERT OR REPLACE INTO attempts(execution, fence, number, worker, started_at, ended_at, outcome, error)"
     " VALUES (?,?,?,?,?,?,?,?)";
@@ -68,6 +72,10 @@ LiveRow read_live(const Cursor& cursor) {
   row.progress = cursor.optional(28, &Cursor::real);
   row.progress_message = cursor.text(29);
   row.input = cursor.text(30);
+  row.limit_key = optional_text(cursor, 31);
+  row.weight = cursor.optional(32, &Cursor::small);
+  row.counted = cursor.flag(33);
+  row.superseded = cursor.flag(34);
   return row;
 }
 
@@ -82,7 +90,8 @@ FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().pre
 
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending) {
   const LiveRow& row = *found;
-  const Time expires_at = tx.now() + tx.queues().by_id(row.queue_id).kept(ending.status);
+  const Kept kept_for = kept(tx.queues().by_id(row.queue_id).settings, static_cast<Kind>(row.kind), ending.status);
+  const Time expires_at = tx.now() + kept_for.period;
   const bool by_attempt = ending.started_at.has_value();
   std::optional<std::string_view> worker;
   if (by_attempt && row.session) {
@@ -98,31 +107,55 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
               ending.status == Status::failed, session, row.task, row.kind, row.priority, row.run_at, row.created_at,
               ending.started_at, tx.now(), row.attempt, row.max_attempts, ending.lost.value_or(row.lost), row.max_lost,
               row.run, worker, row.deadline, row.attempt_timeout, row.retry, row.identity, row.identity_key,
-              row.effect_key, row.parent, row.labels, ending.error, ending.result, row.input);
+              row.effect_key, row.parent, row.labels, ending.error, ending.result,
+              kept_for.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key, row.weight,
+              kept_for.stub ? std::optional(1) : std::nullopt);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
     tx.db().use(delete_history_sql).bind(row.id).run();
     insert.run();
   }
   tx.note_expiry(row.id, expires_at);
+  const std::optional<std::string> limit_key(row.limit_key);
   found.done();
   tx.db().use(delete_sql).bind(row.id).run();
+  if (row.counted) { uncount_running(tx, row.id); }
+  if (limit_key) { leave_key(tx, row.id, row.queue_id, *limit_key); }
+  if (row.superseded) { tx.db().use(not_overtaken_sql).bind(row.identity, row.id).run(); }
 }
 
 Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
-  return {.queue_id = row.queue_id, .priority = row.priority, .run_at = run_at, .attempt = attempt, .lost = row.lost};
+  return {.queue_id = row.queue_id,
+          .priority = row.priority,
+          .run_at = run_at,
+          .attempt = attempt,
+          .lost = row.lost,
+          .limit_key = std::optional<std::string>(row.limit_key),
+          .counted = row.counted};
+}
+
+Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now) {
+  if (run_at > now) { return {.line = line::delayed(queue_id), .state = LiveState::delayed}; }
+  return {.line = line::due(queue_id, priority, lost), .state = LiveState::ready};
 }
 
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
-  const bool delayed = waiting.run_at > tx.now();
-  const LiveState state = delayed ? LiveState::delayed : LiveState::ready;
-  const std::int64_t place =
-      delayed ? line::delayed(waiting.queue_id) : line::due(waiting.queue_id, waiting.priority, waiting.lost);
+  const Place place = place_of(waiting.queue_id, waiting.priority, waiting.lost, waiting.run_at, tx.now());
   tx.db()
       .use(wait_sql)
-      .bind(place, static_cast<int>(state), waiting.run_at, waiting.attempt, waiting.lost, code_of(waiting.finish_kind),
-            id)
+      .bind(place.line, static_cast<int>(place.state), waiting.run_at, waiting.attempt, waiting.lost,
+            code_of(waiting.finish_kind), id)
       .run();
+  if (waiting.counted) { uncount_running(tx, id); }
+  if (waiting.limit_key) {
+    key_waits(tx,
+              {.id = id,
+               .queue_id = waiting.queue_id,
+               .key = *waiting.limit_key,
+               .priority = waiting.priority,
+               .run_at = waiting.run_at},
+              true);
+  }
 }
 
 void release_running(WriteTransaction& tx, FoundLive& found) {
@@ -134,8 +167,9 @@ void release_running(WriteTransaction& tx, FoundLive& found) {
                    .started_at = row.claimed_at});
     return;
   }
+  const Waiting waiting = waiting_like(row, row.run_at, row.attempt - 1);
   found.done();
-  wait_again(tx, row.id, waiting_like(row, row.run_at, row.attempt - 1));
+  wait_again(tx, row.id, waiting);
 }
 
 void add_attempt(WriteTransaction& tx, const LiveRow& row, std::string_view outcome,

@@ -10,7 +10,7 @@
 namespace hapax::store::sqlite {
 
 // Persisted; never renumber.
-enum class LiveState : std::uint8_t { ready = 0, running = 1, delayed = 2 };
+enum class LiveState : std::uint8_t { ready = 0, running = 1, delayed = 2, parked = 3 };
 
 // Text is a view into the statement that read it: good until that is reset.
 struct LiveRow {
@@ -45,6 +45,10 @@ struct LiveRow {
   std::optional<double> progress;
   std::string_view progress_message;
   std::string_view input;
+  std::optional<std::string_view> limit_key;
+  std::optional<int> weight;
+  bool counted = false;
+  bool superseded = false;
 
   [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
 };
@@ -55,7 +59,7 @@ struct LiveRow {
   "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "    \
   "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "     \
   "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, " \
-  "live.progress, live.progress_message, live.input"
+  "live.progress, live.progress_message, live.input, live.limit_key, live.weight, live.counted, live.superseded"
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
 
@@ -86,10 +90,18 @@ struct Ending {
   std::optional<int> lost;                // when the ending is itself a loss: the new count
 };
 
-// The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE.
+// The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE; with a
+// limit key, in a queue that counts what runs, or when its identity was taken over, what that costs (limited.hpp).
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
 
-// running → pending, due at run_at. 1 UPDATE.
+// Where a pending execution stands in the lines of `live`.
+struct Place {
+  std::int64_t line = 0;
+  LiveState state = LiveState::ready;
+};
+[[nodiscard]] Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now);
+
+// running → pending, due at run_at. 1 UPDATE; what limits cost on top (limited.hpp).
 struct Waiting {
   std::int64_t queue_id = 0;
   int priority = 0;
@@ -97,6 +109,8 @@ struct Waiting {
   int attempt = 0;
   int lost = 0;
   std::optional<FinishKind> finish_kind;
+  std::optional<std::string> limit_key;
+  bool counted = false;
 };
 // As the row stands, with another instant and attempt.
 [[nodiscard]] Waiting waiting_like(const LiveRow& row, Time run_at, int attempt);

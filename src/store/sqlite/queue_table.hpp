@@ -12,12 +12,23 @@ struct QueueRow {
   std::int64_t id = 0;
   model::QueueRef ref;
   model::QueueSettings settings;
+  bool keyed = false;                // an execution with a limit key was once in it
+  std::optional<Time> rate_arrival;  // the rate limit's state
 
-  // How long what ended so is kept.
-  [[nodiscard]] Duration kept(Status status) const {
-    return status == Status::completed ? settings.retention : settings.failed_retention.value_or(settings.retention);
+  // Whether claims have to look at its limits.
+  [[nodiscard]] bool limited() const { return keyed || settings.limits != model::QueueLimits{}; }
+  // Whether those that run in it have to be counted.
+  [[nodiscard]] bool counts_running() const {
+    return settings.limits.concurrency.has_value() || settings.limits.worker_concurrency.has_value();
   }
 };
+
+// The columns of `queues` in the order read_queue wants them.
+#define HAPAX_QUEUE_COLUMNS                                                                                       \
+  "id, ns, name, paused, draining, retention_us, retention_given, failed_retention_us, dedup_window_us, limits, " \
+  "keyed, rate_arrival"
+
+[[nodiscard]] QueueRow read_queue(const Cursor& cursor);
 
 class QueueTable {
  public:
@@ -28,10 +39,14 @@ class QueueTable {
   // Made if need be.
   [[nodiscard]] const QueueRow& get(const model::QueueRef& ref);
   [[nodiscard]] const QueueRow& by_id(std::int64_t id);
-  void save(const QueueRow& row);
+  void save_settings(const QueueRow& row, const model::QueueSettings& settings);
+  void mark_keyed(const QueueRow& row);
+  void save_arrival(const QueueRow& row, Time arrival);
 
  private:
-  const QueueRow& keep(Cursor& cursor);
+  const QueueRow& keep(const Cursor& cursor);
+  // The kept row of this transaction.
+  QueueRow& own(const QueueRow& row);
 
   Connection& db_;
   std::deque<QueueRow> known_;

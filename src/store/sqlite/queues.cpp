@@ -1,5 +1,7 @@
-// Queues: settings, figures, purge and move. Figures are counted on the index: no row of live is
-// read for ready and delayed executions.
+// Queues: settings, figures, purge and move. Figures are counted on the index: no row of live is read for ready, delayed
+// and parked executions.
+#include "model/queue_patch.hpp"
+#include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -10,13 +12,13 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* list_sql =
-    "SELECT id, ns, name, paused, draining, retention_us, failed_retention_us FROM queues WHERE ns = ? ORDER BY name";
+constexpr const char* list_sql = "SELECT " HAPAX_QUEUE_COLUMNS " FROM queues WHERE ns = ? ORDER BY name";
 constexpr const char* due_sql =
     "SELECT count(*), min(run_at) FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?";
 constexpr const char* delayed_due_sql =
     "SELECT count(*), min(run_at) FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ?";
 constexpr const char* delayed_sql = "SELECT count(*) FROM live INDEXED BY live_line WHERE line = ? AND run_at > ?";
+constexpr const char* parked_sql = "SELECT count(*) FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?";
 constexpr const char* running_sql =
     "SELECT queue_id, count(*) FROM live INDEXED BY live_line WHERE line < 0 GROUP BY queue_id";
 constexpr const char* dead_sql =
@@ -28,8 +30,13 @@ constexpr const char* count_sql =
     " ON CONFLICT(queue_id, second) DO UPDATE SET completed = completed + excluded.completed,"
     " failed = failed + excluded.failed, retried = retried + excluded.retried";
 constexpr const char* pending_sql =
-    "SELECT id, priority, lost, run_at FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?"
+    "SELECT id, priority, lost, run_at, limit_key FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?"
     " ORDER BY line, run_at, id LIMIT ?";
+// Of a key in the order in which they would go back into the line.
+constexpr const char* parked_pending_sql =
+    "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM limited INDEXED BY limited_order"
+    " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2"
+    " ORDER BY limited.limit_key, limited.rank, limited.run_at, limited.execution LIMIT ?";
 constexpr const char* move_sql = "UPDATE live SET queue_id = ?, line = ?, state = ? WHERE id = ?";
 
 std::int64_t seconds(Time time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
@@ -49,6 +56,8 @@ void add_figures(ReadTransaction& tx, std::int64_t id, QueueInfo& info) {
   add_ready(db.use(delayed_due_sql).bind(line::delayed(id), tx.now()), info, tx.now());
   Cursor delayed = db.use(delayed_sql);
   info.delayed = delayed.bind(line::delayed(id), tx.now()).next() ? delayed.integer(0) : 0;
+  Cursor parked = db.use(parked_sql);
+  info.parked = parked.bind(line::parked(id).first, line::parked(id).last).next() ? parked.integer(0) : 0;
   Cursor dead = db.use(dead_sql);
   info.dead = dead.bind(id, tx.now()).next() ? dead.integer(0) : 0;
   Cursor throughput = db.use(throughput_sql);
@@ -62,30 +71,57 @@ void add_figures(ReadTransaction& tx, std::int64_t id, QueueInfo& info) {
 
 struct Pending {
   Uuid id;
-  int priority = 0;
-  int lost = 0;
-  Time run_at{};
+  Waiting waiting;
 };
 
-// Due ones first, then those that were lost before, then delayed ones: the order of their lines.
+void add_pending(Cursor& cursor, const QueueRow& queue, std::vector<Pending>& some) {
+  while (cursor.next()) {
+    some.push_back({.id = cursor.uuid(0),
+                    .waiting = {.queue_id = queue.id,
+                                .priority = cursor.small(1),
+                                .run_at = cursor.time(3),
+                                .lost = cursor.small(2),
+                                .limit_key = cursor.optional(4, &Cursor::string)}});
+  }
+  cursor.reset();
+}
+
+// Due ones first, then those that were lost before, then parked and delayed ones. 1 SELECT, 3 with limits.
 std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int limit) {
   std::vector<Pending> some;
+  const auto left = [&] { return std::max<std::int64_t>(limit - std::ssize(some), 0); };
+  const std::int64_t delayed = line::delayed(queue.id);
   Cursor cursor = tx.db().use(pending_sql);
-  cursor.bind(line::ready(queue.id).first, line::delayed(queue.id), limit);
-  while (cursor.next()) { some.push_back({cursor.uuid(0), cursor.small(1), cursor.small(2), cursor.time(3)}); }
+  if (!queue.limited()) {
+    add_pending(cursor.bind(line::ready(queue.id).first, delayed, left()), queue, some);
+    return some;
+  }
+  add_pending(cursor.bind(line::ready(queue.id).first, line::suspect(queue.id).last, left()), queue, some);
+  Cursor parked = tx.db().use(parked_pending_sql);
+  add_pending(parked.bind(queue.id, left()), queue, some);
+  add_pending(cursor.bind(delayed, delayed, left()), queue, some);
   return some;
 }
 
 }  // namespace
 
 void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePatch& patch) {
-  QueueRow row = tx.queues().get(queue);
-  QueueSettings& settings = row.settings;
-  settings.paused = patch.paused.value_or(settings.paused);
-  settings.draining = patch.draining.value_or(settings.draining);
-  settings.retention = patch.retention.value_or(settings.retention);
-  settings.failed_retention = patch.failed_retention.value_or(settings.failed_retention);
-  tx.queues().save(row);
+  const QueueRow& row = tx.queues().get(queue);
+  const QueueLimits before = row.settings.limits;
+  QueueSettings settings = row.settings;
+  apply_patch(settings, patch);
+  tx.queues().save_settings(row, settings);
+  if (settings.limits != before) {
+    unpark_all(tx, row.id);
+    if (row.counts_running()) { count_all_running(tx, row.id); }
+  }
+  if (!patch.actor.empty()) {
+    write_audit(tx, {.ns = queue.ns,
+                     .actor = patch.actor,
+                     .action = "queue.configure",
+                     .subject = queue.name,
+                     .detail = describe_patch(patch)});
+  }
 }
 
 std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
@@ -95,13 +131,11 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
     Cursor cursor = tx.db().use(list_sql);
     cursor.bind(ns);
     while (cursor.next()) {
+      QueueRow row = read_queue(cursor);
+      ids.push_back(row.id);
       QueueInfo& info = infos.emplace_back();
-      ids.push_back(cursor.integer(0));
-      info.queue = {.ns = cursor.string(1), .name = cursor.string(2)};
-      info.settings = {.paused = cursor.flag(3),
-                       .draining = cursor.flag(4),
-                       .retention = cursor.duration(5),
-                       .failed_retention = cursor.optional(6, &Cursor::duration)};
+      info.queue = std::move(row.ref);
+      info.settings = std::move(row.settings);
     }
   }
   Cursor running = tx.db().use(running_sql);
@@ -129,12 +163,19 @@ int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int lim
   if (source == nullptr || from == to) { return 0; }
   const QueueRow& target = tx.queues().get(to);
   const std::vector<Pending> moving = pending(tx, *source, limit);
-  Cursor cursor = tx.db().use(move_sql);
   for (const Pending& one : moving) {
-    const bool delayed = one.run_at > tx.now();
-    const LiveState state = delayed ? LiveState::delayed : LiveState::ready;
-    const std::int64_t place = delayed ? line::delayed(target.id) : line::due(target.id, one.priority, one.lost);
-    cursor.bind(target.id, place, static_cast<int>(state), one.id).run();
+    const Waiting& held = one.waiting;
+    const Place place = place_of(target.id, held.priority, held.lost, held.run_at, tx.now());
+    tx.db().use(move_sql).bind(target.id, place.line, static_cast<int>(place.state), one.id).run();
+    if (held.limit_key) {
+      leave_key(tx, one.id, source->id, *held.limit_key);
+      tx.queues().mark_keyed(target);
+      join_key(tx, {.id = one.id,
+                    .queue_id = target.id,
+                    .key = *held.limit_key,
+                    .priority = held.priority,
+                    .run_at = held.run_at});
+    }
   }
   return static_cast<int>(moving.size());
 }

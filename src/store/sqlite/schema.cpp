@@ -19,6 +19,8 @@ struct Step {
 constexpr Step steps[] = {
     {1, "executions, queues, identities, attempts, sessions", schema_v1, 1},
     {2, "journal, queue statistics", schema_v2, 1},
+    // An older build would claim from queues with limits without looking at them.
+    {3, "limits, identity windows, catalogue, audit", schema_v3, 3},
 };
 
 constexpr const char* migrations_table = R"sql(

@@ -197,4 +197,123 @@ CREATE TABLE queue_stats(
   PRIMARY KEY(queue_id, second)) WITHOUT ROWID;
 )sql";
 
+// What is added to live and history stands behind the payload, and is NULL in most rows. A NULL costs a byte and is read
+// off the row's head; what is not NULL is read only where the payload is read too.
+inline constexpr const char* schema_v3 = R"sql(
+ALTER TABLE queues ADD COLUMN retention_given INTEGER NOT NULL DEFAULT 0;  -- 0: by kind, whatever retention_us says
+ALTER TABLE queues ADD COLUMN dedup_window_us INTEGER;
+ALTER TABLE queues ADD COLUMN limits TEXT;                -- JSON; NULL: none
+ALTER TABLE queues ADD COLUMN rate_arrival INTEGER;       -- the rate limit's state
+ALTER TABLE queues ADD COLUMN keyed INTEGER NOT NULL DEFAULT 0;  -- an execution with a limit key was once in it
+UPDATE queues SET retention_given = 1 WHERE retention_us <> 604800000000;
+
+-- live.state 3: parked, behind others of its limit key.
+ALTER TABLE live ADD COLUMN limit_key TEXT;               -- "o:…" ordered, "c:…" not
+ALTER TABLE live ADD COLUMN weight INTEGER;               -- NULL: 1
+ALTER TABLE live ADD COLUMN counted INTEGER;              -- 1: without a limit key, and yet a row of `limited`
+ALTER TABLE live ADD COLUMN superseded INTEGER;           -- 1: a later run took over its identity
+
+ALTER TABLE history ADD COLUMN limit_key TEXT;
+ALTER TABLE history ADD COLUMN weight INTEGER;
+ALTER TABLE history ADD COLUMN stub INTEGER;              -- 1: it holds no identity, its input is gone
+
+-- What limits have to look at, so that live needs no index for them: all live executions with a limit key, and those
+-- that run in a queue with a concurrency limit. live.limit_key and live.counted tell which ones are here.
+CREATE TABLE limited(
+  execution BLOB PRIMARY KEY,
+  queue_id INTEGER NOT NULL,
+  state INTEGER NOT NULL,              -- 0 ready or delayed, 1 running, 2 parked
+  limit_key TEXT,
+  rank INTEGER NOT NULL,               -- of an ordered key the sequence, 0 once claimed; else the negative priority
+  run_at INTEGER NOT NULL,
+  session BLOB) WITHOUT ROWID;
+
+-- Who runs, by queue and key, and who of a key goes back into the line first.
+CREATE INDEX limited_order ON limited(queue_id, state, limit_key, rank, run_at, execution, session);
+
+-- The rate limit's state of each key that has to wait, or is waited for by parked ones.
+CREATE TABLE key_rates(
+  queue_id INTEGER NOT NULL,
+  limit_key TEXT NOT NULL,
+  arrival INTEGER NOT NULL,
+  PRIMARY KEY(queue_id, limit_key)) WITHOUT ROWID;
+
+CREATE INDEX key_rates_arrival ON key_rates(queue_id, arrival);
+
+ALTER TABLE identities ADD COLUMN hold_for INTEGER;       -- at least so long after the end
+ALTER TABLE identities ADD COLUMN ended_as INTEGER;       -- with hold_until: a tombstone, its execution is deleted
+ALTER TABLE identities ADD COLUMN ended_at INTEGER;
+CREATE INDEX identities_hold_until ON identities(hold_until) WHERE hold_until IS NOT NULL;
+
+-- Live executions whose identity a later run holds.
+CREATE TABLE overtaken(
+  identity BLOB NOT NULL,
+  execution BLOB NOT NULL,
+  PRIMARY KEY(identity, execution)) WITHOUT ROWID;
+
+CREATE TABLE tasks(
+  ns TEXT NOT NULL,
+  name TEXT NOT NULL,
+  definition TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY(ns, name)) WITHOUT ROWID;
+
+CREATE TABLE settings(
+  ns TEXT NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(ns, name)) WITHOUT ROWID;
+
+CREATE TABLE audit(
+  id INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  ns TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  action TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  detail TEXT NOT NULL);
+
+CREATE INDEX audit_ns ON audit(ns);
+
+DROP VIEW executions;
+CREATE VIEW executions AS
+WITH every AS (
+  SELECT id, queue_id, task, kind, CASE state WHEN 1 THEN 'running' ELSE 'pending' END AS status, priority, run,
+         attempt, max_attempts, lost, max_lost, fence, created_at, run_at, claimed_at AS started_at,
+         NULL AS finished_at, NULL AS expires_at, deadline, session, NULL AS worker, identity, identity_key, parent,
+         labels, progress, progress_message, cancel_requested, 0 AS dead, NULL AS retried_as, NULL AS note, input,
+         NULL AS result, NULL AS error, limit_key, state = 3 AS parked FROM live
+  UNION ALL
+  SELECT id, queue_id, task, kind,
+         CASE status WHEN 2 THEN 'completed' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' WHEN 5 THEN 'timed_out' END,
+         priority, run, attempt, max_attempts, lost, max_lost, fence, created_at, run_at, started_at, finished_at,
+         expires_at, deadline, session, worker, identity, identity_key, parent, labels, NULL, NULL, 0, dead, retried_as,
+         note, input, result, error, limit_key, 0 FROM history)
+SELECT lower(substr(hex(e.id), 1, 8) || '-' || substr(hex(e.id), 9, 4) || '-' || substr(hex(e.id), 13, 4) || '-' ||
+             substr(hex(e.id), 17, 4) || '-' || substr(hex(e.id), 21)) AS id,
+       q.ns AS namespace, q.name AS queue, e.task,
+       CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' WHEN 2 THEN 'guard' END AS kind,
+       e.status, e.priority, e.run, e.attempt, e.max_attempts, e.lost, e.max_lost, e.fence,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at / 1000000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.run_at / 1000000.0, 'unixepoch') AS run_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.started_at / 1000000.0, 'unixepoch') AS started_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.finished_at / 1000000.0, 'unixepoch') AS finished_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.expires_at / 1000000.0, 'unixepoch') AS expires_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.deadline / 1000000.0, 'unixepoch') AS deadline,
+       lower(substr(hex(e.session), 1, 8) || '-' || substr(hex(e.session), 9, 4) || '-' ||
+             substr(hex(e.session), 13, 4) || '-' || substr(hex(e.session), 17, 4) || '-' ||
+             substr(hex(e.session), 21)) AS session,
+       coalesce(e.worker, (SELECT s.worker FROM sessions s WHERE s.id = e.session)) AS worker,
+       lower(hex(e.identity)) AS identity, e.identity_key,
+       lower(substr(hex(e.parent), 1, 8) || '-' || substr(hex(e.parent), 9, 4) || '-' || substr(hex(e.parent), 13, 4) ||
+             '-' || substr(hex(e.parent), 17, 4) || '-' || substr(hex(e.parent), 21)) AS parent,
+       e.labels, e.progress, e.progress_message, e.cancel_requested, e.dead,
+       lower(substr(hex(e.retried_as), 1, 8) || '-' || substr(hex(e.retried_as), 9, 4) || '-' ||
+             substr(hex(e.retried_as), 13, 4) || '-' || substr(hex(e.retried_as), 17, 4) || '-' ||
+             substr(hex(e.retried_as), 21)) AS retried_as,
+       e.note, e.input, e.result, e.error, substr(e.limit_key, 3) AS limit_key, e.parked
+FROM every e JOIN queues q ON q.id = e.queue_id;
+)sql";
+
 }  // namespace hapax::store::sqlite

@@ -9,6 +9,7 @@
 #include <hapax/error.hpp>
 
 #include <filesystem>
+#include <type_traits>
 
 namespace hapax::store {
 
@@ -140,17 +141,37 @@ class SqliteStore final : public Store {
   }
 
   int purge(const QueueRef& queue, int limit) override {
-    WriteTransaction tx(writer_);
-    const int count = sqlite::purge(tx, queue, limit);
-    tx.commit();
-    return count;
+    return write([&](WriteTransaction& tx) { return sqlite::purge(tx, queue, limit); });
   }
 
   int move(const QueueRef& from, const QueueRef& to, int limit) override {
-    WriteTransaction tx(writer_);
-    const int count = sqlite::move(tx, from, to, limit);
-    tx.commit();
-    return count;
+    return write([&](WriteTransaction& tx) { return sqlite::move(tx, from, to, limit); });
+  }
+
+  StoredCatalogue catalogue(std::string_view ns) override {
+    ReadTransaction tx(readers_);
+    return sqlite::catalogue(tx, ns);
+  }
+
+  TaskEntry declare_task(const TaskEntry& entry) override {
+    return write([&](WriteTransaction& tx) { return sqlite::declare_task(tx, entry); });
+  }
+
+  bool put_task(const TaskEntry& entry, std::string_view actor) override {
+    return write([&](WriteTransaction& tx) { return sqlite::put_task(tx, entry, actor); });
+  }
+
+  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
+    return write([&](WriteTransaction& tx) { return sqlite::remove_task(tx, ns, name, actor); });
+  }
+
+  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override {
+    return write([&](WriteTransaction& tx) { return sqlite::put_setting(tx, ns, setting, actor); });
+  }
+
+  std::vector<AuditLine> audit(std::string_view ns, int limit) override {
+    ReadTransaction tx(readers_);
+    return sqlite::audit(tx, ns, limit);
   }
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override {
@@ -190,6 +211,14 @@ class SqliteStore final : public Store {
     answers.reserve(items.size());
     for (const Item& item : items) { answers.push_back(verb(tx, item)); }
     return answers;
+  }
+
+  template <class Verb>
+  std::invoke_result_t<Verb, WriteTransaction&> write(Verb verb) {
+    WriteTransaction tx(writer_);
+    auto answer = verb(tx);
+    tx.commit();
+    return answer;
   }
 
   template <class Answer, class Item, class Verb>

@@ -1,7 +1,8 @@
 // The verbs of the seam as functions: those that write on a WriteTransaction, those that read on a ReadTransaction.
 #pragma once
 
-#include "model/admission.hpp"
+#include "model/holder.hpp"
+#include "store/sqlite/line.hpp"
 #include "store/sqlite/read_transaction.hpp"
 #include "store/sqlite/retention.hpp"
 #include "store/sqlite/write_transaction.hpp"
@@ -27,16 +28,40 @@ struct Birth {
                                const Birth& birth);
 
 // identities.cpp
-// The unexpired execution that holds an identity. 2 or 3 SELECTs.
+[[nodiscard]] std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& identity);
+// Who holds an identity now. 2 or 3 SELECTs, 1 less with its row at hand.
 [[nodiscard]] std::optional<Holder> find_holder(Connection& db, const base::Digest& identity, Time now);
-void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, int run,
-                   const std::optional<base::Digest>& fingerprint);
-// A later run has taken over the identity of this finished one.
-void mark_superseded(WriteTransaction& tx, const Uuid& id);
+[[nodiscard]] std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now);
+// The execution is the holder from now on, with the run, fingerprint and hold_for of `row`. 1 INSERT or UPDATE.
+void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row);
+void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
+                        const std::optional<base::Digest>& fingerprint);
+// A later run has taken over the identity of this holder, which has ended (1 UPDATE) or goes on without it (1 UPDATE,
+// 1 INSERT).
+void mark_superseded(WriteTransaction& tx, const base::Digest& identity, const Holder& holder);
+// The record of an execution with that identity is being deleted. 1 SELECT, and 1 DELETE or UPDATE if it is the holder.
+void release_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, Status ended_as,
+                      Time ended_at);
+// Deletes up to `limit` tombstones whose time is over; returns how many.
+int sweep_tombstones(WriteTransaction& tx, int limit);
 
 // claim.cpp
 [[nodiscard]] ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request);
 void promote_due(WriteTransaction& tx, const QueueRow& queue);
+
+// claim_limited.cpp
+// Adds what the request may have of one line of a queue with limits to `claims`, up to `limit` in all and at most `idle`.
+// They count as started, but for their rows in live. Returns how long until a rate limit allows more.
+[[nodiscard]] std::optional<Duration> take_limited(WriteTransaction& tx, line::Range range, const QueueRow& queue,
+                                                   const ClaimRequest& request, std::size_t limit, int idle,
+                                                   std::vector<Claim>& claims);
+// Whether the queue's limits let anything start.
+[[nodiscard]] bool limits_are_open(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, int idle);
+// One parked execution of each key whose rate allows it now goes back into the line.
+void unpark_allowed(WriteTransaction& tx, const QueueRow& queue);
+// Until the rate of a key with parked executions allows its next start.
+[[nodiscard]] std::optional<Duration> next_key_start(WriteTransaction& tx, const QueueRow& queue);
+void sweep_key_rates(WriteTransaction& tx);
 
 // finish.cpp
 [[nodiscard]] FinishVerdict finish(WriteTransaction& tx, const Finish& finish);
@@ -72,6 +97,18 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
 [[nodiscard]] int purge(WriteTransaction& tx, const QueueRef& queue, int limit);
 [[nodiscard]] int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit);
 void count_finished(WriteTransaction& tx, const QueueCount& count);
+
+// catalogue.cpp
+[[nodiscard]] StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] TaskEntry declare_task(WriteTransaction& tx, const TaskEntry& entry);
+[[nodiscard]] bool put_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view actor);
+[[nodiscard]] bool remove_task(WriteTransaction& tx, std::string_view ns, std::string_view name,
+                               std::string_view actor);
+[[nodiscard]] bool put_setting(WriteTransaction& tx, std::string_view ns, const Setting& setting,
+                               std::string_view actor);
+[[nodiscard]] std::vector<AuditLine> audit(ReadTransaction& tx, std::string_view ns, int limit);
+// Everything but `at`, which is the transaction's instant.
+void write_audit(WriteTransaction& tx, const AuditLine& line);
 
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry);

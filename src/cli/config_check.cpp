@@ -1,0 +1,67 @@
+// hapax config check: what a configuration says, or all that is wrong with it.
+#include "base/text.hpp"
+#include "cli/config.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/table.hpp"
+
+#include <cstdio>
+
+namespace hapax::cli {
+namespace {
+
+int print_problems(const Shell& shell, const config::Reading& reading) {
+  if (shell.json()) {
+    std::vector<std::string> items;
+    for (const config::Problem& problem : reading.problems) {
+      JsonObject object;
+      object.text_or_null("source", problem.source).text_or_null("key", problem.key).text("message", problem.message);
+      items.push_back(object.str());
+    }
+    Problem told = problem_of(ConfigurationError(reading.problems.front().text()));
+    told.facts += JsonObject().boolean("good", false).raw("problems", json_array(items)).tail();
+    print(problem_json(told));
+  } else {
+    for (const config::Problem& problem : reading.problems) {
+      std::fprintf(stderr, "ConfigurationError: %s\n", base::printable(problem.text()).c_str());
+    }
+  }
+  return exit_configuration;
+}
+
+void print_json(const config::Config& config, const std::vector<config::Stated>& values) {
+  std::vector<std::string> items;
+  for (const config::Stated& one : values) {
+    items.push_back(JsonObject().text("key", one.key).text("value", one.value).text("from", one.source).str());
+  }
+  JsonObject object;
+  object.text_or_null("file", config.path).boolean("good", true).raw("values", json_array(items));
+  print(object.raw("words", json_text_array(config::in_words(config))).str());
+}
+
+}  // namespace
+
+int check_configuration(const Shell& shell) {
+  const config::Reading reading = config::read(shell.config_path(), config::process_environment());
+  if (!reading.problems.empty()) { return print_problems(shell, reading); }
+  const config::Config& config = reading.config;
+  const std::vector<config::Stated> values = config::effective(config);
+  if (shell.json()) {
+    print_json(config, values);
+    return exit_ok;
+  }
+  print(config.path.empty() ? "There is no file: only the environment and the defaults count."
+                            : base::printable(config.path) + " is good.");
+  Table table({{.title = "KEY"}, {.title = "VALUE"}, {.title = "FROM"}});
+  for (const config::Stated& one : values) {
+    table.add({one.key, one.value, Cell(one.source, one.source == "default" ? Style::dim : Style::plain)});
+  }
+  print("");
+  table.print("");
+  const std::vector<std::string> words = config::in_words(config);
+  if (!words.empty()) { print(""); }
+  for (const std::string& sentence : words) { print(base::printable(sentence)); }
+  return exit_ok;
+}
+
+}  // namespace hapax::cli

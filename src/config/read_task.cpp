@@ -1,0 +1,119 @@
+// [tasks.X]: the catalogue's own JSON form is the judge of each member, so that a file and an API say the same.
+#include "config/reader.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hapax::config {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string>& known_keys() {
+  static const std::vector<std::string> names = {
+      "queue",    "identity_strategy", "identity_keys", "identity_scope", "fingerprint", "reuse", "dedup_window",
+      "priority", "max_attempts",      "max_lost",      "timeout",        "deadline",    "retry"};
+  return names;
+}
+
+json json_of(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::table: {
+      json object = json::object();
+      for (const Node& child : node.children) { object[child.name] = json_of(child); }
+      return object;
+    }
+    case Node::Kind::array: {
+      json array = json::array();
+      for (const Node& child : node.children) { array.push_back(json_of(child)); }
+      return array;
+    }
+    case Node::Kind::text: return node.text;
+    case Node::Kind::integer: return node.integer;
+    case Node::Kind::real: return node.real;
+    case Node::Kind::boolean: return node.boolean;
+    case Node::Kind::date: return nullptr;
+  }
+  return nullptr;
+}
+
+// What JSON cannot say, wherever it stands: no key of a task takes it.
+const Node* find_foreign(const Node& node) {
+  if (node.kind == Node::Kind::date || (node.kind == Node::Kind::real && !std::isfinite(node.real))) { return &node; }
+  for (const Node& child : node.children) {
+    if (const Node* found = find_foreign(child)) { return found; }
+  }
+  return nullptr;
+}
+
+// The catalogue tells a value out of range under the whole task, with a request's word for it: "timeout" is its
+// "attempt_timeout". Told here under the file's key.
+std::string retold(const InvalidArgument& error, const std::string& where, const std::string& member) {
+  const std::string message = error.what();
+  if (error.field() != where) { return message; }
+  const std::string inner = message.substr(where.size() + 2);
+  if (inner.starts_with(member)) { return where + "." + inner; }
+  const std::size_t colon = inner.find(": ");
+  return where + "." + member + inner.substr(colon == std::string::npos ? inner.size() : colon);
+}
+
+std::string spelled(const Node& node) {
+  return node.kind == Node::Kind::table || node.kind == Node::Kind::array ? json_of(node).dump() : node.text;
+}
+
+}  // namespace
+
+void Reader::read_task(const Node& table) {
+  const std::string where = key_path("tasks", table.name);
+  if (!is_named_table(table, where, "[tasks.generate-report] with its settings below")) { return; }
+  bool good = true;
+  json whole = json::object();
+  for (const Node& member : table.children) {
+    if (read_task_member(member, where)) {
+      whole[member.name] = json_of(member);
+    } else {
+      good = false;
+    }
+  }
+  if (!good) { return; }
+  try {
+    reading_.config.tasks.insert_or_assign(table.name, model::decode_definition(whole.dump(), where));
+  } catch (const InvalidArgument& error) {
+    // Members that do not go together: identity_keys without contextual, contextual without identity_keys.
+    const std::string& field = error.field();
+    const Node* member = field.size() > where.size() ? table.find(field.substr(where.size() + 1)) : nullptr;
+    add_problem(member == nullptr ? table : *member, field, error.what());
+  }
+}
+
+bool Reader::read_task_member(const Node& member, const std::string& where) {
+  const std::vector<std::string>& known = known_keys();
+  if (std::find(known.begin(), known.end(), member.name) == known.end()) {
+    refuse_unknown(member, where, known);
+    return false;
+  }
+  const std::string field = key_path(where, member.name);
+  if (const Node* foreign = find_foreign(member)) {
+    add_problem(member, field, "has " + foreign->shown() + "; expected texts, numbers and lists of them");
+    return false;
+  }
+  json alone = {{member.name, json_of(member)}};
+  // The one pair that is good only together.
+  if (alone == json{{"identity_strategy", "contextual"}}) { alone["identity_keys"] = {"/any"}; }
+  if (member.name == "identity_keys") { alone["identity_strategy"] = "contextual"; }
+  try {
+    (void)model::decode_definition(alone.dump(), where);
+  } catch (const InvalidArgument& error) {
+    const std::string message = retold(error, where, member.name);
+    const std::string key = message.substr(0, message.find(": ", where.size()));
+    const Node* part = key.size() > field.size() ? member.find(key.substr(field.size() + 1)) : nullptr;
+    add_problem(part == nullptr ? member : *part, key, message);
+    return false;
+  }
+  state(member, field, spelled(member));
+  return true;
+}
+
+}  // namespace hapax::config

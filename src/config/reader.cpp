@@ -1,0 +1,137 @@
+#include "config/reader.hpp"
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "model/validate.hpp"
+#include "store/open.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace hapax::config {
+namespace {
+
+constexpr std::array<std::string_view, 4> sections = {"store", "identity", "cleanup", "worker"};
+
+bool is_bare(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+// The keys of a section: "lease", "heartbeat", … for "worker"; what stands at the top for "".
+std::vector<std::string> keys_of(std::string_view section) {
+  std::vector<std::string> names;
+  for (const ScalarKey& scalar : scalar_keys()) {
+    const std::size_t dot = scalar.key.find('.');
+    const std::string_view owner = dot == std::string_view::npos ? "" : scalar.key.substr(0, dot);
+    if (owner == section) { names.emplace_back(scalar.key.substr(dot == std::string_view::npos ? 0 : dot + 1)); }
+  }
+  return names;
+}
+
+const ScalarKey* find_scalar(std::string_view key) {
+  for (const ScalarKey& scalar : scalar_keys()) {
+    if (scalar.key == key) { return &scalar; }
+  }
+  return nullptr;
+}
+
+// How the file would say it, for messages: "30s" in quotes, 8 without.
+std::string expected(const ScalarKey& scalar) {
+  return scalar.is_number ? "; expected a whole number such as " + std::string(scalar.example)
+                          : "; expected a text in quotes such as \"" + std::string(scalar.example) + "\"";
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string key_path(std::string_view section, std::string_view name) {
+  const std::string shown = is_bare(name) ? std::string(name) : base::json_quote(base::printable(name));
+  return section.empty() ? shown : std::string(section) + "." + shown;
+}
+
+void Reader::read(const Node& root) {
+  for (const Node& node : root.children) {
+    const bool is_section = std::find(sections.begin(), sections.end(), node.name) != sections.end();
+    const bool holds_names = node.name == "queues" || node.name == "tasks";
+    if (is_section || holds_names) {
+      if (node.kind != Node::Kind::table) {
+        add_problem(node, node.name,
+                    "is " + node.shown() + "; expected a table such as [" + node.name + (holds_names ? ".NAME]" : "]"));
+      } else if (is_section) {
+        read_section(node);
+      } else {
+        for (const Node& table : node.children) { node.name == "queues" ? read_queue(table) : read_task(table); }
+      }
+    } else if (find_scalar(node.name) != nullptr) {
+      read_section({.children = {node}});
+    } else {
+      refuse_unknown(node, "", {"store", "queues", "tasks", "identity", "cleanup", "worker", "namespace"});
+    }
+  }
+}
+
+void Reader::read_section(const Node& section) {
+  for (const Node& value : section.children) {
+    const std::string key = key_path(section.name, value.name);
+    const ScalarKey* scalar = find_scalar(key);
+    if (scalar == nullptr) {
+      refuse_unknown(value, section.name, keys_of(section.name));
+      continue;
+    }
+    if (value.kind != (scalar->is_number ? Node::Kind::integer : Node::Kind::text)) {
+      add_problem(value, key, "is " + value.shown() + expected(*scalar));
+      continue;
+    }
+    try {
+      scalar->set(reading_.config, value.text, key);
+      state(value, key, key == "store.url" ? store::display_url(value.text) : value.text);
+    } catch (const InvalidArgument& error) { add_problem(value, key, error.what()); }
+  }
+}
+
+bool Reader::is_named_table(const Node& node, const std::string& where, std::string_view example) {
+  if (node.kind != Node::Kind::table) {
+    add_problem(node, where, "is " + node.shown() + "; expected a table such as " + std::string(example));
+    return false;
+  }
+  try {
+    model::check_name(node.name, where);
+  } catch (const InvalidArgument& error) {
+    add_problem(node, where, error.what());
+    return false;
+  }
+  return true;
+}
+
+void Reader::refuse_unknown(const Node& node, const std::string& where, const std::vector<std::string>& known) {
+  const std::string near = base::closest(node.name, known);
+  std::string message = std::string("unknown ") + (node.kind == Node::Kind::table ? "section" : "key");
+  message += near.empty() ? "; expected " + listed(known) : "; did you mean \"" + near + "\"?";
+  if (node.kind == Node::Kind::table && (where.starts_with("queues.") || where.starts_with("tasks."))) {
+    message += " (a name with a dot stands in quotes: [queues.\"eu.payments\"])";
+  }
+  add_problem(node, key_path(where, node.name), message);
+}
+
+void Reader::state(const Node& node, const std::string& key, const std::string& value) {
+  reading_.config.state({.key = key, .value = value, .source = source(node), .line = node.line});
+}
+
+void Reader::add_problem(const Node& node, const std::string& key, const std::string& message) {
+  const std::string lead = key + ": ";
+  reading_.problems.push_back({.source = source(node),
+                               .key = key,
+                               .message = message.starts_with(lead) ? message.substr(lead.size()) : message,
+                               .line = node.line});
+}
+
+}  // namespace hapax::config

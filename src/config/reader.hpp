@@ -1,0 +1,62 @@
+// Reader: from the tree of a TOML file to a Config, noting every problem with its line.
+//
+// Made for one file and used once. A section that cannot be taken leaves the others as they are.
+#pragma once
+
+#include "config/config.hpp"
+#include "config/toml.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::config {
+
+class Reader {
+ public:
+  Reader(std::string path, Reading& reading) : path_(std::move(path)), reading_(reading) {}
+
+  void read(const Node& root);
+
+ private:
+  void read_section(const Node& section);
+  void read_queue(const Node& table);
+  void read_queue_value(model::QueuePatch& patch, const Node& value, const std::string& where);
+  void read_burst(model::QueuePatch& patch, const Node& table, const std::string& where);
+  void read_task(const Node& table);
+  [[nodiscard]] bool read_task_member(const Node& member, const std::string& where);
+
+  // Notes a problem and gives false unless the node is a table whose name can be a queue's or a task's.
+  [[nodiscard]] bool is_named_table(const Node& node, const std::string& where, std::string_view example);
+  void refuse_unknown(const Node& node, const std::string& where, const std::vector<std::string>& known);
+  void state(const Node& node, const std::string& key, const std::string& value);
+  // `message` is what() of an InvalidArgument: it begins with the field's name.
+  void add_problem(const Node& node, const std::string& key, const std::string& message);
+  [[nodiscard]] std::string source(const Node& node) const { return path_ + ":" + std::to_string(node.line); }
+
+  std::string path_;
+  Reading& reading_;
+};
+
+// "queues.payments", or queues."a.b" for a name that TOML wants quoted.
+[[nodiscard]] std::string key_path(std::string_view section, std::string_view name);
+
+// A setting of one value, by file or by variable.
+struct ScalarKey {
+  std::string_view key;       // "worker.lease"
+  std::string_view variable;  // "HAPAX_WORKER_LEASE"
+  bool is_number;
+  std::string_view example;
+  // Throws InvalidArgument naming `field`.
+  void (*set)(Config&, std::string_view text, const std::string& field);
+};
+[[nodiscard]] std::span<const ScalarKey> scalar_keys();
+
+// The three steps of reading: the file's text, the variables over it, and what can be told only when both are known.
+void read_toml(Reading& reading, std::string_view text);
+void read_environment(Reading& reading, const Environment& environment);
+void check_together(Reading& reading);
+void put_in_order(Reading& reading);
+
+}  // namespace hapax::config

@@ -1,0 +1,111 @@
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "config/reader.hpp"
+#include "model/validate.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace hapax::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string quoted(std::string_view text) { return "'" + base::printable(base::keep_head(text, 60)) + "'"; }
+
+void set_store(Config& config, std::string_view text, const std::string& field) {
+  const bool known = text.starts_with("sqlite:") || text.starts_with("postgresql://") ||
+                     text.starts_with("postgres://") || text.starts_with("memory:");
+  if (!known) {
+    // A URL of another kind may have a password too.
+    throw InvalidArgument(field, quoted(text.substr(0, text.find(':'))) +
+                                     " is no kind of store; expected sqlite:PATH, postgresql://… or memory:, as in "
+                                     "\"sqlite:hapax.db\"");
+  }
+  config.store_url = std::string(text);
+}
+
+void set_namespace(Config& config, std::string_view text, const std::string& field) {
+  model::check_name(text, field);
+  config.ns = std::string(text);
+}
+
+void set_identity_default(Config& config, std::string_view text, const std::string& field) {
+  const IdentityStrategy strategy = model::parse_strategy(text, field);
+  if (strategy == IdentityStrategy::contextual) {
+    throw InvalidArgument(field,
+                          "'contextual' needs identity_keys, which are a task's own; expected strict, caller_provided "
+                          "or always_unique");
+  }
+  config.identity_default = strategy;
+}
+
+Duration ranged(std::string_view text, const std::string& field, Duration least, Duration most) {
+  const Duration value = parse_duration(text, field);
+  if (value < least || value > most) {
+    throw InvalidArgument(
+        field, quoted(text) + " is out of range; expected " + format_duration(least) + " to " + format_duration(most));
+  }
+  return value;
+}
+
+void set_interval(Config& config, std::string_view text, const std::string& field) {
+  config.cleanup_interval = ranged(text, field, 1s, limits::delay_max);
+}
+
+void set_lease(Config& config, std::string_view text, const std::string& field) {
+  config.worker.lease = ranged(text, field, limits::lease_min, limits::lease_max);
+}
+
+void set_heartbeat(Config& config, std::string_view text, const std::string& field) {
+  config.worker.heartbeat = ranged(text, field, limits::lease_min / 10, limits::lease_max);
+}
+
+void set_grace(Config& config, std::string_view text, const std::string& field) {
+  config.worker.grace = ranged(text, field, 0s, limits::delay_max);
+}
+
+void set_threads(Config& config, std::string_view text, const std::string& field) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > limits::worker_threads) {
+    throw InvalidArgument(field, quoted(text) + " is out of range; expected a whole number from 1 to " +
+                                     std::to_string(limits::worker_threads) + ", such as 8");
+  }
+  config.worker.threads = value;
+}
+
+constexpr std::array keys = {
+    ScalarKey{"namespace", "HAPAX_NAMESPACE", false, "default", set_namespace},
+    ScalarKey{"store.url", "HAPAX_STORE_URL", false, "sqlite:hapax.db", set_store},
+    ScalarKey{"identity.default", "HAPAX_IDENTITY_DEFAULT", false, "strict", set_identity_default},
+    ScalarKey{"cleanup.interval", "HAPAX_CLEANUP_INTERVAL", false, "1h", set_interval},
+    ScalarKey{"worker.lease", "HAPAX_WORKER_LEASE", false, "30s", set_lease},
+    ScalarKey{"worker.heartbeat", "HAPAX_WORKER_HEARTBEAT", false, "10s", set_heartbeat},
+    ScalarKey{"worker.threads", "HAPAX_WORKER_THREADS", true, "8", set_threads},
+    ScalarKey{"worker.grace", "HAPAX_WORKER_GRACE", false, "30s", set_grace},
+};
+
+}  // namespace
+
+std::span<const ScalarKey> scalar_keys() { return keys; }
+
+void check_together(Reading& reading) {
+  const WorkerSection& worker = reading.config.worker;
+  if (!worker.heartbeat) { return; }
+  const Duration lease = worker.lease.value_or(usual_lease);
+  if (lease >= *worker.heartbeat * 3) { return; }
+  const Stated& beat = *reading.config.find("worker.heartbeat");
+  const bool by_file = beat.line > 0;  // a variable is its own place
+  const Duration most = std::chrono::floor<std::chrono::milliseconds>(lease / 3);
+  reading.problems.push_back({.source = by_file ? beat.source : "",
+                              .key = by_file ? beat.key : beat.source,
+                              .message = "'" + format_duration(*worker.heartbeat) +
+                                         "' is more than a third of the lease, which is " + format_duration(lease) +
+                                         (worker.lease ? "" : " by default") +
+                                         "; a worker that misses two beats would lose its work. Expected at most " +
+                                         format_duration(most) + ", or a longer worker.lease",
+                              .line = beat.line});
+}
+
+}  // namespace hapax::config

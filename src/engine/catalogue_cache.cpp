@@ -1,0 +1,109 @@
+#include "engine/catalogue_cache.hpp"
+
+#include <hapax/error.hpp>
+
+#include "model/validate.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace hapax::engine {
+
+namespace {
+
+constexpr std::int64_t fresh_for_us = 1'000'000;
+
+std::int64_t steady_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool same(const model::StoredCatalogue& a, const model::StoredCatalogue& b) {
+  const auto same_task = [](const model::TaskEntry& one, const model::TaskEntry& other) {
+    return one.name == other.name && one.definition == other.definition;
+  };
+  const auto same_setting = [](const model::Setting& one, const model::Setting& other) {
+    return one.name == other.name && one.value == other.value;
+  };
+  return std::equal(a.tasks.begin(), a.tasks.end(), b.tasks.begin(), b.tasks.end(), same_task) &&
+         std::equal(a.settings.begin(), a.settings.end(), b.settings.begin(), b.settings.end(), same_setting);
+}
+
+}  // namespace
+
+model::TaskDefinition definition_of(const TaskOptions& options) {
+  model::TaskDefinition definition;
+  definition.strategy = options.identity_strategy;
+  definition.identity_keys = options.identity_keys;
+  definition.scope = options.identity_scope;
+  definition.fingerprint = options.fingerprint;
+  if (options.reuse != Reuse::failed_only) { definition.reuse = options.reuse; }
+  definition.dedup_window = options.dedup_window;
+  return definition;
+}
+
+CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare_now) {
+  const bool declares = task.options.identity_strategy.has_value();
+  const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
+  // Most programs catalogue nothing: they pay two loads and a look at the clock.
+  if (fresh && !declares && empty_.load(std::memory_order_acquire)) { return {}; }
+  const std::lock_guard lock(mutex_);
+  if (!fresh) { refresh(); }
+  if (declares) { return declare(task, declare_now); }
+  return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
+}
+
+void CatalogueCache::refresh() {
+  // Asked again by the request after this one, whatever comes of it.
+  read_at_us_.store(steady_us(), std::memory_order_relaxed);
+  model::StoredCatalogue read;
+  try {
+    read = store_.catalogue(ns_);
+  } catch (const StoreUnavailable&) {
+    if (!catalogue_) {
+      forget();
+      throw;
+    }
+    return;
+  }
+  if (catalogue_ && same(read, stored_)) { return; }
+  catalogue_ = std::make_shared<const model::Catalogue>(model::decode_catalogue(read));
+  stored_ = std::move(read);
+  declared_.clear();
+  empty_.store(stored_.tasks.empty() && stored_.settings.empty(), std::memory_order_release);
+}
+
+CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare declare_now) {
+  model::TaskDefinition wanted = definition_of(task.options);
+  const auto known = declared_.find(task.name);
+  if (known != declared_.end() && known->second == wanted) {
+    return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
+  }
+  model::check_name(task.name, "task");
+  model::check_definition(wanted, "task '" + task.name + "'");
+  const model::TaskDefinition* definition = catalogue_->find(task.name);
+  if (definition == nullptr) {
+    auto longer = std::make_shared<model::Catalogue>(*catalogue_);
+    if (declare_now == Declare::not_now) {
+      longer->tasks.emplace(task.name, wanted);
+      return {.catalogue = longer, .definition = longer->find(task.name)};
+    }
+    const model::TaskEntry stored = store_.declare_task(
+        {.ns = ns_, .name = task.name, .definition = model::encode_definition(wanted), .origin = "code"});
+    longer->tasks.emplace(task.name, model::decode_definition(stored.definition, "tasks." + task.name));
+    catalogue_ = std::move(longer);
+    stored_.tasks.push_back(stored);
+    empty_.store(false, std::memory_order_release);
+    definition = catalogue_->find(task.name);
+  }
+  const std::string conflict = model::conflict_of(*definition, wanted, catalogue_->usual);
+  if (!conflict.empty()) {
+    throw ConflictingDeclaration(
+        "task '" + task.name + "' is in the store's catalogue and declared otherwise by this " + "program: " +
+        conflict + ". Make them agree, or take the old entry out with `hapax config forget " + task.name + "`");
+  }
+  declared_.insert_or_assign(task.name, std::move(wanted));
+  return {.catalogue = catalogue_, .definition = definition};
+}
+
+}  // namespace hapax::engine

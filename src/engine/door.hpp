@@ -1,0 +1,26 @@
+// From what a caller asks for to a request the store takes: the one rule of all doors (SPEC I1–I8).
+#pragma once
+
+#include <hapax/options.hpp>
+#include <hapax/task.hpp>
+
+#include "engine/catalogue_cache.hpp"
+#include "model/execution.hpp"
+
+#include <string>
+
+namespace hapax::engine {
+
+// What is set on the request counts first, then the catalogue's entry, then the descriptor. Throws what cannot be.
+[[nodiscard]] model::NewExecution make_request(const std::string& ns, const TaskSpec& task,
+                                               const CatalogueCache::Entry& entry, std::string input,
+                                               const EnqueueOptions& options);
+
+// How a task's requests are told apart, with what its descriptor says when it is not catalogued.
+[[nodiscard]] model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry);
+
+// Throws the error of SPEC I9 to I11 for a refused admission; returns for created and deduplicated. An empty key stands
+// for an identity made of the input.
+void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key);
+
+}  // namespace hapax::engine

@@ -1,0 +1,53 @@
+#include "model/holder.hpp"
+
+#include <algorithm>
+
+namespace hapax::model {
+
+std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional<LiveHolder>& live,
+                                const std::optional<EndedHolder>& ended, Time now) {
+  Holder holder;
+  holder.id = identity.execution;
+  holder.fingerprint = identity.fingerprint;
+  if (live) {
+    holder.status = live->status;
+    holder.attempt = live->attempt;
+    holder.run = live->run;
+    holder.created_at = live->created_at;
+    return holder;
+  }
+  if (ended) {
+    const bool recorded = ended->expires_at > now;
+    const Time by_record = ended->stub ? ended->finished_at : ended->expires_at;
+    const Time by_window = ended->finished_at + identity.hold_for.value_or(Duration{0});
+    if (std::max(by_record, by_window) <= now) { return std::nullopt; }
+    holder.status = ended->status;
+    holder.run = ended->run;
+    holder.created_at = ended->created_at;
+    holder.finished_at = ended->finished_at;
+    holder.expired = !recorded;
+    if (recorded) { holder.result = ended->result; }
+    return holder;
+  }
+  if (!identity.hold_until || *identity.hold_until <= now) { return std::nullopt; }
+  holder.status = identity.ended_as.value_or(Status::completed);
+  holder.run = identity.run;
+  holder.created_at = identity.created_at;
+  holder.finished_at = identity.ended_at;
+  holder.expired = true;
+  return holder;
+}
+
+std::optional<Time> tombstone_until(const std::optional<Duration>& hold_for, Time finished_at, Time now) {
+  if (!hold_for || finished_at + *hold_for <= now) { return std::nullopt; }
+  return finished_at + *hold_for;
+}
+
+std::optional<Duration> hold_for(const IdentityClaim& claim, const QueueSettings& settings) {
+  std::optional<Duration> period = claim.dedup_window ? claim.dedup_window : settings.dedup_window;
+  // Counted from the end, which is after the admission that a throttle counts from.
+  if (claim.mode == IdentityMode::throttle) { period = std::max(period.value_or(Duration{0}), claim.throttle); }
+  return period;
+}
+
+}  // namespace hapax::model

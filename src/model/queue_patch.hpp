@@ -1,0 +1,15 @@
+// Changing a queue's settings, the same in every store.
+#pragma once
+
+#include "model/execution.hpp"
+
+#include <string>
+
+namespace hapax::model {
+
+void apply_patch(QueueSettings& settings, const QueuePatch& patch);
+
+// What a patch changes, as one JSON object with the names of [queues.X]: for the audit.
+[[nodiscard]] std::string describe_patch(const QueuePatch& patch);
+
+}  // namespace hapax::model

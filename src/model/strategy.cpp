@@ -1,0 +1,174 @@
+#include "model/strategy.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/json.hpp"
+#include "base/json_pointer.hpp"
+#include "base/limits.hpp"
+#include "model/effect_key.hpp"
+#include "model/identity.hpp"
+#include "model/validate.hpp"
+
+namespace hapax::model {
+
+namespace {
+
+// Before material that hapax makes itself. Part of every stored identity: never changed.
+constexpr char strict_mark = '\x01';
+constexpr char contextual_mark = '\x02';
+
+// [[pointer, value], …] in canonical form; an absent value leaves its pair one short.
+std::string canonical_fields(std::string_view checked, const std::vector<std::string>& pointers) {
+  std::string out = "[";
+  for (const std::string& pointer : pointers) {
+    if (out.size() > 1) { out.push_back(','); }
+    out += "[" + base::json_quote(pointer);
+    if (const auto value = base::find_json_pointer(checked, pointer)) { out += "," + base::canonical_json(*value); }
+    out.push_back(']');
+  }
+  return out + "]";
+}
+
+void require_fields(std::string_view checked, const std::vector<std::string>& pointers) {
+  for (const std::string& pointer : pointers) {
+    if (!base::find_json_pointer(checked, pointer)) {
+      throw InvalidArgument(
+          "input", "has no " + pointer + ", which the task's identity_keys name; expected a value there (null counts)");
+    }
+  }
+}
+
+std::optional<base::Digest> fingerprint_of(const IdentityRules& rules, std::string_view checked) {
+  if (!rules.fingerprint.compare) { return std::nullopt; }
+  if (!rules.fingerprint.pointers.empty()) {
+    return base::sha256(canonical_fields(checked, rules.fingerprint.pointers));
+  }
+  if (rules.strategy == IdentityStrategy::contextual) { return base::sha256(canonical_fields(checked, rules.keys)); }
+  return input_fingerprint(checked);
+}
+
+// What is compared beyond the identity itself: the whole input is in a strict one, the keys are in a contextual one.
+std::optional<base::Digest> further_fingerprint(const IdentityRules& rules, std::string_view checked) {
+  return rules.fingerprint.pointers.empty() ? std::nullopt : fingerprint_of(rules, checked);
+}
+
+IdentityMode mode_of(const IdentityAsked& asked) {
+  if ((asked.throttle ? 1 : 0) + (asked.debounce ? 1 : 0) + (asked.keep_last ? 1 : 0) > 1) {
+    throw InvalidArgument("throttle", "given together with debounce or keep_last; expected one of the three");
+  }
+  if (asked.throttle) { return IdentityMode::throttle; }
+  if (asked.debounce) { return IdentityMode::debounce; }
+  return asked.keep_last ? IdentityMode::keep_last : IdentityMode::hold;
+}
+
+std::string_view mode_name(IdentityMode mode) {
+  switch (mode) {
+    case IdentityMode::hold: return "hold";
+    case IdentityMode::throttle: return "throttle";
+    case IdentityMode::debounce: return "debounce";
+    case IdentityMode::keep_last: return "keep_last";
+  }
+  return "";
+}
+
+void check_period(const std::optional<Duration>& period, std::string_view field) {
+  if (period && (*period <= Duration{0} || *period > limits::delay_max)) {
+    throw InvalidArgument(std::string(field), format_duration(*period) + " is out of range; expected more than 0 to " +
+                                                  format_duration(limits::delay_max));
+  }
+}
+
+// What the modes change beside the identity.
+void apply_mode(NewExecution& request, const IdentityAsked& asked) {
+  IdentityClaim& identity = *request.identity;
+  check_period(asked.throttle, "throttle");
+  check_period(asked.debounce, "debounce");
+  identity.throttle = asked.throttle.value_or(Duration{0});
+  if (asked.debounce) {
+    if (request.run_at || request.delay != Duration{0}) {
+      throw InvalidArgument("debounce", "given together with a delay or run_at; it says itself when to run");
+    }
+    request.delay = *asked.debounce;
+  }
+  if (asked.keep_last) {
+    if (request.limit_key) {
+      throw InvalidArgument("keep_last", "given together with a concurrency or ordering key; it has one of its own");
+    }
+    request.limit_key = LimitKey{.text = "keep_last " + base::to_hex(identity.hash), .ordered = true};
+  }
+  // Each run under these modes is an effect of its own, so its effect key is not the identity's.
+  if (identity.mode != IdentityMode::hold && !request.effect_key) {
+    request.effect_key = effect_key(std::nullopt, std::nullopt, request.id);
+  }
+}
+
+}  // namespace
+
+IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy usual) {
+  IdentityRules rules;
+  if (catalogued == nullptr) { return rules; }
+  rules.strategy = catalogued->strategy.value_or(usual);
+  rules.keys = catalogued->identity_keys;
+  rules.scope = catalogued->scope.value_or(IdentityScope::task);
+  rules.fingerprint = catalogued->fingerprint.value_or(Fingerprint{});
+  rules.reuse = catalogued->reuse.value_or(Reuse::failed_only);
+  rules.dedup_window = catalogued->dedup_window;
+  return rules;
+}
+
+std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view input) {
+  if (rules.strategy == IdentityStrategy::strict) {
+    KeyMaterial made{.canonical = base::canonical_json(input), .material = {}};
+    made.material = strict_mark + made.canonical;
+    return made;
+  }
+  if (rules.strategy == IdentityStrategy::contextual) {
+    base::check_json(input, "input");
+    require_fields(input, rules.keys);
+    KeyMaterial made{.canonical = canonical_fields(input, rules.keys), .material = {}};
+    made.material = contextual_mark + made.canonical;
+    return made;
+  }
+  return std::nullopt;
+}
+
+base::Digest identity_of_key(const IdentityRules& rules, const NewExecution& request, std::string_view key) {
+  const std::string_view name = rules.scope == IdentityScope::queue ? request.queue.name : request.task;
+  return identity_hash({.ns = request.queue.ns, .scope = rules.scope, .name = name, .key = key});
+}
+
+void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked) {
+  const IdentityMode mode = mode_of(asked);
+  if (!asked.key) {
+    if (rules.strategy == IdentityStrategy::caller_provided) { throw IdempotencyKeyRequired(request.task); }
+    if (rules.strategy == IdentityStrategy::always_unique) {
+      if (mode != IdentityMode::hold) {
+        throw InvalidArgument(std::string(mode_name(mode)),
+                              "needs something that makes requests the same; expected a key (task_id), or a task "
+                              "declared strict or contextual");
+      }
+      return;
+    }
+  }
+  check_name(request.task, "task");
+  check_name(request.queue.name, "queue");
+  IdentityClaim& identity = request.identity.emplace();
+  if (asked.key) {
+    check_key(*asked.key);
+    base::check_json(request.input, "input");
+    identity.hash = identity_of_key(rules, request, *asked.key);
+    identity.key = *asked.key;
+    identity.fingerprint = fingerprint_of(rules, request.input);
+  } else {
+    const std::optional<KeyMaterial> made = key_material(rules, request.input);
+    identity.hash = identity_of_key(rules, request, made->material);
+    identity.fingerprint = further_fingerprint(rules, request.input);
+  }
+  identity.reuse = asked.reuse.value_or(rules.reuse);
+  identity.on_conflict = asked.on_conflict;
+  identity.dedup_window = rules.dedup_window;
+  identity.mode = mode;
+  apply_mode(request, asked);
+}
+
+}  // namespace hapax::model

@@ -1,0 +1,73 @@
+// TaskDefinition: what the catalogue says of a task (SPEC I3). Every door reads it: descriptors in code, [tasks.X] tables,
+// the command line and the API.
+#pragma once
+
+#include "model/execution.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::model {
+
+// What is not set is not said: the descriptor's or the general default counts.
+struct TaskDefinition {
+  std::optional<IdentityStrategy> strategy;
+  std::vector<std::string> identity_keys;
+  std::optional<IdentityScope> scope;
+  std::optional<Fingerprint> fingerprint;
+  std::optional<Reuse> reuse;
+  std::optional<Duration> dedup_window;
+  std::optional<std::string> queue;
+  std::optional<int> priority;
+  std::optional<int> max_attempts;
+  std::optional<int> max_lost;
+  std::optional<Duration> timeout;
+  std::optional<Duration> deadline;
+  std::optional<RetryPolicy> retry;
+  friend bool operator==(const TaskDefinition&, const TaskDefinition&) = default;
+};
+
+// One JSON object with the member names of [tasks.X]: identity_strategy, identity_keys, identity_scope, fingerprint,
+// reuse, dedup_window, queue, priority, max_attempts, max_lost, timeout, deadline, retry {base, cap, multiplier, jitter}.
+// The same for equal definitions.
+[[nodiscard]] std::string encode_definition(const TaskDefinition& definition);
+// Throws InvalidArgument naming the member, with a suggestion for an unknown one. `where` goes before it in the message:
+// "tasks.generate-report".
+[[nodiscard]] TaskDefinition decode_definition(std::string_view json, std::string_view where);
+
+// Throws InvalidArgument for what can't be: contextual without identity_keys, keys that are no JSON Pointers, …
+void check_definition(const TaskDefinition& definition, std::string_view where);
+
+// In what two declarations differ that decide what is the same request: strategy, keys, scope, fingerprint, reuse,
+// dedup_window. Empty: in nothing. Settings of how it is run may differ from program to program.
+[[nodiscard]] std::string conflict_of(const TaskDefinition& stored, const TaskDefinition& declared,
+                                      IdentityStrategy usual);
+
+// The catalogue of one namespace, decoded.
+struct Catalogue {
+  std::map<std::string, TaskDefinition, std::less<>> tasks;
+  IdentityStrategy usual = IdentityStrategy::strict;  // of entries that name none: [identity] default
+  [[nodiscard]] const TaskDefinition* find(std::string_view task) const {
+    const auto found = tasks.find(task);
+    return found == tasks.end() ? nullptr : &found->second;
+  }
+};
+[[nodiscard]] Catalogue decode_catalogue(const StoredCatalogue& stored);
+
+// The words of configuration, command line and API.
+[[nodiscard]] std::string_view to_word(IdentityStrategy strategy);
+[[nodiscard]] std::string_view to_word(IdentityScope scope);
+[[nodiscard]] std::string_view to_word(Reuse reuse);
+[[nodiscard]] std::string_view to_word(Jitter jitter);
+[[nodiscard]] IdentityStrategy parse_strategy(std::string_view word, std::string_view field);
+[[nodiscard]] IdentityScope parse_scope(std::string_view word, std::string_view field);
+[[nodiscard]] Reuse parse_reuse(std::string_view word, std::string_view field);
+[[nodiscard]] Jitter parse_jitter(std::string_view word, std::string_view field);
+
+// The setting that holds Catalogue::usual.
+inline constexpr std::string_view default_strategy_setting = "identity.default";
+
+}  // namespace hapax::model

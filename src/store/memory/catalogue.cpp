@@ -1,0 +1,63 @@
+#include "store/memory/verbs.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::memory {
+
+StoredCatalogue catalogue(const State& state, std::string_view ns) {
+  StoredCatalogue all;
+  for (const auto& [name, entry] : state.tasks) {
+    if (name.first == ns) { all.tasks.push_back(entry); }
+  }
+  for (const auto& [name, value] : state.settings) {
+    if (name.first == ns) { all.settings.push_back({.name = name.second, .value = value}); }
+  }
+  return all;
+}
+
+TaskEntry declare_task(State& state, const TaskEntry& entry, Time now) {
+  const auto [at, is_new] = state.tasks.try_emplace({entry.ns, entry.name}, entry);
+  if (is_new) {
+    at->second.updated_at = now;
+    state.note(entry.ns, entry.origin, "task.declare", entry.name, entry.definition, now);
+  }
+  return at->second;
+}
+
+bool put_task(State& state, const TaskEntry& entry, std::string_view actor, Time now) {
+  TaskEntry& stored = state.tasks[{entry.ns, entry.name}];
+  if (!stored.name.empty() && stored.definition == entry.definition) { return false; }
+  stored = entry;
+  stored.updated_at = now;
+  state.note(entry.ns, actor, "task.replace", entry.name, entry.definition, now);
+  return true;
+}
+
+bool remove_task(State& state, std::string_view ns, std::string_view name, std::string_view actor, Time now) {
+  if (state.tasks.erase({std::string(ns), std::string(name)}) == 0) { return false; }
+  state.note(ns, actor, "task.remove", std::string(name), "", now);
+  return true;
+}
+
+bool put_setting(State& state, std::string_view ns, const Setting& setting, std::string_view actor, Time now) {
+  const std::pair<std::string, std::string> key(ns, setting.name);
+  const auto found = state.settings.find(key);
+  if (found == state.settings.end() ? setting.value.empty() : found->second == setting.value) { return false; }
+  if (setting.value.empty()) {
+    state.settings.erase(found);
+  } else {
+    state.settings[key] = setting.value;
+  }
+  state.note(ns, actor, "setting", setting.name, setting.value, now);
+  return true;
+}
+
+std::vector<AuditLine> audit(const State& state, std::string_view ns, int limit) {
+  std::vector<AuditLine> lines;
+  for (auto next = state.audit.rbegin(); next != state.audit.rend() && std::ssize(lines) < limit; ++next) {
+    if (next->ns == ns) { lines.push_back(*next); }
+  }
+  return lines;
+}
+
+}  // namespace hapax::store::memory

@@ -1,0 +1,175 @@
+#include "store/postgres/audit.hpp"
+#include "store/postgres/postgres_store.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+constexpr Statement audit_statement{"hapax_audit", R"(
+INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+VALUES ($2::text, {now} + $1::bigint, $3::text, $4::text, $5::text, $6::text))"};
+
+constexpr Statement tasks_statement{"hapax_tasks", R"(
+SELECT name, definition, origin, updated_at FROM {s}.tasks WHERE ns = $1::text ORDER BY name)"};
+
+constexpr Statement settings_statement{"hapax_settings",
+                                       "SELECT name, value FROM {s}.settings WHERE ns = $1::text ORDER BY name"};
+
+// Nothing comes back when somebody else is just adding it: it was waited for, and the next call sees it.
+constexpr Statement declare{"hapax_task_declare", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+made AS (
+  INSERT INTO {s}.tasks (ns, name, definition, origin, updated_at)
+  SELECT $2::text, $3::text, $4::text, $5::text, now FROM t
+  ON CONFLICT (ns, name) DO NOTHING RETURNING definition, origin, updated_at),
+noted AS (
+  INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+  SELECT $2::text, updated_at, origin, 'task.declare', $3::text, definition FROM made)
+SELECT definition, origin, updated_at FROM made
+UNION ALL SELECT definition, origin, updated_at FROM {s}.tasks WHERE ns = $2::text AND name = $3::text)"};
+
+constexpr Statement put_statement{"hapax_task_put", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+put AS (
+  INSERT INTO {s}.tasks AS x (ns, name, definition, origin, updated_at)
+  SELECT $2::text, $3::text, $4::text, $5::text, now FROM t
+  ON CONFLICT (ns, name) DO UPDATE SET definition = excluded.definition, origin = excluded.origin,
+    updated_at = excluded.updated_at
+  WHERE x.definition <> excluded.definition RETURNING definition, updated_at),
+noted AS (
+  INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+  SELECT $2::text, updated_at, $6::text, 'task.replace', $3::text, definition FROM put)
+SELECT count(*) FROM put)"};
+
+constexpr Statement remove_statement{"hapax_task_remove", R"(
+WITH gone AS (DELETE FROM {s}.tasks WHERE ns = $2::text AND name = $3::text RETURNING name),
+noted AS (
+  INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+  SELECT $2::text, {now} + $1::bigint, $4::text, 'task.remove', name, '' FROM gone)
+SELECT count(*) FROM gone)"};
+
+constexpr Statement setting_statement{"hapax_setting_put", R"(
+WITH put AS (
+  INSERT INTO {s}.settings AS x (ns, name, value) SELECT $2::text, $3::text, $4::text WHERE $4::text <> ''
+  ON CONFLICT (ns, name) DO UPDATE SET value = excluded.value WHERE x.value <> excluded.value RETURNING name),
+gone AS (
+  DELETE FROM {s}.settings WHERE ns = $2::text AND name = $3::text AND $4::text = '' RETURNING name),
+changed AS MATERIALIZED (SELECT name FROM put UNION ALL SELECT name FROM gone),
+noted AS (
+  INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+  SELECT $2::text, {now} + $1::bigint, $5::text, 'setting', name, $4::text FROM changed)
+SELECT count(*) FROM changed)"};
+
+constexpr Statement lines_statement{"hapax_audit_lines", R"(
+SELECT at, actor, action, subject, detail FROM {s}.audit WHERE ns = $1::text ORDER BY id DESC LIMIT $2::bigint)"};
+
+bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
+
+}  // namespace
+
+Call audit_call(const AuditLine& line, std::int64_t offset_us) {
+  Params params;
+  params.int8(offset_us).text(line.ns).text(base::escape_invalid(line.actor)).text(line.action);
+  params.text(line.subject).text(base::escape_invalid(line.detail));
+  return {&audit_statement, std::move(params)};
+}
+
+// 1 round trip.
+StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
+  return run([&](Connection& connection) {
+    const std::vector<Call> calls{{&tasks_statement, Params().text(ns)}, {&settings_statement, Params().text(ns)}};
+    const std::vector<Result> results = connection.pipeline(calls);
+    StoredCatalogue all;
+    for (int row = 0; row < results[0].rows(); ++row) {
+      RowReader reader(results[0], row);
+      TaskEntry entry;
+      entry.ns = ns;
+      entry.name = reader.bytes();
+      entry.definition = reader.bytes();
+      entry.origin = reader.bytes();
+      entry.updated_at = reader.time();
+      all.tasks.push_back(std::move(entry));
+    }
+    for (int row = 0; row < results[1].rows(); ++row) {
+      RowReader reader(results[1], row);
+      Setting setting;
+      setting.name = reader.bytes();
+      setting.value = reader.bytes();
+      all.settings.push_back(std::move(setting));
+    }
+    return all;
+  });
+}
+
+// 1 round trip.
+TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
+  constexpr int rounds = 3;
+  return run([&](Connection& connection) {
+    Params params;
+    params.int8(offset_us()).text(entry.ns).text(entry.name).text(entry.definition).text(entry.origin);
+    for (int round = 0; round < rounds; ++round) {
+      const Result result = connection.query(declare, params);
+      if (result.rows() == 0) { continue; }
+      RowReader reader(result, 0);
+      TaskEntry stored = entry;
+      stored.definition = reader.bytes();
+      stored.origin = reader.bytes();
+      stored.updated_at = reader.time();
+      return stored;
+    }
+    throw StoreBusy("task " + entry.name + " is declared and removed too fast");
+  });
+}
+
+// 1 round trip, as are the next ones. After a lost answer it is asked again, and may answer that it was there just so.
+bool PostgresStore::put_task(const TaskEntry& entry, std::string_view actor) {
+  return run([&](Connection& connection) {
+    Params params;
+    params.int8(offset_us()).text(entry.ns).text(entry.name).text(entry.definition).text(entry.origin);
+    params.text(base::escape_invalid(actor));
+    return changed(connection.query(put_statement, params));
+  });
+}
+
+bool PostgresStore::remove_task(std::string_view ns, std::string_view name, std::string_view actor) {
+  return run([&](Connection& connection) {
+    Params params;
+    params.int8(offset_us()).text(ns).text(name).text(base::escape_invalid(actor));
+    return changed(connection.query(remove_statement, params));
+  });
+}
+
+bool PostgresStore::put_setting(std::string_view ns, const Setting& setting, std::string_view actor) {
+  return run([&](Connection& connection) {
+    Params params;
+    params.int8(offset_us()).text(ns).text(setting.name).text(setting.value).text(base::escape_invalid(actor));
+    return changed(connection.query(setting_statement, params));
+  });
+}
+
+std::vector<AuditLine> PostgresStore::audit(std::string_view ns, int limit) {
+  return run([&](Connection& connection) {
+    const Result result = connection.query(lines_statement, Params().text(ns).int8(std::max(limit, 0)));
+    std::vector<AuditLine> lines;
+    for (int row = 0; row < result.rows(); ++row) {
+      RowReader reader(result, row);
+      AuditLine line;
+      line.at = reader.time();
+      line.ns = ns;
+      line.actor = reader.bytes();
+      line.action = reader.bytes();
+      line.subject = reader.bytes();
+      line.detail = reader.bytes();
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  });
+}
+
+}  // namespace hapax::store::postgres

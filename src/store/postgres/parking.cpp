@@ -1,0 +1,169 @@
+#include "store/postgres/parking.hpp"
+
+#include "base/limits.hpp"
+
+#include <set>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+constexpr Statement lock_queues{"hapax_queues_lock", R"(
+SELECT id FROM {s}.queues WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE)"};
+
+constexpr std::string_view condition_mark = "{condition}";
+constexpr std::string_view unpark_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+freed AS MATERIALIZED (
+  SELECT u.queue_id, u.limit_key, u.places, u.limit_key LIKE 'o:%' AS ordered
+  FROM unnest($2::int[], $3::text[], $4::int[]) u(queue_id, limit_key, places) {condition}),
+line AS MATERIALIZED (
+  SELECT p.id FROM freed f CROSS JOIN LATERAL (
+    SELECT l.id FROM {s}.live l WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.state = 3
+    ORDER BY l.priority DESC, l.run_at, l.id LIMIT f.places FOR UPDATE SKIP LOCKED) p
+  WHERE NOT f.ordered),
+heads AS MATERIALIZED (
+  SELECT p.id FROM freed f CROSS JOIN LATERAL (
+    SELECT l.id FROM {s}.live l
+    WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.limit_key IS NOT NULL AND l.state = 3
+    ORDER BY l.sequence LIMIT f.places FOR UPDATE SKIP LOCKED) p
+  WHERE f.ordered)
+UPDATE {s}.live SET state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
+WHERE id = ANY (ARRAY(SELECT id FROM line UNION ALL SELECT id FROM heads)) AND state = 3)";
+
+std::string with_condition(std::string_view condition) {
+  std::string text(unpark_text);
+  return text.replace(text.find(condition_mark), condition_mark.size(), condition);
+}
+
+const Statement& unpark() {
+  static const std::string text = with_condition("");
+  static const Statement statement{"hapax_unpark", text.c_str()};
+  return statement;
+}
+
+const Statement& unpark_unlocked() {
+  static const std::string text = with_condition("WHERE current_setting('transaction_isolation') = 'read committed'");
+  static const Statement statement{"hapax_unpark_unlocked", text.c_str()};
+  return statement;
+}
+
+constexpr Statement unpark_all{"hapax_unpark_all", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+found AS MATERIALIZED (
+  SELECT id FROM {s}.live WHERE queue_id = $2::int AND state = 3 FOR UPDATE SKIP LOCKED)
+UPDATE {s}.live SET state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
+WHERE id = ANY (ARRAY(SELECT id FROM found)) AND state = 3)"};
+
+// From key to key: one probe of the index each, however many are parked behind it.
+constexpr Statement parked_keys{"hapax_parked_keys", R"(
+WITH RECURSIVE key AS (
+  (SELECT l.queue_id, l.limit_key FROM {s}.live l
+   WHERE l.state = 3 AND (l.queue_id, l.limit_key) > ($1::int, $2::text) AND l.queue_id <= $3::int
+   ORDER BY l.queue_id, l.limit_key LIMIT 1)
+  UNION ALL
+  SELECT n.queue_id, n.limit_key FROM key k CROSS JOIN LATERAL (
+    SELECT l.queue_id, l.limit_key FROM {s}.live l
+    WHERE l.state = 3 AND (l.queue_id, l.limit_key) > (k.queue_id, k.limit_key) AND l.queue_id <= $3::int
+    ORDER BY l.queue_id, l.limit_key LIMIT 1) n),
+found AS MATERIALIZED (SELECT * FROM key LIMIT $4::bigint)
+SELECT k.queue_id, k.limit_key,
+       (SELECT count(*) FROM {s}.live l WHERE l.queue_id = k.queue_id AND l.limit_key = k.limit_key
+                                          AND l.limit_key IS NOT NULL AND l.state = 1),
+       (SELECT count(*)::int FROM (
+          SELECT FROM {s}.live l WHERE l.queue_id = k.queue_id AND l.limit_key = k.limit_key
+                                   AND l.limit_key IS NOT NULL AND l.state = 0 LIMIT 10) due),
+       NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = k.queue_id AND l.limit_key = k.limit_key
+                                            AND l.limit_key IS NOT NULL AND l.state = ANY ('{0,1,2}'::smallint[])
+                                            AND l.sequence < (
+          SELECT p.sequence FROM {s}.live p WHERE p.queue_id = k.queue_id AND p.limit_key = k.limit_key
+                                              AND p.limit_key IS NOT NULL AND p.state = 3
+          ORDER BY p.sequence LIMIT 1)),
+       r.arrival, q.limits, {now} + $5::bigint
+FROM found k JOIN {s}.queues q ON q.id = k.queue_id
+LEFT JOIN {s}.rates r ON r.queue_id = k.queue_id AND r.limit_key = k.limit_key)"};
+
+Call freed_call(const Statement& statement, const FreedKeys& freed, std::int64_t offset_us) {
+  Array queues(Type::int4), keys(Type::text), places(Type::int4);
+  for (const auto& [key, count] : freed.keys()) {
+    queues.int4(key.first);
+    keys.bytes(key.second);
+    places.int4(count);
+  }
+  Params params;
+  params.int8(offset_us).array(std::move(queues)).array(std::move(keys)).array(std::move(places));
+  return {&statement, std::move(params)};
+}
+
+}  // namespace
+
+void FreedKeys::add_ended(const Result& result) {
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    reader.skip();
+    const std::int32_t queue = reader.int4();
+    if (!reader.is_null()) { add(queue, reader.bytes()); }
+  }
+}
+
+void FreedKeys::add_waiting(const Result& result) {
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    reader.skip(4);
+    const std::int32_t queue = reader.int4();
+    if (reader.is_null()) { continue; }
+    const std::string key = reader.bytes();
+    if (!model::decode_limit_key(key).ordered) { add(queue, key); }
+  }
+}
+
+Call lock_queues_call(const std::vector<std::int32_t>& queues) {
+  Array ids(Type::int4, queues.size());
+  for (const std::int32_t queue : queues) { ids.int4(queue); }
+  return {&lock_queues, Params().array(std::move(ids))};
+}
+
+Call unpark_call(const FreedKeys& freed, std::int64_t offset_us) { return freed_call(unpark(), freed, offset_us); }
+
+std::vector<Call> unpark_calls(const FreedKeys& freed, std::int64_t offset_us) {
+  std::set<std::int32_t> queues;
+  for (const auto& [key, count] : freed.keys()) { queues.insert(key.first); }
+  std::vector<Call> calls;
+  calls.push_back(lock_queues_call({queues.begin(), queues.end()}));
+  calls.push_back(unpark_call(freed, offset_us));
+  return calls;
+}
+
+Call unpark_unlocked_call(const FreedKeys& freed, std::int64_t offset_us) {
+  return freed_call(unpark_unlocked(), freed, offset_us);
+}
+
+Call unpark_all_call(std::int32_t queue, std::int64_t offset_us) {
+  return {&unpark_all, Params().int8(offset_us).int4(queue)};
+}
+
+Call parked_keys_call(std::int32_t queue, const std::string& limit_key, std::int32_t last, std::int64_t offset_us) {
+  Params params;
+  params.int4(queue).text(limit_key).int4(last).int8(limits::parked_keys_per_look).int8(offset_us);
+  return {&parked_keys, std::move(params)};
+}
+
+std::vector<ParkedKey> read_parked_keys(const Result& result) {
+  std::vector<ParkedKey> keys;
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    ParkedKey key;
+    key.queue = reader.int4();
+    key.limit_key = reader.bytes();
+    key.load.running = reader.int8();
+    key.in_line = reader.int4();
+    key.head_parked = reader.boolean();
+    key.load.arrival = reader.optional_time();
+    key.limits = reader.bytes();
+    key.at = reader.time();
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+}  // namespace hapax::store::postgres

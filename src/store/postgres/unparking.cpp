@@ -1,0 +1,49 @@
+#include "store/postgres/parking.hpp"
+#include "store/postgres/postgres_store.hpp"
+
+#include "base/limits.hpp"
+
+#include <limits>
+
+namespace hapax::store::postgres {
+
+void PostgresStore::unpark(Connection& connection, const FreedKeys& freed) {
+  if (freed.empty()) { return; }
+  constexpr int attempts = 3;
+  for (int attempt = 1; attempt <= attempts; ++attempt) {
+    try {
+      connection.pipeline(unpark_calls(freed, offset_us()));
+      return;
+    } catch (const SqlError&) { back_off(attempt); } catch (const ConnectionBroken&) {
+      return;
+    }
+  }
+}
+
+// Keys that nothing will free: who should have taken one out of the park died before, or could not. 1 round trip when
+// nothing is parked, else 2. An unordered key is stranded when it has room beyond what stands in line, an ordered one
+// when its head is parked.
+void PostgresStore::unpark_stranded(Connection& connection) {
+  constexpr std::int32_t all_queues = 0;
+  const LookPositions::Place from = looks_.get(all_queues);
+  const Call look = parked_keys_call(from.first, from.second, std::numeric_limits<std::int32_t>::max(), offset_us());
+  const std::vector<ParkedKey> found = read_parked_keys(connection.query(*look.statement, look.params));
+  if (std::ssize(found) < limits::parked_keys_per_look) {
+    looks_.begin_anew(all_queues);
+  } else {
+    looks_.set(all_queues, {found.back().queue, found.back().limit_key});
+  }
+  FreedKeys freed;
+  for (const ParkedKey& key : found) {
+    const bool ordered = decode_limit_key(key.limit_key).ordered;
+    KeyLoad load = key.load;
+    if (!ordered) { load.running += key.in_line; }
+    const bool in_turn = !ordered || key.head_parked;
+    if (in_turn && key_has_room(decode_limits(key.limits), ordered, load, key.at)) {
+      freed.add(key.queue, key.limit_key);
+    }
+  }
+  unpark(connection, freed);
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,124 @@
+// The catalogue of tasks, the settings that are of no queue, and the audit: small tables that are read whole. A change
+// costs 1 SELECT, 1 statement for the change and 1 INSERT for its audit line; what changes nothing, no fdatasync.
+#include "store/sqlite/verbs.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+#define HAPAX_TASK_COLUMNS "ns, name, definition, origin, updated_at"
+
+constexpr const char* tasks_sql = "SELECT " HAPAX_TASK_COLUMNS " FROM tasks WHERE ns = ? ORDER BY name";
+constexpr const char* task_sql = "SELECT " HAPAX_TASK_COLUMNS " FROM tasks WHERE ns = ? AND name = ?";
+constexpr const char* put_task_sql = "INSERT OR REPLACE INTO tasks(" HAPAX_TASK_COLUMNS ") VALUES (?, ?, ?, ?, ?)";
+constexpr const char* remove_task_sql = "DELETE FROM tasks WHERE ns = ? AND name = ?";
+constexpr const char* settings_sql = "SELECT name, value FROM settings WHERE ns = ? ORDER BY name";
+constexpr const char* setting_sql = "SELECT value FROM settings WHERE ns = ? AND name = ?";
+constexpr const char* put_setting_sql = "INSERT OR REPLACE INTO settings(ns, name, value) VALUES (?, ?, ?)";
+constexpr const char* remove_setting_sql = "DELETE FROM settings WHERE ns = ? AND name = ?";
+constexpr const char* note_sql = "INSERT INTO audit(at, ns, actor, action, subject, detail) VALUES (?, ?, ?, ?, ?, ?)";
+constexpr const char* audit_sql =
+    "SELECT at, ns, actor, action, subject, detail FROM audit INDEXED BY audit_ns WHERE ns = ? ORDER BY id DESC LIMIT "
+    "?";
+
+#undef HAPAX_TASK_COLUMNS
+
+TaskEntry read_task(const Cursor& cursor) {
+  return {.ns = cursor.string(0),
+          .name = cursor.string(1),
+          .definition = cursor.string(2),
+          .origin = cursor.string(3),
+          .updated_at = cursor.time(4)};
+}
+
+std::optional<TaskEntry> find_task(WriteTransaction& tx, const TaskEntry& entry) {
+  Cursor cursor = tx.db().use(task_sql);
+  return cursor.bind(entry.ns, entry.name).next() ? std::optional(read_task(cursor)) : std::nullopt;
+}
+
+void write_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view actor, std::string action) {
+  tx.db().use(put_task_sql).bind(entry.ns, entry.name, entry.definition, entry.origin, tx.now()).run();
+  write_audit(tx, {.ns = entry.ns,
+                   .actor = std::string(actor),
+                   .action = std::move(action),
+                   .subject = entry.name,
+                   .detail = entry.definition});
+}
+
+}  // namespace
+
+StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns) {
+  StoredCatalogue all;
+  Cursor tasks = tx.db().use(tasks_sql);
+  tasks.bind(ns);
+  while (tasks.next()) { all.tasks.push_back(read_task(tasks)); }
+  Cursor settings = tx.db().use(settings_sql);
+  settings.bind(ns);
+  while (settings.next()) { all.settings.push_back({.name = settings.string(0), .value = settings.string(1)}); }
+  return all;
+}
+
+TaskEntry declare_task(WriteTransaction& tx, const TaskEntry& entry) {
+  if (std::optional<TaskEntry> there = find_task(tx, entry)) { return *std::move(there); }
+  write_task(tx, entry, entry.origin, "task.declare");
+  TaskEntry added = entry;
+  added.updated_at = tx.now();
+  return added;
+}
+
+bool put_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view actor) {
+  const std::optional<TaskEntry> there = find_task(tx, entry);
+  if (there && there->definition == entry.definition) { return false; }
+  write_task(tx, entry, actor, "task.replace");
+  return true;
+}
+
+bool remove_task(WriteTransaction& tx, std::string_view ns, std::string_view name, std::string_view actor) {
+  tx.db().use(remove_task_sql).bind(ns, name).run();
+  if (tx.db().changes() == 0) { return false; }
+  write_audit(
+      tx, {.ns = std::string(ns), .actor = std::string(actor), .action = "task.remove", .subject = std::string(name)});
+  return true;
+}
+
+bool put_setting(WriteTransaction& tx, std::string_view ns, const Setting& setting, std::string_view actor) {
+  {
+    Cursor cursor = tx.db().use(setting_sql);
+    const bool there = cursor.bind(ns, setting.name).next();
+    if (there ? cursor.text(0) == setting.value : setting.value.empty()) { return false; }
+  }
+  if (setting.value.empty()) {
+    tx.db().use(remove_setting_sql).bind(ns, setting.name).run();
+  } else {
+    tx.db().use(put_setting_sql).bind(ns, setting.name, setting.value).run();
+  }
+  write_audit(tx, {.ns = std::string(ns),
+                   .actor = std::string(actor),
+                   .action = "setting",
+                   .subject = setting.name,
+                   .detail = setting.value});
+  return true;
+}
+
+std::vector<AuditLine> audit(ReadTransaction& tx, std::string_view ns, int limit) {
+  std::vector<AuditLine> lines;
+  Cursor cursor = tx.db().use(audit_sql);
+  cursor.bind(ns, std::max(limit, 0));
+  while (cursor.next()) {
+    lines.push_back({.at = cursor.time(0),
+                     .ns = cursor.string(1),
+                     .actor = cursor.string(2),
+                     .action = cursor.string(3),
+                     .subject = cursor.string(4),
+                     .detail = cursor.string(5)});
+  }
+  return lines;
+}
+
+void write_audit(WriteTransaction& tx, const AuditLine& line) {
+  tx.db().use(note_sql).bind(tx.now(), line.ns, line.actor, line.action, line.subject, line.detail).run();
+}
+
+}  // namespace hapax::store::sqlite

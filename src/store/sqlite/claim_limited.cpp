@@ -1,0 +1,226 @@
+// Claiming from a queue with limits (SPEC D12, D13, P6). The writer's lock is the lock against other claims.
+//
+// For each such queue: 1 SELECT along the line, without payloads; 1 count if it limits how many run; for each limit key
+// met, 1 to 3 SELECTs. For each execution handed out: 1 SELECT of it, and with a key or a count 1 statement on `limited`.
+// For each one parked: 2 UPDATEs. For what rates were used up: 1 UPDATE a queue, 1 INSERT or UPDATE a key.
+#include "model/claim_limits.hpp"
+#include "store/sqlite/claim_row.hpp"
+#include "store/sqlite/limited.hpp"
+#include "store/sqlite/verbs.hpp"
+
+#include <map>
+#include <string>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+// How many executions one claim parks at most in a queue; the rest follow with the next claims.
+constexpr int parking_batch = 5000;
+
+constexpr const char* line_sql =
+    "SELECT live.id, live.deadline, live.task, live.priority, limited.limit_key, limited.rank, live.weight"
+    " FROM live INDEXED BY live_line LEFT JOIN limited ON limited.execution = live.id"
+    " WHERE live.line BETWEEN ? AND ? ORDER BY live.line, live.run_at, live.id";
+constexpr const char* claim_sql = "SELECT " HAPAX_CLAIM_COLUMNS " FROM live WHERE id = ?";
+constexpr const char* running_sql =
+    "SELECT count(*), coalesce(sum(session = ?), 0) FROM limited INDEXED BY limited_order"
+    " WHERE queue_id = ? AND state = 1";
+constexpr const char* key_running_sql =
+    "SELECT count(*) FROM limited INDEXED BY limited_order WHERE queue_id = ? AND state = 1 AND limit_key = ?";
+constexpr const char* key_arrival_sql = "SELECT arrival FROM key_rates WHERE queue_id = ? AND limit_key = ?";
+constexpr const char* save_arrival_sql =
+    "INSERT INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)"
+    " ON CONFLICT(queue_id, limit_key) DO UPDATE SET arrival = excluded.arrival";
+constexpr const char* know_rate_sql = "INSERT OR IGNORE INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)";
+// One look at the start of each of the key's stretches of the index.
+constexpr const char* before_sql =
+    "SELECT 1 FROM limited INDEXED BY limited_order"
+    " WHERE queue_id = ? AND state IN (0, 1, 2) AND limit_key = ? AND rank < ? LIMIT 1";
+constexpr const char* waiting_keys_sql =
+    "SELECT limit_key, arrival FROM key_rates INDEXED BY key_rates_arrival WHERE queue_id = ?1"
+    " AND EXISTS (SELECT 1 FROM limited INDEXED BY limited_order"
+    " WHERE limited.queue_id = ?1 AND limited.state = 2 AND limited.limit_key = key_rates.limit_key) ORDER BY arrival";
+constexpr const char* sweep_rates_sql =
+    "DELETE FROM key_rates WHERE arrival <= ? AND NOT EXISTS (SELECT 1 FROM limited INDEXED BY limited_order"
+    " WHERE limited.queue_id = key_rates.queue_id AND limited.state = 2 AND limited.limit_key = key_rates.limit_key)";
+
+QueueLoad load_of(WriteTransaction& tx, const QueueRow& queue, const Uuid& session) {
+  QueueLoad load{.arrival = queue.rate_arrival};
+  if (queue.counts_running()) {
+    Cursor cursor = tx.db().use(running_sql);
+    if (cursor.bind(session, queue.id).next()) {
+      load.running = cursor.integer(0);
+      load.running_here = cursor.integer(1);
+    }
+  }
+  return load;
+}
+
+KeyLoad load_of(WriteTransaction& tx, const QueueRow& queue, const std::string& key) {
+  KeyLoad load;
+  Cursor running = tx.db().use(key_running_sql);
+  if (running.bind(queue.id, key).next()) { load.running = running.integer(0); }
+  if (queue.settings.limits.key_rate) {
+    Cursor arrival = tx.db().use(key_arrival_sql);
+    if (arrival.bind(queue.id, key).next()) { load.arrival = arrival.time(0); }
+  }
+  return load;
+}
+
+struct Candidate {
+  Uuid id;
+  int priority = 0;
+  std::optional<std::string> key;
+  std::int64_t rank = 0;
+  int weight = 1;
+};
+
+// Offers a line's executions to the queue's limits; what came of it is written when the walk is over.
+class LimitedWalk {
+ public:
+  LimitedWalk(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, int idle)
+      : tx_(tx),
+        queue_(queue),
+        request_(request),
+        limits_(queue.settings.limits, load_of(tx, queue, request.session), idle, tx.now()) {}
+
+  void walk(line::Range range, std::size_t most) {
+    Cursor cursor = tx_.db().use(line_sql);
+    cursor.bind(range.first, range.last);
+    while (started_.size() < most && cursor.next()) {
+      const bool too_late = !cursor.is_null(1) && cursor.time(1) <= tx_.now();
+      if (too_late || !wants(request_, cursor.text(2))) { continue; }
+      Candidate candidate{.id = cursor.uuid(0), .priority = cursor.small(3)};
+      candidate.key = cursor.optional(4, &Cursor::string);
+      candidate.rank = cursor.integer(5);
+      if (!cursor.is_null(6)) { candidate.weight = cursor.small(6); }
+      const ClaimLimits::Step step = offer(candidate);
+      if (step == ClaimLimits::Step::stop) { break; }
+      const bool starts = step == ClaimLimits::Step::start;
+      if (!starts && std::ssize(parked_) == parking_batch) {
+        unfinished_ = true;
+        break;
+      }
+      (starts ? started_ : parked_).push_back(std::move(candidate));
+    }
+  }
+
+  void write(std::vector<Claim>& claims) {
+    for (const Candidate& one : parked_) { write_parked(one); }
+    for (const Candidate& one : started_) { claims.push_back(write_started(one)); }
+    if (limits_.arrival()) { tx_.queues().save_arrival(queue_, *limits_.arrival()); }
+    if (queue_.settings.limits.key_rate) {
+      for (const auto& [key, known] : keys_) {
+        if (known.started) { tx_.db().use(save_arrival_sql).bind(queue_.id, key, known.load.arrival).run(); }
+      }
+    }
+  }
+
+  // Until more may start; more than that may be to be parked, and others behind it.
+  [[nodiscard]] std::optional<Duration> wait() const {
+    return unfinished_ ? std::optional(Duration{0}) : limits_.wait();
+  }
+
+ private:
+  struct KnownKey {
+    KeyLoad load;
+    bool started = false;
+  };
+
+  ClaimLimits::Step offer(const Candidate& candidate) {
+    if (!candidate.key) { return limits_.offer(candidate.weight, nullptr); }
+    const auto [known, is_new] = keys_.try_emplace(*candidate.key);
+    if (is_new) { known->second.load = load_of(tx_, queue_, *candidate.key); }
+    Keyed keyed{.load = &known->second.load, .ordered = is_ordered(*candidate.key)};
+    // With one of it running the key has no room anyway, so who is first need not be asked.
+    if (keyed.ordered && keyed.load->running == 0) { keyed.first = is_first(candidate); }
+    const ClaimLimits::Step step = limits_.offer(candidate.weight, &keyed);
+    if (step == ClaimLimits::Step::start) { known->second.started = true; }
+    return step;
+  }
+
+  bool is_first(const Candidate& candidate) {
+    Cursor cursor = tx_.db().use(before_sql);
+    return !cursor.bind(queue_.id, *candidate.key, candidate.rank).next();
+  }
+
+  void write_parked(const Candidate& candidate) {
+    park(tx_, candidate.id, queue_.id, candidate.priority);
+    // So that unpark_allowed finds the key.
+    if (queue_.settings.limits.key_rate) {
+      tx_.db().use(know_rate_sql).bind(queue_.id, *candidate.key, tx_.now()).run();
+    }
+  }
+
+  Claim write_started(const Candidate& candidate) {
+    Claim claim;
+    {
+      Cursor cursor = tx_.db().use(claim_sql);
+      if (cursor.bind(candidate.id).next()) { claim = read_claim(cursor, queue_, tx_.now()); }
+    }
+    if (candidate.key) {
+      claim.limit_key = decode_limit_key(*candidate.key);
+      key_starts(tx_, candidate.id, *candidate.key, request_.session);
+    } else if (queue_.counts_running()) {
+      count_running(tx_, candidate.id, queue_.id, request_.session);
+    }
+    return claim;
+  }
+
+  WriteTransaction& tx_;
+  const QueueRow& queue_;
+  const ClaimRequest& request_;
+  ClaimLimits limits_;
+  std::map<std::string, KnownKey> keys_;
+  std::vector<Candidate> started_;
+  std::vector<Candidate> parked_;
+  bool unfinished_ = false;
+};
+
+}  // namespace
+
+std::optional<Duration> take_limited(WriteTransaction& tx, line::Range range, const QueueRow& queue,
+                                     const ClaimRequest& request, std::size_t limit, int idle,
+                                     std::vector<Claim>& claims) {
+  if (claims.size() >= limit) { return std::nullopt; }
+  LimitedWalk walk(tx, queue, request, idle);
+  walk.walk(range, limit - claims.size());
+  walk.write(claims);
+  return walk.wait();
+}
+
+bool limits_are_open(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, int idle) {
+  return ClaimLimits(queue.settings.limits, load_of(tx, queue, request.session), idle, tx.now()).open();
+}
+
+void unpark_allowed(WriteTransaction& tx, const QueueRow& queue) {
+  const QueueLimits& limits = queue.settings.limits;
+  if (!limits.key_rate) { return; }
+  std::vector<std::string> allowed;
+  {
+    Cursor cursor = tx.db().use(waiting_keys_sql);
+    cursor.bind(queue.id);
+    // By arrival: behind the first that has to wait, all have to.
+    while (cursor.next() && !key_wait(limits, {.arrival = cursor.time(1)}, tx.now())) {
+      allowed.push_back(cursor.string(0));
+    }
+  }
+  for (const std::string& key : allowed) {
+    if (key_has_room(limits, is_ordered(key), load_of(tx, queue, key), tx.now())) { unpark_one(tx, queue.id, key); }
+  }
+}
+
+std::optional<Duration> next_key_start(WriteTransaction& tx, const QueueRow& queue) {
+  Cursor cursor = tx.db().use(waiting_keys_sql);
+  cursor.bind(queue.id);
+  while (cursor.next()) {
+    const std::optional<Duration> wait = key_wait(queue.settings.limits, {.arrival = cursor.time(1)}, tx.now());
+    if (wait) { return wait; }
+  }
+  return std::nullopt;
+}
+
+void sweep_key_rates(WriteTransaction& tx) { tx.db().use(sweep_rates_sql).bind(tx.now()).run(); }
+
+}  // namespace hapax::store::sqlite

@@ -1,0 +1,19 @@
+// What a claim reads of a live execution that it hands out.
+#pragma once
+
+#include "store/sqlite/queue_table.hpp"
+
+namespace hapax::store::sqlite {
+
+// The columns of `live` in the order read_claim wants them.
+#define HAPAX_CLAIM_COLUMNS                                                                            \
+  "id, attempt, fence, lost, priority, deadline, task, kind, created_at, max_attempts, max_lost, run," \
+  " attempt_timeout, retry, identity, effect_key, parent, labels, input"
+
+// As it will be once claimed.
+[[nodiscard]] model::Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now);
+
+// Whether the request is for that task.
+[[nodiscard]] bool wants(const model::ClaimRequest& request, std::string_view task);
+
+}  // namespace hapax::store::sqlite

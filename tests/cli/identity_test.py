@@ -1,0 +1,149 @@
+"""Strategies, modes and keys from the command line, and the questions people ask of them (SPEC I1 to I16, D13, D18, P6)."""
+
+import json
+import os
+import unittest
+
+from _hapax import *
+
+TASKS = """
+[tasks.generate-report]
+queue = "reports"
+identity_strategy = "contextual"
+identity_keys = ["/customer_id", "/month"]
+max_attempts = 6
+[tasks.charge]
+[tasks.pay]
+identity_strategy = "caller_provided"
+[tasks.notify]
+identity_strategy = "always_unique"
+"""
+
+
+@on_stores
+class Identity:
+    def catalogue(self, text=TASKS):
+        path = self.path("tasks.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.good("config", "apply", path)
+
+    def test_a_catalogued_task_follows_its_strategy_through_this_door(self):
+        self.catalogue()
+        report = '{"customer_id": 7, "month": "2026-03", "by": "%s"}'
+        first = self.good("enqueue", "generate-report", "--input", report % "ann")
+        same = self.good("enqueue", "generate-report", "--input", report % "ben")
+        self.assertEqual((same["id"], same["created"]), (first["id"], False))
+        shown = self.show(first["id"])
+        self.assertEqual((shown["queue"], shown["max_attempts"]), ("reports", 6))
+        self.assertEqual(self.enqueue("charge", "--input", '{"a":1,"b":2}'), self.enqueue("charge", "--input", '{"b":2.0,"a":1}'))
+        self.assertNotEqual(self.enqueue("charge", "--input", "1"), self.enqueue("charge", "--input", "2"))
+        self.assertNotEqual(self.enqueue("notify"), self.enqueue("notify"))
+        self.assertNotEqual(self.enqueue("nobody-knows-me"), self.enqueue("nobody-knows-me"))
+
+    def test_a_task_that_wants_a_key_says_so(self):
+        self.catalogue()
+        problem = self.refused(DATA, "IdempotencyKeyRequired", "enqueue", "pay")
+        self.assertEqual(problem["status"], 400)
+        self.assertIn("'pay'", problem["detail"])
+        self.assertEqual(self.enqueue("pay", "--task-id", "k"), self.enqueue("pay", "--task-id", "k"))
+
+    def test_a_field_that_is_not_there_is_named(self):
+        self.catalogue()
+        problem = self.refused(USAGE, "InvalidArgument", "enqueue", "generate-report", "--input", '{"customer_id":7}')
+        self.assertIn("/month", problem["detail"])
+        self.assertEqual(self.good("list"), [])
+
+    def test_bulk_lines_follow_it_too_and_meet_each_other(self):
+        self.catalogue()
+        lines = ['{"task":"charge","input":%d}' % number for number in (1, 2, 1, 1)] + ['{"task":"pay","input":1,"task_id":"k"}'] * 2
+        answer = self.good("enqueue", "--bulk", "-", input="\n".join(lines))
+        self.assertEqual((answer["admitted"], answer["deduplicated"], answer["rejected"]), (3, 3, 0))
+        bad = self.hapax("enqueue", "--bulk", "-", "--json", input='{"task":"pay","input":1}\n')
+        self.assertEqual((bad.code, bad.json["error"]), (DATA, "IdempotencyKeyRequired"), bad)
+
+    def test_identity_says_what_is_compared_and_who_holds_it(self):
+        self.catalogue()
+        question = ("identity", "generate-report", "--input", '{"month":"2026-03","customer_id":7.0,"by":"ann"}')
+        free = self.good(*question)
+        self.assertEqual((free["strategy"], free["scope"], free["queue"]), ("contextual", "task", "reports"))
+        self.assertEqual(free["canonical"], '[["/customer_id",7],["/month","2026-03"]]')
+        self.assertEqual((len(free["identity"]), free["holder"], free["would"]), (64, None, "created"))
+        self.assertEqual(self.good("list"), [], "it asks, and changes nothing")
+        id = self.enqueue("generate-report", "--input", '{"month":"2026-03","customer_id":7}')
+        held = self.good(*question)
+        self.assertEqual((held["identity"], held["holder"]["id"], held["would"]), (free["identity"], id, "deduplicated"))
+        self.assertEqual(self.show(id)["identity"], free["identity"])
+        self.assertEqual(self.good(*question, "--on-conflict", "reject")["would"], "TaskAlreadyExists")
+        self.assertEqual(self.good(*question, "--on-conflict", "terminate_existing")["would"], "created")
+        plain = self.hapax(*question)
+        self.assertIn("deduplicated", plain.out)
+        self.assertIn(id, plain.out)
+
+    def test_identity_of_a_key_and_of_a_bare_name(self):
+        id = self.enqueue("pay", "--task-id", "k", "--input", "1")
+        same = self.good("identity", "pay", "--task-id", "k", "--input", "1")
+        self.assertEqual((same["task_id"], same["holder"]["id"], same["would"]), ("k", id, "deduplicated"))
+        self.assertEqual(self.good("identity", "pay", "--task-id", "k", "--input", "2")["would"], "IdempotencyMismatch")
+        bare = self.good("identity", "pay", "--input", "1")
+        self.assertEqual((bare["strategy"], bare["catalogued"], bare["identity"]), ("always_unique", False, None))
+
+    def test_bad_keys_and_inputs_are_refused(self):
+        self.catalogue()
+        for key in ("", "x" * 256, "a\nb", b"\xff".decode("utf-8", "surrogateescape")):
+            self.refused(DATA, "InvalidIdempotencyKey", "enqueue", "pay", "--task-id", key)
+        for text in ('{"a":1,"a":2}', '"\\ud800"', "NaN", "18446744073709551616", "[" * 65 + "]" * 65):
+            self.refused(DATA, "InvalidJson", "enqueue", "charge", "--input", text)
+        two = self.hapax("enqueue", "--bulk", "-", "--json", input='{"task":"pay","task_id":"a","idempotency_key":"b"}\n')
+        self.assertEqual(two.code, DATA, two)
+        self.assertEqual(self.good("list"), [])
+
+    def test_reuse_and_modes_are_flags(self):
+        first = self.enqueue("pay", "--task-id", "k")
+        self.work("cat")
+        self.assertEqual(self.enqueue("pay", "--task-id", "k"), first)
+        again = self.good("enqueue", "pay", "--task-id", "k", "--reuse", "allow")
+        self.assertEqual((again["created"], again["run"]), (True, 2))
+        late = self.enqueue("index", "--task-id", "i", "--input", "1", "--debounce", "1h")
+        self.assertEqual(self.enqueue("index", "--task-id", "i", "--input", "2", "--debounce", "1h"), late)
+        self.assertEqual(self.show(late)["input"], 2)
+        self.assertEqual(self.enqueue("sync", "--task-id", "s", "--throttle", "1h"), self.enqueue("sync", "--task-id", "s", "--throttle", "1h"))
+        kept = self.enqueue("last", "--task-id", "l", "--input", "1", "--keep-last")
+        self.assertEqual(self.enqueue("last", "--task-id", "l", "--input", "2", "--keep-last"), kept)
+        self.refused(USAGE, "InvalidArgument", "enqueue", "bare", "--throttle", "1h")
+        self.refused(USAGE, "InvalidArgument", "enqueue", "pay", "--task-id", "x", "--throttle", "1h", "--keep-last")
+
+    def test_ordering_keys_keep_their_order_and_explain_names_them(self):
+        log = self.path("log")
+        handler = self.script(f'read -r line; echo "$line" >> {log}; sleep 0.05; echo "$line"')
+        ids = [self.enqueue("step", "--input", str(number), "--ordering-key", "account-7", "--priority", str(number)) for number in range(6)]
+        self.work(handler, "--concurrency", "4")
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual([int(line) for line in file], list(range(6)))
+        slow = self.script("sleep 3; cat", "slow")
+        self.enqueue("step", "--ordering-key", "account-7")
+        next_one = self.enqueue("step", "--ordering-key", "account-7")
+        worker = self.start("work", "--exec", slow, "--concurrency", "2")
+        self.until(lambda: self.good("explain", next_one)["reasons"][0]["code"] == "ordering_key", "it to be parked")
+        self.assertIn("account-7", self.good("explain", next_one)["reasons"][0]["sentence"])
+        worker.terminate()
+
+    def test_a_duplicate_of_a_running_one_gets_its_result_from_another_process(self):
+        self.catalogue()
+        slow = self.script("sleep 1; cat")
+        worker = self.start("work", "--exec", slow)
+        first = self.start("enqueue", "charge", "--input", '{"n":1}', "--wait", "--json")
+        self.until(lambda: any(one["status"] == "running" for one in self.good("list")), "it to run")
+        second = self.good("enqueue", "charge", "--input", '{"n":1}', "--wait")
+        out, _ = first.communicate(timeout=30)
+        self.assertEqual((second["id"], second["created"], second["result"]), (json.loads(out)["id"], False, {"n": 1}))
+        worker.terminate()
+
+    def test_conflicting_flags_are_refused(self):
+        self.refused(USAGE, "InvalidArgument", "enqueue", "x", "--ordering-key", "a", "--concurrency-key", "b")
+        self.refused(USAGE, "InvalidArgument", "enqueue", "x", "--weight", "0")
+        self.refused(USAGE, "InvalidArgument", "enqueue", "x", "--task-id", "k", "--reuse", "sometimes")
+
+
+if __name__ == "__main__":
+    unittest.main()

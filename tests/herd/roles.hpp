@@ -1,0 +1,30 @@
+// The parts that child processes play. Each returns the process's exit code.
+#pragma once
+
+#include "torture/options.hpp"
+
+#include <hapax/task.hpp>
+
+#include <string>
+
+namespace hapax::herd {
+
+// Asks for the same from many threads at one instant, and waits for the result.
+int run_asker(const torture::Options& options);
+// Takes an identity in a transaction, and rolls it back when told to; or is killed before.
+int run_holder(const torture::Options& options);
+// Runs what was asked for, as programs do.
+int run_worker(const torture::Options& options);
+// Random operations on many identities, each told with its instants and its answer.
+int run_player(const torture::Options& options);
+// Claims and finishes on the seam itself, from queues with limits.
+int run_claimer(const torture::Options& options);
+// Admits executions with limit keys, one after the other.
+int run_feeder(const torture::Options& options);
+
+// The task a scene asks for; its name says by what requests are the same.
+[[nodiscard]] TaskSpec task_of(const std::string& name, const std::string& queue);
+// The same value in several spellings: they must not matter.
+[[nodiscard]] std::string spelled_input(const std::string& order, int spelling);
+
+}  // namespace hapax::herd

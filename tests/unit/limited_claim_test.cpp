@@ -1,0 +1,238 @@
+// What only the PostgreSQL store has of limits and windows: other processes that set them or die, lost answers, callers'
+// transactions, partitions, plans.
+#include "unit/postgres_fixture.hpp"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+namespace hapax::store {
+
+namespace {
+
+using PostgresLimitsTest = PostgresStoreTest;
+
+TEST_F(PostgresLimitsTest, LimitsThatAnotherProcessSetsHoldForThisOneAtOnce) {
+  const Uuid worker = session();
+  std::vector<NewExecution> items;
+  for (int i = 0; i < 10; ++i) { items.push_back(request()); }
+  (void)store_->admit(items);
+  const ClaimRequest first = claim_of(worker, 1, 2);
+  ASSERT_EQ(store_->claim(first).claims.size(), 2U);
+  const auto other = open(url_, {.migrate = Migrate::no});
+  other->configure_queue({}, {.concurrency = 3});
+  const ClaimRequest second = claim_of(worker, 2, 10);
+  EXPECT_EQ(store_->claim(second).claims.size(), 1U);
+  const ClaimRequest third = claim_of(worker, 3, 10);
+  EXPECT_TRUE(store_->claim(third).claims.empty());
+  other->configure_queue({}, {.concurrency = std::optional<int>()});
+  const ClaimRequest fourth = claim_of(worker, 4, 10);
+  EXPECT_EQ(store_->claim(fourth).claims.size(), 7U) << "without limits it goes the short way again";
+}
+
+TEST_F(PostgresLimitsTest, AClaimUnderLimitsWhoseReplyIsLostIsReadBack) {
+  const Uuid worker = session();
+  store_->configure_queue({}, {.concurrency = 3});
+  std::int64_t number = 0;
+  for (const char* point : {"postgres.exchange.before_commit", "postgres.exchange.after_commit"}) {
+    std::vector<NewExecution> items;
+    for (int i = 0; i < 10; ++i) { items.push_back(request()); }
+    (void)store_->admit(items);
+    base::arm_faults(std::string(point) + "=throw");
+    const ClaimRequest next = claim_of(worker, ++number, 10);
+    EXPECT_EQ(store_->claim(next).claims.size(), 3U) << point;
+    EXPECT_EQ(psql_.run("SELECT count(*) FROM " + schema_ + ".live WHERE state = 1"), "3") << point;
+    psql_.run("DELETE FROM " + schema_ + ".live");
+  }
+}
+
+TEST_F(PostgresLimitsTest, WhatAProcessThatDiedLeftParkedIsFoundByTheSweep) {
+  const Uuid worker = session();
+  for (const bool ordered : {false, true}) {
+    SCOPED_TRACE(ordered);
+    NewExecution holder = request();
+    NewExecution next = request();
+    holder.limit_key = next.limit_key = LimitKey{.text = "k", .ordered = ordered};
+    (void)store_->admit({&holder, 1});
+    (void)store_->admit({&next, 1});
+    const ClaimRequest first = claim_of(worker, ordered ? 3 : 1, 10);
+    ASSERT_EQ(store_->claim(first).claims.size(), 1U);
+    EXPECT_TRUE(store_->get(next.id)->parked);
+    (void)store_->sweep({});
+    EXPECT_TRUE(store_->get(next.id)->parked) << "its key is taken";
+    // As if its outcome had been committed and its process had died at once.
+    psql_.run("DELETE FROM " + schema_ + ".live WHERE state = 1");
+    (void)store_->sweep({});
+    EXPECT_FALSE(store_->get(next.id)->parked);
+    const ClaimRequest second = claim_of(worker, ordered ? 4 : 2, 10);
+    ASSERT_EQ(store_->claim(second).claims.size(), 1U);
+    psql_.run("DELETE FROM " + schema_ + ".live");
+  }
+}
+
+TEST_F(PostgresLimitsTest, AnOutcomeInAUsersTransactionFreesItsKeyAtCommitAndHoldsUpNoClaim) {
+  const Uuid worker = session();
+  std::vector<NewExecution> items;
+  for (const char* key : {"a", "a", "b"}) {
+    items.push_back(request());
+    items.back().limit_key = LimitKey{.text = key};
+  }
+  (void)store_->admit(items);
+  const ClaimRequest first = claim_of(worker, 1, 1);
+  const Claim held = store_->claim(first).claims.at(0);
+  Psql user(server_url());
+  user.run("BEGIN");
+  store_->attach(user.native())->finish(completed(held));
+  const ClaimRequest second = claim_of(worker, 2, 10);
+  const std::vector<Claim> meanwhile = store_->claim(second).claims;
+  ASSERT_EQ(meanwhile.size(), 1U);
+  EXPECT_EQ(meanwhile[0].id, items[2].id) << "the other key";
+  user.run("COMMIT");
+  // Parked while the transaction was open, or locked by it then: the sweep finds it, at the latest.
+  (void)store_->sweep({});
+  const ClaimRequest third = claim_of(worker, 3, 10);
+  const std::vector<Claim> after = store_->claim(third).claims;
+  ASSERT_EQ(after.size(), 1U);
+  EXPECT_EQ(after[0].id, items[1].id);
+}
+
+TEST_F(PostgresLimitsTest, AnOutcomeInAUsersTransactionBringsBackWhatWasParkedBefore) {
+  const Uuid worker = session();
+  std::vector<NewExecution> items{request(), request()};
+  for (NewExecution& item : items) { item.limit_key = LimitKey{.text = "a"}; }
+  (void)store_->admit(items);
+  const ClaimRequest first = claim_of(worker, 1, 10);
+  const Claim held = store_->claim(first).claims.at(0);
+  ASSERT_TRUE(store_->get(items[1].id)->parked);
+  Psql user(server_url());
+  user.run("BEGIN");
+  store_->attach(user.native())->finish(completed(held));
+  user.run("COMMIT");
+  const ClaimRequest second = claim_of(worker, 2, 10);
+  EXPECT_EQ(store_->claim(second).claims.size(), 1U) << "without a sweep";
+}
+
+TEST_F(PostgresLimitsTest, ManyWhoClaimAtOnceTakeNoMoreThanTheLimitTogether) {
+  constexpr int crowd = 6;
+  constexpr int rounds = 15;
+  constexpr std::size_t limit = 3;
+  store_->configure_queue({}, {.concurrency = static_cast<int>(limit)});
+  std::vector<NewExecution> items;
+  for (int i = 0; i < rounds * crowd; ++i) { items.push_back(request()); }
+  (void)store_->admit(items);
+  std::vector<Uuid> workers;
+  for (int i = 0; i < crowd; ++i) { workers.push_back(session()); }
+  for (int round = 1; round <= rounds; ++round) {
+    std::atomic<int> ready = 0;
+    std::vector<std::future<std::vector<Claim>>> claiming;
+    for (const Uuid& worker : workers) {
+      claiming.push_back(std::async(std::launch::async, [&, worker] {
+        ready += 1;
+        while (ready < crowd) { std::this_thread::yield(); }
+        const ClaimRequest next = claim_of(worker, round, static_cast<int>(limit));
+        return store_->claim(next).claims;
+      }));
+    }
+    std::vector<Finish> finishes;
+    for (auto& one : claiming) {
+      for (const Claim& claim : one.get()) { finishes.push_back(completed(claim)); }
+    }
+    EXPECT_EQ(finishes.size(), limit);
+    (void)store_->finish(finishes);
+  }
+}
+
+TEST_F(PostgresLimitsTest, AWindowOutlivesThePartitionOfItsExecution) {
+  const auto offset = std::make_shared<std::atomic<std::int64_t>>(0);
+  const auto store = open(url_, {.migrate = Migrate::no, .clock_offset_us = offset});
+  const Uuid worker = session();
+  NewExecution held = keyed("held");
+  held.identity->dedup_window = std::chrono::days(30);
+  const NewExecution freed = keyed("free");
+  (void)store->admit({&held, 1});
+  (void)store->admit({&freed, 1});
+  const ClaimRequest claim = claim_of(worker, 1, 10);
+  for (const Claim& one : store->claim(claim).claims) {
+    const Finish done = completed(one);
+    ASSERT_EQ(store->finish({&done, 1}).at(0), FinishVerdict::accepted);
+  }
+  ASSERT_EQ(count("history_default"), "0") << "they are in a day's partition";
+  offset->store(Duration(std::chrono::days(9)).count());
+  EXPECT_EQ(store->sweep({.retention = true}).expired, 2);
+  EXPECT_EQ(count("history"), "0");
+  EXPECT_EQ(count("identities"), "1") << "a tombstone";
+  const NewExecution again = keyed("held");
+  const Admission admission = store->admit({&again, 1}).at(0);
+  EXPECT_EQ(admission.verdict, AdmissionVerdict::deduplicated);
+  EXPECT_EQ(admission.id, held.id);
+  EXPECT_TRUE(admission.expired);
+  EXPECT_EQ(admission.status, Status::completed);
+  offset->store(Duration(std::chrono::days(31)).count());
+  (void)store->sweep({.retention = true});
+  EXPECT_EQ(count("identities"), "0");
+}
+
+TEST_F(PostgresLimitsTest, OneAskedForAgainAfterANewerRunTookItsIdentityIsStillItself) {
+  NewExecution first = keyed("a");
+  first.identity->mode = IdentityMode::debounce;
+  first.input = "1";
+  (void)store_->admit({&first, 1});
+  const Uuid worker = session();
+  const ClaimRequest claim = claim_of(worker, 1, 1);
+  ASSERT_EQ(store_->claim(claim).claims.size(), 1U);
+  NewExecution second = keyed("a");
+  second.identity->mode = IdentityMode::debounce;
+  second.input = "2";
+  ASSERT_TRUE(store_->admit({&second, 1}).at(0).created());
+  const Admission again = store_->admit({&first, 1}).at(0);
+  EXPECT_TRUE(again.created());
+  EXPECT_EQ(again.id, first.id);
+  EXPECT_EQ(again.status, Status::running);
+  EXPECT_EQ(store_->get(second.id)->input, "2");
+}
+
+TEST_F(PostgresLimitsTest, AClaimUnderLimitsReadsWhatItTakesToo) {
+  constexpr int backlog = 10'000;
+  constexpr int taken = 10;
+  const Uuid worker = session();
+  {
+    const auto other = open(url_, {.migrate = Migrate::no});
+    other->configure_queue(
+        {},
+        {.rate = RateLimit{.count = 1'000'000, .burst = 1'000'000}, .concurrency = taken, .worker_concurrency = taken});
+    for (std::int64_t number = 1; number <= 8; ++number) {
+      const ClaimRequest empty = claim_of(worker, number, taken);
+      EXPECT_TRUE(other->claim(empty).claims.empty());
+    }
+    for (int done = 0; done < backlog; done += 5000) {
+      std::vector<NewExecution> items;
+      for (int i = 0; i < 5000; ++i) { items.push_back(request()); }
+      (void)other->admit(items);
+    }
+    std::vector<NewExecution> keyed_ones;
+    for (int i = 0; i < 100; ++i) {
+      keyed_ones.push_back(request());
+      keyed_ones.back().priority = 1;
+      keyed_ones.back().limit_key = LimitKey{.text = std::to_string(i % 2), .ordered = i % 4 < 2};
+    }
+    (void)other->admit(keyed_ones);
+    std::vector<Finish> finishes;
+    for (std::int64_t number = 9; number <= 18; ++number) {
+      const ClaimRequest next = claim_of(worker, number, taken);
+      const Exchange exchange = other->exchange(finishes, &next);
+      finishes.clear();
+      for (const Claim& claim : exchange.claim.claims) { finishes.push_back(completed(claim)); }
+      ASSERT_EQ(finishes.size(), static_cast<std::size_t>(taken));
+    }
+    (void)other->sweep({});
+  }
+  const std::string statistics = "FROM pg_stat_user_tables WHERE relname = 'live' AND schemaname = '" + schema_ + "'";
+  while (psql_.run("SELECT n_tup_ins " + statistics) != std::to_string(backlog + 100)) { std::this_thread::yield(); }
+  while (psql_.run("SELECT n_tup_del " + statistics) == "0") { std::this_thread::yield(); }
+  EXPECT_EQ(psql_.run("SELECT seq_tup_read " + statistics), "0");
+  EXPECT_LT(std::stoi(psql_.run("SELECT idx_tup_fetch " + statistics)), 20'000);
+}
+
+}  // namespace
+
+}  // namespace hapax::store
