@@ -12,7 +12,7 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
        coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, coalesce(l.run, h.run),
        coalesce(l.created_at, h.created_at), h.finished_at, h.result,
-       1 / CASE WHEN CASE WHEN EXISTS (SELECT FROM {s}.live a WHERE a.id = u.asking) THEN false
+       1 / CASE WHEN CASE WHEN a.id IS NOT NULL THEN false
                           WHEN u.throttle IS NOT NULL
                             THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
                           WHEN l.id IS NOT NULL THEN NOT u.terminates
@@ -21,6 +21,7 @@ FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
        u(identity, asking, terminates, reuses, throttle)
 JOIN {s}.identities i ON i.identity = u.identity AND i.execution <> u.asking
 LEFT JOIN {s}.live l ON l.id = i.execution
+LEFT JOIN {s}.live a ON a.id = u.asking
 LEFT JOIN LATERAL (
   SELECT status, run, created_at, finished_at, result FROM {s}.history x
   WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
