@@ -48,7 +48,8 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
   // Most programs catalogue nothing: they pay two loads and a look at the clock.
   if (fresh && !declares && empty_.load(std::memory_order_acquire)) { return {}; }
   const std::lock_guard lock(mutex_);
-  if (!fresh) { refresh(); }
+  // Nothing was ever read when the first look failed, also for those who waited for its end.
+  if (!fresh || !catalogue_) { refresh(); }
   if (declares) { return declare(task, declare_now); }
   return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
 }
@@ -67,7 +68,12 @@ void CatalogueCache::refresh() {
     return;
   }
   if (catalogue_ && same(read, stored_)) { return; }
-  catalogue_ = std::make_shared<const model::Catalogue>(model::decode_catalogue(read));
+  try {
+    catalogue_ = std::make_shared<const model::Catalogue>(model::decode_catalogue(read));
+  } catch (...) {
+    forget();  // an entry that cannot be read is said to every request, not once a second
+    throw;
+  }
   stored_ = std::move(read);
   declared_.clear();
   empty_.store(stored_.tasks.empty() && stored_.settings.empty(), std::memory_order_release);
@@ -99,8 +105,8 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
   const std::string conflict = model::conflict_of(*definition, wanted, catalogue_->usual);
   if (!conflict.empty()) {
     throw ConflictingDeclaration(
-        "task '" + task.name + "' is in the store's catalogue and declared otherwise by this " + "program: " +
-        conflict + ". Make them agree, or take the old entry out with `hapax config forget " + task.name + "`");
+        "task '" + task.name + "' is in the store's catalogue and declared otherwise by this program: " + conflict +
+        ". Make them agree, or take the old entry out with `hapax config forget " + task.name + "`");
   }
   declared_.insert_or_assign(task.name, std::move(wanted));
   return {.catalogue = catalogue_, .definition = definition};

@@ -129,9 +129,11 @@ void WorkerCore::start() {
 
 Duration WorkerCore::cleanup_interval() {
   if (options_.cleanup_interval) { return *options_.cleanup_interval; }
-  for (const model::Setting& setting : engine_->store().catalogue(options_.queues.front().ns).settings) {
-    if (setting.name == config::cleanup_interval_setting) { return parse_duration(setting.value, setting.name); }
-  }
+  try {
+    for (const model::Setting& setting : engine_->store().catalogue(options_.queues.front().ns).settings) {
+      if (setting.name == config::cleanup_interval_setting) { return parse_duration(setting.value, setting.name); }
+    }
+  } catch (const Error& error) { trouble(error.what()); }  // a worker that has started goes on
   return config::usual_cleanup_interval;
 }
 
