@@ -24,6 +24,9 @@ struct Word {
   std::string_view text;
   Enum value;
 };
+// clang 16 does not deduce it by itself.
+template <class Enum>
+Word(const char*, Enum) -> Word<Enum>;
 
 constexpr std::array strategies = {
     Word{"strict", IdentityStrategy::strict}, Word{"caller_provided", IdentityStrategy::caller_provided},
