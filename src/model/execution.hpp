@@ -9,6 +9,7 @@
 #include "base/sha256.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,6 +77,8 @@ struct Labels {
   friend bool operator==(const Labels&, const Labels&) = default;
 };
 
+struct Seed;
+
 // A request that has passed validation (engine/admission). The id is made by the client (UUIDv7).
 struct NewExecution {
   Uuid id;
@@ -97,7 +100,8 @@ struct NewExecution {
   Labels labels;
   std::optional<BornRunning> born_running;
   std::optional<LimitKey> limit_key;
-  int weight = 1;  // under rate limits
+  int weight = 1;                    // under rate limits
+  std::shared_ptr<const Seed> seed;  // a workflow that begins in the middle: what it has behind it
 };
 
 // Persisted nowhere; the answer to one admission.
@@ -168,7 +172,8 @@ struct Claim {
   std::optional<Uuid> parent;
   Labels labels;
   std::optional<LimitKey> limit_key;
-  bool limited = false;  // its queue has limits, so that its outcome makes room
+  bool limited = false;    // its queue has limits, so that its outcome makes room
+  std::int64_t inbox = 0;  // how many events it has been sent (Event::number of the newest)
 };
 
 struct ClaimRequest {
@@ -201,16 +206,21 @@ enum class FinishKind : std::uint8_t {
   retry,      // failed attempt, pending again after `delay`, with error
   snoozed,    // pending again after `delay`, the attempt not spent
   released,   // pending again at once, the attempt not spent and not recorded
+  waiting,  // a workflow waits: pending until an event, or until its turn says; the attempt not spent and not recorded
+  continued,  // a workflow goes on as a new run (Turn::next): completed, with "null" as its result
 };
+
+struct Turn;
 
 struct Finish {
   Uuid id;
   std::int64_t fence = 0;
   FinishKind kind = FinishKind::completed;
-  std::string result = "null";     // completed
-  std::optional<ErrorInfo> error;  // failed, retry, timed_out, cancelled (reason)
-  Duration delay{0};               // retry, snoozed
-  Duration ran_for{0};             // how long the handler ran; the attempt's start is the store's now minus this
+  std::string result = "null";       // completed
+  std::optional<ErrorInfo> error;    // failed, retry, timed_out, cancelled (reason)
+  Duration delay{0};                 // retry, snoozed
+  Duration ran_for{0};               // how long the handler ran; the attempt's start is the store's now minus this
+  std::shared_ptr<const Turn> turn;  // of a workflow; always given with waiting and continued
 };
 
 enum class FinishVerdict : std::uint8_t {
@@ -221,6 +231,8 @@ enum class FinishVerdict : std::uint8_t {
 struct Exchange {
   std::vector<FinishVerdict> verdicts;  // one per finish, in order
   ClaimReply claim;
+  // Queues in which the finishes made something due: a workflow that waited, the next run, what a turn started. A hint.
+  std::vector<QueueRef> woken;
 };
 
 struct Held {
@@ -326,7 +338,10 @@ struct Execution {
   Labels labels;
   std::optional<LimitKey> limit_key;
   int weight = 1;
-  bool parked = false;  // pending, due, and behind others of its limit key
+  bool parked = false;               // pending, due, and behind others of its limit key
+  bool waiting = false;              // a workflow, pending: it waits for an event or an instant
+  std::string stuck;                 // why a workflow cannot go on with the code it met; empty: it can
+  std::optional<Uuid> continued_as;  // the run a workflow went on as
 };
 
 // Just enough for somebody who waits.
@@ -335,6 +350,7 @@ struct Outcome {
   Status status = Status::pending;
   std::optional<std::string> result;
   std::optional<ErrorInfo> error;
+  std::optional<Uuid> continued_as;  // completed, but its result is that of this run
 };
 
 struct ListQuery {
@@ -462,7 +478,7 @@ struct RetryResult {
   int run = 1;
 };
 
-// One entry of an execution's journal (ctx.once now, workflow steps later).
+// One entry of an execution's journal: what ctx.once recorded, and all that a workflow did.
 struct JournalEntry {
   Uuid execution;
   std::int64_t fence = 0;
@@ -471,6 +487,103 @@ struct JournalEntry {
   std::string name;
   std::string data;  // JSON bytes
   Time at{};         // set by the store
+  // In a turn: an execution that is admitted with the entry, both or neither, and whose end is an event for the
+  // execution whose journal this is. An existing one that it is deduplicated to is waited for likewise.
+  std::shared_ptr<const NewExecution> start;
+  std::optional<Uuid> child;  // set by the store: which execution that was; none when it was refused
 };
+
+// Persisted; never renumber.
+enum class EventKind : std::uint8_t {
+  signal = 0,   // somebody sent it
+  ended = 1,    // an execution it started, or joined, has ended
+  refused = 2,  // what it wanted to start was not admitted
+  cancel = 3,   // its cancellation was asked for
+};
+
+// Something that happened to a workflow from outside. Never changed, and kept as long as the workflow.
+struct Event {
+  Uuid execution;
+  std::int64_t number = 0;  // from 1 within the execution, in the order of commit
+  EventKind kind = EventKind::signal;
+  std::string name;                 // signal
+  std::int32_t position = 0;        // ended, refused: of the journal entry that started it
+  std::optional<Uuid> child;        // ended; refused by a holder: that one
+  Status status = Status::pending;  // ended
+  std::optional<std::string> data;  // signal: its payload; ended: the result of what completed
+  std::optional<ErrorInfo> error;   // ended and not completed; refused (type is the error's name); cancel (reason)
+  Time at{};
+};
+
+// What a workflow's run adds to its outcome.
+struct Turn {
+  std::vector<JournalEntry> entries;  // appended with the outcome: both or neither
+  // waiting: due at once if there are events above this number; else at the first of the two instants; without either,
+  // when an event comes.
+  std::int64_t seen = 0;
+  std::optional<Duration> wake_in;  // from the store's now
+  std::optional<Time> wake_at;
+  std::string stuck;  // waiting: why it cannot go on; kept until its next outcome
+  // continued: the next run, under the same identity. Its waiters wait for that one. Signals above `seen`, and those whose
+  // numbers are in `carried`, go over to it.
+  std::shared_ptr<const NewExecution> next;
+  std::vector<std::int64_t> carried;
+};
+
+// Entries that a run appends while it goes on. All of them or, when the lease is not its own any more, none.
+struct Advance {
+  Uuid execution;
+  std::int64_t fence = 0;
+  std::vector<JournalEntry> entries;
+  // It was lost before and has come on since: earlier losses are forgiven.
+  bool clears_lost = false;
+};
+
+struct AdvanceReply {
+  FinishVerdict verdict = FinishVerdict::stale;
+  Time at{};  // of the entries
+};
+
+// What a workflow has behind it when it begins: a fork's part of another run's journal.
+struct Seed {
+  std::vector<JournalEntry> entries;  // execution and fence are not looked at
+  std::vector<Event> events;          // likewise; numbered anew, in this order
+};
+
+struct HistoryRequest {
+  Uuid execution;
+  std::int32_t from_position = 0;
+  std::int64_t after_event = 0;
+};
+
+// Entries by position, events by number.
+struct History {
+  std::vector<JournalEntry> entries;
+  std::vector<Event> events;
+};
+
+struct Signal {
+  Uuid execution;
+  std::string name;
+  std::string data = "null";        // JSON bytes
+  std::optional<std::string> once;  // a second signal of the same execution with this key changes nothing
+};
+
+enum class SignalVerdict : std::uint8_t {
+  accepted,  // also for a repeated one
+  finished,  // the workflow has ended
+  not_found,
+  not_a_workflow,
+};
+
+struct SignalResult {
+  SignalVerdict verdict = SignalVerdict::not_found;
+  Status status = Status::pending;
+  Uuid execution;                 // that got it: the last run when the workflow was continued
+  std::optional<QueueRef> woken;  // the queue in which it became due by this
+};
+
+// The run_at of what waits for an event only: 9999-12-31T23:59:59Z.
+inline constexpr Time never_due{std::chrono::seconds(253402300799)};
 
 }  // namespace hapax::model

@@ -86,6 +86,23 @@
 // - move from a queue to itself moves nothing (0). Both queues are in one namespace.
 // - Text that comes from handlers and operators (errors, notes, progress messages, reasons) is made storable by the
 //   store (encode_error; escape_invalid and keep_head): it never makes a call fail.
+// - Workflows (kind workflow). The store never ends one that has been claimed before for a cancellation: cancel() sends it
+//   an event, sets cancel_requested and answers requested; a retry, snooze, release or loss under cancel_requested is what
+//   it would be without. One that was never claimed is cancelled at once, like a task.
+// - Events: each raises the live row's inbox by one, which is the event's number, and makes its execution due at once if
+//   it left its last fence by `waiting` and is not due. Events of ended executions are dropped. expired: as journal.
+// - Waiters: an execution started by a journal entry, or met by it, is waited for by that entry. When it ends, however,
+//   each of its waiters that is live gets `ended` with status, result and error. One that has already ended when it is met
+//   tells so at once, in the same transaction; a tombstone is refused with ResultExpired. Every other answer than created
+//   and deduplicated is refused, with the error's name as its type (TaskAlreadyExists, TaskAlreadyCompleted,
+//   TaskAlreadyFinished, IdempotencyMismatch, QueueDraining). A retried or replaced run is not waited for; a continued
+//   one passes its waiters on. An execution may wait for another twice, at two positions.
+// - waiting: pending, attempt - 1, lost = 0, no attempts row; run_at as Turn says (never_due when it says nothing),
+//   `waiting` told while pending. Progress is kept. continued: like completed, with continued_as; next's identity is the
+//   old one's whatever it says, with fingerprint none, run + 1; parent, labels and what it waits under pass on.
+//   A waiting, continued, or any other finish with a turn whose entries cannot be appended (a taken position) is stale.
+// - Advance: as journal_append, all entries of one or none; clears_lost sets lost to 0.
+// - Seed: entries and events stand in journal and inbox when the execution is admitted.
 // - Listener: what happened between listen() and wait() counts; interrupt() ends the present wait or else the next one.
 #pragma once
 
@@ -130,6 +147,8 @@ class Transaction {
   [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
   // A stale finish leaves the transaction uncommittable and throws StaleLease.
   virtual void finish(const Finish& finish) = 0;
+  // Likewise.
+  virtual void advance(const Advance& turn) = 0;
   // sqlite3* or PGconn*.
   [[nodiscard]] virtual void* native() = 0;
 };
@@ -243,6 +262,14 @@ class Store {
   // Fenced like finish; all of the span or, for an entry that is stale, not that entry. One verdict each.
   [[nodiscard]] virtual std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) = 0;
   [[nodiscard]] virtual std::vector<JournalEntry> journal_read(const Uuid& execution) = 0;
+
+  // ---- Workflows -------------------------------------------------------------------------------------------------
+  // Entries with what they start, fenced; one transaction for the span.
+  [[nodiscard]] virtual std::vector<AdvanceReply> advance(std::span<const Advance> turns) = 0;
+  // Journal and events, one for each request. Of what is unknown or has expired: nothing.
+  [[nodiscard]] virtual std::vector<History> histories(std::span<const HistoryRequest> requests) = 0;
+  // Sent to a run that was continued, it goes to the last run.
+  [[nodiscard]] virtual std::vector<SignalResult> signal(std::span<const Signal> signals) = 0;
 
   // ---- Transactions with the caller's own writes -----------------------------------------------------------------
   // Lends the writer: begins, calls fn, commits; rolls back if fn throws. Throws Unsupported without the capability.

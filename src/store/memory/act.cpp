@@ -44,15 +44,18 @@ CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time 
   if (record == nullptr) { return {}; }
   Execution& execution = record->execution;
   if (is_terminal(execution.status)) { return {.verdict = CancelVerdict::finished, .status = execution.status}; }
-  if (execution.status == Status::pending) {
+  // A workflow that has begun ends by itself, so that it can put right what it did.
+  const bool begun = execution.kind == Kind::workflow && execution.fence > 0;
+  if (execution.status == Status::pending && !begun) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error(reason)}, now);
     return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
   }
   if (!execution.cancel_requested) {
     execution.cancel_requested = true;
     record->cancel_reason = reason;
+    if (begun) { state.tell(*record, {.kind = EventKind::cancel, .error = cancelled_error(reason)}, now); }
   }
-  return {.verdict = CancelVerdict::requested, .status = Status::running};
+  return {.verdict = CancelVerdict::requested, .status = execution.status};
 }
 
 RetryResult retry(State& state, const RetryRequest& request, Time now) {

@@ -3,8 +3,6 @@
 
 namespace hapax::store::memory {
 
-namespace {
-
 Record make_record(const NewExecution& item, int run, Time now) {
   Record record;
   record.stored_effect_key = item.effect_key;
@@ -33,6 +31,8 @@ Record make_record(const NewExecution& item, int run, Time now) {
   execution.weight = item.weight;
   return record;
 }
+
+namespace {
 
 Admission admitted(const Execution& execution) {
   return {.verdict = AdmissionVerdict::created,
@@ -93,6 +93,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
     identity.hold_for = hold_for(*item.identity, queue.settings);
   }
   Record& record = state.insert(make_record(item, run, now), identity, now);
+  if (item.seed) { plant(record, *item.seed, now); }
   Admission admission;
   if (session != nullptr) {
     state.start(record, *session, item.born_running->claim_number, now);

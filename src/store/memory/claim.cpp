@@ -47,6 +47,7 @@ Claim make_claim(const Record& record, Time now) {
   claim.parent = execution.parent;
   claim.labels = execution.labels;
   claim.limit_key = execution.limit_key;
+  claim.inbox = static_cast<std::int64_t>(record.events.size());
   return claim;
 }
 

@@ -1,4 +1,8 @@
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "store/memory/verbs.hpp"
+
+#include <algorithm>
 
 namespace hapax::store::memory {
 
@@ -26,9 +30,11 @@ Ending ending_of(const Record& record, const Finish& finish) {
       return {.status = Status::cancelled,
               .error = finish.error ? storable(*finish.error) : cancelled_error(record.cancel_reason.value_or("")),
               .ran_for = finish.ran_for};
+    case FinishKind::continued: return {.status = Status::completed, .result = "null", .ran_for = finish.ran_for};
     case FinishKind::retry:
     case FinishKind::snoozed:
-    case FinishKind::released: break;  // only with a cancellation asked for
+    case FinishKind::released:
+    case FinishKind::waiting: break;  // only with a cancellation asked for
   }
   return {.status = Status::cancelled,
           .error = cancelled_error(record.cancel_reason.value_or("")),
@@ -36,7 +42,20 @@ Ending ending_of(const Record& record, const Finish& finish) {
 }
 
 bool goes_on(FinishKind kind) {
-  return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released;
+  return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released ||
+         kind == FinishKind::waiting;
+}
+
+void wait_for_events(State& state, Record& record, const Turn& turn, Time now) {
+  Time due = turn.wake_at.value_or(never_due);
+  if (turn.wake_in) { due = std::min(due, now + *turn.wake_in); }
+  if (turn.seen < static_cast<std::int64_t>(record.events.size())) { due = now; }
+  Execution& execution = record.execution;
+  execution.attempt -= 1;
+  execution.lost = 0;
+  execution.waiting = true;
+  execution.stuck = base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes);
+  state.wait(record, due, now);
 }
 
 }  // namespace
@@ -44,8 +63,16 @@ bool goes_on(FinishKind kind) {
 FinishVerdict finish(State& state, const Finish& finish, Time now) {
   Record* const record = state.find_running(finish.id, finish.fence);
   if (record == nullptr) { return is_repeated(state, finish) ? FinishVerdict::accepted : FinishVerdict::stale; }
+  if (finish.turn && !append_turn(state, *record, finish.turn->entries, now)) { return FinishVerdict::stale; }
   record->left_by = finish.kind;
-  if (!goes_on(finish.kind) || record->execution.cancel_requested) {
+  const bool cancel = record->execution.cancel_requested && record->execution.kind != Kind::workflow;
+  if (finish.kind == FinishKind::waiting) {
+    wait_for_events(state, *record, *finish.turn, now);
+    return FinishVerdict::accepted;
+  }
+  record->execution.stuck.clear();
+  if (finish.kind == FinishKind::continued) { continue_run(state, *record, *finish.turn, now); }
+  if (!goes_on(finish.kind) || cancel) {
     state.end(*record, ending_of(*record, finish), now);
     return FinishVerdict::accepted;
   }

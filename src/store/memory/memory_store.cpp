@@ -7,6 +7,7 @@
 #include "store/open.hpp"
 
 #include <mutex>
+#include <utility>
 
 namespace hapax::store {
 
@@ -40,6 +41,7 @@ class MemoryStore final : public Store {
     Exchange reply;
     for (const Finish& finish : finishes) { reply.verdicts.push_back(memory::finish(state_, finish, at)); }
     if (claim != nullptr) { reply.claim = memory::claim(state_, *claim, at); }
+    reply.woken = std::exchange(state_.woken, {});
     return reply;
   }
 
@@ -178,6 +180,21 @@ class MemoryStore final : public Store {
     return memory::journal_read(state_, execution, now());
   }
 
+  std::vector<AdvanceReply> advance(std::span<const Advance> turns) override {
+    return each<AdvanceReply>(turns,
+                              [this](const Advance& turn, Time at) { return memory::advance(state_, turn, at); });
+  }
+
+  std::vector<History> histories(std::span<const HistoryRequest> requests) override {
+    return each<History>(
+        requests, [this](const HistoryRequest& request, Time at) { return memory::history(state_, request, at); });
+  }
+
+  std::vector<SignalResult> signal(std::span<const Signal> signals) override {
+    return each<SignalResult>(signals,
+                              [this](const Signal& signal, Time at) { return memory::signal(state_, signal, at); });
+  }
+
   void transaction(const std::function<void(Transaction&)>&) override {
     throw Unsupported("the memory store has no transactions; open a sqlite: store");
   }
@@ -210,6 +227,7 @@ class MemoryStore final : public Store {
     std::vector<Result> results;
     results.reserve(items.size());
     for (const Item& item : items) { results.push_back(function(item, at)); }
+    state_.woken.clear();
     return results;
   }
 

@@ -29,7 +29,11 @@ std::optional<Outcome> outcome(State& state, const Uuid& id, Time now) {
   const Record* const record = state.find(id, now);
   if (record == nullptr) { return std::nullopt; }
   const Execution& execution = record->execution;
-  return Outcome{.id = id, .status = execution.status, .result = execution.result, .error = execution.error};
+  return Outcome{.id = id,
+                 .status = execution.status,
+                 .result = execution.result,
+                 .error = execution.error,
+                 .continued_as = execution.continued_as};
 }
 
 std::vector<Execution> list(const State& state, const ListQuery& query, Time now) {

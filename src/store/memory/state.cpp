@@ -101,6 +101,7 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
 void State::start(Record& record, Session& session, std::int64_t claim_number, Time now) {
   leave_queue(record);
   Execution& execution = record.execution;
+  execution.waiting = false;
   execution.status = Status::running;
   execution.attempt += 1;
   execution.fence += 1;
@@ -132,7 +133,7 @@ void State::wait(Record& record, Time run_at, Time now, Next next) {
 }
 
 void State::release(Record& record, Time now) {
-  if (record.execution.cancel_requested) {
+  if (record.execution.cancel_requested && record.execution.kind != Kind::workflow) {
     end(record, {.status = Status::cancelled, .error = cancelled_error(record.cancel_reason.value_or(""))}, now);
     return;
   }
@@ -163,6 +164,11 @@ void State::end(Record& record, Ending ending, Time now) {
   execution.dead = ending.status == Status::failed;
   expiries.emplace(*execution.expires_at, execution.id);
   if (execution.dead) { queue.dead.emplace(*execution.expires_at, execution.id); }
+  execution.waiting = false;
+  execution.stuck.clear();
+  execution.progress.reset();
+  execution.progress_message.clear();
+  tell_waiters(record, now);
 }
 
 void State::add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at,
@@ -294,8 +300,10 @@ void State::leave_session(Record& record) {
   Execution& execution = record.execution;
   queues[execution.queue].running -= 1;
   if (Key* const key = key_of(record)) { key->load.running -= 1; }
-  execution.progress.reset();
-  execution.progress_message.clear();
+  if (execution.kind != Kind::workflow) {
+    execution.progress.reset();
+    execution.progress_message.clear();
+  }
   const auto session = sessions.find(*execution.session);
   if (session != sessions.end()) { session->second.running.erase(execution.id); }
 }

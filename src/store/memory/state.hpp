@@ -19,6 +19,12 @@
 
 namespace hapax::store::memory {
 
+// Whose journal entry waits for an execution's end.
+struct Waiter {
+  Uuid execution;
+  std::int32_t position = 0;
+};
+
 // An execution, live or finished, with all that hangs on it. Owned by State::records; its address is stable.
 struct Record {
   Execution execution;
@@ -30,6 +36,9 @@ struct Record {
   std::map<std::int32_t, JournalEntry> journal;
   std::int64_t sequence = 0;  // among those of its limit key, from 1
   bool stub = false;
+  std::vector<Event> events;  // by number
+  std::set<std::string> signal_keys;
+  std::vector<Waiter> waiters;
 };
 
 // Claim order: priority descending, run_at, id.
@@ -102,6 +111,7 @@ struct State {
   std::map<std::pair<std::string, std::string>, TaskEntry> tasks;  // by namespace and name
   std::map<std::pair<std::string, std::string>, std::string> settings;
   std::vector<AuditLine> audit;
+  std::vector<QueueRef> woken;  // by the present call
 
   // ---- Looking -----------------------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.
@@ -136,6 +146,14 @@ struct State {
   // ---- Pending executions and their queues -------------------------------------------------------------------------
   void enter_queue(Record& record, Time now);
   void leave_queue(Record& record);
+
+  // ---- Workflows ---------------------------------------------------------------------------------------------------
+  // An event for a live execution; a waiting one becomes due.
+  void tell(Record& record, Event event, Time now);
+  // The journal entry at that place waits for the execution's end, which may have come already.
+  void wait_for(const Uuid& awaited, const Waiter& waiter, Time now);
+  // What ended is told to those who wait for it.
+  void tell_waiters(Record& record, Time now);
 
   // ---- Limit keys --------------------------------------------------------------------------------------------------
   // A live execution joins the key it has in its queue, at the tail, or leaves it; then the next may go.

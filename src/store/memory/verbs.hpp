@@ -10,6 +10,7 @@
 namespace hapax::store::memory {
 
 // admit.cpp
+[[nodiscard]] Record make_record(const NewExecution& item, int run, Time now);
 [[nodiscard]] Admission admit(State& state, const NewExecution& item, Time now);
 
 // claim.cpp
@@ -55,6 +56,16 @@ void count_finished(State& state, const QueueCount& count, Time now);
 [[nodiscard]] bool put_setting(State& state, std::string_view ns, const Setting& setting, std::string_view actor,
                                Time now);
 [[nodiscard]] std::vector<AuditLine> audit(const State& state, std::string_view ns, int limit);
+
+// workflow.cpp
+// Appends the entries with what they start; false, and nothing done, when one of the positions is taken.
+[[nodiscard]] bool append_turn(State& state, Record& record, const std::vector<JournalEntry>& entries, Time now);
+[[nodiscard]] AdvanceReply advance(State& state, const Advance& turn, Time now);
+[[nodiscard]] History history(State& state, const HistoryRequest& request, Time now);
+[[nodiscard]] SignalResult signal(State& state, const Signal& signal, Time now);
+void plant(Record& record, const Seed& seed, Time now);
+// The run that goes on where this one ends.
+void continue_run(State& state, Record& record, const Turn& turn, Time now);
 
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(State& state, const JournalEntry& entry, Time now);
