@@ -19,6 +19,8 @@
 #include <hapax/task.hpp>
 #include <hapax/transaction.hpp>
 #include <hapax/worker.hpp>
+#include <hapax/workflow.hpp>
+#include <hapax/workflow_context.hpp>
 
 #include <concepts>
 #include <functional>
@@ -37,6 +39,9 @@ namespace hapax {
 
 // A handler without types: input JSON in, result JSON out. Called on a worker's threads, several at once.
 using RawHandler = std::function<std::string(TaskContext&, const std::string& input)>;
+
+// A workflow's function without types.
+using RawWorkflow = std::function<std::string(WorkflowContext&, const std::string& input)>;
 
 // Runs around every handler; calls next() at most once and lets through what it throws. The first one added is outermost.
 using Middleware = std::function<void(TaskContext&, const std::function<void()>& next)>;
@@ -135,6 +140,41 @@ class App {
   // Starts running the handlers registered so far and later. Throws UsageError when there is none.
   [[nodiscard]] Worker work(const WorkerOptions& options = {});
 
+  // ---- Workflows ---------------------------------------------------------------------------------------------------
+  // fn(WorkflowContext&, const In&), returning something that converts to Out. Called again from its beginning whenever a
+  // run goes on elsewhere, so it must be deterministic (hapax/workflow.hpp). The first workflow is handled before work().
+  template <class In, class Out, class Fn>
+  void handle(const Workflow<In, Out>& workflow, Fn fn) {
+    add_workflow(workflow.spec(), typed_workflow<In, Out>(std::move(fn)));
+  }
+  void handle_workflow_json(const TaskSpec& workflow, RawWorkflow function);
+
+  // Starts a run, or meets the one that has the workflow_id, as enqueue does with a task_id. Throws InvalidArgument without
+  // a workflow_id.
+  template <class In, class Out>
+  WorkflowHandle<Out> start(const Workflow<In, Out>& workflow, const std::type_identity_t<In>& input,
+                            const StartOptions& options) {
+    return WorkflowHandle<Out>(start_json(workflow.spec(), encode_input(input), options));
+  }
+  AnyHandle start_json(const TaskSpec& workflow, std::string input_json, const StartOptions& options);
+  // A run known by its id, or by its workflow and workflow_id. Throws NotFound.
+  template <class In, class Out>
+  [[nodiscard]] WorkflowHandle<Out> find(const Workflow<In, Out>& workflow, std::string_view workflow_id) {
+    return WorkflowHandle<Out>(find_any(workflow.spec(), workflow_id));
+  }
+  template <class In, class Out>
+  [[nodiscard]] WorkflowHandle<Out> find(const Workflow<In, Out>& workflow, const Uuid& id) {
+    (void)workflow;
+    return WorkflowHandle<Out>(find_any(id));
+  }
+  // A new run, under a workflow_id of its own, that has the first `steps` journal entries of another run behind it and goes
+  // on from there. Throws WrongStatus when one of them was started and had not ended.
+  AnyHandle fork(const Uuid& run, int steps, const StartOptions& options);
+  // What a run did, in order. Empty for what is no workflow. Throws NotFound.
+  [[nodiscard]] std::vector<TimelineEntry> timeline(const Uuid& id);
+  // The journal as JSON text, for ReplayTester and for people. Throws NotFound.
+  [[nodiscard]] std::string export_journal(const Uuid& id);
+
   // ---- Executions --------------------------------------------------------------------------------------------------
   // A handle on an execution known by its id, or by its task and key. Throws NotFound.
   template <class In, class Out>
@@ -226,6 +266,24 @@ class App {
         };
   }
 
+  template <class In, class Out, class Fn>
+  static RawWorkflow typed_workflow(Fn fn) {
+    static_assert(std::is_invocable_v<const Fn&, WorkflowContext&, const In&>,
+                  "a workflow's function is called as fn(WorkflowContext&, const In&), again and again, so it may not be "
+                  "a mutable lambda");
+    return [fn = std::make_shared<const Fn>(std::move(fn))](WorkflowContext& context, const std::string& text) {
+      const In input = decode_input<In>(text);
+      if constexpr (std::is_void_v<Out>) {
+        (*fn)(context, input);
+        return std::string("null");
+      } else {
+        static_assert(std::is_convertible_v<decltype((*fn)(context, input)), Out>,
+                      "a workflow's function returns what its result type can be made of");
+        return detail::encode_lenient<Out>((*fn)(context, input));
+      }
+    };
+  }
+
   // Input that does not have the task's shape will not have it the next time.
   template <class In>
   static In decode_input(const std::string& text) {
@@ -235,6 +293,7 @@ class App {
   }
 
   void add_handler(const TaskSpec& task, RawHandler handler);
+  void add_workflow(const TaskSpec& workflow, RawWorkflow function);
   BulkReport enqueue_bulk(const TaskSpec& task, const detail::RawSource& source, const BulkOptions& options);
 
   std::shared_ptr<detail::AppState> state_;

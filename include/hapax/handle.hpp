@@ -39,7 +39,7 @@ class AnyHandle {
   [[nodiscard]] bool created() const { return created_; }
   // When not created: the first creation's time.
   [[nodiscard]] std::optional<Time> deduplicated_from() const { return deduplicated_from_; }
-  // 1 for the first execution under its key.
+  // 1 for the first execution under its key. Of a workflow that continued as new: the run this handle was given for.
   [[nodiscard]] int run() const { return run_; }
 
   // As it is now. Throws ResultExpired when the store has no record of it any more.
@@ -60,6 +60,10 @@ class AnyHandle {
   void on_result(std::function<void(std::string, std::exception_ptr)> callback) const;
 
   CancelAnswer cancel(std::string_view reason = "cancelled by its caller") const;
+
+  // Of a workflow: see WorkflowHandle.
+  void signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once = {}) const;
+  [[nodiscard]] std::string query_json(std::string_view name, const std::string& question_json) const;
 
  protected:
   friend class App;

@@ -40,6 +40,11 @@ struct ExecutionRecord {
   std::optional<Time> finished_at{};
   std::optional<Time> expires_at{};
   std::optional<Time> deadline{};
+  bool workflow = false;
+  bool waiting = false;                // a workflow that waits for an event or an instant
+  std::string stuck_reason{};          // why a workflow cannot go on; empty: it can
+  std::optional<Uuid> continued_as{};  // the run it went on as
+  std::optional<Uuid> parent{};        // the workflow that started it
   std::string task_id{};   // the caller's key, or empty
   std::string identity{};  // 64 hex digits, or empty: what is held while it is kept
   std::string concurrency_key{};
@@ -117,6 +122,22 @@ struct QueueChange {
   std::optional<std::optional<int>> concurrency{};           // running at once, over all workers
   std::optional<std::optional<int>> worker_concurrency{};    // running at once on one worker
   std::optional<std::optional<int>> key_concurrency{};       // running at once of one concurrency key; none: 1
+};
+
+// One thing a workflow did, for people (SPEC W7).
+struct TimelineEntry {
+  int position = 0;
+  std::string kind{};  // step, task, workflow, timer, signal, choice, now, random, uuid, patch, cancelled, attribute
+  std::string name{};
+  std::string status{};  // completed, failed, cancelled, timed_out, refused, waiting, retrying; recorded for the rest
+  Time at{};             // when it was recorded, or sent
+  std::optional<Time> ended_at{};
+  int attempts = 1;
+  std::optional<Uuid> child{};         // of a task or workflow
+  std::optional<std::string> input{};  // JSON, while the child's record is kept
+  std::optional<std::string> result{};
+  std::optional<ErrorDetails> error{};
+  std::string detail{};  // e.g. "fires 2026-03-01T09:00:00Z"
 };
 
 // A reason why an execution is where it is, and what would change it (SPEC D18).

@@ -76,6 +76,8 @@ struct WorkerOptions {
   int prefetch = 0;                           // executions held at once; 0: by measure
   std::string name{};                         // a label for people; empty: host and process id
   std::string build{};                        // a label of the program's version
+  int workflow_cache = 1000;                  // waiting workflows kept in memory, so that they go on without a replay
+  std::size_t workflow_stack = 256 << 10;     // bytes of stack a workflow's function has; steps run on the thread's own
   bool sweep = true;                          // also look after lost workers, deadlines and retention
   // How often what has expired is deleted. None: [cleanup] interval as it is stored, or an hour.
   std::optional<Duration> cleanup_interval{};

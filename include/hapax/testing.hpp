@@ -42,6 +42,7 @@ struct DrainReport {
   int retried = 0;  // failed attempts, to be tried again
   int snoozed = 0;
   int cancelled = 0;
+  int waiting = 0;  // turns of workflows that ended in a wait
 };
 
 // Runs everything that is due and has a handler, one after the other, on this thread, until nothing is.

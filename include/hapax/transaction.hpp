@@ -13,6 +13,7 @@ namespace detail {
 class AppState;
 class ContextState;
 struct TransactionState;
+class WorkflowRun;
 }  // namespace detail
 
 // Used by one thread, while the transaction is open.
@@ -36,6 +37,7 @@ class Transaction {
   friend class App;
   friend class TaskContext;
   friend class detail::AppState;
+  friend class detail::WorkflowRun;
   explicit Transaction(std::unique_ptr<detail::TransactionState> state);
 
   std::unique_ptr<detail::TransactionState> state_;

@@ -3,9 +3,12 @@
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
 #include "model/validate.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 
 namespace hapax::detail {
@@ -101,7 +104,35 @@ std::vector<std::string> AppState::tasks() const {
   std::vector<std::string> names;
   names.reserve(handlers_.size());
   for (const auto& [name, handler] : handlers_) { names.push_back(name); }
+  if (workflows_) { std::ranges::move(workflows_->names(), std::back_inserter(names)); }
   return names;
+}
+
+std::shared_ptr<engine::WorkflowSupport> AppState::workflows() const {
+  const std::shared_lock lock(handlers_mutex_);
+  return workflows_;
+}
+
+std::shared_ptr<engine::WorkflowSupport> AppState::add_workflows(std::shared_ptr<engine::WorkflowSupport> fresh) {
+  const std::unique_lock lock(handlers_mutex_);
+  if (!workflows_) { workflows_ = std::move(fresh); }
+  return workflows_;
+}
+
+void AppState::tasks_changed() {
+  std::vector<std::shared_ptr<engine::Worker>> workers;
+  {
+    const std::shared_lock lock(handlers_mutex_);
+    for (const auto& weak : workers_) {
+      if (auto worker = weak.lock()) { workers.push_back(std::move(worker)); }
+    }
+  }
+  for (const auto& worker : workers) { worker->set_tasks(tasks()); }
+}
+
+model::Finish AppState::turn(const engine::RunPtr& run) {
+  if (const auto support = workflows()) { return support->run_here(run); }
+  return engine::release_finish(*run);
 }
 
 void AppState::add_worker(const std::shared_ptr<engine::Worker>& worker) {

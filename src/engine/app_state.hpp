@@ -8,6 +8,7 @@
 #include "engine/engine.hpp"
 #include "engine/run.hpp"
 #include "engine/worker.hpp"
+#include "engine/workflow_pool.hpp"
 #include "model/execution.hpp"
 
 #include <atomic>
@@ -93,6 +94,16 @@ class AppState : public std::enable_shared_from_this<AppState> {
   void add_worker(const std::shared_ptr<engine::Worker>& worker);
   [[nodiscard]] engine::Ending execute(engine::Run& run);
 
+  // ---- Workflows ---------------------------------------------------------------------------------------------------
+  // None until the first workflow is handled.
+  [[nodiscard]] std::shared_ptr<engine::WorkflowSupport> workflows() const;
+  // Sets it, unless it is set already; gives back the one that counts.
+  [[nodiscard]] std::shared_ptr<engine::WorkflowSupport> add_workflows(std::shared_ptr<engine::WorkflowSupport> fresh);
+  // Workers are told of a workflow that was added.
+  void tasks_changed();
+  // A workflow's turn on this thread.
+  [[nodiscard]] model::Finish turn(const engine::RunPtr& run);
+
   // ---- For the testing kit -----------------------------------------------------------------------------------------
   std::shared_ptr<base::ManualClock> manual_clock;
   std::atomic<bool> runs_inline{false};
@@ -112,6 +123,7 @@ class AppState : public std::enable_shared_from_this<AppState> {
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();
   std::vector<std::weak_ptr<engine::Worker>> workers_;
+  std::shared_ptr<engine::WorkflowSupport> workflows_;
 };
 
 // The last owner may be a callback on a thread of the engine's own; the state is then destroyed by another.

@@ -4,6 +4,9 @@
 
 #include "engine/app_state.hpp"
 
+#include <algorithm>
+#include <thread>
+
 namespace hapax {
 
 namespace detail {
@@ -69,6 +72,15 @@ Worker App::work(const WorkerOptions& options) {
   engine_options.build = options.build;
   engine_options.sweep = options.sweep;
   engine_options.events.trouble = options.on_trouble;
+  if (const auto workflows = state_->workflows()) {
+    int threads = options.threads;
+    if (threads <= 0) { threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+    engine_options.workflows = workflows->make_pool({.threads = threads,
+                                                     .cached = options.workflow_cache,
+                                                     .stack_bytes = options.workflow_stack,
+                                                     .build = options.build,
+                                                     .on_trouble = options.on_trouble});
+  }
   auto state = std::make_unique<detail::WorkerState>();
   state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
                                                    [app = state_](engine::Run& run) { return app->execute(run); });

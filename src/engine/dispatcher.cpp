@@ -27,6 +27,7 @@ constexpr Duration unstarted_max = std::chrono::seconds(1);
 constexpr Duration held_up_wait = std::chrono::seconds(5);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
+constexpr Duration flow_look = std::chrono::seconds(1);
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
 }  // namespace
@@ -65,6 +66,10 @@ Time Dispatcher::step(Time now) {
 
 void Dispatcher::collect(Time now) {
   pool_.collect(pending_);
+  if (options_.workflows != nullptr) {
+    options_.workflows->collect(pending_);
+    options_.workflows->look(now);
+  }
   // What belonged to a lost session would be refused.
   const auto is_lost = [](const Settled& settled) { return settled.run->stop_reason() == StopReason::lease_lost; };
   std::erase_if(pending_, is_lost);
@@ -93,15 +98,54 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
   // An outcome of a queue with limits makes room for the next there and then.
   const bool made_room = std::ranges::any_of(pending_, [](const Settled& one) { return one.run->claim().limited; });
   const bool due = more_ || made_room || now >= claim_at_;
-  const bool empty_handed = load_.queued + load_.running == 0;
+  const int flows = options_.workflows == nullptr ? 0 : options_.workflows->active();
+  const bool empty_handed = load_.queued + load_.running + flows == 0;
   if (suspects_due_) {
     if (empty_handed || now - suspects_since_ >= suspects_patience) { return {.limit = 1, .alone = true}; }
     return {};
   }
   if (!due) { return {}; }
   const int limit = wanted(load_);
-  no_room_ = limit == 0;
-  return {.limit = limit, .alone = empty_handed};
+  if (options_.workflows == nullptr) {
+    no_room_ = limit == 0;
+    return {.limit = limit, .alone = empty_handed};
+  }
+  // A claim may bring both kinds, so it asks for what either could take; one that has no room is not asked for.
+  const int room = std::min(options_.workflows->room(), limits::claim_batch);
+  no_room_ = limit == 0 && room == 0;
+  Plan both{.limit = limit > 0 && room > 0 ? std::min(limit, room) : std::max(limit, room),
+            .alone = empty_handed,
+            .tasks = limit > 0,
+            .workflows = room > 0};
+  if (both.limit > 0 && names(both).empty()) { both.limit = 0; }
+  return both;
+}
+
+// What is claimed; nothing for a worker of all tasks. With workflows, a worker always names what it has.
+std::vector<std::string> Dispatcher::names(const Plan& plan) {
+  std::vector<std::string> all;
+  {
+    const std::lock_guard lock(tasks_mutex_);
+    all = tasks_;
+  }
+  if (options_.workflows == nullptr || (plan.tasks && plan.workflows)) { return all; }
+  const std::vector<std::string> flows = options_.workflows->names();
+  std::erase_if(all, [&](const std::string& name) {
+    const bool is_flow = std::ranges::find(flows, name) != flows.end();
+    return is_flow ? !plan.workflows : !plan.tasks;
+  });
+  return all;
+}
+
+void Dispatcher::hand_out(std::vector<RunPtr> runs) {
+  if (options_.workflows != nullptr) {
+    std::erase_if(runs, [this](RunPtr& run) {
+      if (run->claim().kind != model::Kind::workflow) { return false; }
+      options_.workflows->submit(std::move(run));
+      return true;
+    });
+  }
+  pool_.submit(std::move(runs));
 }
 
 bool Dispatcher::exchange(const Plan& next, Time now) {
@@ -134,10 +178,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
     request.queues = options_.queues;
     std::ranges::rotate(request.queues,
                         request.queues.begin() + static_cast<std::ptrdiff_t>(rotation_++ % request.queues.size()));
-    {
-      const std::lock_guard lock(tasks_mutex_);
-      request.tasks = tasks_;
-    }
+    request.tasks = names(next);
     request.limit = next.limit;
     request.idle = std::max(0, load_.threads - load_.queued - load_.running);
     request.alone = next.alone;
@@ -191,10 +232,11 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
       }
       more_ = full;
       if (!runs.empty()) { idle_wait_ = Duration::zero(); }
-      pool_.submit(std::move(runs));
+      hand_out(std::move(runs));
       claimed(std::move(reply.claim), next, now);
     }
   }
+  if (!reply.woken.empty() && options_.on_woken) { options_.on_woken(reply.woken); }
   // After the claims, so that the pool works on while those who wait are told.
   std::vector<model::FinishVerdict> verdicts;
   verdicts.reserve(batch.size());
@@ -259,6 +301,11 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
         ++more.released;
         again = true;
         break;
+      case model::FinishKind::waiting: again = batch[i].finish->turn->wake_in.has_value(); break;
+      case model::FinishKind::continued:
+        ++more.completed;
+        ++count.completed;
+        break;
       case model::FinishKind::cancelled: ++more.cancelled; break;
       case model::FinishKind::timed_out:
         ++more.timed_out;
@@ -267,7 +314,9 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
     }
     if (again && batch[i].finish) {
       // What comes back to the queue may be due before the next look.
-      (void)hint(now_ + batch[i].finish->delay);
+      const model::Finish& finish = *batch[i].finish;
+      const bool waits = finish.kind == model::FinishKind::waiting;
+      (void)hint(now_ + (waits ? std::min(*finish.turn->wake_in, longest_wait) : finish.delay));
     }
     again = false;
   }
@@ -333,6 +382,7 @@ void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
 void Dispatcher::release_unstarted() {
   std::vector<RunPtr> unstarted;
   pool_.withdraw(unstarted);
+  if (options_.workflows != nullptr && draining_.load()) { options_.workflows->withdraw(unstarted); }
   for (RunPtr& run : unstarted) {
     if (run->settle()) {
       model::Finish finish = release_finish(*run);
@@ -357,6 +407,7 @@ Time Dispatcher::next_step(Time now) const {
   } else if (load_.running > 0) {
     next = std::min(next, now + calm_look);
   }
+  if (options_.workflows != nullptr && options_.workflows->active() > 0) { next = std::min(next, now + flow_look); }
   if (!held_up_.empty()) { next = std::min(next, held_up_at_); }
   return std::max(next, now);
 }

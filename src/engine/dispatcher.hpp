@@ -7,6 +7,7 @@
 
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
+#include "engine/workflow_pool.hpp"
 #include "engine/worker.hpp"
 #include "store/store.hpp"
 
@@ -36,8 +37,11 @@ class Dispatcher {
     std::vector<model::QueueRef> queues;
     std::vector<std::string> tasks;
     int prefetch = 0;
+    WorkflowPool* workflows = nullptr;  // where workflows go; none: they are run like tasks
     // Outcomes the store answered: who waits for them is told, and a display.
     std::function<void(std::span<const Settled>, std::span<const model::FinishVerdict>)> on_answered;
+    // Queues in which outcomes made something due.
+    std::function<void(std::span<const model::QueueRef>)> on_woken;
     std::function<void(std::string_view)> on_trouble;
     std::function<void()> on_doubt;  // something is amiss with the session: beat now
   };
@@ -63,6 +67,8 @@ class Dispatcher {
   struct Plan {
     int limit = 0;  // 0: claim nothing this turn
     bool alone = false;
+    bool tasks = true;      // there is room for tasks,
+    bool workflows = true;  // and for workflows
   };
 
   void collect(Time now);
@@ -72,6 +78,8 @@ class Dispatcher {
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void send_one_by_one(std::vector<Settled> batch);
   void note_unsent();
+  [[nodiscard]] std::vector<std::string> names(const Plan& plan);
+  void hand_out(std::vector<RunPtr> runs);
   void claimed(model::ClaimReply reply, const Plan& plan, Time now);
   void release_unstarted();
   [[nodiscard]] Time next_step(Time now) const;

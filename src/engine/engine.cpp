@@ -69,6 +69,50 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flushed = {},
           .size = [](const model::JournalEntry& entry) { return entry.data.size(); },
           .max_items = limits::admit_batch});
+  turns_ = std::make_unique<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>>(
+      Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>::Options{
+          .flush = [this](std::span<std::vector<model::Advance>> requests) { return flush_turns(requests); },
+          .flush_alone = {},
+          .flushed = {},
+          .size = {},
+          .max_items = limits::admit_batch});
+}
+
+std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std::vector<model::Advance>> requests) {
+  std::vector<model::Advance> all;
+  for (std::vector<model::Advance>& request : requests) { std::ranges::move(request, std::back_inserter(all)); }
+  std::vector<model::AdvanceReply> replies;
+  try {
+    replies = store_->advance(all);
+  } catch (...) {
+    // Given back, as each of them may be asked for once more by itself.
+    auto next = all.begin();
+    for (std::vector<model::Advance>& request : requests) {
+      for (model::Advance& turn : request) { turn = std::move(*next++); }
+    }
+    throw;
+  }
+  std::vector<std::vector<model::AdvanceReply>> answers;
+  auto next = replies.begin();
+  for (const std::vector<model::Advance>& request : requests) {
+    const auto count = static_cast<std::ptrdiff_t>(request.size());
+    answers.emplace_back(next, next + count);
+    next += count;
+  }
+  std::vector<model::QueueRef> changed;
+  for (const model::Advance& turn : all) {
+    for (const model::JournalEntry& entry : turn.entries) {
+      if (entry.start && std::ranges::find(changed, entry.start->queue) == changed.end()) {
+        changed.push_back(entry.start->queue);
+      }
+    }
+  }
+  if (!changed.empty()) { wake_workers(changed); }
+  return answers;
+}
+
+std::vector<model::AdvanceReply> Engine::advance(std::vector<model::Advance> turns) {
+  return turns_->submit(std::move(turns));
 }
 
 Engine::~Engine() {
@@ -122,8 +166,8 @@ void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
 
 void Engine::reserve(model::NewExecution& request) {
   if (!request.born_running && request.delay == Duration::zero() && !request.run_at &&
-      request.kind == model::Kind::task) {
-    request.born_running = hub_->reserve(request.queue, request.task);
+      request.kind != model::Kind::guard && !request.seed) {
+    request.born_running = hub_->reserve(request.queue, request.task, request.kind);
   }
 }
 

@@ -48,6 +48,9 @@ class Engine {
   // Appends together with whatever else is waiting.
   [[nodiscard]] model::FinishVerdict journal(model::JournalEntry entry);
 
+  // A workflow's entries, for several runs, together with whatever else is waiting.
+  [[nodiscard]] std::vector<model::AdvanceReply> advance(std::vector<model::Advance> turns);
+
   // ---- Waiting ---------------------------------------------------------------------------------------------------
   [[nodiscard]] Waiters& waiters() { return *waiters_; }
   [[nodiscard]] WakeHub& hub() { return *hub_; }
@@ -60,6 +63,8 @@ class Engine {
   // Other processes are told of what becomes ready within this; of the rest they learn by looking.
   static constexpr Duration announce_within = std::chrono::seconds(2);
 
+  [[nodiscard]] std::vector<std::vector<model::AdvanceReply>> flush_turns(
+      std::span<std::vector<model::Advance>> requests);
   void reserve(model::NewExecution& request);
   void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
 
@@ -69,6 +74,7 @@ class Engine {
   std::unique_ptr<Waiters> waiters_;
   std::unique_ptr<Batcher<model::NewExecution, model::Admission>> admissions_;
   std::unique_ptr<Batcher<model::JournalEntry, model::FinishVerdict>> journal_;
+  std::unique_ptr<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>> turns_;
   std::mutex sweeper_mutex_;
   Duration cleanup_interval_{0};
   std::unique_ptr<BackgroundSweeper> sweeper_;

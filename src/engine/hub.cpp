@@ -41,11 +41,12 @@ void WakeHub::everything_changed() {
   for (const auto& worker : workers_) { worker->something_changed(); }
 }
 
-std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue, std::string_view task) {
+std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue, std::string_view task,
+                                                   model::Kind kind) {
   if (worker_count_.load(std::memory_order_relaxed) == 0) { return std::nullopt; }
   const std::shared_lock lock(workers_mutex_);
   for (const auto& worker : workers_) {
-    if (auto reservation = worker->reserve(queue, task)) { return reservation; }
+    if (auto reservation = worker->reserve(queue, task, kind)) { return reservation; }
   }
   return std::nullopt;
 }

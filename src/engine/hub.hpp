@@ -28,8 +28,8 @@ class LocalWorker {
   virtual void queue_changed(const model::QueueRef& queue, Duration in) = 0;
   virtual void something_changed() = 0;
   // A free thread is kept for an execution that is about to be admitted; none when there is none.
-  [[nodiscard]] virtual std::optional<model::BornRunning> reserve(const model::QueueRef& queue,
-                                                                  std::string_view task) = 0;
+  [[nodiscard]] virtual std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
+                                                                  model::Kind kind) = 0;
   // The reservation's end: the execution was admitted and claimed for it (fence set), or not.
   virtual void reserved(const model::BornRunning& reservation, model::NewExecution* request,
                         const model::Admission* admission) = 0;
@@ -48,7 +48,8 @@ class WakeHub {
   void queue_changed(const model::QueueRef& queue, Duration in);
   void everything_changed();
 
-  [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task);
+  [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
+                                                          model::Kind kind);
   void reserved(const model::BornRunning& reservation, model::NewExecution* request, const model::Admission* admission);
 
   // Hints from other processes from now on; `on_hint` is told too.

@@ -9,8 +9,13 @@
 
 namespace hapax::engine {
 
-InlineRunner::InlineRunner(store::Store& store, Options options, Handler handler)
-    : store_(store), options_(std::move(options)), handler_(std::move(handler)), session_(base::new_uuid7()) {
+InlineRunner::InlineRunner(store::Store& store, Options options, Handler handler,
+                           std::function<model::Finish(const RunPtr&)> workflow)
+    : store_(store),
+      options_(std::move(options)),
+      handler_(std::move(handler)),
+      workflow_(std::move(workflow)),
+      session_(base::new_uuid7()) {
   model::NewSession description;
   description.id = session_;
   description.worker = "inline";
@@ -38,9 +43,15 @@ std::optional<model::Finish> InlineRunner::run_one() {
   model::ClaimReply reply = store_.claim(request);
   next_due_ = reply.next_due;
   if (reply.claims.empty()) { return std::nullopt; }
-  Run run(std::move(reply.claims.front()));
-  const Time start = engine_now();
-  (void)run.start(start);
+  const RunPtr shared = std::make_shared<Run>(std::move(reply.claims.front()));
+  Run& run = *shared;
+  run.received = engine_now();
+  (void)run.start(run.received);
+  if (run.claim().kind == model::Kind::workflow && workflow_) {
+    model::Finish turn = workflow_(shared);
+    (void)store_.finish(std::span<const model::Finish>(&turn, 1));
+    return turn;
+  }
   Ending ending = run_handler(handler_, run);
   // Half of the jitter's range, so that tests see the same delays every time.
   auto finish = to_finish(run, std::move(ending), {.ran_for = Duration::zero(), .jitter = 0.5});

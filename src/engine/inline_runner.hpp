@@ -6,6 +6,7 @@
 #include "model/execution.hpp"
 #include "store/store.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ class InlineRunner {
     std::vector<std::string> tasks;
   };
 
-  InlineRunner(store::Store& store, Options options, Handler handler);
+  // `workflow` gives the outcome of a workflow's turn; without it there are none.
+  InlineRunner(store::Store& store, Options options, Handler handler,
+               std::function<model::Finish(const RunPtr&)> workflow = {});
   InlineRunner(const InlineRunner&) = delete;
   InlineRunner& operator=(const InlineRunner&) = delete;
   ~InlineRunner();
@@ -33,6 +36,7 @@ class InlineRunner {
   store::Store& store_;
   Options options_;
   Handler handler_;
+  std::function<model::Finish(const RunPtr&)> workflow_;
   Uuid session_;
   std::int64_t claim_number_ = 0;
   std::optional<Duration> next_due_;

@@ -135,8 +135,10 @@ std::optional<Status> terminal_status(const model::Finish& finish) {
     case model::FinishKind::failed: return Status::failed;
     case model::FinishKind::cancelled: return Status::cancelled;
     case model::FinishKind::timed_out: return Status::timed_out;
+    case model::FinishKind::continued: return Status::completed;
     case model::FinishKind::retry:
     case model::FinishKind::snoozed:
+    case model::FinishKind::waiting:
     case model::FinishKind::released: return std::nullopt;
   }
   return std::nullopt;

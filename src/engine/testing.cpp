@@ -1,6 +1,7 @@
 #include <hapax/testing.hpp>
 
 #include "engine/app_state.hpp"
+#include "base/limits.hpp"
 #include "engine/inline_runner.hpp"
 #include "model/validate.hpp"
 #include "store/open.hpp"
@@ -29,6 +30,8 @@ void count(testing::DrainReport& report, model::FinishKind kind) {
     case model::FinishKind::snoozed:
     case model::FinishKind::released: ++report.snoozed; break;
     case model::FinishKind::cancelled: ++report.cancelled; break;
+    case model::FinishKind::waiting: ++report.waiting; break;
+    case model::FinishKind::continued: ++report.completed; break;
   }
 }
 
@@ -39,7 +42,9 @@ namespace detail {
 void AppState::run_inline(const model::QueueRef& queue) {
   const auto names = tasks();
   if (names.empty()) { return; }
-  engine::InlineRunner runner(store(), {{queue}, names}, [this](engine::Run& run) { return execute(run); });
+  engine::InlineRunner runner(
+      store(), {{queue}, names}, [this](engine::Run& run) { return execute(run); },
+      [this](const engine::RunPtr& run) { return turn(run); });
   while (runner.run_one()) {}
 }
 
@@ -77,8 +82,9 @@ DrainReport drain(App& app, const DrainOptions& options) {
   int runs = 0;
   while (true) {
     // Handlers may make new queues, so each round looks again.
-    engine::InlineRunner runner(state.store(), {queues_of(state, options.queue), tasks},
-                                [&](engine::Run& run) { return state.execute(run); });
+    engine::InlineRunner runner(
+        state.store(), {queues_of(state, options.queue), tasks}, [&](engine::Run& run) { return state.execute(run); },
+        [&](const engine::RunPtr& run) { return state.turn(run); });
     bool ran = false;
     while (const auto finish = runner.run_one()) {
       ran = true;
@@ -88,7 +94,8 @@ DrainReport drain(App& app, const DrainOptions& options) {
       }
     }
     if (!ran) {
-      if (!options.through_delays || !runner.next_due()) { return report; }
+      // What waits for an event only has no time at which it would be due.
+      if (!options.through_delays || !runner.next_due() || *runner.next_due() > limits::delay_max * 2) { return report; }
       advance(app, std::max(*runner.next_due(), Duration(1)));
     }
   }

@@ -27,6 +27,7 @@
 namespace hapax::engine {
 
 class Engine;
+class WorkflowPool;
 
 // Called on a pool thread, once per attempt. May throw: anything thrown is a failed attempt (hapax::Error's name, or the
 // C++ type, is the error's type).
@@ -53,6 +54,7 @@ struct WorkerOptions {
   std::string build;                          // a label of the program's version
   bool sweep = true;                          // also run the sweeper (lost sessions, deadlines, retention)
   std::optional<Duration> cleanup_interval;   // of the sweeper's retention; none: the store's setting, or an hour
+  std::shared_ptr<WorkflowPool> workflows;    // where claimed workflows go on; none: there are no workflows
   Duration stop_patience{0};  // a handler that was told to stop may take this long before it counts as stuck
   WorkerEvents events;
 };

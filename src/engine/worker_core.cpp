@@ -106,8 +106,10 @@ void WorkerCore::start() {
           .queues = options_.queues,
           .tasks = options_.tasks,
           .prefetch = options_.prefetch,
+          .workflows = options_.workflows.get(),
           .on_answered = [this](std::span<const Settled> batch,
                                 std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
+          .on_woken = [this](std::span<const model::QueueRef> queues) { engine_->wake_workers(queues); },
           .on_trouble = [this](std::string_view what) { trouble(what); },
           .on_doubt =
               [this] {
@@ -120,6 +122,11 @@ void WorkerCore::start() {
   heartbeat_thread_ = std::make_unique<StepThread>([this](Time now) { return heartbeat_->step(now); });
   dispatcher_thread_ = std::make_unique<StepThread>([this](Time now) { return dispatcher_->step(now); });
   pool_->start();
+  if (options_.workflows) {
+    options_.workflows->start([weak] {
+      if (const auto core = weak.lock()) { core->dispatcher_thread_->wake(); }
+    });
+  }
   heartbeat_thread_->start();
   dispatcher_thread_->start();
   engine_->hub().add(shared_from_this());
@@ -165,6 +172,9 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
         model::Outcome outcome{settled.run->claim().id, *status, std::nullopt, std::nullopt};
         if (*status == Status::completed) {
           outcome.result = settled.finish ? settled.finish->result : settled.result;
+          if (settled.finish && settled.finish->kind == model::FinishKind::continued) {
+            outcome.continued_as = settled.finish->turn->next->id;
+          }
         } else {
           outcome.error = settled.finish->error;
         }
@@ -201,8 +211,10 @@ void WorkerCore::something_changed() {
   dispatcher_thread_->wake();
 }
 
-std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& queue, std::string_view task) {
-  if (pool_->idle() <= reserved_.load(std::memory_order_relaxed) || draining_.load() || !serves(queue) ||
+std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& queue, std::string_view task,
+                                                      model::Kind kind) {
+  const int idle = kind == model::Kind::workflow ? (options_.workflows ? options_.workflows->room() : 0) : pool_->idle();
+  if (idle <= reserved_.load(std::memory_order_relaxed) || draining_.load() || !serves(queue) ||
       dispatcher_->exclusive()) {
     return std::nullopt;
   }
@@ -265,7 +277,11 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
   run->born_running = true;
   const RunPtr shared = run;
   if (session_.settle(ticket, std::span<const RunPtr>(&shared, 1))) {
-    pool_->submit({std::move(run)});
+    if (run->claim().kind == model::Kind::workflow && options_.workflows) {
+      options_.workflows->submit(std::move(run));
+    } else {
+      pool_->submit({std::move(run)});
+    }
     if (draining_.load()) {
       // The pool starts nothing any more: the dispatcher hands it back.
       something_changed();
@@ -328,6 +344,7 @@ void WorkerCore::stop(Duration grace) {
   draining_.store(true);
   // Before any handler hears of the stop: one that ends at once must not make room for the next.
   pool_->hold();
+  if (options_.workflows) { options_.workflows->hold(); }
   for (const RunPtr& run : session_.runs()) { run->set_draining(); }
   dispatcher_->drain();
   dispatcher_thread_->wake();
@@ -348,6 +365,7 @@ void WorkerCore::stop(Duration grace) {
     const std::lock_guard lock(watchdog_mutex_);
     if (watchdog_thread_) { watchdog_thread_->stop(); }
   }
+  if (options_.workflows) { options_.workflows->stop(std::max(until, engine_now() + after_grace)); }
   pool_->stop(std::max(until, engine_now() + after_grace));
   dispatcher_thread_->stop();
   heartbeat_thread_->stop();
@@ -375,7 +393,7 @@ WorkerStats WorkerCore::stats() const {
   WorkerStats stats = dispatcher_->stats();
   const PoolLoad load = pool_->glance();
   stats.queued = load.queued;
-  stats.running = load.running;
+  stats.running = load.running + (options_.workflows ? options_.workflows->active() : 0);
   stats.sessions_lost = heartbeat_->sessions_lost();
   stats.store_away = dispatcher_->store_away();
   return stats;

@@ -12,6 +12,7 @@
 #include "engine/step_thread.hpp"
 #include "engine/watchdog.hpp"
 #include "engine/worker.hpp"
+#include "engine/workflow_pool.hpp"
 
 #include <condition_variable>
 #include <memory>
@@ -35,7 +36,8 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
 
   void queue_changed(const model::QueueRef& queue, Duration in) override;
   void something_changed() override;
-  [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task) override;
+  [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
+                                                          model::Kind kind) override;
   void reserved(const model::BornRunning& reservation, model::NewExecution* request,
                 const model::Admission* admission) override;
 

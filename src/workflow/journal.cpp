@@ -1,0 +1,109 @@
+#include "workflow/journal.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace hapax::workflow {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view result_member = R"(,"result":)";
+
+json parsed(const model::JournalEntry& entry) {
+  json value = json::parse(entry.data, nullptr, false);
+  if (!value.is_object()) {
+    throw InvalidArgument("journal", "entry " + std::to_string(entry.position) + " of execution " +
+                                         entry.execution.to_string() + " cannot be read");
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(Entry entry) {
+  switch (entry) {
+    case Entry::started: return "started";
+    case Entry::step: return "step";
+    case Entry::step_failed: return "step_failed";
+    case Entry::step_retry: return "step_retry";
+    case Entry::task: return "task";
+    case Entry::child: return "workflow";
+    case Entry::timer: return "timer";
+    case Entry::signal: return "signal";
+    case Entry::choice: return "choice";
+    case Entry::now: return "now";
+    case Entry::random: return "random";
+    case Entry::uuid: return "uuid";
+    case Entry::patch: return "patch";
+    case Entry::cancelled: return "cancelled";
+    case Entry::attribute: return "attribute";
+    case Entry::cancel_child: return "cancel_child";
+  }
+  return "unknown";
+}
+
+std::string describe(Entry entry, std::string_view name) {
+  // How a step ended is not what the code asks for.
+  const bool step = entry == Entry::step_failed || entry == Entry::step_retry;
+  std::string text(step ? "step" : to_string(entry));
+  if (!name.empty()) { text += " '" + std::string(name) + "'"; }
+  return text;
+}
+
+// Written by hand, so that the result, which may be large, is neither parsed nor escaped again.
+std::string encode_step(const StepRecord& record) {
+  std::string text = R"({"us":)" + std::to_string(record.ran_for.count()) + R"(,"attempts":)" +
+                     std::to_string(record.attempts);
+  if (record.error) {
+    const json error = {{"type", record.error->type}, {"message", record.error->message}};
+    text += R"(,"delay_us":)" + std::to_string(record.delay.count()) + R"(,"error":)" +
+            error.dump(-1, ' ', false, json::error_handler_t::replace);
+  } else {
+    text += result_member;
+    text += record.result;
+  }
+  return text + "}";
+}
+
+StepRecord decode_step(const model::JournalEntry& entry) {
+  StepRecord record;
+  const std::size_t at = entry.data.find(result_member);
+  if (entry_of(entry) == Entry::step && at != std::string::npos) {
+    record.result = entry.data.substr(at + result_member.size());
+    record.result.pop_back();
+    const json head = json::parse(entry.data.substr(0, at) + "}", nullptr, false);
+    record.ran_for = Duration(head.value("us", std::int64_t{0}));
+    record.attempts = head.value("attempts", 1);
+    return record;
+  }
+  const json value = parsed(entry);
+  record.ran_for = Duration(value.value("us", std::int64_t{0}));
+  record.attempts = value.value("attempts", 1);
+  record.delay = Duration(value.value("delay_us", std::int64_t{0}));
+  record.result = value.contains("result") ? value["result"].dump() : "null";
+  if (value.contains("error")) {
+    record.error = model::ErrorInfo{value["error"].value("type", ""), value["error"].value("message", ""), {}};
+  }
+  return record;
+}
+
+std::string encode_number(std::string_view member, std::int64_t value) {
+  return "{\"" + std::string(member) + "\":" + std::to_string(value) + "}";
+}
+
+std::int64_t decode_number(const model::JournalEntry& entry, std::string_view member) {
+  const json value = parsed(entry);
+  const auto found = value.find(std::string(member));
+  if (found == value.end() || !found->is_number_integer()) {
+    throw InvalidArgument("journal", "entry " + std::to_string(entry.position) + " of execution " +
+                                         entry.execution.to_string() + " has no number '" + std::string(member) + "'");
+  }
+  return found->get<std::int64_t>();
+}
+
+}  // namespace hapax::workflow

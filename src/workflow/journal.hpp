@@ -1,0 +1,54 @@
+// What a workflow writes into its journal, and how.
+#pragma once
+
+#include "model/execution.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hapax::workflow {
+
+// Persisted in journal entries; never renumber. 1 is TaskContext::once's.
+enum class Entry : std::uint8_t {
+  started = 10,      // {"build": …}
+  step = 11,         // {"us": how long, "attempts": n, "result": …}
+  step_failed = 12,  // {"us", "attempts", "error": {type, message}}
+  step_retry = 13,   // an attempt that failed and will be repeated: {"attempt", "delay_us", "error"}
+  task = 14,         // {"key", "input"?}; JournalEntry::child is its execution
+  child = 15,        // a workflow, likewise, with "close"
+  timer = 16,        // {"us"}
+  signal = 17,       // waits for a signal: {"timeout_us"?}
+  choice = 18,       // which of several was first: {"index", "of"}
+  now = 19,          // {"us"}
+  random = 20,       // {"bits"} as a string of digits
+  uuid = 21,         // {"uuid"}
+  patch = 22,        // the name is the change's
+  cancelled = 23,    // the cancellation was thrown in the call of this number: {"call", "reason"}
+  attribute = 24,    // {"value"}
+  cancel_child = 25, // a race was lost: {"position"}
+};
+
+// For people: "step", "task", …
+[[nodiscard]] std::string_view to_string(Entry entry);
+[[nodiscard]] inline Entry entry_of(const model::JournalEntry& entry) { return static_cast<Entry>(entry.kind); }
+
+// "step 'charge'", "timer": one side of a divergence.
+[[nodiscard]] std::string describe(Entry entry, std::string_view name);
+
+struct StepRecord {
+  Duration ran_for{0};
+  int attempts = 1;
+  std::string result;                     // of a step
+  std::optional<model::ErrorInfo> error;  // of step_failed and step_retry
+  Duration delay{0};                      // of step_retry
+};
+[[nodiscard]] std::string encode_step(const StepRecord& record);
+[[nodiscard]] StepRecord decode_step(const model::JournalEntry& entry);
+
+// A single number, e.g. {"us":5}.
+[[nodiscard]] std::string encode_number(std::string_view member, std::int64_t value);
+[[nodiscard]] std::int64_t decode_number(const model::JournalEntry& entry, std::string_view member);
+
+}  // namespace hapax::workflow

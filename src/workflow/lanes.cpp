@@ -1,0 +1,435 @@
+#include "workflow/lanes.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+#include "engine/step_thread.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hapax::workflow {
+
+namespace {
+
+using Need = detail::WorkflowRun::Need;
+
+constexpr std::size_t batch_max = 64;
+// Turns longer than this are taken one at a time, so that other lanes get the rest.
+constexpr double long_turn_seconds = 0.0005;
+constexpr Duration never_yields = std::chrono::seconds(10);
+
+// Takes part in no exception of the function's.
+bool is_stopped(const engine::Run& run) {
+  const engine::StopReason reason = run.stop_reason();
+  return reason != engine::StopReason::none && reason != engine::StopReason::cancel_requested;
+}
+
+}  // namespace
+
+Lanes::Lanes(Options options) : options_(std::move(options)), stacks_(options_.stack_bytes) {}
+
+Lanes::~Lanes() = default;
+
+void Lanes::trouble(const std::string& what) const {
+  if (options_.on_trouble) { options_.on_trouble(what); }
+}
+
+void Lanes::start(std::function<void()> on_settled) {
+  on_settled_ = std::move(on_settled);
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < options_.threads; ++i) {
+    auto lane = std::make_shared<Lane>();
+    lane->thread = std::thread([self = shared_from_this(), lane] { self->loop(lane); });
+    lanes_.push_back(std::move(lane));
+  }
+}
+
+int Lanes::room() const { return holding_.load() ? 0 : std::max(0, options_.active - active_.load()); }
+
+void Lanes::submit(engine::RunPtr run) {
+  active_.fetch_add(1);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto cached = cache_.find(run->claim().id);
+    if (cached == cache_.end()) {
+      fresh_.push_back(std::move(run));
+    } else {
+      const RunState state = std::move(cached->second.state);
+      const LanePtr lane = cached->second.lane;
+      ages_.erase(cached->second.age);
+      cache_.erase(cached);
+      // Another worker may have had it in between; then what is in memory is not where it stands.
+      if (state->claim().fence + 1 == run->claim().fence) {
+        state->reclaimed(std::move(run));
+        lane->todo.push_back(state);
+      } else {
+        lane->discard.push_back(state);
+        fresh_.push_back(std::move(run));
+      }
+    }
+  }
+  work_.notify_all();
+}
+
+void Lanes::collect(std::vector<engine::Settled>& into) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(settled_, std::back_inserter(into));
+  settled_.clear();
+}
+
+void Lanes::withdraw(std::vector<engine::RunPtr>& into) {
+  const std::lock_guard lock(mutex_);
+  active_.fetch_sub(static_cast<int>(fresh_.size()));
+  std::ranges::move(fresh_, std::back_inserter(into));
+  fresh_.clear();
+}
+
+void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
+  active_.fetch_sub(1);
+  if (!run->settle()) { return; }  // the watchdog or a shutdown was faster
+  {
+    const std::lock_guard lock(mutex_);
+    settled_.push_back({run, std::move(finish), {}});
+  }
+  on_settled_();
+}
+
+bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch) {
+  std::vector<RunState> discard;
+  std::vector<engine::RunPtr> fresh;
+  {
+    std::unique_lock lock(mutex_);
+    const auto nothing = [&] {
+      return lane->discard.empty() && lane->todo.empty() && (fresh_.empty() || holding_.load());
+    };
+    while (!stopping_ && nothing()) { work_.wait(lock); }
+    if (stopping_) { return false; }
+    discard.swap(lane->discard);
+    const bool slow = step_seconds_.load() > long_turn_seconds;
+    const std::size_t most = slow ? 1 : batch_max;
+    while (!lane->todo.empty() && batch.size() < most) {
+      batch.push_back(std::move(lane->todo.front()));
+      lane->todo.pop_front();
+    }
+    // Its share of what is new.
+    const std::size_t share = slow ? 1 : fresh_.size() / lanes_.size() + 1;
+    while (!fresh_.empty() && !holding_.load() && fresh.size() < share && batch.size() + fresh.size() < most) {
+      fresh.push_back(std::move(fresh_.front()));
+      fresh_.pop_front();
+    }
+  }
+  for (const RunState& state : discard) { drop(state); }
+  std::erase_if(batch, [this](const RunState& state) {
+    if (state->run()->start(engine::engine_now())) { return false; }
+    drop(state);  // settled meanwhile, by a shutdown
+    active_.fetch_sub(1);
+    return true;
+  });
+  for (engine::RunPtr& run : fresh) {
+    if (!run->start(engine::engine_now())) {
+      active_.fetch_sub(1);
+      continue;
+    }
+    if (RunState state = make(std::move(run))) { batch.push_back(std::move(state)); }
+  }
+  return true;
+}
+
+RunState Lanes::make(engine::RunPtr run) {
+  std::shared_ptr<const Function> function = options_.find(run->claim().task);
+  if (!function) {
+    trouble("workflow '" + run->claim().task + "' has no function here; given back");
+    settle(run, engine::release_finish(*run));
+    return nullptr;
+  }
+  return std::make_shared<detail::WorkflowRun>(detail::WorkflowRun::Options{
+      .app = options_.app, .run = std::move(run), .function = std::move(function), .stacks = &stacks_, .build = options_.build});
+}
+
+void Lanes::load(std::vector<RunState>& batch) {
+  std::vector<model::HistoryRequest> requests;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const model::Claim& claim = batch[i]->claim();
+    if (claim.fence == 1 && claim.inbox == 0) { continue; }  // nothing can be there
+    requests.push_back({.execution = claim.id,
+                        .from_position = batch[i]->replay().recorded(),
+                        .after_event = batch[i]->replay().seen()});
+    places.push_back(i);
+  }
+  if (requests.empty()) { return; }
+  std::vector<model::History> histories;
+  try {
+    histories = options_.app->store().histories(requests);
+  } catch (const std::exception& error) {
+    for (const RunState& state : batch) { give_back(state, error.what()); }
+    batch.clear();
+    return;
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    detail::WorkflowRun& state = *batch[places[i]];
+    state.replay().load(std::move(histories[i].entries), std::move(histories[i].events));
+    if (state.begun()) { state.replay().skip_to_end(); }
+  }
+}
+
+void Lanes::loop(const LanePtr& lane) {
+  const AlternateStack alternate;
+  std::vector<RunState> batch;
+  while (take(lane, batch)) {
+    if (batch.empty()) { continue; }
+    load(batch);
+    run(lane, std::exchange(batch, {}));
+  }
+  std::vector<RunState> leftover;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto next = cache_.begin(); next != cache_.end();) {
+      if (next->second.lane == lane) {
+        leftover.push_back(next->second.state);
+        ages_.erase(next->second.age);
+        next = cache_.erase(next);
+      } else {
+        ++next;
+      }
+    }
+    for (RunState& state : lane->todo) { leftover.push_back(std::move(state)); }
+    for (RunState& state : lane->discard) { leftover.push_back(std::move(state)); }
+    lane->todo.clear();
+    lane->discard.clear();
+  }
+  for (const RunState& state : leftover) { drop(state); }
+  {
+    const std::lock_guard lock(mutex_);
+    lane->ended = true;
+  }
+  ended_.notify_all();
+}
+
+void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
+  while (!batch.empty()) {
+    const Time start = engine::engine_now();
+    const auto turns = static_cast<double>(batch.size());
+    std::vector<RunState> flushing;
+    for (const RunState& state : batch) {
+      if (go_on(lane, state)) { flushing.push_back(state); }
+    }
+    const double each = std::chrono::duration<double>(engine::engine_now() - start).count() / turns;
+    step_seconds_.store(step_seconds_.load() * 0.8 + each * 0.2);
+    flush(flushing);
+    for (const RunState& state : flushing) {
+      // The body of what it asked for; its record goes with the next turn.
+      lane->busy_since_us.store(0);
+      state->run_step_or_transaction();
+    }
+    batch = std::move(flushing);
+    // Those that have come meanwhile join, so that their entries share the next commit.
+    if (batch.size() < batch_max && step_seconds_.load() < long_turn_seconds) {
+      bool more = false;
+      {
+        const std::lock_guard lock(mutex_);
+        more = !stopping_ && (!lane->todo.empty() || (!fresh_.empty() && !holding_.load()));
+      }
+      if (more) {
+        std::vector<RunState> joining;
+        if (take(lane, joining) && !joining.empty()) {
+          load(joining);
+          std::ranges::move(joining, std::back_inserter(batch));
+        }
+      }
+    }
+  }
+}
+
+bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
+  while (true) {
+    if (is_stopped(*state->run())) {
+      drop(state);
+      settle(state->run(), engine::release_finish(*state->run()));
+      return false;
+    }
+    if (state->run()->stop_reason() == engine::StopReason::cancel_requested) { refresh_cancel(state); }
+    {
+      const std::lock_guard lock(lane->name_mutex);
+      lane->name = state->name();
+    }
+    lane->reported.store(false);
+    lane->busy_since_us.store(engine::engine_now().time_since_epoch().count());
+    const Need need = state->resume();
+    lane->busy_since_us.store(0);
+    switch (need) {
+      case Need::step:
+      case Need::transaction:
+        if (state->replay().needs_flush()) { return true; }
+        state->run_step_or_transaction();
+        continue;
+      case Need::wait: wait(lane, state); return false;
+      case Need::ended: end(state); return false;
+      case Need::unwound:
+      case Need::stuck:
+        if (!state->unwind()) {
+          trouble("workflow '" + state->name() + "' catches what puts it aside and does not stop; its stack is left");
+        }
+        if (state->stuck_reason().empty()) {
+          settle(state->run(), engine::release_finish(*state->run()));
+        } else {
+          trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is stuck: " +
+                  state->stuck_reason());
+          settle(state->run(), state->wait_finish());
+        }
+        return false;
+    }
+  }
+}
+
+void Lanes::flush(std::vector<RunState>& batch) {
+  if (batch.empty()) { return; }
+  std::vector<model::Advance> turns;
+  turns.reserve(batch.size());
+  for (const RunState& state : batch) {
+    const model::Claim& claim = state->claim();
+    turns.push_back({.execution = claim.id,
+                     .fence = claim.fence,
+                     .entries = state->replay().fresh(),
+                     .clears_lost = claim.lost > 0});
+  }
+  std::vector<model::AdvanceReply> replies;
+  try {
+    base::fault_point("workflow.advance.before");
+    replies = options_.app->engine().advance(std::move(turns));
+    base::fault_point("workflow.advance.after");
+  } catch (const std::exception& error) {
+    // Whether it was kept is not known: the journal will tell whoever claims it next.
+    for (const RunState& state : batch) { give_back(state, error.what()); }
+    batch.clear();
+    return;
+  }
+  std::vector<RunState> going;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (replies[i].verdict == model::FinishVerdict::accepted) {
+      batch[i]->replay().kept(replies[i].at);
+      going.push_back(std::move(batch[i]));
+    } else {
+      // Somebody else has it.
+      drop(batch[i]);
+      settle(batch[i]->run(), engine::release_finish(*batch[i]->run()));
+    }
+  }
+  batch = std::move(going);
+}
+
+void Lanes::end(const RunState& state) {
+  const std::vector<Uuid> children = state->children_to_cancel();
+  if (!children.empty() && !state->is_continued()) {
+    std::vector<RunState> one{state};
+    if (state->replay().needs_flush()) { flush(one); }
+    if (one.empty()) { return; }
+    try {
+      (void)options_.app->store().cancel(children, "its parent has ended");
+    } catch (const std::exception& error) {
+      give_back(state, error.what());
+      return;
+    }
+  }
+  settle(state->run(), state->finish());
+}
+
+void Lanes::wait(const LanePtr& lane, const RunState& state) {
+  model::Finish finish = state->wait_finish();
+  state->replay().forget_fresh();
+  std::vector<std::pair<LanePtr, RunState>> out;
+  {
+    const std::lock_guard lock(mutex_);
+    const Uuid id = state->claim().id;
+    ages_.push_back(id);
+    cache_.insert_or_assign(id, Cached{state, lane, std::prev(ages_.end())});
+    trim(out);
+  }
+  for (const auto& [owner, old] : out) {
+    if (owner == lane) {
+      drop(old);
+    } else {
+      const std::lock_guard lock(mutex_);
+      owner->discard.push_back(old);
+    }
+  }
+  if (!out.empty()) { work_.notify_all(); }
+  // Only now: from here it may be claimed again at any moment.
+  settle(state->run(), std::move(finish));
+}
+
+// Holding mutex_: what is too much, the longest unused first. A run that waits inside a catch block stays: unwinding it
+// would run what the block has left to do.
+void Lanes::trim(std::vector<std::pair<LanePtr, RunState>>& out) {
+  auto next = ages_.begin();
+  while (cache_.size() > static_cast<std::size_t>(options_.cached) && next != ages_.end()) {
+    const auto cached = cache_.find(*next);
+    if (cached->second.state->in_catch()) {
+      ++next;
+      continue;
+    }
+    out.emplace_back(cached->second.lane, std::move(cached->second.state));
+    cache_.erase(cached);
+    next = ages_.erase(next);
+  }
+}
+
+void Lanes::drop(const RunState& state) {
+  if (!state->unwind()) {
+    trouble("workflow '" + state->name() + "' catches what puts it aside and does not stop; its stack is left");
+  }
+}
+
+void Lanes::give_back(const RunState& state, std::string_view why) {
+  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is given back: " + std::string(why));
+  drop(state);
+  settle(state->run(), engine::release_finish(*state->run()));
+}
+
+// Its cancellation was asked for while it runs: the event is there by now.
+void Lanes::refresh_cancel(const RunState& state) {
+  if (state->replay().cancel() || state->replay().replaying()) { return; }
+  const model::HistoryRequest request{.execution = state->claim().id,
+                                      .from_position = state->replay().recorded(),
+                                      .after_event = state->replay().seen()};
+  try {
+    auto histories = options_.app->store().histories({&request, 1});
+    state->replay().load({}, std::move(histories.front().events));
+  } catch (const std::exception& error) { trouble(error.what()); }
+}
+
+void Lanes::look(Time now) {
+  const std::lock_guard lock(mutex_);
+  for (const LanePtr& lane : lanes_) {
+    const std::int64_t since = lane->busy_since_us.load();
+    if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
+    const std::lock_guard name_lock(lane->name_mutex);
+    trouble("workflow '" + lane->name + "' has not come to a context call for " +
+            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
+            "; others on its thread wait. Long work belongs into ctx.step");
+  }
+}
+
+void Lanes::stop(Time until) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  work_.notify_all();
+  const auto all_ended = [this] {
+    return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
+  };
+  ended_.wait_for(lock, std::max(until - engine::engine_now(), Duration::zero()), all_ended);
+  std::vector<std::thread> finished;
+  for (const LanePtr& lane : lanes_) {
+    if (!lane->thread.joinable()) { continue; }
+    if (lane->ended) {
+      finished.push_back(std::move(lane->thread));
+    } else {
+      lane->thread.detach();
+    }
+  }
+  lock.unlock();
+  for (std::thread& thread : finished) { thread.join(); }
+}
+
+}  // namespace hapax::workflow

@@ -1,0 +1,113 @@
+// Lanes: the threads on which workflows run.
+//
+// A lane takes runs, resumes each until it needs something, and brings what all of them want recorded to the store in one
+// call; then it goes on with those. So a run costs a thread only while its own code runs, and many runs share a commit. A
+// run that waits is given back as `waiting` and kept in memory, on the lane its fiber belongs to, as long as there is
+// room; when it is claimed again under the very next fence, it goes on without its journal being read again.
+#pragma once
+
+#include "engine/batcher.hpp"
+#include "engine/workflow_pool.hpp"
+#include "workflow/workflow_run.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace hapax::workflow {
+
+using RunState = std::shared_ptr<detail::WorkflowRun>;
+
+class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_this<Lanes> {
+ public:
+  struct Options {
+    std::shared_ptr<detail::AppState> app;
+    std::function<std::shared_ptr<const Function>(const std::string&)> find;  // by name
+    std::function<std::vector<std::string>()> names;
+    int threads = 1;
+    int cached = 1000;  // waiting runs kept in memory
+    int active = 1000;  // runs claimed at once
+    std::size_t stack_bytes = 256 << 10;
+    std::string build;
+    std::function<void(std::string_view)> on_trouble;
+  };
+
+  explicit Lanes(Options options);
+  ~Lanes() override;
+
+  [[nodiscard]] std::vector<std::string> names() const override { return options_.names(); }
+  void start(std::function<void()> on_settled) override;
+  void submit(engine::RunPtr run) override;
+  void collect(std::vector<engine::Settled>& into) override;
+  void withdraw(std::vector<engine::RunPtr>& into) override;
+  [[nodiscard]] int room() const override;
+  [[nodiscard]] int active() const override { return active_.load(); }
+  void look(Time now) override;
+  void hold() override { holding_.store(true); }
+  void stop(Time until) override;
+
+ private:
+  struct Lane {
+    std::deque<RunState> todo;     // claimed again, and its fiber is here; guarded by mutex_
+    std::vector<RunState> discard; // cached here and not wanted any more; guarded by mutex_
+    bool ended = false;            // guarded by mutex_
+    std::thread thread;
+    // What it is doing, for look().
+    std::atomic<std::int64_t> busy_since_us{0};  // 0: not in a function
+    std::atomic<bool> reported{false};
+    std::mutex name_mutex;
+    std::string name;
+  };
+  using LanePtr = std::shared_ptr<Lane>;
+
+  struct Cached {
+    RunState state;
+    LanePtr lane;
+    std::list<Uuid>::iterator age;
+  };
+
+  void loop(const LanePtr& lane);
+  // Waits for something to do; false at the end.
+  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch);
+  [[nodiscard]] RunState make(engine::RunPtr run);
+  // Reads journals and events of those that need them; what cannot be read is given back.
+  void load(std::vector<RunState>& batch);
+  // Goes on with each until all wait, have ended or are given back.
+  void run(const LanePtr& lane, std::vector<RunState> batch);
+  // One run until it needs the store; true when it does.
+  [[nodiscard]] bool go_on(const LanePtr& lane, const RunState& state);
+  // Entries of all into the store; those that go on remain.
+  void flush(std::vector<RunState>& batch);
+  void end(const RunState& state);
+  void wait(const LanePtr& lane, const RunState& state);
+  void give_back(const RunState& state, std::string_view why);
+  void settle(const engine::RunPtr& run, model::Finish finish);
+  void drop(const RunState& state);
+  void trim(std::vector<std::pair<LanePtr, RunState>>& out);
+  void trouble(const std::string& what) const;
+  void refresh_cancel(const RunState& state);
+
+  Options options_;
+  StackPool stacks_;
+  std::function<void()> on_settled_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable ended_;
+  std::deque<engine::RunPtr> fresh_;
+  std::vector<LanePtr> lanes_;
+  std::unordered_map<Uuid, Cached> cache_;
+  std::list<Uuid> ages_;  // the longest unused first
+  std::vector<engine::Settled> settled_;
+  bool stopping_ = false;
+  std::atomic<bool> holding_{false};
+  std::atomic<int> active_{0};
+  std::atomic<double> step_seconds_{0};  // how long a turn of a run takes, by measure
+};
+
+}  // namespace hapax::workflow

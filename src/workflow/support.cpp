@@ -1,0 +1,144 @@
+#include "workflow/support.hpp"
+
+#include <hapax/error.hpp>
+
+#include "engine/outcome.hpp"
+#include "workflow/lanes.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace hapax::workflow {
+
+namespace {
+
+using detail::WorkflowRun;
+using Need = WorkflowRun::Need;
+
+// What a lane does with its runs, for one, here.
+class InlineTurn {
+ public:
+  InlineTurn(detail::AppState& app, WorkflowRun& run) : app_(app), run_(run) {}
+
+  model::Finish go() {
+    load();
+    while (true) {
+      switch (run_.resume()) {
+        case Need::step:
+        case Need::transaction:
+          if (!flush()) { return put_aside(); }
+          run_.run_step_or_transaction();
+          continue;
+        case Need::wait: {
+          model::Finish finish = run_.wait_finish();
+          (void)run_.unwind();
+          return finish;
+        }
+        case Need::ended: return end();
+        case Need::unwound:
+        case Need::stuck:
+          (void)run_.unwind();
+          return run_.stuck_reason().empty() ? engine::release_finish(*run_.run()) : run_.wait_finish();
+      }
+    }
+  }
+
+ private:
+  void load() {
+    const model::HistoryRequest request{.execution = run_.claim().id};
+    auto history = app_.store().histories({&request, 1});
+    run_.replay().load(std::move(history.front().entries), std::move(history.front().events));
+  }
+
+  bool flush() {
+    if (!run_.replay().needs_flush()) { return true; }
+    const model::Advance turn{.execution = run_.claim().id,
+                              .fence = run_.claim().fence,
+                              .entries = run_.replay().fresh(),
+                              .clears_lost = run_.claim().lost > 0};
+    const model::AdvanceReply reply = app_.store().advance({&turn, 1}).front();
+    if (reply.verdict != model::FinishVerdict::accepted) { return false; }
+    run_.replay().kept(reply.at);
+    return true;
+  }
+
+  model::Finish end() {
+    const auto children = run_.children_to_cancel();
+    if (!children.empty() && !run_.is_continued()) {
+      if (!flush()) { return put_aside(); }
+      (void)app_.store().cancel(children, "its parent has ended");
+    }
+    return run_.finish();
+  }
+
+  model::Finish put_aside() {
+    (void)run_.unwind();
+    return engine::release_finish(*run_.run());
+  }
+
+  detail::AppState& app_;
+  WorkflowRun& run_;
+};
+
+}  // namespace
+
+void Support::add(const std::string& name, Function function) {
+  const std::unique_lock lock(mutex_);
+  if (!functions_.emplace(name, std::make_shared<const Function>(std::move(function))).second) {
+    throw UsageError("workflow '" + name + "' has a function already");
+  }
+}
+
+std::shared_ptr<const Function> Support::find(const std::string& name) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = functions_.find(name);
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> Support::names() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, function] : functions_) { names.push_back(name); }
+  return names;
+}
+
+std::shared_ptr<engine::WorkflowPool> Support::make_pool(PoolOptions options) {
+  const auto self = std::static_pointer_cast<Support>(app_.lock()->workflows());
+  return std::make_shared<Lanes>(Lanes::Options{.app = app_.lock(),
+                                                .find = [self](const std::string& name) { return self->find(name); },
+                                                .names = [self] { return self->names(); },
+                                                .threads = options.threads,
+                                                .cached = options.cached,
+                                                .stack_bytes = options.stack_bytes,
+                                                .build = std::move(options.build),
+                                                .on_trouble = std::move(options.on_trouble)});
+}
+
+model::Finish Support::run_here(const engine::RunPtr& run) {
+  const auto app = app_.lock();
+  const auto function = find(run->claim().task);
+  if (!function) { return engine::release_finish(*run); }
+  const auto state = std::make_shared<WorkflowRun>(
+      WorkflowRun::Options{.app = app, .run = run, .function = function, .stacks = &stacks_, .build = ""});
+  return InlineTurn(*app, *state).go();
+}
+
+Support::Played Support::play(model::Claim claim, model::History history,
+                              const std::function<void(WorkflowRun&)>& then) {
+  const auto function = find(claim.task);
+  if (!function) { throw NotFound("this process has no function for workflow '" + claim.task + "'"); }
+  auto run = std::make_shared<engine::Run>(std::move(claim));
+  const auto state = std::make_shared<WorkflowRun>(
+      WorkflowRun::Options{.app = app_.lock(), .run = std::move(run), .function = function, .stacks = &stacks_, .build = ""});
+  state->replay().load(std::move(history.entries), std::move(history.events));
+  Played played{.need = state->resume(), .stuck = state->stuck_reason()};
+  if (then) { then(*state); }
+  (void)state->unwind();
+  return played;
+}
+
+std::shared_ptr<Support> support_of(const std::shared_ptr<detail::AppState>& app) {
+  return std::static_pointer_cast<Support>(app->add_workflows(std::make_shared<Support>(app)));
+}
+
+}  // namespace hapax::workflow

@@ -1,0 +1,173 @@
+// WorkflowRun: one run of a workflow's function in this process: its fiber, its journal, and what it waits for.
+//
+// Two sides use it, both on the thread of its lane. The lane resumes it, does what it needs (run a step's body, bring
+// entries to the store, put it aside until something happens) and resumes it again. The function, on the fiber, comes in
+// through WorkflowContext. It outlives its function when a context was copied: calls then say that the run has ended.
+#pragma once
+
+#include <hapax/workflow_context.hpp>
+
+#include "engine/app_state.hpp"
+#include "engine/run.hpp"
+#include "workflow/fiber.hpp"
+#include "workflow/replay.hpp"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace hapax::workflow {
+
+using Function = std::function<std::string(WorkflowContext&, const std::string& input)>;
+
+// Thrown through a function to put it aside. Only hapax throws and catches it.
+struct Unwind {};
+
+}  // namespace hapax::workflow
+
+namespace hapax::detail {
+
+class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
+ public:
+  struct Options {
+    std::shared_ptr<AppState> app;
+    engine::RunPtr run;
+    std::shared_ptr<const workflow::Function> function;
+    workflow::StackPool* stacks = nullptr;
+    std::string build;
+    // Reads, decides nothing: steps are not run, and where the journal ends, it stops (queries, replay tests).
+    bool read_only = false;
+  };
+  explicit WorkflowRun(Options options);
+  WorkflowRun(const WorkflowRun&) = delete;
+  WorkflowRun& operator=(const WorkflowRun&) = delete;
+  ~WorkflowRun();
+
+  // ---- The lane's side ---------------------------------------------------------------------------------------------
+  enum class Need : std::uint8_t {
+    step,         // call run_step() once all that is fresh is in the store
+    transaction,  // call run_transaction(), likewise
+    wait,         // until an event, or the instant that wait_turn() has
+    ended,        // finish() says how
+    unwound,      // put aside: nothing is to be recorded
+    stuck,        // wait_turn() has the reason
+  };
+  // Goes on until it needs something.
+  [[nodiscard]] Need resume();
+  void run_step_or_transaction() { need_ == Need::transaction ? run_transaction() : run_step(); }
+  [[nodiscard]] bool is_continued() const { return continued_ != nullptr; }
+  // How the function ended, with the entries that are not yet in the store.
+  [[nodiscard]] model::Finish finish();
+  [[nodiscard]] model::Finish wait_finish();
+  // Children that must be told before the run ends.
+  [[nodiscard]] std::vector<Uuid> children_to_cancel() const;
+  // Throws workflow::Unwind through the function. False when it would not end: then it was abandoned.
+  bool unwind();
+  // It was claimed again, and nobody had it in between.
+  void reclaimed(engine::RunPtr run);
+
+  [[nodiscard]] workflow::Replay& replay() { return replay_; }
+  [[nodiscard]] const engine::RunPtr& run() const { return run_; }
+  [[nodiscard]] const model::Claim& claim() const { return run_->claim(); }
+  [[nodiscard]] bool begun() const { return fiber_ != nullptr; }
+  [[nodiscard]] bool in_catch() const { return fiber_ && !fiber_->done() && fiber_->in_catch(); }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::optional<std::string> answer(std::string_view query, const std::string& question);
+  [[nodiscard]] std::vector<std::string> queries() const;
+  [[nodiscard]] const std::string& stuck_reason() const { return stuck_; }
+
+  // ---- The function's side -----------------------------------------------------------------------------------------
+  [[nodiscard]] const Uuid& id() const { return id_; }
+  [[nodiscard]] const std::string& workflow_id();
+  [[nodiscard]] bool replaying() const { return replay_.replaying(); }
+  [[nodiscard]] bool cancel_asked() const;
+
+  std::string step(std::string_view name, const StepOptions& options, const std::function<std::string()>& body);
+  std::string transaction(std::string_view name, const std::function<std::string(Transaction&)>& body);
+  std::int32_t start_task(const TaskSpec& task, std::string input, const RunOptions& options);
+  std::int32_t start_child(const TaskSpec& spec, std::string input, const ChildOptions& options);
+  std::int32_t timer(Duration duration);
+  std::int32_t expect_signal(std::string_view name);
+  std::optional<std::string> wait_signal(std::string_view name, Duration timeout);
+  std::string await(std::int32_t position);
+  void await_all(const std::vector<std::int32_t>& positions);
+  std::size_t await_any(const std::vector<std::int32_t>& positions);
+  std::size_t race(const std::vector<std::int32_t>& positions);
+  [[nodiscard]] Time now();
+  [[nodiscard]] std::uint64_t random_bits();
+  [[nodiscard]] Uuid uuid();
+  [[nodiscard]] bool patched(std::string_view change_id);
+  [[noreturn]] void continue_as_new(std::string input);
+  void progress(double fraction, std::string_view message);
+  void set_attribute(std::string_view name, std::string_view value);
+  void add_query(std::string_view name, std::function<std::string(const std::string&)> answer);
+  // A recorded value does not fit the code's type.
+  [[noreturn]] void misfit(std::string_view what, const std::string& why);
+
+ private:
+  struct Instant {
+    std::optional<Duration> in;
+    std::optional<Time> at;
+  };
+
+  void body();
+  void run_step();
+  void run_transaction();
+  // Every call of the function begins here.
+  void enter(const char* what);
+  // Back to the lane, until it has done that.
+  void need(Need need);
+  [[noreturn]] void diverge(std::string reason);
+  void throw_if_cancelled();
+  void throw_cancelled();
+  [[nodiscard]] bool is_ready(std::int32_t position) const;
+  void wait_until(const std::function<bool()>& ready, const std::vector<std::int32_t>& positions);
+  void add_instant(std::int32_t position, Duration after);
+  [[nodiscard]] Time ended_at(std::int32_t position) const;
+  std::int32_t start(workflow::Entry kind, model::NewExecution request, std::string data);
+  [[nodiscard]] std::string next_key(std::string_view prefix, const std::string& name);
+  [[noreturn]] void throw_failed(const model::JournalEntry& entry, const model::Event& event) const;
+
+  const std::shared_ptr<AppState> app_;
+  engine::RunPtr run_;
+  const std::shared_ptr<const workflow::Function> function_;
+  workflow::StackPool& stacks_;
+  const std::string build_;
+  const bool read_only_;
+  const Uuid id_;
+  const std::string name_;
+  std::optional<std::string> workflow_id_;  // read when first asked for
+  workflow::Replay replay_;
+  std::unique_ptr<workflow::Fiber> fiber_;
+  std::thread::id thread_;
+  std::atomic<bool> in_step_{false};
+  std::atomic<bool> over_{false};
+  int swallowed_ = 0;
+
+  Need need_ = Need::ended;
+  const std::function<std::string()>* step_body_ = nullptr;
+  const std::function<std::string(Transaction&)>* transaction_body_ = nullptr;
+  std::string transaction_name_;
+  engine::Ending step_ending_;
+  Duration step_ran_for_{0};
+  Instant instant_;
+
+  std::int64_t call_ = 0;
+  bool unwinding_ = false;
+  bool cancel_delivered_ = false;
+  std::string stuck_;
+  engine::Ending ending_;
+  std::shared_ptr<model::NewExecution> continued_;
+  std::map<std::string, int> indexes_;                     // of keys that hapax makes
+  std::map<std::int32_t, std::size_t> signal_turns_;       // which signal of its name a position takes
+  std::map<std::string, bool, std::less<>> patches_;
+  std::map<std::string, std::function<std::string(const std::string&)>, std::less<>> queries_;
+};
+
+}  // namespace hapax::detail
