@@ -23,7 +23,7 @@ constexpr const char* carry_sql =
     " SELECT ?1, row_number() OVER (ORDER BY number), kind, ?2, position, status, name, data FROM events"
     " WHERE execution = ?3 AND kind = 0"
     " AND (number > ?4 OR number IN (SELECT json_each.value FROM json_each(?5)))";
-constexpr const char* carry_keys_sql = "UPDATE signal_keys SET execution = ? WHERE execution = ?";
+constexpr const char* carry_keys_sql = "UPDATE OR IGNORE signal_keys SET execution = ? WHERE execution = ?";
 constexpr const char* read_sql =
     "SELECT number, kind, at, position, status, child, name, error, data FROM events WHERE execution = ? AND number > ?"
     " ORDER BY number";
