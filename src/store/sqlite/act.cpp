@@ -1,6 +1,6 @@
 // What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE; of a workflow that has begun
-// 1 SELECT and the telling more (events.hpp). A retry: 2 to 5 SELECTs,
-// 1 INSERT, 1 UPDATE, and 1 INSERT and 1 UPDATE more with an identity. One fdatasync for the whole call.
+// 1 SELECT and the telling more (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE, and 1 INSERT and 1 UPDATE more
+// with an identity. One fdatasync for the whole call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"

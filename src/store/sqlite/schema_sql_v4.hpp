@@ -40,6 +40,7 @@ CREATE TABLE waiters(
   position INTEGER NOT NULL,
   PRIMARY KEY(execution, waiter, position)) WITHOUT ROWID;
 
+-- hex(NULL) is an empty text: nullif makes it NULL again.
 DROP VIEW executions;
 CREATE VIEW executions AS
 WITH every AS (
@@ -66,22 +67,23 @@ SELECT lower(substr(hex(e.id), 1, 8) || '-' || substr(hex(e.id), 9, 4) || '-' ||
        strftime('%Y-%m-%dT%H:%M:%fZ', e.finished_at / 1000000.0, 'unixepoch') AS finished_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.expires_at / 1000000.0, 'unixepoch') AS expires_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.deadline / 1000000.0, 'unixepoch') AS deadline,
-       lower(substr(hex(e.session), 1, 8) || '-' || substr(hex(e.session), 9, 4) || '-' ||
-             substr(hex(e.session), 13, 4) || '-' || substr(hex(e.session), 17, 4) || '-' ||
-             substr(hex(e.session), 21)) AS session,
+       nullif(lower(substr(hex(e.session), 1, 8) || '-' || substr(hex(e.session), 9, 4) || '-' ||
+                    substr(hex(e.session), 13, 4) || '-' || substr(hex(e.session), 17, 4) || '-' ||
+                    substr(hex(e.session), 21)), '----') AS session,
        coalesce(e.worker, (SELECT s.worker FROM sessions s WHERE s.id = e.session)) AS worker,
-       lower(hex(e.identity)) AS identity, e.identity_key,
-       lower(substr(hex(e.parent), 1, 8) || '-' || substr(hex(e.parent), 9, 4) || '-' || substr(hex(e.parent), 13, 4) ||
-             '-' || substr(hex(e.parent), 17, 4) || '-' || substr(hex(e.parent), 21)) AS parent,
+       nullif(lower(hex(e.identity)), '') AS identity, e.identity_key,
+       nullif(lower(substr(hex(e.parent), 1, 8) || '-' || substr(hex(e.parent), 9, 4) || '-' ||
+                    substr(hex(e.parent), 13, 4) || '-' || substr(hex(e.parent), 17, 4) || '-' ||
+                    substr(hex(e.parent), 21)), '----') AS parent,
        e.labels, e.progress, e.progress_message, e.cancel_requested, e.dead,
-       lower(substr(hex(e.retried_as), 1, 8) || '-' || substr(hex(e.retried_as), 9, 4) || '-' ||
-             substr(hex(e.retried_as), 13, 4) || '-' || substr(hex(e.retried_as), 17, 4) || '-' ||
-             substr(hex(e.retried_as), 21)) AS retried_as,
+       nullif(lower(substr(hex(e.retried_as), 1, 8) || '-' || substr(hex(e.retried_as), 9, 4) || '-' ||
+                    substr(hex(e.retried_as), 13, 4) || '-' || substr(hex(e.retried_as), 17, 4) || '-' ||
+                    substr(hex(e.retried_as), 21)), '----') AS retried_as,
        e.note, e.input, e.result, e.error, substr(e.limit_key, 3) AS limit_key, e.parked, e.waiting,
        e.stuck,
-       lower(substr(hex(e.continued_as), 1, 8) || '-' || substr(hex(e.continued_as), 9, 4) || '-' ||
-             substr(hex(e.continued_as), 13, 4) || '-' || substr(hex(e.continued_as), 17, 4) || '-' ||
-             substr(hex(e.continued_as), 21)) AS continued_as
+       nullif(lower(substr(hex(e.continued_as), 1, 8) || '-' || substr(hex(e.continued_as), 9, 4) || '-' ||
+                    substr(hex(e.continued_as), 13, 4) || '-' || substr(hex(e.continued_as), 17, 4) || '-' ||
+                    substr(hex(e.continued_as), 21)), '----') AS continued_as
 FROM every e JOIN queues q ON q.id = e.queue_id;
 )sql";
 
