@@ -1,5 +1,6 @@
-// What the SQLite store does for those who use no limits and no identity, which is nothing more than without them; and
-// that what uses limits leaves nothing behind in the tables that they are counted from.
+// What the SQLite store does for those who use no limits, no identity and no workflow, which is nothing more than without
+// them; that what uses limits leaves nothing behind in the tables that they are counted from; and the statements that
+// workflows cost.
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
 #include "store/store.hpp"
@@ -162,6 +163,82 @@ TEST_F(SqliteCost, what_has_left_by_whatever_way_takes_no_place_under_limits) {
   offset->fetch_add(Duration(1h).count());
   static_cast<void>(store->sweep({}));
   EXPECT_EQ(in_limited("1"), "0") << "timed out";
+}
+
+class SqliteWorkflowCost : public SqliteCost {
+ protected:
+  void SetUp() override {
+    SqliteCost::SetUp();
+    store_ = open();
+    NewSession session;
+    session.id = base::new_uuid7();
+    store_->open_session(session);
+    request_ = {.session = session.id, .claim_number = 1, .queues = {{}}};
+    NewExecution flow = item();
+    flow.kind = Kind::workflow;
+    static_cast<void>(store_->admit(std::vector{flow}));
+    claimed_ = claim();
+    trace_.emplace(*store_);
+  }
+  void TearDown() override {
+    trace_.reset();
+    store_.reset();
+    SqliteCost::TearDown();
+  }
+
+  Claim claim() { return store_->claim(request_).claims.at(0); }
+  static JournalEntry entry(std::int32_t position) { return {.position = position, .name = "step", .data = "1"}; }
+  static JournalEntry starting(std::int32_t position) {
+    JournalEntry one = entry(position);
+    one.start = std::make_shared<const NewExecution>(item());
+    return one;
+  }
+  void advance(std::vector<JournalEntry> entries) {
+    const Advance turn{.execution = claimed_.id, .fence = claimed_.fence, .entries = std::move(entries)};
+    EXPECT_EQ(store_->advance({&turn, 1}).at(0).verdict, FinishVerdict::accepted);
+  }
+  void finish(const Claim& of, FinishKind kind, std::vector<JournalEntry> entries = {}) {
+    Finish outcome{.id = of.id, .fence = of.fence, .kind = kind};
+    outcome.turn = std::make_shared<const Turn>(Turn{.entries = std::move(entries)});
+    EXPECT_EQ(store_->finish({&outcome, 1}).at(0), FinishVerdict::accepted);
+  }
+  std::vector<std::string> taken() { return trace_->taken(); }
+
+  std::unique_ptr<Store> store_;
+  ClaimRequest request_;
+  Claim claimed_;
+  std::optional<Trace> trace_;
+};
+
+TEST_F(SqliteWorkflowCost, a_turn_is_one_look_and_an_insert_for_each_entry) {
+  advance({entry(0), entry(1), entry(2)});
+  EXPECT_THAT(taken(),
+              ElementsAre("BEGIN", "SELECT live", "INSERT journal", "INSERT journal", "INSERT journal", "COMMIT"));
+  advance({starting(3)});
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "INSERT journal", "SELECT queues", "INSERT live",
+                                   "INSERT waiters", "COMMIT"));
+  finish(claimed_, FinishKind::completed, {entry(4)});
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "INSERT journal", "SELECT queues", "SELECT sessions",
+                                   "INSERT history", "DELETE live", "INSERT expiries", "COMMIT"));
+}
+
+TEST_F(SqliteWorkflowCost, to_wait_and_to_be_woken) {
+  finish(claimed_, FinishKind::waiting, {entry(0)});
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "INSERT journal", "UPDATE live", "COMMIT"));
+  const Signal signal{.execution = claimed_.id, .name = "go"};
+  EXPECT_TRUE(store_->signal({&signal, 1}).at(0).woken);
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "INSERT events", "UPDATE live", "SELECT queues", "COMMIT"));
+}
+
+TEST_F(SqliteWorkflowCost, the_end_of_a_child_with_one_who_waits) {
+  finish(claimed_, FinishKind::waiting, {starting(0)});
+  const Claim child = claim();
+  static_cast<void>(taken());
+  const Finish outcome{.id = child.id, .fence = child.fence};
+  EXPECT_EQ(store_->finish({&outcome, 1}).at(0), FinishVerdict::accepted);
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "SELECT queues", "SELECT sessions", "INSERT history",
+                                   "DELETE live", "SELECT waiters", "DELETE waiters", "SELECT live", "INSERT events",
+                                   "UPDATE live", "INSERT expiries", "COMMIT"));
 }
 
 }  // namespace

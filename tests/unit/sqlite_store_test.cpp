@@ -410,6 +410,36 @@ TEST_F(SqliteStore, the_sql_prompt_reads_and_refuses_all_else) {
   EXPECT_EQ(pending(*store), 3);
 }
 
+TEST_F(SqliteStore, the_executions_view_tells_of_workflows) {
+  const auto store = open();
+  NewExecution flow = item();
+  flow.kind = Kind::workflow;
+  static_cast<void>(store->admit(std::vector{flow}));
+  NewSession session;
+  session.id = base::new_uuid7();
+  store->open_session(session);
+  const auto leave = [&](FinishKind kind, Turn turn) {
+    const Claim claim = store->claim({.session = session.id, .claim_number = 1, .queues = {{}}}).claims.at(0);
+    Finish outcome{.id = claim.id, .fence = claim.fence, .kind = kind};
+    outcome.turn = std::make_shared<const Turn>(std::move(turn));
+    EXPECT_EQ(store->finish({&outcome, 1}).at(0), FinishVerdict::accepted);
+  };
+  const auto row = [&](const std::string& columns) {
+    return store->sql("SELECT " + columns + " FROM executions ORDER BY id", 1).rows.at(0);
+  };
+  using Row = std::vector<std::optional<std::string>>;
+  leave(FinishKind::waiting, {.wake_at = store->now(), .stuck = "why"});
+  EXPECT_EQ(row("waiting, stuck, continued_as"), (Row{"1", "why", std::nullopt}));
+  leave(FinishKind::waiting, {});
+  EXPECT_EQ(row("waiting, stuck, run_at"), (Row{"1", std::nullopt, "9999-12-31T23:59:59.000Z"}));
+  const Signal signal{.execution = flow.id, .name = "go"};
+  EXPECT_TRUE(store->signal({&signal, 1}).at(0).woken);
+  const auto next = std::make_shared<NewExecution>(flow);
+  next->id = base::new_uuid7();
+  leave(FinishKind::continued, {.next = next});
+  EXPECT_EQ(row("status, waiting, continued_as"), (Row{"completed", "0", next->id.to_string()}));
+}
+
 TEST_F(SqliteStore, a_claim_is_a_walk_along_one_index_without_sorting) {
   const auto store = open();
   sqlite::Connection db(path(), sqlite::Connection::Mode::reader, 1s);

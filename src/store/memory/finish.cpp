@@ -56,6 +56,7 @@ void wait_for_events(State& state, Record& record, const Turn& turn, Time now) {
   execution.waiting = true;
   execution.stuck = base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes);
   state.wait(record, due, now);
+  if (due <= now) { state.woken.push_back(execution.queue); }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Admission. Without identity: 1 INSERT an item, and 1 SELECT for each queue of the batch; no identity table is touched
 // (SPEC I14). With identity: 2 SELECTs and 1 INSERT more for a new one, up to 4 SELECTs for a held one; a pending holder
-// that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if it is ordered.
+// that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if it is ordered. With a
+// seed: 1 INSERT for each entry and event, 1 UPDATE.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -18,9 +19,9 @@ constexpr const char* insert_sql =
     "claimed_at,"
     " cancel_requested, deadline, task, kind, created_at, max_attempts, max_lost, run, attempt_timeout, retry, "
     "identity,"
-    " identity_key, effect_key, parent, labels, input, limit_key, weight)"
+    " identity_key, effect_key, parent, labels, input, limit_key, weight, waited)"
     " VALUES (?1,?2,?3,?4,?5,?6,0,?7,?7,?8,?9,?10,0,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,"
-    "?27)";
+    "?27,?28)";
 constexpr const char* replace_sql = "UPDATE live SET line = ?, state = ?, run_at = ?, input = ? WHERE id = ?";
 constexpr const char* present_sql = "SELECT state, run, created_at FROM live WHERE id = ?";
 constexpr const char* any_due_sql = "SELECT 1 FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? LIMIT 1";
@@ -73,21 +74,24 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   change_fingerprint(tx, by.identity->hash, by.identity->fingerprint);
 }
 
-Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run) {
+Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run, bool* waited) {
   Birth birth;
   birth.run = run;
+  birth.waited = waited != nullptr;
   birth.run_at = item.run_at.value_or(tx.now() + item.delay);
   if (item.deadline) { birth.deadline = tx.now() + *item.deadline; }
   if (item.born_running && !item.limit_key && may_be_born_running(tx, *item.born_running, queue, birth.run_at)) {
     birth.running = &*item.born_running;
   }
   if (!insert_live(tx, item, queue, birth)) { return present(tx, item.id).value_or(Admission{}); }
+  if (waited != nullptr) { *waited = true; }
+  if (item.seed) { plant(tx, item.id, *item.seed); }
   Admission admission = created(item.id, birth.running != nullptr ? Status::running : Status::pending, run, tx.now());
   if (birth.running != nullptr) { admission.fence = 1; }
   return admission;
 }
 
-Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item) {
+Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
   if (std::optional<Admission> again = present(tx, item.id)) { return *again; }
   const IdentityClaim& identity = *item.identity;
   const std::optional<IdentityRow> before = find_identity(tx.db(), identity.hash);
@@ -118,7 +122,7 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item) {
     mark_superseded(tx, identity.hash, {.id = before->execution, .status = Status::completed});
   }
   hold_identity(tx, identity.hash, item.id, row);
-  return insert(tx, item, queue, row.run);
+  return insert(tx, item, queue, row.run, waited);
 }
 
 }  // namespace
@@ -143,16 +147,19 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   if (item.identity) {
     identity = item.identity->hash;
     identity_key = item.identity->key;
+  } else if (!birth.identity_key.empty()) {
+    identity_key = birth.identity_key;
   }
   const std::optional<std::string> labels = encode_labels(item.labels);
   std::optional<std::string> limit_key;
   if (item.limit_key) { limit_key = encode_limit_key(*item.limit_key); }
   const std::optional<int> weight = item.weight == 1 ? std::nullopt : std::optional(item.weight);
+  const std::optional<int> waited = birth.waited ? std::optional(1) : std::nullopt;
   Cursor cursor = tx.db().use(insert_sql);
   cursor.bind(item.id, queue.id, place.line, static_cast<int>(place.state), item.priority, birth.run_at, claims,
               session, claim_number, claimed_at, birth.deadline, item.task, static_cast<int>(item.kind), tx.now(),
               item.max_attempts, item.max_lost, birth.run, item.attempt_timeout, retry, identity, identity_key,
-              item.effect_key, item.parent, labels, item.input, limit_key, weight);
+              item.effect_key, item.parent, labels, item.input, limit_key, weight, waited);
   if (!cursor.run_unless_taken()) { return false; }
   if (limit_key) {
     tx.queues().mark_keyed(queue);
@@ -163,13 +170,15 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   return true;
 }
 
-Admission admit(WriteTransaction& tx, const NewExecution& item) {
-  if (item.identity) { return admit_with_identity(tx, item); }
+Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited) {
+  if (item.identity) { return admit_with_identity(tx, item, waited); }
   const QueueRow& queue = tx.queues().get(item.queue);
   if (queue.settings.draining) {
     return present(tx, item.id).value_or(Admission{.verdict = AdmissionVerdict::queue_draining});
   }
-  return insert(tx, item, queue, 1);
+  return insert(tx, item, queue, 1, waited);
 }
+
+Admission admit(WriteTransaction& tx, const NewExecution& item) { return admit(tx, item, nullptr); }
 
 }  // namespace hapax::store::sqlite

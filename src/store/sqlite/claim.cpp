@@ -163,6 +163,7 @@ Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   claim.parent = cursor.optional(16, &Cursor::uuid);
   if (!cursor.is_null(17)) { claim.labels = decode_labels(cursor.text(17)); }
   claim.input = cursor.text(18);
+  claim.inbox = cursor.integer(19);
   claim.claimed_at = now;
   return claim;
 }

@@ -8,7 +8,7 @@ namespace hapax::store::sqlite {
 // The columns of `live` in the order read_claim wants them.
 #define HAPAX_CLAIM_COLUMNS                                                                            \
   "id, attempt, fence, lost, priority, deadline, task, kind, created_at, max_attempts, max_lost, run," \
-  " attempt_timeout, retry, identity, effect_key, parent, labels, input"
+  " attempt_timeout, retry, identity, effect_key, parent, labels, input, inbox"
 
 // As it will be once claimed.
 [[nodiscard]] model::Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now);

@@ -56,6 +56,9 @@ Execution read_live_execution(const Cursor& cursor) {
   execution.cancel_requested = cursor.flag(own_columns + 3);
   execution.progress = cursor.optional(own_columns + 4, &Cursor::real);
   execution.progress_message = cursor.string(own_columns + 5);
+  execution.waiting = state != LiveState::running && !cursor.is_null(own_columns + 6) &&
+                      static_cast<FinishKind>(cursor.small(own_columns + 6)) == FinishKind::waiting;
+  execution.stuck = cursor.string(own_columns + 7);
   return execution;
 }
 
@@ -71,6 +74,7 @@ Execution read_ended_execution(const Cursor& cursor) {
   execution.dead = cursor.flag(own_columns + 7);
   execution.retried_as = cursor.optional(own_columns + 8, &Cursor::uuid);
   execution.note = cursor.string(own_columns + 9);
+  execution.continued_as = cursor.optional(own_columns + 10, &Cursor::uuid);
   return execution;
 }
 

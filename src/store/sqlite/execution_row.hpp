@@ -15,14 +15,15 @@ namespace hapax::store::sqlite {
         ".identity, " table ".identity_key, " table ".effect_key, " table ".parent, " table ".labels, " table          \
         ".session, " table ".limit_key, " table ".weight, "
 
-#define HAPAX_LIVE_EXECUTION_COLUMNS \
-  HAPAX_EXECUTION_OPTIONS("live")    \
-  "live.state, live.claimed_at, sessions.worker, live.cancel_requested, live.progress, live.progress_message"
+#define HAPAX_LIVE_EXECUTION_COLUMNS                                                                           \
+  HAPAX_EXECUTION_OPTIONS("live")                                                                              \
+  "live.state, live.claimed_at, sessions.worker, live.cancel_requested, live.progress, live.progress_message," \
+  " live.finish_kind, live.stuck"
 
 #define HAPAX_ENDED_EXECUTION_COLUMNS                                                                       \
   HAPAX_EXECUTION_OPTIONS("history")                                                                        \
   "history.status, history.started_at, history.worker, history.result, history.error, history.finished_at," \
-  " history.expires_at, history.dead, history.retried_as, history.note"
+  " history.expires_at, history.dead, history.retried_as, history.note, history.continued_as"
 
 // With the tables they come from.
 #define HAPAX_LIVE_EXECUTION                            \

@@ -1,8 +1,13 @@
 // Outcomes. One that ends its execution: 1 SELECT, 1 INSERT, 1 DELETE. A retry or snooze: 1 SELECT, 1 INSERT, 1 UPDATE.
-// A refused one: 1 or 2 SELECTs.
+// A refused one: 1 or 2 SELECTs. With a turn, 1 INSERT for each of its entries more, and if it starts something, 1 SELECT
+// and what that costs (turn.cpp). Waiting: 1 SELECT, 1 UPDATE.
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "model/labels.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
+
+#include <algorithm>
 
 namespace hapax::store::sqlite {
 
@@ -20,7 +25,8 @@ bool is_repeated(WriteTransaction& tx, const FoundLive& found, const Finish& fin
 }
 
 bool goes_on(FinishKind kind) {
-  return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released;
+  return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released ||
+         kind == FinishKind::waiting;
 }
 
 std::optional<std::string> given_error(const Finish& finish) {
@@ -36,6 +42,10 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
       ending.status = Status::completed;
       ending.result = finish.result;
       return ending;
+    case FinishKind::continued:
+      ending.status = Status::completed;
+      ending.result = "null";
+      return ending;
     case FinishKind::failed:
       ending.status = Status::failed;
       ending.error = given_error(finish);
@@ -47,27 +57,61 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
     case FinishKind::cancelled: ending.error = given_error(finish); break;
     case FinishKind::retry:
     case FinishKind::snoozed:
-    case FinishKind::released: break;  // only with a cancellation asked for
+    case FinishKind::released:
+    case FinishKind::waiting: break;  // only with a cancellation asked for
   }
   ending.status = Status::cancelled;
   if (!ending.error) { ending.error = cancelled_error(row.cancel_reason.value_or("")); }
   return ending;
 }
 
+bool runs_under(const FoundLive& found, std::int64_t fence) {
+  return found && found->state == LiveState::running && found->fence == fence;
+}
+
+// The turn's entries and what they start. False when it cannot be taken.
+bool take_turn(WriteTransaction& tx, FoundLive& found, const Finish& finish) {
+  const std::vector<JournalEntry>& entries = finish.turn->entries;
+  if (!append_entries(tx, finish.id, finish.fence, entries)) { return false; }
+  if (!starts_something(entries)) { return true; }
+  found.done();
+  start_children(tx, finish.id, entries);
+  found.again(finish.id);
+  // It may have started what takes its own place.
+  return runs_under(found, finish.fence);
+}
+
+void wait_for_events(Waiting& waiting, const LiveRow& row, const Turn& turn, Time now) {
+  waiting.run_at = turn.wake_at.value_or(never_due);
+  if (turn.wake_in) { waiting.run_at = std::min(waiting.run_at, now + *turn.wake_in); }
+  if (turn.seen < row.inbox) { waiting.run_at = now; }
+  waiting.lost = 0;
+  waiting.stuck = base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes);
+}
+
 }  // namespace
 
 FinishVerdict finish(WriteTransaction& tx, const Finish& finish) {
   FoundLive found(tx, finish.id);
-  if (!found || found->state != LiveState::running || found->fence != finish.fence) {
+  if (!runs_under(found, finish.fence)) {
     return is_repeated(tx, found, finish) ? FinishVerdict::accepted : FinishVerdict::stale;
   }
-  if (!goes_on(finish.kind) || found->cancel_requested) {
+  if (finish.turn && !take_turn(tx, found, finish)) { return FinishVerdict::stale; }
+  if (finish.kind == FinishKind::continued) {
+    continue_run(tx, found, ending_of(*found, finish, tx.now()), *finish.turn);
+    return FinishVerdict::accepted;
+  }
+  if (!goes_on(finish.kind) || found->to_be_cancelled()) {
     end_execution(tx, found, ending_of(*found, finish, tx.now()));
     return FinishVerdict::accepted;
   }
   Waiting waiting = waiting_like(*found, found->run_at, found->attempt - 1);
   waiting.finish_kind = finish.kind;
-  if (finish.kind != FinishKind::released) {
+  waiting.stuck.clear();
+  if (finish.kind == FinishKind::waiting) {
+    wait_for_events(waiting, *found, *finish.turn, tx.now());
+    if (waiting.run_at <= tx.now()) { tx.note_woken(waiting.queue_id); }
+  } else if (finish.kind != FinishKind::released) {
     const bool snoozed = finish.kind == FinishKind::snoozed;
     add_attempt(tx, *found, snoozed ? "snoozed" : "failed", given_error(finish), tx.now() - finish.ran_for);
     waiting.run_at = tx.now() + finish.delay;

@@ -1,5 +1,9 @@
-// The journal of an execution: 1 SELECT and 1 INSERT an entry, one fdatasync a call.
+// The journal of an execution: 1 SELECT and 1 INSERT an entry, one fdatasync a call. What a workflow has behind it:
+// 3 SELECTs.
+#include "store/sqlite/events.hpp"
 #include "store/sqlite/verbs.hpp"
+
+#include <limits>
 
 namespace hapax::store::sqlite {
 
@@ -11,7 +15,31 @@ constexpr const char* append_sql =
 constexpr const char* known_sql =
     "SELECT 1 FROM live WHERE id = ?1 UNION ALL SELECT 1 FROM history WHERE id = ?1 AND expires_at > ?2";
 constexpr const char* read_sql =
-    "SELECT position, fence, kind, name, data, at FROM journal WHERE execution = ? ORDER BY position";
+    "SELECT position, fence, kind, name, data, at, child FROM journal WHERE execution = ? AND position >= ?"
+    " ORDER BY position";
+
+bool is_known(ReadTransaction& tx, const Uuid& execution) {
+  Cursor known = tx.db().use(known_sql);
+  return known.bind(execution, tx.now()).next();
+}
+
+std::vector<JournalEntry> read_entries(ReadTransaction& tx, const Uuid& execution, std::int32_t from) {
+  std::vector<JournalEntry> entries;
+  Cursor cursor = tx.db().use(read_sql);
+  cursor.bind(execution, from);
+  while (cursor.next()) {
+    entries.push_back({.execution = execution,
+                       .fence = cursor.integer(1),
+                       .position = cursor.small(0),
+                       .kind = static_cast<std::uint8_t>(cursor.small(2)),
+                       .name = cursor.string(3),
+                       .data = cursor.string(4),
+                       .at = cursor.time(5),
+                       .start = nullptr,
+                       .child = cursor.optional(6, &Cursor::uuid)});
+  }
+  return entries;
+}
 
 }  // namespace
 
@@ -26,23 +54,14 @@ FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry) {
 }
 
 std::vector<JournalEntry> journal_read(ReadTransaction& tx, const Uuid& execution) {
-  {
-    Cursor known = tx.db().use(known_sql);
-    if (!known.bind(execution, tx.now()).next()) { return {}; }
-  }
-  std::vector<JournalEntry> entries;
-  Cursor cursor = tx.db().use(read_sql);
-  cursor.bind(execution);
-  while (cursor.next()) {
-    entries.push_back({.execution = execution,
-                       .fence = cursor.integer(1),
-                       .position = cursor.small(0),
-                       .kind = static_cast<std::uint8_t>(cursor.small(2)),
-                       .name = cursor.string(3),
-                       .data = cursor.string(4),
-                       .at = cursor.time(5)});
-  }
-  return entries;
+  if (!is_known(tx, execution)) { return {}; }
+  return read_entries(tx, execution, std::numeric_limits<std::int32_t>::min());
+}
+
+History history(ReadTransaction& tx, const HistoryRequest& request) {
+  if (!is_known(tx, request.execution)) { return {}; }
+  return {.entries = read_entries(tx, request.execution, request.from_position),
+          .events = read_events(tx.db(), request.execution, request.after_event)};
 }
 
 }  // namespace hapax::store::sqlite

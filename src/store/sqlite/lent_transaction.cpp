@@ -26,10 +26,12 @@ class LentTransaction final : public Transaction {
 
   void finish(const Finish& finish) override {
     check_open();
-    if (or_broken([&] { return sqlite::finish(tx_, finish); }) == FinishVerdict::stale) {
-      stale_ = finish.id;
-      check_open();
-    }
+    refuse_stale(finish.id, or_broken([&] { return sqlite::finish(tx_, finish); }));
+  }
+
+  void advance(const Advance& turn) override {
+    check_open();
+    refuse_stale(turn.execution, or_broken([&] { return sqlite::advance(tx_, turn).verdict; }));
   }
 
   void* native() override { return tx_.db().handle(); }
@@ -49,6 +51,13 @@ class LentTransaction final : public Transaction {
   }
 
  private:
+  void refuse_stale(const Uuid& execution, FinishVerdict verdict) {
+    if (verdict == FinishVerdict::stale) {
+      stale_ = execution;
+      check_open();
+    }
+  }
+
   // What failed half-way must not be committed, even if the caller's function goes on.
   template <class Verb>
   std::invoke_result_t<Verb> or_broken(const Verb& verb) {

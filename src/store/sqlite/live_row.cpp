@@ -4,6 +4,7 @@
 #include "model/retention.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
+#include "store/sqlite/waiters.hpp"
 
 namespace hapax::store::sqlite {
 
@@ -17,13 +18,16 @@ constexpr const char* insert_history_sql =
     " created_at, started_at, finished_at, attempt, max_attempts, lost, max_lost, run, worker, deadline, "
     "attempt_timeout,"
     " retry, identity, identity_key, effect_key, parent, labels, error, result, input, superseded, limit_key, weight,"
-    " stub)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    " stub, continued_as)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
 constexpr const char* wait_sql =
     "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, "
     "claimed_at = NULL,"
     " progress = NULL, progress_message = NULL, counted = NULL WHERE id = ?";
+constexpr const char* wait_workflow_sql =
+    "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, "
+    "claimed_at = NULL, counted = NULL, stuck = ? WHERE id = ?";
 constexpr const char* not_overtaken_sql = "DELETE FROM overtaken WHERE identity = ? AND execution = ?";
 constexpr const char* attempt_sql =
     "INSERT OR REPLACE INTO attempts(execution, fence, number, worker, started_at, ended_at, outcome, error)"
@@ -76,10 +80,16 @@ LiveRow read_live(const Cursor& cursor) {
   row.weight = cursor.optional(32, &Cursor::small);
   row.counted = cursor.flag(33);
   row.superseded = cursor.flag(34);
+  row.inbox = cursor.integer(35);
+  row.waited = cursor.flag(36);
+  row.stuck = cursor.text(37);
   return row;
 }
 
-FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(find_sql)) {
+FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(find_sql)) { again(id); }
+
+void FoundLive::again(const Uuid& id) {
+  cursor_.reset();
   found_ = cursor_.bind(id).next();
   if (found_) {
     row_ = read_live(cursor_);
@@ -109,7 +119,7 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
               row.run, worker, row.deadline, row.attempt_timeout, row.retry, row.identity, row.identity_key,
               row.effect_key, row.parent, row.labels, ending.error, ending.result,
               kept_for.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key, row.weight,
-              kept_for.stub ? std::optional(1) : std::nullopt);
+              kept_for.stub ? std::optional(1) : std::nullopt, ending.continued_as);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
     tx.db().use(delete_history_sql).bind(row.id).run();
@@ -122,6 +132,11 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   if (row.counted) { uncount_running(tx, row.id); }
   if (limit_key) { leave_key(tx, row.id, row.queue_id, *limit_key); }
   if (row.superseded) { tx.db().use(not_overtaken_sql).bind(row.identity, row.id).run(); }
+  if (row.waited && ending.continued_as) {
+    pass_waiters(tx, row.id, *ending.continued_as);
+  } else if (row.waited) {
+    tell_waiters(tx, row.id, ending);
+  }
 }
 
 Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
@@ -131,7 +146,9 @@ Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
           .attempt = attempt,
           .lost = row.lost,
           .limit_key = std::optional<std::string>(row.limit_key),
-          .counted = row.counted};
+          .counted = row.counted,
+          .workflow = row.is_workflow(),
+          .stuck = std::string(row.stuck)};
 }
 
 Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now) {
@@ -141,11 +158,18 @@ Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time 
 
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
   const Place place = place_of(waiting.queue_id, waiting.priority, waiting.lost, waiting.run_at, tx.now());
-  tx.db()
-      .use(wait_sql)
-      .bind(place.line, static_cast<int>(place.state), waiting.run_at, waiting.attempt, waiting.lost,
-            code_of(waiting.finish_kind), id)
-      .run();
+  const int state = static_cast<int>(place.state);
+  const std::optional<int> finish_kind = code_of(waiting.finish_kind);
+  if (waiting.workflow) {
+    const std::optional<std::string_view> stuck =
+        waiting.stuck.empty() ? std::nullopt : std::optional<std::string_view>(waiting.stuck);
+    tx.db()
+        .use(wait_workflow_sql)
+        .bind(place.line, state, waiting.run_at, waiting.attempt, waiting.lost, finish_kind, stuck, id)
+        .run();
+  } else {
+    tx.db().use(wait_sql).bind(place.line, state, waiting.run_at, waiting.attempt, waiting.lost, finish_kind, id).run();
+  }
   if (waiting.counted) { uncount_running(tx, id); }
   if (waiting.limit_key) {
     key_waits(tx,
@@ -160,7 +184,7 @@ void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
 
 void release_running(WriteTransaction& tx, FoundLive& found) {
   const LiveRow& row = *found;
-  if (row.cancel_requested) {
+  if (row.to_be_cancelled()) {
     end_execution(tx, found,
                   {.status = Status::cancelled,
                    .error = cancelled_error(row.cancel_reason.value_or("")),

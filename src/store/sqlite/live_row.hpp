@@ -49,17 +49,24 @@ struct LiveRow {
   std::optional<int> weight;
   bool counted = false;
   bool superseded = false;
+  std::int64_t inbox = 0;
+  bool waited = false;
+  std::string_view stuck;
 
   [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
+  [[nodiscard]] bool is_workflow() const { return static_cast<Kind>(kind) == Kind::workflow; }
+  // Whether it ends as cancelled when its attempt is over. A workflow ends by itself.
+  [[nodiscard]] bool to_be_cancelled() const { return cancel_requested && !is_workflow(); }
 };
 
 // The columns of `live` in the order read_live wants them.
-#define HAPAX_LIVE_COLUMNS                                                                                        \
-  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "         \
-  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "    \
-  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "     \
-  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, " \
-  "live.progress, live.progress_message, live.input, live.limit_key, live.weight, live.counted, live.superseded"
+#define HAPAX_LIVE_COLUMNS                                                                                         \
+  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "          \
+  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "     \
+  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "      \
+  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, "  \
+  "live.progress, live.progress_message, live.input, live.limit_key, live.weight, live.counted, live.superseded, " \
+  "live.inbox, live.waited, live.stuck"
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
 
@@ -73,10 +80,12 @@ class FoundLive {
   [[nodiscard]] const LiveRow* operator->() const { return &row_; }
   // The row's text is no longer needed; it may now be changed without the reader in the way.
   void done() { cursor_.reset(); }
+  // Reads it once more, when others may have changed it since. 1 SELECT.
+  void again(const Uuid& id);
 
  private:
   Cursor cursor_;
-  bool found_;
+  bool found_ = false;
   LiveRow row_;
 };
 
@@ -88,10 +97,12 @@ struct Ending {
   std::optional<Time> started_at;         // of the attempt that ended it; none: it was pending or lost
   std::optional<FinishKind> finish_kind;  // none: the store itself ended it
   std::optional<int> lost;                // when the ending is itself a loss: the new count
+  std::optional<Uuid> continued_as;       // the run that goes on: those who wait, wait for that one
 };
 
 // The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE; with a
-// limit key, in a queue that counts what runs, or when its identity was taken over, what that costs (limited.hpp).
+// limit key, in a queue that counts what runs, when its identity was taken over, or when somebody waits for it, what
+// that costs (limited.hpp, waiters.hpp). The one way out of live: whoever waits is told here.
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
 
 // Where a pending execution stands in the lines of `live`.
@@ -111,12 +122,14 @@ struct Waiting {
   std::optional<FinishKind> finish_kind;
   std::optional<std::string> limit_key;
   bool counted = false;
+  bool workflow = false;  // keeps its progress
+  std::string stuck;      // of a workflow
 };
 // As the row stands, with another instant and attempt.
 [[nodiscard]] Waiting waiting_like(const LiveRow& row, Time run_at, int attempt);
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting);
 
-// running → pending as if never claimed; cancelled if that was asked for.
+// running → pending as if never claimed; a task is cancelled if that was asked for.
 void release_running(WriteTransaction& tx, FoundLive& found);
 
 // A row in attempts for the running attempt. 1 INSERT.

@@ -10,7 +10,8 @@ namespace {
 constexpr const char* live_sql = "SELECT " HAPAX_LIVE_EXECUTION " WHERE live.id = ?";
 constexpr const char* ended_sql = "SELECT " HAPAX_ENDED_EXECUTION " WHERE history.id = ? AND history.expires_at > ?";
 constexpr const char* live_outcome_sql = "SELECT state FROM live WHERE id = ?";
-constexpr const char* ended_outcome_sql = "SELECT status, result, error FROM history WHERE id = ? AND expires_at > ?";
+constexpr const char* ended_outcome_sql =
+    "SELECT status, result, error, continued_as FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* attempts_sql =
     "SELECT number, worker, started_at, ended_at, outcome, error FROM attempts WHERE execution = ? ORDER BY fence";
 
@@ -37,6 +38,7 @@ std::optional<Outcome> outcome(ReadTransaction& tx, const Uuid& id) {
   Outcome outcome{.id = id, .status = static_cast<Status>(ended.small(0))};
   outcome.result = ended.optional(1, &Cursor::string);
   if (!ended.is_null(2)) { outcome.error = decode_error(ended.text(2)); }
+  outcome.continued_as = ended.optional(3, &Cursor::uuid);
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.hpp"
 
 #include "store/sqlite/schema_sql.hpp"
+#include "store/sqlite/schema_sql_v4.hpp"
 
 #include <hapax/error.hpp>
 
@@ -21,6 +22,8 @@ constexpr Step steps[] = {
     {2, "journal, queue statistics", schema_v2, 1},
     // An older build would claim from queues with limits without looking at them.
     {3, "limits, identity windows, catalogue, audit", schema_v3, 3},
+    // An older build would end executions without telling those who wait for them.
+    {4, "workflows: events, waiters", schema_v4, 4},
 };
 
 constexpr const char* migrations_table = R"sql(

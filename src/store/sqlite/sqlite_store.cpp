@@ -36,7 +36,8 @@ class SqliteStore final : public Store {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     WriteTransaction tx(writer_);
-    auto admissions = each<Admission>(tx, items, sqlite::admit);
+    auto admissions = each<Admission>(
+        tx, items, [](WriteTransaction& on, const NewExecution& item) { return sqlite::admit(on, item); });
     tx.commit("sqlite.admit.before_commit", "sqlite.admit.after_commit");
     return admissions;
   }
@@ -46,6 +47,7 @@ class SqliteStore final : public Store {
     WriteTransaction tx(writer_);
     reply.verdicts = each<FinishVerdict>(tx, finishes, sqlite::finish);
     if (claim != nullptr) { reply.claim = sqlite::claim(tx, *claim); }
+    reply.woken = tx.woken();
     tx.commit("sqlite.exchange.before_commit", "sqlite.exchange.after_commit");
     return reply;
   }
@@ -181,6 +183,22 @@ class SqliteStore final : public Store {
   std::vector<JournalEntry> journal_read(const Uuid& execution) override {
     ReadTransaction tx(readers_);
     return sqlite::journal_read(tx, execution);
+  }
+
+  std::vector<AdvanceReply> advance(std::span<const Advance> turns) override {
+    WriteTransaction tx(writer_);
+    auto replies = each<AdvanceReply>(tx, turns, sqlite::advance);
+    tx.commit("sqlite.advance.before_commit", "sqlite.advance.after_commit");
+    return replies;
+  }
+
+  std::vector<History> histories(std::span<const HistoryRequest> requests) override {
+    ReadTransaction tx(readers_);
+    return each<History>(tx, requests, sqlite::history);
+  }
+
+  std::vector<SignalResult> signal(std::span<const Signal> signals) override {
+    return write_each<SignalResult>(signals, sqlite::signal);
   }
 
   void transaction(const std::function<void(Transaction&)>& fn) override { sqlite::lend_transaction(writer_, fn); }

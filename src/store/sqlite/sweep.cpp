@@ -1,6 +1,7 @@
 // The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. With nothing to do it
 // costs 2 SELECTs (with retention 1 more, and 3 DELETEs that find nothing) and no fdatasync.
 #include "model/labels.hpp"
+#include "store/sqlite/events.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -21,7 +22,8 @@ constexpr const char* next_stretch_sql =
     "SELECT expiry_hour, id_hour FROM expiries WHERE expiry_hour <= ?1 AND (expiry_hour, id_hour) > (?2, ?3)"
     " ORDER BY expiry_hour, id_hour LIMIT 1";
 constexpr const char* walk_sql =
-    "SELECT id, expires_at, identity, status, finished_at FROM history WHERE id > ? AND id <= ? ORDER BY id LIMIT ?";
+    "SELECT id, expires_at, identity, status, finished_at, kind FROM history WHERE id > ? AND id <= ? ORDER BY id "
+    "LIMIT ?";
 constexpr const char* stretch_done_sql = "DELETE FROM expiries WHERE expiry_hour = ? AND id_hour = ?";
 constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
 constexpr const char* delete_attempts_sql = "DELETE FROM attempts WHERE execution = ?";
@@ -40,7 +42,7 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   if (!found) { return; }
   add_attempt(tx, *found, "lost", std::nullopt, found->claimed_at.value_or(tx.now()));
   const int lost = found->lost + 1;
-  const bool ends = found->cancel_requested || lost >= found->max_lost;
+  const bool ends = found->to_be_cancelled() || lost >= found->max_lost;
   if (!ends) {
     Waiting waiting = waiting_like(*found, found->run_at, found->attempt);
     waiting.lost = lost;
@@ -50,7 +52,7 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
     return;
   }
   Ending ending{.status = Status::cancelled};
-  if (found->cancel_requested) {
+  if (found->to_be_cancelled()) {
     ending.error = cancelled_error(found->cancel_reason.value_or(""));
   } else {
     ending.status = Status::failed;
@@ -112,11 +114,13 @@ struct Expired {
   std::optional<base::Digest> identity;
   Status status = Status::completed;
   Time finished_at{};
+  Kind kind = Kind::task;
 };
 
 void forget(WriteTransaction& tx, const Expired& expired) {
   tx.db().use(delete_attempts_sql).bind(expired.id).run();
   tx.db().use(delete_journal_sql).bind(expired.id).run();
+  if (expired.kind == Kind::workflow) { forget_events(tx, expired.id); }
   if (expired.identity) { release_identity(tx, *expired.identity, expired.id, expired.status, expired.finished_at); }
   tx.db().use(delete_history_sql).bind(expired.id).run();
 }
@@ -157,7 +161,8 @@ void walk(WriteTransaction& tx, RetentionCursor& at, int& may_look, int& may_del
         expired.push_back({.id = at.after,
                            .identity = cursor.optional(2, &Cursor::digest),
                            .status = static_cast<Status>(cursor.small(3)),
-                           .finished_at = cursor.time(4)});
+                           .finished_at = cursor.time(4),
+                           .kind = static_cast<Kind>(cursor.small(5))});
         may_delete -= 1;
       }
     }

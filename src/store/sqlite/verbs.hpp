@@ -3,6 +3,7 @@
 
 #include "model/holder.hpp"
 #include "store/sqlite/line.hpp"
+#include "store/sqlite/live_row.hpp"
 #include "store/sqlite/read_transaction.hpp"
 #include "store/sqlite/retention.hpp"
 #include "store/sqlite/write_transaction.hpp"
@@ -17,12 +18,16 @@ namespace hapax::store::sqlite {
 
 // admit.cpp
 [[nodiscard]] Admission admit(WriteTransaction& tx, const NewExecution& item);
+// For somebody who waits for its end: a row that is made is marked as waited for, and `waited` turns true.
+[[nodiscard]] Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited);
 // The row of a new execution; false when its id is live already. 1 INSERT.
 struct Birth {
   int run = 1;
   Time run_at{};
   std::optional<Time> deadline;
   const BornRunning* running = nullptr;
+  bool waited = false;
+  std::string identity_key;  // told, though a later run holds the identity
 };
 [[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
                                const Birth& birth);
@@ -113,6 +118,25 @@ void write_audit(WriteTransaction& tx, const AuditLine& line);
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry);
 [[nodiscard]] std::vector<JournalEntry> journal_read(ReadTransaction& tx, const Uuid& execution);
+
+[[nodiscard]] History history(ReadTransaction& tx, const HistoryRequest& request);
+
+// turn.cpp
+[[nodiscard]] AdvanceReply advance(WriteTransaction& tx, const Advance& turn);
+// All entries or, when a position is taken, none. What they start is not started yet. 1 INSERT an entry.
+[[nodiscard]] bool append_entries(WriteTransaction& tx, const Uuid& execution, std::int64_t fence,
+                                  std::span<const JournalEntry> entries);
+// Admits what the appended entries start, and waits for it. An admission each, and 1 INSERT. It may change or even end
+// the row of the execution itself.
+[[nodiscard]] bool starts_something(std::span<const JournalEntry> entries);
+void start_children(WriteTransaction& tx, const Uuid& execution, std::span<const JournalEntry> entries);
+void plant(WriteTransaction& tx, const Uuid& execution, const Seed& seed);
+// Ends the run, and makes the next one. What ends it, and an admission with 1 SELECT, 1 INSERT and 1 UPDATE for its
+// identity; carry_signals if it was ever sent anything.
+void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const Turn& turn);
+
+// signal.cpp
+[[nodiscard]] SignalResult signal(WriteTransaction& tx, const Signal& signal);
 
 // sql_prompt.cpp
 [[nodiscard]] TextTable run_sql(const std::string& path, std::string_view statement, int max_rows);

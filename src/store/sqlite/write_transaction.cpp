@@ -53,6 +53,16 @@ void WriteTransaction::note_expiry(const Uuid& id, Time expires_at) {
   if (std::find(expiries_.rbegin(), expiries_.rend(), place) == expiries_.rend()) { expiries_.push_back(place); }
 }
 
+void WriteTransaction::note_woken(std::int64_t queue_id) {
+  if (std::find(woken_.rbegin(), woken_.rend(), queue_id) == woken_.rend()) { woken_.push_back(queue_id); }
+}
+
+std::vector<model::QueueRef> WriteTransaction::woken() {
+  std::vector<model::QueueRef> queues;
+  for (const std::int64_t id : woken_) { queues.push_back(queues_.by_id(id).ref); }
+  return queues;
+}
+
 void WriteTransaction::write_expiries() {
   for (const auto& [expiry, id] : expiries_) { db().use(expiry_sql).bind(expiry, id).run(); }
   expiries_.clear();

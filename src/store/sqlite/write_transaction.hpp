@@ -28,6 +28,10 @@ class WriteTransaction {
   [[nodiscard]] const std::string* worker_of(const Uuid& session);
   // Retention is to find this finished execution when its time is over.
   void note_expiry(const Uuid& id, Time expires_at);
+  // Something in the queue has become due that its worker does not know of.
+  void note_woken(std::int64_t queue_id);
+  // The queues so noted. 1 SELECT for each that was not looked at yet.
+  [[nodiscard]] std::vector<model::QueueRef> woken();
 
   // Throws, having changed nothing; or CommitUnknown. The names are base::fault_point's; null for none.
   void commit(const char* fault_before = nullptr, const char* fault_after = nullptr);
@@ -50,6 +54,7 @@ class WriteTransaction {
   bool ended_by_caller_ = false;
   std::vector<std::pair<Uuid, std::optional<std::string>>> workers_;
   std::vector<std::pair<std::int64_t, std::int64_t>> expiries_;
+  std::vector<std::int64_t> woken_;  // ids
 };
 
 }  // namespace hapax::store::sqlite

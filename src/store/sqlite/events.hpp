@@ -1,0 +1,55 @@
+// What happens to a workflow from outside: the table `events`, and live.inbox, the number of its newest event.
+#pragma once
+
+#include "store/sqlite/live_row.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::store::sqlite {
+
+// A live execution that may be told something.
+struct Recipient {
+  Uuid id;
+  Kind kind = Kind::task;
+  LiveState state = LiveState::ready;
+  bool sleeps = false;  // it waits for an event, or for an instant to come
+  std::int64_t queue_id = 0;
+  int priority = 0;
+  int lost = 0;
+  std::optional<std::string> limit_key;
+};
+// None when it has ended. 1 SELECT.
+[[nodiscard]] std::optional<Recipient> find_recipient(WriteTransaction& tx, const Uuid& id);
+
+struct NewEvent {
+  EventKind kind = EventKind::signal;
+  std::int32_t position = 0;
+  Status status = Status::pending;
+  std::optional<Uuid> child;
+  std::optional<std::string_view> name;
+  std::optional<std::string_view> error;  // as JSON
+  std::optional<std::string_view> data;
+};
+// One that sleeps becomes due. 1 INSERT, 1 UPDATE; with a limit key 1 UPDATE more.
+void tell(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event);
+// The same, if it is live.
+void tell(WriteTransaction& tx, const Uuid& id, const NewEvent& event);
+
+// False when a signal with that key came before. 1 INSERT.
+[[nodiscard]] bool is_first_signal(WriteTransaction& tx, const Uuid& execution, std::string_view key);
+
+// The signals that `turn` leaves to the next run go over to it, and all signal keys. 1 INSERT, 2 UPDATEs.
+void carry_signals(WriteTransaction& tx, const Uuid& from, const Uuid& to, const Turn& turn);
+
+// What a new execution was sent before it began. 1 INSERT each, 1 UPDATE.
+void plant_events(WriteTransaction& tx, const Uuid& execution, const std::vector<Event>& events);
+
+[[nodiscard]] std::vector<Event> read_events(Connection& db, const Uuid& execution, std::int64_t after);
+
+// 2 DELETEs.
+void forget_events(WriteTransaction& tx, const Uuid& execution);
+
+}  // namespace hapax::store::sqlite

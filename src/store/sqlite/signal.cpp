@@ -1,0 +1,44 @@
+// Signals: 1 SELECT and the telling (events.hpp); one that is sent once 1 INSERT more. Sent to a run that was continued:
+// 2 SELECTs more for each run up to the last. One fdatasync a call.
+#include "store/sqlite/events.hpp"
+#include "store/sqlite/verbs.hpp"
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+constexpr const char* ended_sql = "SELECT kind, status, continued_as FROM history WHERE id = ? AND expires_at > ?";
+
+SignalVerdict verdict_of(Kind kind, SignalVerdict otherwise) {
+  return kind == Kind::workflow ? otherwise : SignalVerdict::not_a_workflow;
+}
+
+SignalResult send(WriteTransaction& tx, const Recipient& recipient, const Signal& signal) {
+  SignalResult result{.verdict = verdict_of(recipient.kind, SignalVerdict::accepted),
+                      .status = recipient.state == LiveState::running ? Status::running : Status::pending,
+                      .execution = recipient.id};
+  if (result.verdict != SignalVerdict::accepted) { return result; }
+  if (signal.once && !is_first_signal(tx, recipient.id, *signal.once)) { return result; }
+  tell(tx, recipient, {.kind = EventKind::signal, .name = signal.name, .data = signal.data});
+  if (recipient.sleeps) { result.woken = tx.queues().by_id(recipient.queue_id).ref; }
+  return result;
+}
+
+}  // namespace
+
+SignalResult signal(WriteTransaction& tx, const Signal& signal) {
+  for (Uuid id = signal.execution;;) {
+    if (const std::optional<Recipient> recipient = find_recipient(tx, id)) { return send(tx, *recipient, signal); }
+    Cursor ended = tx.db().use(ended_sql);
+    if (!ended.bind(id, tx.now()).next()) { return {}; }
+    if (ended.is_null(2)) {
+      return {.verdict = verdict_of(static_cast<Kind>(ended.small(0)), SignalVerdict::finished),
+              .status = static_cast<Status>(ended.small(1)),
+              .execution = id};
+    }
+    // Each run of a chain knows the next; the last is the one that listens.
+    id = ended.uuid(2);
+  }
+}
+
+}  // namespace hapax::store::sqlite

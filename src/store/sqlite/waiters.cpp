@@ -1,0 +1,84 @@
+#include "store/sqlite/waiters.hpp"
+
+#include "model/labels.hpp"
+#include "model/refusal.hpp"
+#include "store/sqlite/events.hpp"
+
+#include <vector>
+
+namespace hapax::store::sqlite {
+
+namespace {
+
+constexpr const char* add_sql = "INSERT OR IGNORE INTO waiters(execution, waiter, position) VALUES (?, ?, ?)";
+constexpr const char* mark_sql = "UPDATE live SET waited = 1 WHERE id = ?";
+constexpr const char* ended_sql =
+    "SELECT status, result, error, continued_as FROM history WHERE id = ? AND expires_at > ?";
+constexpr const char* waiters_sql =
+    "SELECT waiter, position FROM waiters WHERE execution = ? ORDER BY position, waiter";
+constexpr const char* delete_sql = "DELETE FROM waiters WHERE execution = ?";
+constexpr const char* pass_sql = "UPDATE waiters SET execution = ? WHERE execution = ?";
+
+std::optional<std::string_view> optional_text(const Cursor& cursor, int column) {
+  return cursor.is_null(column) ? std::nullopt : std::optional(cursor.text(column));
+}
+
+// What has ended tells so at once. Returns the run to wait for instead, when it was continued.
+std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
+  NewEvent event{.kind = EventKind::ended, .position = waiter.position, .child = awaited};
+  Cursor ended = tx.db().use(ended_sql);
+  if (!ended.bind(awaited, tx.now()).next()) {
+    // Only its identity is still held: the result cannot be told any more.
+    const std::string error = encode_error(expired_error());
+    event.kind = EventKind::refused;
+    event.error = error;
+    tell(tx, waiter.execution, event);
+    return std::nullopt;
+  }
+  if (!ended.is_null(3)) { return ended.uuid(3); }
+  event.status = static_cast<Status>(ended.small(0));
+  event.data = optional_text(ended, 1);
+  event.error = optional_text(ended, 2);
+  tell(tx, waiter.execution, event);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void add_waiter(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
+  tx.db().use(add_sql).bind(awaited, waiter.execution, waiter.position).run();
+}
+
+void wait_for(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
+  for (std::optional<Uuid> next = awaited; next;) {
+    const Uuid one = *next;
+    tx.db().use(mark_sql).bind(one).run();
+    if (tx.db().changes() > 0) {
+      add_waiter(tx, one, waiter);
+      return;
+    }
+    next = tell_now(tx, one, waiter);
+  }
+}
+
+void tell_waiters(WriteTransaction& tx, const Uuid& ended, const Ending& ending) {
+  std::vector<Waiter> waiters;
+  {
+    Cursor cursor = tx.db().use(waiters_sql);
+    cursor.bind(ended);
+    while (cursor.next()) { waiters.push_back({.execution = cursor.uuid(0), .position = cursor.small(1)}); }
+  }
+  tx.db().use(delete_sql).bind(ended).run();
+  NewEvent event{.kind = EventKind::ended, .status = ending.status, .child = ended, .data = ending.result};
+  if (ending.error) { event.error = *ending.error; }
+  for (const Waiter& waiter : waiters) {
+    event.position = waiter.position;
+    tell(tx, waiter.execution, event);
+  }
+}
+
+void pass_waiters(WriteTransaction& tx, const Uuid& from, const Uuid& to) {
+  tx.db().use(pass_sql).bind(to, from).run();
+}
+
+}  // namespace hapax::store::sqlite
