@@ -268,9 +268,10 @@ class App {
 
   template <class In, class Out, class Fn>
   static RawWorkflow typed_workflow(Fn fn) {
-    static_assert(std::is_invocable_v<const Fn&, WorkflowContext&, const In&>,
-                  "a workflow's function is called as fn(WorkflowContext&, const In&), again and again, so it may not be "
-                  "a mutable lambda");
+    static_assert(
+        std::is_invocable_v<const Fn&, WorkflowContext&, const In&>,
+        "a workflow's function is called as fn(WorkflowContext&, const In&), again and again, so it may not be "
+        "a mutable lambda");
     return [fn = std::make_shared<const Fn>(std::move(fn))](WorkflowContext& context, const std::string& text) {
       const In input = decode_input<In>(text);
       if constexpr (std::is_void_v<Out>) {

@@ -11,6 +11,7 @@
 #include <hapax/json.hpp>
 #include <hapax/options.hpp>
 #include <hapax/policy.hpp>
+#include <hapax/saga.hpp>
 #include <hapax/status.hpp>
 #include <hapax/task.hpp>
 #include <hapax/time.hpp>
@@ -18,3 +19,5 @@
 #include <hapax/transaction.hpp>
 #include <hapax/uuid.hpp>
 #include <hapax/worker.hpp>
+#include <hapax/workflow.hpp>
+#include <hapax/workflow_context.hpp>

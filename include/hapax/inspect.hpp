@@ -45,8 +45,8 @@ struct ExecutionRecord {
   std::string stuck_reason{};          // why a workflow cannot go on; empty: it can
   std::optional<Uuid> continued_as{};  // the run it went on as
   std::optional<Uuid> parent{};        // the workflow that started it
-  std::string task_id{};   // the caller's key, or empty
-  std::string identity{};  // 64 hex digits, or empty: what is held while it is kept
+  std::string task_id{};               // the caller's key, or empty
+  std::string identity{};              // 64 hex digits, or empty: what is held while it is kept
   std::string concurrency_key{};
   std::string ordering_key{};
   bool parked = false;  // due, and behind others of its concurrency or ordering key

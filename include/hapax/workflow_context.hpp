@@ -88,7 +88,8 @@ class AnyStarted {
 
  protected:
   friend class WorkflowContext;
-  AnyStarted(std::shared_ptr<detail::WorkflowRun> run, std::int32_t position) : run_(std::move(run)), position_(position) {}
+  AnyStarted(std::shared_ptr<detail::WorkflowRun> run, std::int32_t position)
+      : run_(std::move(run)), position_(position) {}
 
   [[nodiscard]] std::string await_json() const;
   [[noreturn]] void misfit(const std::string& why) const;
@@ -122,10 +123,10 @@ class WorkflowContext {
   explicit WorkflowContext(std::shared_ptr<detail::WorkflowRun> run) : run_(std::move(run)) {}
 
   // ---- Who this is -------------------------------------------------------------------------------------------------
-  [[nodiscard]] const Uuid& execution_id() const;       // of this run; new after continue_as_new
-  [[nodiscard]] const std::string& workflow() const;    // its name
+  [[nodiscard]] const Uuid& execution_id() const;     // of this run; new after continue_as_new
+  [[nodiscard]] const std::string& workflow() const;  // its name
   [[nodiscard]] const std::string& workflow_id() const;
-  [[nodiscard]] int run_number() const;                 // from 1 under its workflow_id
+  [[nodiscard]] int run_number() const;  // from 1 under its workflow_id
   [[nodiscard]] std::optional<Uuid> parent() const;
   // True while what happened before is played again: for logs that should be written once.
   [[nodiscard]] bool replaying() const;
@@ -191,7 +192,7 @@ class WorkflowContext {
   [[nodiscard]] Started<void> timer(Duration duration);
   // The store's time, as it was when this was first asked.
   [[nodiscard]] Time now();
-  [[nodiscard]] double random();         // 0 to 1
+  [[nodiscard]] double random();  // 0 to 1
   [[nodiscard]] std::uint64_t random_bits();
   [[nodiscard]] Uuid uuid();
 

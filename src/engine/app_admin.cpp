@@ -48,6 +48,11 @@ ExecutionRecord to_public(model::Execution&& from) {
     (from.limit_key->ordered ? to.ordering_key : to.concurrency_key) = std::move(from.limit_key->text);
   }
   to.parked = from.parked;
+  to.workflow = from.kind == model::Kind::workflow;
+  to.waiting = from.waiting;
+  to.stuck_reason = std::move(from.stuck);
+  to.continued_as = from.continued_as;
+  to.parent = from.parent;
   to.effect_key = std::move(from.effect_key);
   to.worker = std::move(from.worker);
   to.cancel_requested = from.cancel_requested;

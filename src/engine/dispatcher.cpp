@@ -30,6 +30,20 @@ constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr Duration flow_look = std::chrono::seconds(1);
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
+// When what goes on is due again; nothing: it waits for an event. The store's time is told by the claim's instant and by
+// what has passed since.
+std::optional<Duration> due_in(const Settled& settled, Time now) {
+  const model::Finish& finish = *settled.finish;
+  if (finish.kind != model::FinishKind::waiting) { return finish.delay; }
+  std::optional<Duration> in = finish.turn->wake_in;
+  if (finish.turn->wake_at) {
+    const Run& run = *settled.run;
+    const Duration left = *finish.turn->wake_at - (run.claim().claimed_at + (now - run.received));
+    in = in ? std::min(*in, left) : left;
+  }
+  return in ? std::optional(std::clamp(*in, Duration::zero(), longest_wait)) : std::nullopt;
+}
+
 }  // namespace
 
 Duration Backoff::next() {
@@ -301,7 +315,7 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
         ++more.released;
         again = true;
         break;
-      case model::FinishKind::waiting: again = batch[i].finish->turn->wake_in.has_value(); break;
+      case model::FinishKind::waiting: again = true; break;
       case model::FinishKind::continued:
         ++more.completed;
         ++count.completed;
@@ -314,9 +328,8 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
     }
     if (again && batch[i].finish) {
       // What comes back to the queue may be due before the next look.
-      const model::Finish& finish = *batch[i].finish;
-      const bool waits = finish.kind == model::FinishKind::waiting;
-      (void)hint(now_ + (waits ? std::min(*finish.turn->wake_in, longest_wait) : finish.delay));
+      const std::optional<Duration> in = due_in(batch[i], now_);
+      if (in) { (void)hint(now_ + *in); }
     }
     again = false;
   }

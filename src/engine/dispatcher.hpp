@@ -7,8 +7,8 @@
 
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
-#include "engine/workflow_pool.hpp"
 #include "engine/worker.hpp"
+#include "engine/workflow_pool.hpp"
 #include "store/store.hpp"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #include <hapax/testing.hpp>
 
-#include "engine/app_state.hpp"
 #include "base/limits.hpp"
+#include "engine/app_state.hpp"
 #include "engine/inline_runner.hpp"
 #include "model/validate.hpp"
 #include "store/open.hpp"
@@ -95,7 +95,9 @@ DrainReport drain(App& app, const DrainOptions& options) {
     }
     if (!ran) {
       // What waits for an event only has no time at which it would be due.
-      if (!options.through_delays || !runner.next_due() || *runner.next_due() > limits::delay_max * 2) { return report; }
+      if (!options.through_delays || !runner.next_due() || *runner.next_due() > limits::delay_max * 2) {
+        return report;
+      }
       advance(app, std::max(*runner.next_due(), Duration(1)));
     }
   }

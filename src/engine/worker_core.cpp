@@ -213,7 +213,8 @@ void WorkerCore::something_changed() {
 
 std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& queue, std::string_view task,
                                                       model::Kind kind) {
-  const int idle = kind == model::Kind::workflow ? (options_.workflows ? options_.workflows->room() : 0) : pool_->idle();
+  const int idle =
+      kind == model::Kind::workflow ? (options_.workflows ? options_.workflows->room() : 0) : pool_->idle();
   if (idle <= reserved_.load(std::memory_order_relaxed) || draining_.load() || !serves(queue) ||
       dispatcher_->exclusive()) {
     return std::nullopt;

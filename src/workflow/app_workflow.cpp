@@ -114,22 +114,28 @@ std::string AnyHandle::query_json(std::string_view name, const std::string& ques
   if (execution->kind != model::Kind::workflow) {
     throw InvalidArgument("execution", id_.to_string() + " is a task; only workflows answer queries");
   }
+  if (is_terminal(execution->status)) {
+    throw WrongStatus("workflow " + execution->id.to_string() + " has ended as " +
+                          std::string(to_string(execution->status)) + "; what it knew is gone, its result is kept",
+                      execution->status);
+  }
   const model::HistoryRequest request{.execution = execution->id};
   auto histories = state_->store().histories({&request, 1});
   std::optional<std::string> answer;
   std::vector<std::string> known;
-  const auto played = workflow::support_of(state_)->play(
-      claim_like(*execution, state_->store().now()), std::move(histories.front()), [&](detail::WorkflowRun& run) {
-        if (!run.stuck_reason().empty()) { return; }
-        answer = run.answer(name, question_json);
-        known = run.queries();
-      });
+  const auto played = workflow::support_of(state_)->play(claim_like(*execution, state_->store().now()),
+                                                         std::move(histories.front()), [&](detail::WorkflowRun& run) {
+                                                           if (!run.suspended()) { return; }
+                                                           answer = run.answer(name, question_json);
+                                                           known = run.queries();
+                                                         });
   if (!played.stuck.empty()) {
     throw WrongStatus("workflow " + execution->id.to_string() + " cannot be played with the code here: " + played.stuck,
                       execution->status);
   }
   if (!answer) {
-    std::string text = "workflow '" + execution->task + "' has no query '" + std::string(name) + "' at this point; it has ";
+    std::string text =
+        "workflow '" + execution->task + "' has no query '" + std::string(name) + "' at this point; it has ";
     if (known.empty()) { text += "none"; }
     for (std::size_t i = 0; i < known.size(); ++i) { text += (i == 0 ? "" : ", ") + known[i]; }
     throw NotFound(text);

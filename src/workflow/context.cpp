@@ -40,7 +40,9 @@ void WorkflowContext::add_query(std::string_view name, std::function<std::string
   run_->add_query(name, std::move(answer));
 }
 void WorkflowContext::await_all(const std::vector<std::int32_t>& positions) { run_->await_all(positions); }
-std::size_t WorkflowContext::await_any(const std::vector<std::int32_t>& positions) { return run_->await_any(positions); }
+std::size_t WorkflowContext::await_any(const std::vector<std::int32_t>& positions) {
+  return run_->await_any(positions);
+}
 std::size_t WorkflowContext::await_race(const std::vector<std::int32_t>& positions) { return run_->race(positions); }
 void WorkflowContext::continue_json(std::string input) { run_->continue_as_new(std::move(input)); }
 void WorkflowContext::misfit(std::string_view name, const std::string& why) { run_->misfit(name, why); }

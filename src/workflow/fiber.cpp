@@ -79,16 +79,15 @@ struct Fiber::Impl {
     boost::context::stack_context context;
     context.sp = stack->top();
     context.size = stack->size();
-    inside = boost::context::fiber(
-        std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), GivenStack{},
-        [this](boost::context::fiber&& caller) {
-          outside = std::move(caller);
-          arrived();
-          body();
-          done = true;
-          leave(true);
-          return std::move(outside);
-        });
+    inside = boost::context::fiber(std::allocator_arg, boost::context::preallocated(context.sp, context.size, context),
+                                   GivenStack{}, [this](boost::context::fiber&& caller) {
+                                     outside = std::move(caller);
+                                     arrived();
+                                     body();
+                                     done = true;
+                                     leave(true);
+                                     return std::move(outside);
+                                   });
   }
 
   // On the fiber's stack, coming from outside.

@@ -143,8 +143,11 @@ RunState Lanes::make(engine::RunPtr run) {
     settle(run, engine::release_finish(*run));
     return nullptr;
   }
-  return std::make_shared<detail::WorkflowRun>(detail::WorkflowRun::Options{
-      .app = options_.app, .run = std::move(run), .function = std::move(function), .stacks = &stacks_, .build = options_.build});
+  return std::make_shared<detail::WorkflowRun>(detail::WorkflowRun::Options{.app = options_.app,
+                                                                            .run = std::move(run),
+                                                                            .function = std::move(function),
+                                                                            .stacks = &stacks_,
+                                                                            .build = options_.build});
 }
 
 void Lanes::load(std::vector<RunState>& batch) {
@@ -274,8 +277,8 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
         if (state->stuck_reason().empty()) {
           settle(state->run(), engine::release_finish(*state->run()));
         } else {
-          trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is stuck: " +
-                  state->stuck_reason());
+          trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() +
+                  " is stuck: " + state->stuck_reason());
           settle(state->run(), state->wait_finish());
         }
         return false;

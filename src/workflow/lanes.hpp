@@ -54,9 +54,9 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
 
  private:
   struct Lane {
-    std::deque<RunState> todo;     // claimed again, and its fiber is here; guarded by mutex_
-    std::vector<RunState> discard; // cached here and not wanted any more; guarded by mutex_
-    bool ended = false;            // guarded by mutex_
+    std::deque<RunState> todo;      // claimed again, and its fiber is here; guarded by mutex_
+    std::vector<RunState> discard;  // cached here and not wanted any more; guarded by mutex_
+    bool ended = false;             // guarded by mutex_
     std::thread thread;
     // What it is doing, for look().
     std::atomic<std::int64_t> busy_since_us{0};  // 0: not in a function

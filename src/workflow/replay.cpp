@@ -78,8 +78,8 @@ const model::JournalEntry& Replay::at(std::int32_t position) const {
 void Replay::expect_end(std::string_view doing) const {
   if (!replaying()) { return; }
   const model::JournalEntry& entry = entries_[cursor_];
-  throw Divergence{"at place " + std::to_string(cursor_) + " the journal has " +
-                   describe(entry_of(entry), entry.name) + ", the code " + std::string(doing)};
+  throw Divergence{"at place " + std::to_string(cursor_) + " the journal has " + describe(entry_of(entry), entry.name) +
+                   ", the code " + std::string(doing)};
 }
 
 const model::Event* Replay::outcome(std::int32_t position) const {
@@ -116,8 +116,8 @@ std::vector<std::int64_t> Replay::untaken() const {
     const auto taken = taken_.find(name);
     const auto returned = returned_.find(name);
     for (std::size_t i = 0; i < events.size(); ++i) {
-      const bool free = taken == taken_.end() || i >= taken->second ||
-                        (returned != returned_.end() && returned->second.contains(i));
+      const bool free =
+          taken == taken_.end() || i >= taken->second || (returned != returned_.end() && returned->second.contains(i));
       if (free) { numbers.push_back(events[i].number); }
     }
   }

@@ -128,8 +128,8 @@ Support::Played Support::play(model::Claim claim, model::History history,
   const auto function = find(claim.task);
   if (!function) { throw NotFound("this process has no function for workflow '" + claim.task + "'"); }
   auto run = std::make_shared<engine::Run>(std::move(claim));
-  const auto state = std::make_shared<WorkflowRun>(
-      WorkflowRun::Options{.app = app_.lock(), .run = std::move(run), .function = function, .stacks = &stacks_, .build = ""});
+  const auto state = std::make_shared<WorkflowRun>(WorkflowRun::Options{
+      .app = app_.lock(), .run = std::move(run), .function = function, .stacks = &stacks_, .build = ""});
   state->replay().load(std::move(history.entries), std::move(history.events));
   Played played{.need = state->resume(), .stuck = state->stuck_reason()};
   if (then) { then(*state); }

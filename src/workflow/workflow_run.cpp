@@ -87,7 +87,10 @@ void WorkflowRun::body() {
         try {
           const auto* started = replay_.next(Entry::started, "");
           if (started == nullptr) {
-            replay_.add(Entry::started, "", R"({"build":)" + nlohmann::json(build_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "}");
+            replay_.add(Entry::started, "",
+                        R"({"build":)" +
+                            nlohmann::json(build_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                            "}");
           }
           std::string result = (*function_)(context, run.claim().input);
           if (!unwinding_) { replay_.expect_end("ends"); }
@@ -110,8 +113,8 @@ void WorkflowRun::body() {
 void WorkflowRun::run_step() {
   const Time start = engine::engine_now();
   in_step_.store(true);
-  step_ending_ = engine::run_handler(
-      [this](engine::Run&) { return engine::Ending::completed((*step_body_)()); }, *run_);
+  step_ending_ =
+      engine::run_handler([this](engine::Run&) { return engine::Ending::completed((*step_body_)()); }, *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
 }
@@ -166,9 +169,10 @@ model::Finish WorkflowRun::finish() {
     if (ending_.kind == engine::Ending::Kind::snoozed) {
       ending_.failure.error = {"Snooze", "a workflow cannot be snoozed; it sleeps with ctx.sleep", {}};
     }
-    finish.error = model::ErrorInfo{base::keep_head(base::escape_invalid(ending_.failure.error.type), limits::name_bytes),
-                                    base::keep_head(base::escape_invalid(ending_.failure.error.message), limits::error_message_bytes),
-                                    base::keep_tail(base::escape_invalid(ending_.failure.error.detail), limits::error_detail_bytes)};
+    finish.error = model::ErrorInfo{
+        base::keep_head(base::escape_invalid(ending_.failure.error.type), limits::name_bytes),
+        base::keep_head(base::escape_invalid(ending_.failure.error.message), limits::error_message_bytes),
+        base::keep_tail(base::escape_invalid(ending_.failure.error.detail), limits::error_detail_bytes)};
   }
   finish.turn = std::make_shared<const model::Turn>(std::move(turn));
   return finish;
@@ -313,8 +317,7 @@ bool WorkflowRun::cancel_asked() const { return replay_.cancel().has_value() && 
 bool WorkflowRun::is_ready(std::int32_t position) const {
   const model::JournalEntry& entry = replay_.at(position);
   switch (workflow::entry_of(entry)) {
-    case Entry::timer:
-      return replay_.is_due(position, Duration(workflow::decode_number(entry, "us")));
+    case Entry::timer: return replay_.is_due(position, Duration(workflow::decode_number(entry, "us")));
     case Entry::step_retry: return replay_.is_due(position, workflow::decode_step(entry).delay);
     case Entry::signal: return replay_.signal(entry.name, signal_turns_.at(position)) != nullptr;
     default: return replay_.outcome(position) != nullptr;
@@ -529,7 +532,9 @@ void WorkflowRun::throw_failed(const model::JournalEntry& entry, const model::Ev
   if (event.kind == model::EventKind::refused) {
     if (error.type == "TaskAlreadyExists") { throw TaskAlreadyExists(whose + error.message, child, event.status); }
     if (error.type == "TaskAlreadyFinished") { throw TaskAlreadyFinished(whose + error.message, child, event.status); }
-    if (error.type == "TaskAlreadyCompleted") { throw TaskAlreadyCompleted(whose + error.message, child, event.at, ""); }
+    if (error.type == "TaskAlreadyCompleted") {
+      throw TaskAlreadyCompleted(whose + error.message, child, event.at, "");
+    }
     if (error.type == "IdempotencyMismatch") { throw IdempotencyMismatch(whose + error.message, child); }
     if (error.type == "ResultExpired") { throw ResultExpired(whose + error.message); }
     throw QueueDraining(whose + error.message);
@@ -579,7 +584,8 @@ std::size_t WorkflowRun::await_any(const std::vector<std::int32_t>& positions) {
   if (positions.empty()) { throw UsageError("ctx.any of nothing would wait for ever"); }
   try {
     if (const auto* const entry = replay_.peek(); entry != nullptr && workflow::entry_of(*entry) != Entry::cancelled) {
-      const auto index = static_cast<std::size_t>(workflow::decode_number(*replay_.next(Entry::choice, "any"), "index"));
+      const auto index =
+          static_cast<std::size_t>(workflow::decode_number(*replay_.next(Entry::choice, "any"), "index"));
       if (index >= positions.size()) {
         throw Divergence{"the journal chose number " + std::to_string(index) + " of those waited for, the code has " +
                          std::to_string(positions.size())};
@@ -590,7 +596,8 @@ std::size_t WorkflowRun::await_any(const std::vector<std::int32_t>& positions) {
                positions);
     std::size_t first = positions.size();
     for (std::size_t i = 0; i < positions.size(); ++i) {
-      if (is_ready(positions[i]) && (first == positions.size() || ended_at(positions[i]) < ended_at(positions[first]))) {
+      if (is_ready(positions[i]) &&
+          (first == positions.size() || ended_at(positions[i]) < ended_at(positions[first]))) {
         first = i;
       }
     }

@@ -76,6 +76,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   [[nodiscard]] const engine::RunPtr& run() const { return run_; }
   [[nodiscard]] const model::Claim& claim() const { return run_->claim(); }
   [[nodiscard]] bool begun() const { return fiber_ != nullptr; }
+  [[nodiscard]] bool suspended() const { return fiber_ && !fiber_->done(); }
   [[nodiscard]] bool in_catch() const { return fiber_ && !fiber_->done() && fiber_->in_catch(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::optional<std::string> answer(std::string_view query, const std::string& question);
@@ -164,8 +165,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::string stuck_;
   engine::Ending ending_;
   std::shared_ptr<model::NewExecution> continued_;
-  std::map<std::string, int> indexes_;                     // of keys that hapax makes
-  std::map<std::int32_t, std::size_t> signal_turns_;       // which signal of its name a position takes
+  std::map<std::string, int> indexes_;                // of keys that hapax makes
+  std::map<std::int32_t, std::size_t> signal_turns_;  // which signal of its name a position takes
   std::map<std::string, bool, std::less<>> patches_;
   std::map<std::string, std::function<std::string(const std::string&)>, std::less<>> queries_;
 };

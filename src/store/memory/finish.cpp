@@ -65,6 +65,8 @@ FinishVerdict finish(State& state, const Finish& finish, Time now) {
   Record* const record = state.find_running(finish.id, finish.fence);
   if (record == nullptr) { return is_repeated(state, finish) ? FinishVerdict::accepted : FinishVerdict::stale; }
   if (finish.turn && !append_turn(state, *record, finish.turn->entries, now)) { return FinishVerdict::stale; }
+  // What a turn starts may end its own workflow (terminate_existing under its identity).
+  if (state.find_running(finish.id, finish.fence) == nullptr) { return FinishVerdict::stale; }
   record->left_by = finish.kind;
   const bool cancel = record->execution.cancel_requested && record->execution.kind != Kind::workflow;
   if (finish.kind == FinishKind::waiting) {

@@ -1,0 +1,197 @@
+// Workflows on workers: lanes, the cache of waiting runs, several workers, restarts.
+#include "api/stores.hpp"
+
+#include <hapax/hapax.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace hapax {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const Task<int, int> twice{"twice"};
+const Workflow<int, int> sums{"sums"};
+
+class WorkflowWorker : public OnStore {
+ protected:
+  // Steps, tasks, short sleeps; the result is 7 n.
+  void handle_sums(App& app) {
+    app.handle(twice, [this](const int& n) {
+      ++sent_;
+      return 2 * n;
+    });
+    app.handle(sums, [this](WorkflowContext& ctx, const int& n) {
+      const int a = ctx.step("a", [&] { return count(ctx.execution_id(), "a"), n; });
+      const int b = ctx.run(twice, n);
+      ctx.sleep(1ms);
+      auto left = ctx.start(twice, n);
+      auto right = ctx.timer(1ms);
+      const auto [c] = ctx.all(left);
+      right.get();
+      const int d = ctx.step("d", [&] { return count(ctx.execution_id(), "d"), 2 * n; });
+      return a + b + c + d;
+    });
+  }
+
+  void count(const Uuid& id, const std::string& step) {
+    const std::lock_guard lock(mutex_);
+    ++effects_[id.to_string() + step];
+  }
+
+  std::atomic<int> sent_{0};
+  std::mutex mutex_;
+  std::map<std::string, int> effects_;
+};
+
+TEST_P(WorkflowWorker, ManyRunAtOnce) {
+  App app = open();
+  handle_sums(app);
+  const Worker worker = app.work({.threads = 2});
+  std::vector<WorkflowHandle<int>> handles;
+  for (int i = 0; i < 60; ++i) { handles.push_back(app.start(sums, i, {.workflow_id = std::to_string(i)})); }
+  for (int i = 0; i < 60; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), 7 * i); }
+  EXPECT_EQ(sent_, 120);
+  for (const auto& [step, times] : effects_) { EXPECT_EQ(times, 1) << step; }
+}
+
+TEST_P(WorkflowWorker, WithoutACacheEachTurnIsAReplay) {
+  App app = open();
+  handle_sums(app);
+  const Worker worker = app.work({.threads = 2, .workflow_cache = 0});
+  std::vector<WorkflowHandle<int>> handles;
+  for (int i = 0; i < 20; ++i) { handles.push_back(app.start(sums, i, {.workflow_id = std::to_string(i)})); }
+  for (int i = 0; i < 20; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), 7 * i); }
+  EXPECT_EQ(sent_, 40);
+  for (const auto& [step, times] : effects_) { EXPECT_EQ(times, 1) << step; }
+}
+
+TEST_P(WorkflowWorker, GoesOnAfterAWorkerIsGone) {
+  const Workflow<int, int> flow{"long"};
+  App app = open();
+  std::atomic<int> steps{0};
+  app.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    ctx.step("first", [&] { ++steps; });
+    const int n = ctx.wait_signal<int>("go");
+    ctx.step("second", [&] { ++steps; });
+    return n;
+  });
+  WorkflowHandle<int> handle;
+  {
+    Worker worker = app.work({.threads = 1});
+    handle = app.start(flow, 1, {.workflow_id = "a"});
+    while (!app.get(handle.id())->waiting) { std::this_thread::sleep_for(1ms); }
+    worker.stop();
+  }
+  handle.signal("go", 5);
+  const Worker worker = app.work({.threads = 1});
+  EXPECT_EQ(handle.result_for(60s), 5);
+  EXPECT_EQ(steps, 2);
+}
+
+TEST_P(WorkflowWorker, ARunningOneIsCancelledAtItsNextCall) {
+  const Workflow<int, int> flow{"busy"};
+  App app = open();
+  std::atomic<bool> in_step{false};
+  std::atomic<bool> go{false};
+  std::atomic<bool> compensated{false};
+  app.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    try {
+      ctx.step("wait", [&] {
+        in_step = true;
+        while (!go) { std::this_thread::sleep_for(1ms); }
+      });
+      ctx.sleep(1h);
+    } catch (const Cancelled&) {
+      ctx.step("undo", [&] { compensated = true; });
+      throw;
+    }
+    return 1;
+  });
+  const Worker worker = app.work({.threads = 1});
+  auto handle = app.start(flow, 1, {.workflow_id = "a"});
+  while (!in_step) { std::this_thread::sleep_for(1ms); }
+  EXPECT_EQ(handle.cancel(), CancelAnswer::requested);
+  go = true;
+  EXPECT_EQ(handle.wait(), Status::cancelled);
+  EXPECT_TRUE(compensated);
+}
+
+TEST_P(WorkflowWorker, ManyWaitInsideCatchBlocksOnOneThread) {
+  const Workflow<int, std::string> flow{"undoing"};
+  App app = open();
+  app.handle(flow, [](WorkflowContext& ctx, const int& n) -> std::string {
+    try {
+      throw std::runtime_error("error " + std::to_string(n));
+    } catch (...) {
+      ctx.sleep(std::chrono::milliseconds(1 + n % 7));
+      const int undone = ctx.step("undo", [&] { return n; });
+      try {
+        throw;
+      } catch (const std::exception& error) { return std::string(error.what()) + " undone " + std::to_string(undone); }
+    }
+  });
+  const Worker worker = app.work({.threads = 1, .workflow_cache = 4});
+  std::vector<WorkflowHandle<std::string>> handles;
+  for (int i = 0; i < 50; ++i) { handles.push_back(app.start(flow, i, {.workflow_id = std::to_string(i)})); }
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s),
+              "error " + std::to_string(i) + " undone " + std::to_string(i));
+  }
+}
+
+TEST_P(WorkflowWorker, AFunctionThatSwallowsItsUnwindingHarmsNobody) {
+  const Workflow<int, int> bad{"swallower"};
+  const Workflow<int, int> good{"good"};
+  App app = open();
+  app.handle(bad, [](WorkflowContext& ctx, const int&) {
+    while (true) {
+      try {
+        ctx.wait_signal<int>("never");
+      } catch (...) { continue; }
+    }
+    return 0;
+  });
+  app.handle(good, [](WorkflowContext& ctx, const int& n) {
+    ctx.sleep(5ms);
+    return n;
+  });
+  std::mutex mutex;
+  std::string troubles;
+  Worker worker = app.work({.threads = 1, .workflow_cache = 0, .on_trouble = [&](std::string_view what) {
+                              const std::lock_guard lock(mutex);
+                              troubles += std::string(what) + "\n";
+                            }});
+  (void)app.start(bad, 1, {.workflow_id = "bad"});
+  auto handle = app.start(good, 3, {.workflow_id = "good"});
+  EXPECT_EQ(handle.result_for(60s), 3);
+  worker.stop();
+  EXPECT_NE(troubles.find("'swallower' catches what puts it aside"), std::string::npos) << troubles;
+}
+
+TEST_P(WorkflowWorker, ATransactionalStepIsOneCommitWithItsRecord) {
+  if (GetParam() == "memory") { return; }
+  const Workflow<int, int> flow{"ledger"};
+  App app = open();
+  app.handle(flow, [](WorkflowContext& ctx, const int& n) {
+    return ctx.transaction("enqueue", [&](Transaction& tx) {
+      EXPECT_NE(tx.native_handle(), nullptr);
+      return n + 1;
+    });
+  });
+  const Worker worker = app.work({.threads = 1});
+  EXPECT_EQ(app.start(flow, 1, {.workflow_id = "a"}).result_for(60s), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, WorkflowWorker, all_stores, [](const auto& store) { return store.param; });
+
+}  // namespace
+
+}  // namespace hapax
