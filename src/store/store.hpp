@@ -126,7 +126,7 @@ using namespace hapax::model;
 struct Capabilities {
   bool durable = false;               // survives the process
   bool shared = false;                // several processes may use it
-  bool lends_transaction = false;     // transaction(fn): SQLite
+  bool lends_transaction = false;     // transaction(fn): SQLite, PostgreSQL
   bool attaches_transaction = false;  // attach(connection): PostgreSQL
   bool speaks_sql = false;            // sql(): SQLite, PostgreSQL
 };
