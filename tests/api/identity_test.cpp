@@ -306,6 +306,7 @@ TEST_P(IdentityTest, ARateLimitHoldsOverWorkersAndIsNearlyReached) {
   auto one = app.work({.threads = 2});
   auto two = app.work({.threads = 2});
   EXPECT_TRUE(one.wait_until_empty(60s));
+  const std::lock_guard lock(mutex);
   EXPECT_EQ(starts.size(), 150U);
   // The limit counts claims; a handler starts a little later, so that a stretch of handlers is allowed a few more.
   std::size_t from = 0;
