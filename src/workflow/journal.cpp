@@ -41,8 +41,6 @@ std::string_view to_string(Entry entry) {
     case Entry::uuid: return "uuid";
     case Entry::patch: return "patch";
     case Entry::cancelled: return "cancelled";
-    case Entry::attribute: return "attribute";
-    case Entry::cancel_child: return "cancel_child";
   }
   return "unknown";
 }
