@@ -106,6 +106,13 @@ TEST_F(PostgresStoreTest, ATurnWhoseReplyIsLostIsKeptOnce) {
   EXPECT_EQ(count("live"), "3");
 }
 
+TEST_F(PostgresStoreTest, ALentTransactionWhoseReplyIsLostSaysThatNobodyKnows) {
+  const NewExecution item = request();
+  base::arm_faults("postgres.transaction.after_commit=throw");
+  EXPECT_THROW(store_->transaction([&](Transaction& tx) { (void)tx.admit({&item, 1}); }), CommitUnknown);
+  EXPECT_TRUE(store_->get(item.id)) << "it was kept";
+}
+
 TEST_F(PostgresStoreTest, ASignalWhoseReplyIsLostIsKeptOnce) {
   NewExecution flow = request();
   flow.kind = Kind::workflow;

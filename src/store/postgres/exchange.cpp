@@ -33,7 +33,7 @@ bool goes_by_steps(const Finish& finish, bool with_entries) {
   if (!finish.turn) { return false; }
   const std::vector<JournalEntry>& entries = finish.turn->entries;
   return finish.kind == FinishKind::continued || (with_entries && !entries.empty()) ||
-         std::any_of(entries.begin(), entries.end(), [](const JournalEntry& entry) { return entry.start; });
+         std::any_of(entries.begin(), entries.end(), [](const JournalEntry& entry) { return entry.start != nullptr; });
 }
 
 }  // namespace
