@@ -101,7 +101,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
 
 void PostgresStore::ensure_queues(Connection& connection, const Items& items) {
   queue_ids_.ensure(connection, queue_ids_.unknown(items));
-  if (std::any_of(items.begin(), items.end(), [](const NewExecution* item) { return item->limit_key; })) {
+  if (std::any_of(items.begin(), items.end(), [](const NewExecution* item) { return item->limit_key.has_value(); })) {
     ensure_keyed(connection, items);
   }
 }

@@ -8,12 +8,15 @@ namespace {
 
 using namespace model;
 
-// The rows are locked against being lost or finished until the entries are committed.
+// The rows are locked against being lost or finished until the entries are committed. Each is looked for by its id: OFFSET 0
+// and + 0 leave the planner no other way, such as all that runs, which is little while the table is empty.
 constexpr std::string_view advance_head = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 run AS MATERIALIZED (
-  SELECT l.id, u.place FROM unnest($2::int[], $3::uuid[], $4::bigint[]) u(place, id, fence)
-  JOIN {s}.live l ON l.id = u.id AND l.fence = u.fence AND l.state = 1 FOR NO KEY UPDATE OF l),
+  SELECT r.id, u.place FROM unnest($2::int[], $3::uuid[], $4::bigint[]) u(place, id, fence)
+  CROSS JOIN LATERAL (
+    SELECT l.id FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
+    OFFSET 0 FOR NO KEY UPDATE) r),
 kept AS ()";
 
 const Statement& advance_statement() {

@@ -7,6 +7,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/fault.hpp"
+
 namespace hapax::store::postgres {
 
 namespace {
@@ -173,6 +175,12 @@ class AttachedTransaction final : public Transaction {
   std::optional<std::string> stale_;
 };
 
+void lose_reply(Connection& connection) {
+  try {
+    base::fault_point("postgres.transaction.after_commit");
+  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+}
+
 // Which store lends this thread a transaction.
 thread_local const PostgresStore* lending = nullptr;
 
@@ -217,6 +225,7 @@ void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
     }
     try {
       guard.commit();
+      lose_reply(*lease);
     } catch (const ConnectionBroken& broken) {
       throw CommitUnknown(settings_.location + ": " + broken.what() +
                           "; whether the lent transaction was committed is not known");

@@ -5,40 +5,42 @@
 #include "model/labels.hpp"
 #include "store/postgres/telling.hpp"
 
+#include <array>
+#include <utility>
+
 namespace hapax::store::postgres {
 
 namespace {
 
 using namespace model;
 
-constexpr std::string_view entries_mark = "{entries}";
+// Replaces each mark, where it is there.
+std::string fill(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& marks) {
+  std::string whole(text);
+  for (const auto& [mark, by] : marks) {
+    const std::size_t at = whole.find(mark);
+    if (at != std::string::npos) { whole.replace(at, mark.size(), by); }
+  }
+  return whole;
+}
 
 // A row found by id and fence is deleted and written to history in the same statement, so an execution is in exactly
 // one of them at any commit. Left joins, as an attached transaction may have a snapshot older than its queue. How long it
-// is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes where nothing is. What is
-// behind `told` finds nothing to do unless somebody waits.
+// is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes where nothing is.
 constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
   DELETE FROM {s}.live l
-  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[],
-               $10::uuid[]) u(id, fence, status, left_by, result, error, ran_for, continued_as)
+  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array})
+        u(id, fence, status, left_by, result, error, ran_for{next})
   WHERE l.id = u.id AND (u.fence < 0 OR (l.fence = u.fence AND l.state = 1))
     AND (u.status IS NOT NULL OR (l.cancel_requested AND l.kind <> 1))
-  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, u.ran_for, u.continued_as,
-            CASE WHEN coalesce(u.status, 4) = 4 THEN coalesce(u.error, l.cancel_error, $9::text) ELSE u.error END AS error),
-{entries}told AS MATERIALIZED (
-  SELECT w.waiter AS execution, count(*) AS many, array_agg(1::smallint) AS kinds, array_agg(NULL::text) AS names,
-         array_agg(w.position) AS positions, array_agg(g.id) AS children, array_agg(g.status) AS statuses,
-         array_agg(g.result) AS data, array_agg(g.error) AS errors, array_agg(NULL::text) AS keys
-  FROM gone g CROSS JOIN LATERAL unnest(g.waiters, g.waiter_positions) w(waiter, position)
-  WHERE g.waiters IS NOT NULL AND g.continued_as IS NULL GROUP BY w.waiter),)";
-
-constexpr std::string_view to_history = R"(
-INSERT INTO {s}.history (
+  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next},
+            CASE WHEN coalesce(u.status, 4) = 4 THEN coalesce(u.error, l.cancel_error, $9::text) ELSE u.error END AS error)
+{entries}{told}INSERT INTO {s}.history (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, error, session, worker, started_at, deadline, attempt_timeout,
-  retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key, continued_as)
+  retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key{next})
 SELECT g.id,
        t.now + CASE WHEN g.status = 2 THEN coalesce(nullif(k.retention, 0), 600000000)
                     ELSE coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END,
@@ -47,16 +49,24 @@ SELECT g.id,
        CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result, g.error,
        g.session, s.worker, CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
        g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key, g.effect_key, g.parent, g.labels,
-       CASE WHEN k.stub THEN true END, g.weight, g.limit_key, g.continued_as
+       CASE WHEN k.stub THEN true END, g.weight, g.limit_key{g.next}
 FROM gone g CROSS JOIN t
 LEFT JOIN {s}.queues q ON q.id = g.queue_id
 LEFT JOIN {s}.sessions s ON s.id = g.session
 CROSS JOIN LATERAL (
   SELECT coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END) AS retention,
          g.status = 2 AND q.retention_us = 0 AS stub) k
-RETURNING id, queue_id, limit_key, ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due))";
+RETURNING id, queue_id, limit_key{woken})";
 
-// `was` is the row as it ran: RETURNING shows only what it became. Its fence is the same, so its session is right.
+constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
+  SELECT w.waiter AS execution, count(*) AS many, array_agg(1::smallint) AS kinds, array_agg(NULL::text) AS names,
+         array_agg(w.position) AS positions, array_agg(g.id) AS children, array_agg(g.status) AS statuses,
+         array_agg(g.result) AS data, array_agg(g.error) AS errors, array_agg(NULL::text) AS keys
+  FROM gone g CROSS JOIN LATERAL unnest(g.waiters, g.waiter_positions) w(waiter, position)
+  WHERE g.waiters IS NOT NULL AND g.continued_as IS NULL GROUP BY w.waiter),)";
+
+// `was` is the row as it ran: RETURNING shows only what it became. Its fence is the same, so its session is right. With
+// + 0 the planner finds rows by id, and does not look through all that run.
 constexpr std::string_view wait_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 back AS (
@@ -74,7 +84,7 @@ back AS (
             u(id, fence, why, error, delay, ran_for)
        JOIN {s}.live was ON was.id = u.id AND was.fence = u.fence
        LEFT JOIN {s}.sessions s ON s.id = was.session
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND (NOT l.cancel_requested OR u.why = -2 OR l.kind = 1)
+  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 AND (NOT l.cancel_requested OR u.why = -2 OR l.kind = 1)
   RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_requested AND l.kind <> 1 AS cancelled, l.queue_id, l.limit_key,
             was.attempt AS number, was.claimed_at AS claimed_at, coalesce(s.worker, '') AS worker, u.why, u.error,
             u.ran_for, t.now),
@@ -100,22 +110,47 @@ back AS (
       session = NULL, claim_number = NULL, claimed_at = NULL
   FROM t, unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
             u(id, fence, seen, wake_in, wake_at, stuck)
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1
+  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
   RETURNING l.id, l.lost, l.max_lost, l.queue_id, l.limit_key){entries}
 SELECT id, lost, max_lost, false, queue_id, limit_key FROM back)";
 
 std::string with_entries(std::string_view text, const std::string& entries) {
-  std::string whole(text);
-  return whole.replace(whole.find(entries_mark), entries_mark.size(), entries);
+  return fill(text, {{"{entries}", entries}});
 }
 
-const Statement& end_statement(bool with) {
-  static const std::string rest = telling_sql("$11::uuid[]") + std::string(to_history);
-  static const std::string bare = with_entries(end_text, "") + rest;
-  static const std::string full = with_entries(end_text, "kept AS (" + append_sql(12, "gone") + "),\n") + rest;
-  static const Statement plain{"hapax_end", bare.c_str()};
-  static const Statement appending{"hapax_end_turn", full.c_str()};
-  return with ? appending : plain;
+// With `tells`, what is behind `told` costs every ending a fifth more, although it finds nothing to do unless somebody
+// waits. So there is one without, which fails with a division by zero if somebody does.
+std::string end_sql(bool tells, bool appends) {
+  const std::string entries = appends ? ", kept AS (" + append_sql(tells ? 12 : 10, "gone") + ")\n" : "";
+  if (!tells) {
+    return fill(end_text, {{"{next array}", ""},
+                           {"{next}", ""},
+                           {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
+                           {"{u.next}", ""},
+                           {"{entries}", entries},
+                           {"{told}", ""},
+                           {"{next}", ""},
+                           {"{g.next}", ""},
+                           {"{woken}", ""}});
+  }
+  return fill(end_text, {{"{next array}", ", $10::uuid[]"},
+                         {"{next}", ", continued_as"},
+                         {"{ran for}", "u.ran_for"},
+                         {"{u.next}", ", u.continued_as"},
+                         {"{entries}", entries},
+                         {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
+                         {"{next}", ", continued_as"},
+                         {"{g.next}", ", g.continued_as"},
+                         {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
+}
+
+const Statement& end_statement(bool tells, bool appends) {
+  static const std::array<std::string, 4> texts{end_sql(false, false), end_sql(false, true), end_sql(true, false),
+                                                end_sql(true, true)};
+  static const std::array<Statement, 4> statements{
+      Statement{"hapax_end", texts[0].c_str()}, Statement{"hapax_end_turn", texts[1].c_str()},
+      Statement{"hapax_end_telling", texts[2].c_str()}, Statement{"hapax_end_turn_telling", texts[3].c_str()}};
+  return statements[(tells ? 2 : 0) + (appends ? 1 : 0)];
 }
 
 const Statement& wait_statement(bool with) {
@@ -165,8 +200,9 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, Ending
   for (Array* array : {&ids, &fences, &statuses, &left_by, &results, &errors, &ran_for}) {
     params.array(std::move(*array));
   }
-  params.text(no_reason).array(std::move(next)).array(uuid_array(batch.later));
-  return with_params(end_statement(!batch.entries.empty()), std::move(params), batch.entries);
+  params.text(no_reason);
+  if (batch.tells) { params.array(std::move(next)).array(uuid_array(batch.later)); }
+  return with_params(end_statement(batch.tells, !batch.entries.empty()), std::move(params), batch.entries);
 }
 
 Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries) {

@@ -25,11 +25,14 @@ struct Ending {
 
 // What else a batch does.
 struct EndingBatch {
+  // False: nobody waits for any of them, and none is continued. If somebody does, the statement fails with a division by
+  // zero. It is the cheaper one.
+  bool tells = true;
   std::vector<Uuid> later;  // rows that the same transaction will touch after this (telling.hpp)
   EntryArrays entries;      // of those that end, kept only with the ending
 };
 
-// Returns (id, queue, limit key, queues in which somebody who waited became due) of those that ended. One statement, which
+// Returns (id, queue, limit key and, if it tells, queues in which somebody who waited became due) of those that ended. One statement, which
 // tells all who waited; the caller has the ids in order, so that locks are taken in order.
 [[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch = {});
 

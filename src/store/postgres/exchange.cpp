@@ -16,6 +16,13 @@ namespace {
 
 constexpr int side_by_side = 128;
 
+// How long outcomes are told after somebody turned out to wait for one.
+constexpr std::chrono::minutes telling_time{1};
+
+std::int64_t steady_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 void lose_reply(Connection& connection) {
   try {
     base::fault_point("postgres.exchange.after_commit");
@@ -26,7 +33,7 @@ bool goes_by_steps(const Finish& finish, bool with_entries) {
   if (!finish.turn) { return false; }
   const std::vector<JournalEntry>& entries = finish.turn->entries;
   return finish.kind == FinishKind::continued || (with_entries && !entries.empty()) ||
-         std::any_of(entries.begin(), entries.end(), [](const JournalEntry& entry) { return entry.start; });
+         std::any_of(entries.begin(), entries.end(), [](const JournalEntry& entry) { return entry.start != nullptr; });
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
-  FinishBatch batch(finishes, offset_us());
+  FinishBatch batch(finishes, offset_us(), is_telling());
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
@@ -86,6 +93,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
     vacuum_.ended(std::ssize(finishes));
     std::set<QueueRef> woken;
     add_names(connection, batch.woken(), woken);
+    if (!woken.empty()) { tell_for_a_while(); }
     exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
   }
@@ -96,6 +104,12 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
     claim_passed_over(connection, *claim, passed_over, exchange.claim);
   }
   return exchange;
+}
+
+bool PostgresStore::is_telling() const { return steady_seconds() < telling_until_.load(std::memory_order_relaxed); }
+
+void PostgresStore::tell_for_a_while() {
+  telling_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
 }
 
 void PostgresStore::add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names) {
@@ -164,6 +178,11 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       if (error.is_unique_violation() && stepwise == Stepwise::as_needed) {
         // A turn's position is taken. Nothing was kept; by steps it is found out whose.
         stepwise = Stepwise::all;
+        continue;
+      }
+      if (error.is_division_by_zero() && attempt < transient_attempts) {
+        // Somebody waits for one of them. Nothing was kept.
+        tell_for_a_while();
         continue;
       }
       if (error.is_lock_timeout()) {

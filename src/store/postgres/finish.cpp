@@ -78,8 +78,12 @@ std::vector<TurnItem> turn_items(std::span<const Finish> finishes) {
   return items;
 }
 
-FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us)
-    : finishes_(finishes), offset_us_(offset_us), accepted_(finishes.size(), false), barred_(finishes.size(), false) {
+FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us, bool tells)
+    : finishes_(finishes),
+      offset_us_(offset_us),
+      accepted_(finishes.size(), false),
+      barred_(finishes.size(), false),
+      tells_(tells) {
   for (std::size_t i = 0; i < finishes.size(); ++i) {
     // A second finish of one execution in a batch is settled after the first, as a repeated one.
     if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
@@ -93,6 +97,7 @@ std::vector<Call> FinishBatch::calls() {
   std::vector<Waiting> waiting;
   std::vector<Pause> pauses;
   EndingBatch ending;
+  ending.tells = tells_;
   EntryArrays of_waiting, of_pauses;
   for (const std::size_t i : order_) {
     const Finish& finish = finishes_[i];
@@ -143,7 +148,7 @@ void FinishBatch::read(std::span<const Result> results) {
 
 void FinishBatch::read_ended(const Result& result) {
   freed_.add_ended(result);
-  if (result.rows() == 0) { return; }
+  if (result.rows() == 0 || result.columns() < 4) { return; }
   RowReader reader(result, 0);
   reader.skip(3);
   for (const std::int32_t queue : reader.int4s()) { woken_.insert(queue); }

@@ -23,7 +23,8 @@ namespace hapax::store::postgres {
 // violation, unless it was found before (TurnSteps) and the finish barred. What entries start was started before.
 class FinishBatch {
  public:
-  FinishBatch(std::span<const model::Finish> finishes, std::int64_t offset_us);
+  // Without `tells`, calls() fail with a division by zero if somebody waits for the end of one of them.
+  FinishBatch(std::span<const model::Finish> finishes, std::int64_t offset_us, bool tells = true);
 
   // At most three statements: those that end, those that wait again, and those that wait for events.
   [[nodiscard]] std::vector<Call> calls();
@@ -53,6 +54,7 @@ class FinishBatch {
   std::vector<std::size_t> order_;  // by id, as rows are locked in that order
   std::vector<bool> accepted_;
   std::vector<bool> barred_;
+  bool tells_;
   bool ends_ = false;      // the first of calls() is that of the endings
   std::size_t calls_ = 0;  // how many there were
   std::set<std::int32_t> woken_;

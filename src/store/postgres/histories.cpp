@@ -19,11 +19,15 @@ asked AS MATERIALIZED (
 
 constexpr std::string_view entries_tail = R"(
 SELECT a.place, j.execution, j.fence, j.position, j.kind, j.name, j.data, j.at, j.child
-FROM asked a JOIN {s}.journal j ON j.execution = a.execution AND j.position >= a.start ORDER BY a.place, j.position)";
+FROM asked a CROSS JOIN LATERAL (
+  SELECT * FROM {s}.journal x WHERE x.execution = a.execution AND x.position >= a.start OFFSET 0) j
+ORDER BY a.place, j.position)";
 
 constexpr std::string_view events_tail = R"(
 SELECT a.place, e.execution, e.number, e.kind, e.name, e.position, e.child, e.status, e.data, e.error, e.at
-FROM asked a JOIN {s}.events e ON e.execution = a.execution AND e.number > a.start ORDER BY a.place, e.number)";
+FROM asked a CROSS JOIN LATERAL (
+  SELECT * FROM {s}.events x WHERE x.execution = a.execution AND x.number > a.start OFFSET 0) e
+ORDER BY a.place, e.number)";
 
 const Statement& entries_statement() {
   static const std::string text = std::string(asked) + std::string(entries_tail);

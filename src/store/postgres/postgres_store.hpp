@@ -140,6 +140,9 @@ class PostgresStore final : public Store {
   std::vector<FinishVerdict> finish_by_steps(Connection& connection, std::span<const Finish> finishes,
                                              std::set<QueueRef>& woken);
   std::vector<AdvanceReply> advance_by_steps(Connection& connection, std::span<const Advance> turns, bool again);
+  // Whether outcomes are sent with the statement that tells those who wait (endings.hpp): for a while after somebody did.
+  [[nodiscard]] bool is_telling() const;
+  void tell_for_a_while();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
@@ -156,6 +159,7 @@ class PostgresStore final : public Store {
   QueueIds queue_ids_;
   LimitedQueues limited_;
   LookPositions looks_;
+  std::atomic<std::int64_t> telling_until_ = 0;
   Notifier notifier_;
   Vacuum vacuum_;
 };

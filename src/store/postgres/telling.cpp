@@ -47,16 +47,17 @@ told AS MATERIALIZED (
 
 constexpr std::string_view send_head = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+item AS MATERIALIZED (
+  SELECT u.* FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::text[]) WITH ORDINALITY u(execution, name, data, key, place)
+  CROSS JOIN LATERAL (SELECT l.id FROM {s}.live l WHERE l.id = u.execution AND l.kind = 1 OFFSET 0) w
+  LEFT JOIN {s}.events x ON x.execution = u.execution AND x.signal_key = u.key AND x.signal_key IS NOT NULL
+  WHERE x.execution IS NULL),
 told AS MATERIALIZED (
   SELECT u.execution, count(*) AS many, array_agg(0::smallint) AS kinds, array_agg(u.name ORDER BY u.place) AS names,
          array_agg(0) AS positions, array_agg(NULL::uuid) AS children, array_agg(0::smallint) AS statuses,
          array_agg(u.data ORDER BY u.place) AS data, array_agg(NULL::text) AS errors,
          array_agg(u.key ORDER BY u.place) AS keys
-  FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::text[]) WITH ORDINALITY u(execution, name, data, key, place)
-  JOIN {s}.live l ON l.id = u.execution AND l.kind = 1
-  LEFT JOIN {s}.events x ON x.execution = u.execution AND x.signal_key = u.key AND x.signal_key IS NOT NULL
-  WHERE x.execution IS NULL
-  GROUP BY u.execution),)";
+  FROM item u GROUP BY u.execution),)";
 
 std::string whole(std::string_view head) {
   return std::string(head) + telling_sql("'{}'::uuid[]") + "\nSELECT id, queue_id, due FROM woken";

@@ -16,8 +16,7 @@
 namespace hapax::store::postgres {
 
 // The CTEs `locked`, `woken` (id, queue_id, due: whether it became due by this) and `noted`, behind `t` (now) and `told`,
-// one row each with many(the count) and arrays of what it is told, as told_columns() makes them. `later` are rows that the
-// same transaction will touch after this: they are locked with those that are told, so that two transactions that tell
+// one row each with `many`, the count, and arrays of what it is told. `later` are rows that the same transaction will touch after this: they are locked with those that are told, so that two transactions that tell
 // each other's rows take them in one order.
 [[nodiscard]] std::string telling_sql(std::string_view later);
 

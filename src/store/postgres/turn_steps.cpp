@@ -20,14 +20,17 @@ WITH found AS MATERIALIZED (
   JOIN {s}.live l ON l.id = u.id WHERE l.identity IS NOT NULL ORDER BY l.identity)
 SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = f.identity AND i.execution = f.id FOR UPDATE OF i)"};
 
+// As in advance.cpp: each by its id.
 constexpr Statement lock_runs{"hapax_turn_lock", R"(
 SELECT u.place FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
-JOIN {s}.live l ON l.id = u.id AND l.fence = u.fence AND l.state = 1 FOR UPDATE OF l)"};
+CROSS JOIN LATERAL (
+  SELECT l.id FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 OFFSET 0 FOR UPDATE) r)"};
 
 constexpr Statement find_taken{"hapax_turn_taken", R"(
 SELECT u.turn, u.place, j.fence, j.kind, j.name, j.data, j.at
 FROM unnest($1::int[], $2::int[], $3::uuid[], $4::int[]) u(turn, place, execution, position)
-JOIN {s}.journal j ON j.execution = u.execution AND j.position = u.position)"};
+CROSS JOIN LATERAL (
+  SELECT * FROM {s}.journal x WHERE x.execution = u.execution AND x.position = u.position OFFSET 0) j)"};
 
 constexpr Statement find_ended{"hapax_turn_ended", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)

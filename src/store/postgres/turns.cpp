@@ -17,9 +17,9 @@ bool starts(const Advance& turn) {
                      [](const JournalEntry& entry) { return entry.start != nullptr; });
 }
 
-void lose_reply(Connection& connection) {
+void lose_reply(Connection& connection, const char* fault_name) {
   try {
-    base::fault_point("postgres.advance.after_commit");
+    base::fault_point(fault_name);
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
@@ -37,7 +37,7 @@ std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns)
       try {
         std::vector<AdvanceReply> replies(turns.size());
         AdvanceBatch::read(connection.pipeline(AdvanceBatch(turns).calls({}, offset_us())).front(), replies);
-        lose_reply(connection);
+        lose_reply(connection, "postgres.advance.after_commit");
         return replies;
       } catch (const SqlError& error) {
         if (!error.is_unique_violation()) { throw; }
@@ -83,7 +83,7 @@ std::vector<AdvanceReply> PostgresStore::advance_by_steps(Connection& connection
     guard.committed();
     AdvanceBatch::read(results[at], replies);
   }
-  lose_reply(connection);
+  lose_reply(connection, "postgres.advance.after_commit");
   unpark(connection, freed);
   return replies;
 }
@@ -109,6 +109,7 @@ std::vector<FinishVerdict> PostgresStore::finish_by_steps(Connection& connection
     calls.push_back(TransactionGuard::commit_call());
     const std::vector<Result> results = connection.pipeline(calls, "postgres.exchange.before_commit");
     guard.committed();
+    lose_reply(connection, "postgres.exchange.after_commit");
     batch.read(std::span(results).subspan(at));
   }
   std::vector<FinishVerdict> verdicts = batch.verdicts(connection);
