@@ -33,6 +33,11 @@ class CrashStore final : public store::Store {
   explicit CrashStore(store::Store& inner, Plan plan = {}) : inner_(inner), plan_(std::move(plan)) {}
 
   [[nodiscard]] bool is_dead() const { return dead_; }
+  // Another process has it now.
+  void revive() {
+    dead_ = false;
+    lost_ = 0;
+  }
 
   store::StoreInfo info() override { return alive().info(); }
   Time now() override { return alive().now(); }

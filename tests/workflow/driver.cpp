@@ -28,7 +28,8 @@ constexpr Duration forever = std::chrono::days(3000);
 constexpr Duration soon = std::chrono::days(100);
 constexpr int turns_max = 5000;
 
-// The code of one process, and what it holds.
+// The processes of one program, one after the other: each with a session of its own. What an app keeps beyond its
+// sessions, handlers and stacks, is of no program.
 class Process {
  public:
   Process(store::Store& store, CrashStore::Plan plan, const std::shared_ptr<const Setting>& setting) {
@@ -37,6 +38,12 @@ class Process {
     state_ = detail::make_app_state(std::move(mortal), "default");
     App app(state_);
     handle_programs(app, setting);
+    begin();
+  }
+
+  void end() { runner_.reset(); }
+  void begin() {
+    store_->revive();
     runner_ = std::make_unique<engine::InlineRunner>(
         *store_,
         engine::InlineRunner::Options{
@@ -145,26 +152,26 @@ class Play {
     return std::stoi(actor.substr(slash + 1, hash - slash - 1));
   }
 
-  void begin_process() {
-    const int number = ledger_.process();
-    const bool upgraded = !program_->upgrade_after || number >= *program_->upgrade_after;
-    auto setting = std::make_shared<Setting>(Setting{.ledger = ledger_,
-                                                     .find = [this](std::uint64_t) { return program_; },
-                                                     .tick = tick,
-                                                     .forever = forever,
-                                                     .upgraded = upgraded});
+  void begin_processes() {
     const auto plan = [this](const Write& write) {
       ++report_.writes;
       return plan_.at(write);
     };
-    process_ = std::make_unique<Process>(*stage_.store, plan, setting);
+    setting_ = std::make_shared<Setting>(Setting{.ledger = ledger_,
+                                                 .find = [this](std::uint64_t) { return program_; },
+                                                 .tick = tick,
+                                                 .forever = forever,
+                                                 .upgraded = !program_->upgrade_after});
+    process_ = std::make_unique<Process>(*stage_.store, plan, setting_);
   }
 
   void bury() {
-    process_.reset();
+    process_->end();
     ledger_.bury([this](const EffectKey& key, const Uuid& execution) { return is_recorded(key, execution); });
     stage_.pass(lease + 1ms);
     (void)stage_.store->sweep({});
+    setting_->upgraded = !program_->upgrade_after || ledger_.process() >= *program_->upgrade_after;
+    process_->begin();
   }
 
   bool is_recorded(const EffectKey& key, const Uuid& execution) {
@@ -185,14 +192,13 @@ class Play {
   }
 
   void go() {
-    begin_process();
+    begin_processes();
     for (int turn = 0; turn < turns_max; ++turn) {
       if (program_->cancel_after == turn) { cancel(); }
       try {
         if (process_->run_one()) { continue; }
       } catch (const Died&) {
         bury();
-        begin_process();
         continue;
       }
       const auto next = process_->next_due();
@@ -261,6 +267,7 @@ class Play {
   MemoryLedger ledger_;
   WorkflowHandle<std::uint32_t> root_;
   std::multimap<int, std::pair<PlannedSignal, std::string>> due_signals_;
+  std::shared_ptr<Setting> setting_;
   std::unique_ptr<Process> process_;
   Observed observed_;
   Report report_;
@@ -290,11 +297,12 @@ class DeathsEverywhere final : public Plan {
     // Who dies too often with one execution, without having come on, makes a dead letter of it.
     if (write.kind == Write::Kind::claim) { return write.lost == 0 && random_() % 8 == 0 ? Death::after : Death::none; }
     if (write.kind == Write::Kind::cancel && write.lost >= 2) { return Death::none; }
-    if (!again && write.lost < 2 && random_() % 2 == 0) {
+    if (again) { return Death::none; }
+    if (write.lost < 2 && random_() % 2 == 0) {
       redone_ = true;
       return Death::before;
     }
-    return again && random_() % 2 == 0 ? Death::none : Death::after;
+    return Death::after;
   }
 
  private:

@@ -30,7 +30,7 @@ class Plan {
 [[nodiscard]] std::unique_ptr<Plan> no_deaths();
 // One, at the write of that number, from 1.
 [[nodiscard]] std::unique_ptr<Plan> one_death(int write, Death death);
-// At every write: before it, or after it, or both, by the seed.
+// At every write: before it or after it, by the seed. A write that was not done is done by the next process, which lives on.
 [[nodiscard]] std::unique_ptr<Plan> deaths_everywhere(std::uint64_t seed);
 
 struct Report {

@@ -22,7 +22,7 @@ class Generator {
     auto made = std::make_shared<Program>();
     made->seed = seed;
     made->root = {.id = next_id_++, .kind = Kind::child};
-    made->root.body = block({.depth = 0, .may_fail = true, .root = true}, 1 + below(5));
+    made->root.body = block({.depth = 0, .may_fail = true, .root = true}, 1 + below(std::min(5, budget_)));
     finish_root(made->root.body);
     if (chance(12)) { made->cancel_after = below(12); }
     if (chance(40)) { made->upgrade_after = 1 + below(6); }
