@@ -389,6 +389,8 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
         wait_until([&] { return replay_.replaying() || is_ready(position); }, {position});
         continue;
       }
+      // Asked to end while it waited for its next attempt: there is none.
+      if (attempts > 0) { throw_if_cancelled(); }
       step_body_ = &body;
       need(Need::step);
       ++attempts;

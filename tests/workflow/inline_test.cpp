@@ -286,6 +286,26 @@ TEST_F(InlineWorkflow, CancellationUnwindsAndCompensates) {
   EXPECT_EQ(app_.get(handle.id())->error->message, "ill");
 }
 
+TEST_F(InlineWorkflow, ACancelledStepIsNotTriedAgain) {
+  const Workflow<int, int> flow{"shaky"};
+  int calls = 0;
+  app_.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    return ctx.step("shaky",
+                    [&]() -> int {
+                      ++calls;
+                      throw std::runtime_error("down");
+                    },
+                    {.retry = {.base = 1h, .cap = 1h, .jitter = Jitter::none}});
+  });
+  auto handle = app_.start(flow, 1, {.workflow_id = "a"});
+  testing::drain(app_);
+  EXPECT_EQ(handle.cancel("ill"), CancelAnswer::requested);
+  testing::advance(app_, 2h);  // the next attempt is due as well
+  drain();
+  EXPECT_EQ(handle.status(), Status::cancelled);
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(InlineWorkflow, ACancellationThatIsHandledIsNone) {
   const Workflow<int, std::string> flow{"stubborn"};
   app_.handle(flow, [&](WorkflowContext& ctx, const int&) -> std::string {
