@@ -65,7 +65,7 @@ class Generator {
   Op draw(const Scope& scope) {
     --budget_;
     const bool deep = scope.depth >= 3 || budget_ <= 0;
-    const int number = below(deep ? 70 : 130);
+    const int number = below(deep ? 70 : 134);
     if (number < 22) { return step(scope); }
     if (number < 36) { return task(scope); }
     if (number < 45) { return sleep(); }
