@@ -245,7 +245,7 @@ std::optional<std::string> WorkflowRun::answer(std::string_view query, const std
 
 // ---- The function's side -------------------------------------------------------------------------------------------
 
-void WorkflowRun::enter(const char* what) {
+void WorkflowRun::enter_uncounted(const char* what) {
   if (current != this) {
     const std::string call = std::string("ctx.") + what + " of workflow '" + name_ + "'";
     if (over_.load()) { throw UsageError(call + " was called after its run had ended"); }
@@ -260,6 +260,10 @@ void WorkflowRun::enter(const char* what) {
     diverge("its stack is nearly used up (" + std::to_string(fiber_->stack_left()) +
             " bytes left); see WorkerOptions::workflow_stack");
   }
+}
+
+void WorkflowRun::enter(const char* what) {
+  enter_uncounted(what);
   ++call_;
   throw_if_cancelled();
 }
@@ -680,7 +684,11 @@ bool WorkflowRun::patched(std::string_view change_id) {
   bool patched = true;
   if (const model::JournalEntry* const entry = replay_.peek()) {
     patched = workflow::entry_of(*entry) == Entry::patch && entry->name == change_id;
-    if (patched) { replay_.take(); }
+    if (patched) {
+      replay_.take();
+    } else {
+      --call_;  // the code that wrote this journal did not ask
+    }
   } else {
     replay_.add(Entry::patch, change_id, "{}");
   }
@@ -711,7 +719,7 @@ void WorkflowRun::continue_as_new(std::string input) {
 }
 
 void WorkflowRun::progress(double fraction, std::string_view message) {
-  enter("progress");
+  enter_uncounted("progress");
   if (!replay_.replaying()) { run_->progress(fraction, message); }
 }
 
@@ -725,7 +733,7 @@ void WorkflowRun::set_attribute(std::string_view name, std::string_view value) {
 }
 
 void WorkflowRun::add_query(std::string_view name, std::function<std::string(const std::string&)> answer) {
-  enter("on_query");
+  enter_uncounted("on_query");
   model::check_name(name, "query");
   queries_.insert_or_assign(std::string(name), std::move(answer));
 }

@@ -321,6 +321,37 @@ TEST_F(InlineWorkflow, ACancellationThatIsHandledIsNone) {
   EXPECT_EQ(handle.result(), "no: stop");
 }
 
+TEST_F(InlineWorkflow, ACancellationIsFoundAgainByCodeWithAPatch) {
+  const Workflow<int, int> flow{"changed"};
+  bool changed = false;
+  std::vector<std::string> trace;
+  app_.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    try {
+      if (changed) {
+        ctx.on_query("state", [] { return 1; });
+        ctx.progress(0.5);
+        if (ctx.patched("more")) { ctx.step("more", [&] { trace.emplace_back("more"); }); }
+      }
+      ctx.step("work", [&] { trace.emplace_back("work"); });
+      ctx.sleep(1000h);
+    } catch (const Cancelled&) {
+      ctx.sleep(1h);
+      ctx.step("undo", [&] { trace.emplace_back("undo"); });
+      throw;
+    }
+    return 1;
+  });
+  auto handle = app_.start(flow, 1, {.workflow_id = "a"});
+  testing::drain(app_);
+  (void)handle.cancel("ill");
+  testing::drain(app_);
+  changed = true;
+  drain();
+  EXPECT_EQ(handle.status(), Status::cancelled);
+  EXPECT_EQ(app_.get(handle.id())->stuck_reason, "");
+  EXPECT_EQ(trace, (std::vector<std::string>{"work", "undo"}));
+}
+
 TEST_F(InlineWorkflow, QueriesSeeWhereItStands) {
   const Workflow<int, int> flow{"asked"};
   app_.handle(flow, [](WorkflowContext& ctx, const int&) {
