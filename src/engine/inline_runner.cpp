@@ -1,6 +1,5 @@
 #include "engine/inline_runner.hpp"
 
-#include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
@@ -19,7 +18,7 @@ InlineRunner::InlineRunner(store::Store& store, Options options, Handler handler
   model::NewSession description;
   description.id = session_;
   description.worker = "inline";
-  description.lease = limits::lease_max;
+  description.lease = options_.lease;
   description.queues = options_.queues;
   description.tasks = options_.tasks;
   store_.open_session(description);

@@ -1,6 +1,7 @@
 // InlineRunner: claims and runs on the caller's thread, for tests and for inline mode. No threads, no waiting.
 #pragma once
 
+#include "base/limits.hpp"
 #include "engine/run.hpp"
 #include "engine/worker.hpp"
 #include "model/execution.hpp"
@@ -19,6 +20,7 @@ class InlineRunner {
   struct Options {
     std::vector<model::QueueRef> queues;
     std::vector<std::string> tasks;
+    Duration lease = limits::lease_max;  // what it holds when it is gone without a word is free after this
   };
 
   // `workflow` gives the outcome of a workflow's turn; without it there are none.

@@ -22,6 +22,17 @@ class InlineTurn {
 
   model::Finish go() {
     load();
+    try {
+      return turn();
+    } catch (...) {
+      // The store is away: what runs is put aside, and the journal tells whoever claims it next.
+      (void)run_.unwind();
+      throw;
+    }
+  }
+
+ private:
+  model::Finish turn() {
     while (true) {
       switch (run_.resume()) {
         case Need::step:
@@ -43,7 +54,6 @@ class InlineTurn {
     }
   }
 
- private:
   void load() {
     const model::HistoryRequest request{.execution = run_.claim().id};
     auto history = app_.store().histories({&request, 1});

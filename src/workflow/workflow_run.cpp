@@ -256,7 +256,7 @@ std::optional<std::string> WorkflowRun::answer(std::string_view query, const std
 
 // ---- The function's side -------------------------------------------------------------------------------------------
 
-void WorkflowRun::enter(const char* what) {
+void WorkflowRun::enter_uncounted(const char* what) {
   if (current != this) {
     const std::string call = std::string("ctx.") + what + " of workflow '" + name_ + "'";
     if (over_.load()) { throw UsageError(call + " was called after its run had ended"); }
@@ -271,6 +271,10 @@ void WorkflowRun::enter(const char* what) {
     diverge("its stack is nearly used up (" + std::to_string(fiber_->stack_left()) +
             " bytes left); see WorkerOptions::workflow_stack");
   }
+}
+
+void WorkflowRun::enter(const char* what) {
+  enter_uncounted(what);
   ++call_;
   throw_if_cancelled();
 }
@@ -400,6 +404,8 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
         wait_until([&] { return replay_.replaying() || is_ready(position); }, {position});
         continue;
       }
+      // Asked to end while it waited for its next attempt: there is none.
+      if (attempts > 0) { throw_if_cancelled(); }
       step_body_ = &body;
       need(Need::step);
       ++attempts;
@@ -689,7 +695,11 @@ bool WorkflowRun::patched(std::string_view change_id) {
   bool patched = true;
   if (const model::JournalEntry* const entry = replay_.peek()) {
     patched = workflow::entry_of(*entry) == Entry::patch && entry->name == change_id;
-    if (patched) { replay_.take(); }
+    if (patched) {
+      replay_.take();
+    } else {
+      --call_;  // the code that wrote this journal did not ask
+    }
   } else {
     replay_.add(Entry::patch, change_id, "{}");
   }
@@ -720,7 +730,7 @@ void WorkflowRun::continue_as_new(std::string input) {
 }
 
 void WorkflowRun::progress(double fraction, std::string_view message) {
-  enter("progress");
+  enter_uncounted("progress");
   if (!replay_.replaying()) { run_->progress(fraction, message); }
 }
 
@@ -741,7 +751,7 @@ void WorkflowRun::set_attribute(std::string_view name, std::string_view value) {
 }
 
 void WorkflowRun::add_query(std::string_view name, std::function<std::string(const std::string&)> answer) {
-  enter("on_query");
+  enter_uncounted("on_query");
   model::check_name(name, "query");
   queries_.insert_or_assign(std::string(name), std::move(answer));
 }

@@ -122,8 +122,10 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   void body();
   void run_step();
   void run_transaction();
-  // Every call of the function begins here.
+  // Every call of the function begins here. Those that may leave something in the journal are counted, as a cancellation
+  // is recorded by the number of the call it was thrown in; the others may come and go with the code.
   void enter(const char* what);
+  void enter_uncounted(const char* what);
   // Back to the lane, until it has done that.
   void need(Need need);
   [[noreturn]] void diverge(std::string reason);

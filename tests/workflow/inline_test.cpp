@@ -286,6 +286,26 @@ TEST_F(InlineWorkflow, CancellationUnwindsAndCompensates) {
   EXPECT_EQ(app_.get(handle.id())->error->message, "ill");
 }
 
+TEST_F(InlineWorkflow, ACancelledStepIsNotTriedAgain) {
+  const Workflow<int, int> flow{"shaky"};
+  int calls = 0;
+  app_.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    return ctx.step("shaky",
+                    [&]() -> int {
+                      ++calls;
+                      throw std::runtime_error("down");
+                    },
+                    {.retry = {.base = 1h, .cap = 1h, .jitter = Jitter::none}});
+  });
+  auto handle = app_.start(flow, 1, {.workflow_id = "a"});
+  testing::drain(app_);
+  EXPECT_EQ(handle.cancel("ill"), CancelAnswer::requested);
+  testing::advance(app_, 2h);  // the next attempt is due as well
+  drain();
+  EXPECT_EQ(handle.status(), Status::cancelled);
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(InlineWorkflow, ACancellationThatIsHandledIsNone) {
   const Workflow<int, std::string> flow{"stubborn"};
   app_.handle(flow, [&](WorkflowContext& ctx, const int&) -> std::string {
@@ -299,6 +319,37 @@ TEST_F(InlineWorkflow, ACancellationThatIsHandledIsNone) {
   (void)handle.cancel("stop");
   drain();
   EXPECT_EQ(handle.result(), "no: stop");
+}
+
+TEST_F(InlineWorkflow, ACancellationIsFoundAgainByCodeWithAPatch) {
+  const Workflow<int, int> flow{"changed"};
+  bool changed = false;
+  std::vector<std::string> trace;
+  app_.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    try {
+      if (changed) {
+        ctx.on_query("state", [] { return 1; });
+        ctx.progress(0.5);
+        if (ctx.patched("more")) { ctx.step("more", [&] { trace.emplace_back("more"); }); }
+      }
+      ctx.step("work", [&] { trace.emplace_back("work"); });
+      ctx.sleep(1000h);
+    } catch (const Cancelled&) {
+      ctx.sleep(1h);
+      ctx.step("undo", [&] { trace.emplace_back("undo"); });
+      throw;
+    }
+    return 1;
+  });
+  auto handle = app_.start(flow, 1, {.workflow_id = "a"});
+  testing::drain(app_);
+  (void)handle.cancel("ill");
+  testing::drain(app_);
+  changed = true;
+  drain();
+  EXPECT_EQ(handle.status(), Status::cancelled);
+  EXPECT_EQ(app_.get(handle.id())->stuck_reason, "");
+  EXPECT_EQ(trace, (std::vector<std::string>{"work", "undo"}));
 }
 
 TEST_F(InlineWorkflow, QueriesSeeWhereItStands) {

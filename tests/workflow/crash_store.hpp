@@ -1,0 +1,151 @@
+// CrashStore: the store as a process sees it that dies in the middle of a write.
+//
+// Stands in front of a store that outlives it. When the plan says so, a write throws Died before it takes effect or
+// after; from then on every call throws.
+#pragma once
+
+#include "store/store.hpp"
+
+#include <functional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+namespace hapax::generated {
+
+class Died : public std::runtime_error {
+ public:
+  Died() : std::runtime_error("the process has died, says the test") {}
+};
+
+enum class Death : std::uint8_t { none, before, after };
+
+struct Write {
+  enum class Kind : std::uint8_t { claim, finish, advance, cancel };
+  Kind kind = Kind::claim;
+  int lost = 0;  // how often what is being run was lost before
+};
+
+class CrashStore final : public store::Store {
+ public:
+  using Plan = std::function<Death(const Write&)>;
+  // Without a plan it lives for ever.
+  explicit CrashStore(store::Store& inner, Plan plan = {}) : inner_(inner), plan_(std::move(plan)) {}
+
+  [[nodiscard]] bool is_dead() const { return dead_; }
+  // Another process has it now.
+  void revive() {
+    dead_ = false;
+    lost_ = 0;
+  }
+
+  store::StoreInfo info() override { return alive().info(); }
+  Time now() override { return alive().now(); }
+  std::vector<model::Admission> admit(std::span<const model::NewExecution> items) override {
+    return alive().admit(items);
+  }
+  model::Exchange exchange(std::span<const model::Finish> finishes, const model::ClaimRequest* claim) override {
+    (void)alive();
+    if (!finishes.empty()) {
+      return write({.kind = Write::Kind::finish, .lost = lost_}, [&] { return inner_.exchange(finishes, claim); });
+    }
+    model::Exchange reply = inner_.exchange(finishes, claim);
+    if (!reply.claim.claims.empty()) {
+      lost_ = reply.claim.claims.front().lost;
+      if (plan_ && plan_({.kind = Write::Kind::claim, .lost = lost_}) == Death::after) { die(); }
+    }
+    return reply;
+  }
+  std::vector<model::AdvanceReply> advance(std::span<const model::Advance> turns) override {
+    return write({.kind = Write::Kind::advance, .lost = lost_}, [&] { return inner_.advance(turns); });
+  }
+  std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
+    return write({.kind = Write::Kind::cancel, .lost = lost_}, [&] { return inner_.cancel(ids, reason); });
+  }
+  std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
+    return alive().histories(requests);
+  }
+  std::vector<model::SignalResult> signal(std::span<const model::Signal> signals) override {
+    return alive().signal(signals);
+  }
+  void open_session(const model::NewSession& session) override { alive().open_session(session); }
+  model::BeatReply beat(const model::Beat& beat) override { return alive().beat(beat); }
+  std::vector<Uuid> cancel_requests(const Uuid& session) override { return alive().cancel_requests(session); }
+  void close_session(const Uuid& session) override { alive().close_session(session); }
+  std::vector<model::SessionInfo> sessions() override { return alive().sessions(); }
+  model::SweepReport sweep(const model::SweepRequest& request) override { return alive().sweep(request); }
+  std::optional<model::Execution> get(const Uuid& id) override { return alive().get(id); }
+  std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
+    return alive().outcomes(ids);
+  }
+  std::optional<Uuid> holder(const base::Digest& identity) override { return alive().holder(identity); }
+  std::vector<model::Execution> list(const model::ListQuery& query) override { return alive().list(query); }
+  std::vector<model::Attempt> attempts(const Uuid& id) override { return alive().attempts(id); }
+  std::vector<model::RetryResult> retry(std::span<const model::RetryRequest> requests) override {
+    return alive().retry(requests);
+  }
+  int discard(std::span<const Uuid> ids) override { return alive().discard(ids); }
+  int annotate(std::span<const Uuid> ids, std::string_view note) override { return alive().annotate(ids, note); }
+  void configure_queue(const model::QueueRef& queue, const model::QueuePatch& patch) override {
+    alive().configure_queue(queue, patch);
+  }
+  std::vector<model::QueueInfo> queues(std::string_view ns) override { return alive().queues(ns); }
+  model::StoredCatalogue catalogue(std::string_view ns) override { return alive().catalogue(ns); }
+  model::TaskEntry declare_task(const model::TaskEntry& entry) override { return alive().declare_task(entry); }
+  bool put_task(const model::TaskEntry& entry, std::string_view actor) override {
+    return alive().put_task(entry, actor);
+  }
+  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
+    return alive().remove_task(ns, name, actor);
+  }
+  bool put_setting(std::string_view ns, const model::Setting& setting, std::string_view actor) override {
+    return alive().put_setting(ns, setting, actor);
+  }
+  std::vector<model::AuditLine> audit(std::string_view ns, int limit) override { return alive().audit(ns, limit); }
+  int purge(const model::QueueRef& queue, int limit) override { return alive().purge(queue, limit); }
+  int move(const model::QueueRef& from, const model::QueueRef& to, int limit) override {
+    return alive().move(from, to, limit);
+  }
+  std::vector<model::FinishVerdict> journal_append(std::span<const model::JournalEntry> entries) override {
+    return alive().journal_append(entries);
+  }
+  std::vector<model::JournalEntry> journal_read(const Uuid& execution) override {
+    return alive().journal_read(execution);
+  }
+  void transaction(const std::function<void(store::Transaction&)>& fn) override { alive().transaction(fn); }
+  std::unique_ptr<store::Transaction> attach(void* connection) override { return alive().attach(connection); }
+  std::unique_ptr<store::Listener> listen() override { return alive().listen(); }
+  void announce(std::span<const model::QueueRef> queues) override { alive().announce(queues); }
+  store::TextTable sql(std::string_view statement, int max_rows) override { return alive().sql(statement, max_rows); }
+  std::vector<store::Finding> doctor() override { return alive().doctor(); }
+
+ private:
+  [[noreturn]] void die() {
+    dead_ = true;
+    throw Died();
+  }
+
+  store::Store& alive() {
+    if (dead_) { throw Died(); }
+    return inner_;
+  }
+
+  template <class Fn>
+  std::invoke_result_t<Fn&> write(const Write& what, Fn fn) {
+    (void)alive();
+    const Death death = plan_ ? plan_(what) : Death::none;
+    if (death == Death::before) { die(); }
+    auto reply = fn();
+    // Of a run that has come on, earlier losses are forgiven.
+    if (what.kind == Write::Kind::advance) { lost_ = 0; }
+    if (death == Death::after) { die(); }
+    return reply;
+  }
+
+  store::Store& inner_;
+  const Plan plan_;
+  bool dead_ = false;
+  int lost_ = 0;
+};
+
+}  // namespace hapax::generated

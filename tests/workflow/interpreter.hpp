@@ -1,0 +1,55 @@
+// Runs programs as workflows of hapax: one workflow, one task.
+#pragma once
+
+#include "workflow/ledger.hpp"
+#include "workflow/program.hpp"
+
+#include <hapax/hapax.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace hapax::generated {
+
+// What a root, a child or the next run of either begins with.
+struct RunInput {
+  std::uint64_t program = 0;
+  std::string chain;  // of runs: "p7", "p7#0/3"
+  int op = 0;         // whose body it is
+  int generation = 0;
+  std::uint32_t acc = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunInput, program, chain, op, generation, acc)
+
+struct TaskInput {
+  std::uint64_t program = 0;
+  std::string actor;
+  int op = 0;
+  std::uint32_t acc = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskInput, program, actor, op, acc)
+
+inline const Task<TaskInput, std::uint32_t> work{"work"};
+inline const Workflow<RunInput, std::uint32_t> flow{"flow"};
+
+// What an app that runs programs needs.
+struct Setting {
+  Ledger& ledger;
+  std::function<std::shared_ptr<const Program>(std::uint64_t seed)> find;
+  Duration tick;
+  Duration forever;
+  Duration retry = std::chrono::seconds(1);
+  bool upgraded = true;  // the code has the patches
+};
+
+// The setting outlives the app's workers.
+void handle_programs(App& app, const std::shared_ptr<const Setting>& setting);
+
+[[nodiscard]] RunInput root_input(const Program& program, const std::string& chain);
+// Objects on the stacks of runs; none when nothing runs and nothing was left behind.
+[[nodiscard]] int live_scopes();
+// How often a run was put aside inside a catch block or a compensation.
+[[nodiscard]] int put_aside_in_catch();
+
+}  // namespace hapax::generated

@@ -1,0 +1,94 @@
+// MemoryLedger: a ledger inside the test's own process. Any thread may call it.
+#pragma once
+
+#include "workflow/ledger.hpp"
+#include "workflow/oracle.hpp"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace hapax::generated {
+
+class MemoryLedger final : public Ledger {
+ public:
+  [[nodiscard]] int effect(const Effect& effect) override {
+    const std::lock_guard lock(mutex_);
+    if (sealed_.contains(effect.key)) {
+      problems_.push_back("operation " + std::to_string(effect.key.op) + " of " + effect.key.actor +
+                          " happened again although it was recorded");
+    }
+    std::vector<Call>& calls = calls_[effect.key];
+    calls.push_back({.effect = effect, .process = process_, .number = ++number_});
+    return static_cast<int>(calls.size()) - 1;
+  }
+  void began(const std::string& actor, const Uuid& execution) override {
+    const std::lock_guard lock(mutex_);
+    const auto [found, fresh] = runs_.try_emplace(actor);
+    if (!fresh && found->second.execution != execution) { problems_.push_back(actor + " began as two executions"); }
+    found->second.execution = execution;
+  }
+  void struck(const std::string& actor, const Strike& strike) override {
+    const std::lock_guard lock(mutex_);
+    runs_[actor].strike = strike;
+  }
+  void patched(const std::string& actor, int op, bool patched) override {
+    const std::lock_guard lock(mutex_);
+    runs_[actor].patches[op] = patched;
+  }
+
+  // ---- The test's side ---------------------------------------------------------------------------------------------
+  // The process is dead. `is_recorded(key, execution)` says what the store has; the rest may happen once more.
+  template <class IsRecorded>
+  void bury(IsRecorded is_recorded) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, calls] : calls_) {
+      if (calls.back().process != process_ || sealed_.contains(key)) { continue; }
+      if (is_recorded(key, calls.back().effect.execution)) {
+        sealed_.insert(key);
+      } else {
+        ++lost_[key];
+      }
+    }
+    ++process_;
+  }
+  [[nodiscard]] int process() const { return process_; }
+
+  [[nodiscard]] std::map<std::string, ActorLog> runs() const {
+    const std::lock_guard lock(mutex_);
+    return runs_;
+  }
+  [[nodiscard]] std::vector<std::string> problems() const {
+    const std::lock_guard lock(mutex_);
+    return problems_;
+  }
+  // What one program did: of "p7" all that begins with "p7#".
+  void observe(const std::string& chain, Observed& into) const {
+    const std::lock_guard lock(mutex_);
+    const std::string stem = chain + "#";
+    for (auto next = runs_.lower_bound(stem); next != runs_.end() && next->first.starts_with(stem); ++next) {
+      into.runs[next->first].log = next->second;
+    }
+    const EffectKey first{stem, 0};
+    for (auto next = calls_.lower_bound(first); next != calls_.end() && next->first.actor.starts_with(stem); ++next) {
+      into.calls.insert(*next);
+    }
+    for (auto next = lost_.lower_bound(first); next != lost_.end() && next->first.actor.starts_with(stem); ++next) {
+      into.lost.insert(*next);
+    }
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, ActorLog> runs_;
+  std::map<EffectKey, std::vector<Call>> calls_;
+  std::map<EffectKey, int> lost_;
+  std::set<EffectKey> sealed_;
+  std::vector<std::string> problems_;
+  int process_ = 0;
+  int number_ = 0;
+};
+
+}  // namespace hapax::generated
