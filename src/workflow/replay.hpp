@@ -5,7 +5,7 @@
 // caller brings it to the store.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "workflow/journal.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <hapax/inspect.hpp>
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 
 #include <string>
 #include <string_view>
