@@ -168,8 +168,13 @@ model::Seed seed_of(const model::History& history, int steps) {
     if (entry.position >= steps) { break; }
     const workflow::Entry kind = workflow::entry_of(entry);
     if (kind == workflow::Entry::task || kind == workflow::Entry::child) { open.insert(entry.position); }
-    if (kind == workflow::Entry::signal) { ++signals[entry.name]; }
     seed.entries.push_back(entry);
+  }
+  for (std::size_t place = 0; place < seed.entries.size(); ++place) {
+    const model::JournalEntry& entry = seed.entries[place];
+    const bool takes =
+        workflow::entry_of(entry) == workflow::Entry::signal && !workflow::timed_out(seed.entries, place);
+    if (takes) { ++signals[entry.name]; }
   }
   for (const model::Event& event : history.events) {
     const bool outcome = event.kind == model::EventKind::ended || event.kind == model::EventKind::refused;

@@ -11,6 +11,9 @@
 
 namespace hapax::workflow {
 
+// Whether the entry waits for a signal that did not come in time: then it took none.
+[[nodiscard]] bool timed_out(const std::vector<model::JournalEntry>& entries, std::size_t place);
+
 // `children` are what is still known of the executions it started.
 [[nodiscard]] std::vector<TimelineEntry> timeline(const model::History& history,
                                                   const std::vector<model::Execution>& children);

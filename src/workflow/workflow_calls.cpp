@@ -162,20 +162,20 @@ std::int32_t WorkflowRun::timer(Duration duration) {
   return replay_.add(Entry::timer, "", workflow::encode_number("us", duration.count())).position;
 }
 
-std::int32_t WorkflowRun::expect_signal(std::string_view name) {
+std::int32_t WorkflowRun::expect_signal(std::string_view name, const std::string& data) {
   enter("signal");
   model::check_name(name, "signal");
   std::int32_t position = 0;
   try {
     const auto* const entry = replay_.next(Entry::signal, name);
-    position = entry != nullptr ? entry->position : replay_.add(Entry::signal, name, "{}").position;
+    position = entry != nullptr ? entry->position : replay_.add(Entry::signal, name, data).position;
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
   signal_turns_[position] = replay_.take_signal(std::string(name));
   return position;
 }
 
 std::optional<std::string> WorkflowRun::wait_signal(std::string_view name, Duration timeout) {
-  const std::int32_t signal = expect_signal(name);
+  const std::int32_t signal = expect_signal(name, workflow::encode_number("timeout_us", timeout.count()));
   const std::int32_t limit = timer(timeout);
   if (await_any({signal, limit}) == 0) { return await(signal); }
   replay_.put_back_signal(std::string(name), signal_turns_.at(signal));

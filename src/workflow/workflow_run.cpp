@@ -38,6 +38,15 @@ double jitter_draw() {
   return random.fraction();
 }
 
+// In a catch block: what was thrown, for people.
+std::string what_of_current() {
+  try {
+    throw;
+  } catch (const std::exception& error) { return std::string(": ") + error.what(); } catch (...) {
+    return "";
+  }
+}
+
 }  // namespace
 
 bool is_unwinding() {
@@ -102,7 +111,7 @@ void WorkflowRun::body() {
         } catch (...) {
           if (unwinding_) { return engine::Ending::released(); }
           if (replay_.replaying()) {
-            stuck_ = "the code throws where the journal goes on";
+            stuck_ = std::string("the code throws where the journal goes on") + what_of_current();
             return engine::Ending::released();
           }
           throw;
