@@ -13,6 +13,9 @@ const std::map<std::string, std::function<void()>> workloads = {
     {"drain", rig::drain},
     {"round-trip", rig::round_trip},
     {"dedup", rig::dedup},
+    {"workflow", rig::workflow},
+    {"workflow-tasks", rig::workflow_tasks},
+    {"sleepers", rig::sleepers},
     {"scale-history", rig::scale_history},
     {"scale-backlog", rig::scale_backlog},
 };
@@ -20,9 +23,9 @@ const std::map<std::string, std::function<void()>> workloads = {
 void describe() {
   const bool sqlite = rig::env_or("HAPAX_RIG_STORE", "sqlite") == "sqlite";
   std::cout << R"({"servers":[")" << (sqlite ? "none" : "postgres")
-            << R"("],"workloads":["enqueue-single","enqueue-bulk","drain","round-trip","dedup"],"settings":")"
+            << R"("],"workloads":["enqueue-single","enqueue-bulk","drain","round-trip","dedup","workflow"],"settings":")"
             << (sqlite ? "SQLite WAL, synchronous FULL, in process" : "one pool, group commit in process")
-            << R"(; defaults; history kept (retention 7d); W5: task_id, return_existing"})"
+            << R"(; defaults; history kept (retention 7d); W5: task_id, return_existing; W6: inline steps"})"
             << "\n";
 }
 

@@ -37,9 +37,13 @@ void enqueue_bulk();
 void drain();
 void round_trip();
 void dedup();
+void workflow();
+void workflow_tasks();
 
 // Ours alone: neither history nor backlog slows claims (run by ./dev bench, not by the rig).
 void scale_history();
 void scale_backlog();
+// Likewise: many workflows that sleep.
+void sleepers();
 
 }  // namespace rig

@@ -127,7 +127,7 @@ struct QueueChange {
 // One thing a workflow did, for people (SPEC W7).
 struct TimelineEntry {
   int position = 0;
-  std::string kind{};  // step, task, workflow, timer, signal, choice, now, random, uuid, patch, cancelled, attribute
+  std::string kind{};  // step, task, workflow, timer, signal, choice, now, random, uuid, patch, cancelled
   std::string name{};
   std::string status{};  // completed, failed, cancelled, timed_out, refused, waiting, retrying; recorded for the rest
   Time at{};             // when it was recorded, or sent

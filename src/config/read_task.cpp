@@ -51,7 +51,7 @@ const Node* find_foreign(const Node& node) {
 // The catalogue tells a value out of range under the whole task, with a request's word for it: "timeout" is its
 // "attempt_timeout". Told here under the file's key.
 std::string retold(const InvalidArgument& error, const std::string& where, const std::string& member) {
-  const std::string message = error.what();
+  std::string message = error.what();
   if (error.field() != where) { return message; }
   const std::string inner = message.substr(where.size() + 2);
   if (inner.starts_with(member)) { return where + "." + inner; }

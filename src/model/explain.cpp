@@ -66,6 +66,22 @@ class Explainer {
           "Workers sweep every second; hapax cleanup does it now.");
       return;
     }
+    if (!e_.stuck.empty()) {
+      add("stuck",
+          "The workflow's code and its journal do not agree: " + e_.stuck + ". It is tried again at " +
+              format_time(e_.run_at) + ".",
+          "Deploy code that fits its journal (ctx.patched keeps old runs going); hapax journal export shows the "
+          "journal.");
+      return;
+    }
+    if (e_.waiting && e_.run_at > facts_.now) {
+      add("waiting",
+          e_.run_at >= never_due ? std::string("The workflow waits for what it started, or for a signal.")
+                                 : "The workflow sleeps until " + format_time(e_.run_at) + ", in " +
+                                       about(e_.run_at - facts_.now) + ", or until something happens to it.",
+          "hapax show tells what it waits for.");
+      return;
+    }
     if (e_.run_at > facts_.now) {
       const std::string when = format_time(e_.run_at) + ", in " + about(e_.run_at - facts_.now);
       if (e_.attempt > 0 || e_.error) {

@@ -23,7 +23,7 @@ struct ExplainFacts {
 // One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
 // "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
 // "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key", "ordering_key",
-// "concurrency_key", "rate_limit", "concurrency", "superseded".
+// "concurrency_key", "rate_limit", "concurrency", "superseded", "waiting", "stuck".
 struct Reason {
   std::string code;
   std::string sentence;

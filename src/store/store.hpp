@@ -126,7 +126,7 @@ using namespace hapax::model;
 struct Capabilities {
   bool durable = false;               // survives the process
   bool shared = false;                // several processes may use it
-  bool lends_transaction = false;     // transaction(fn): SQLite
+  bool lends_transaction = false;     // transaction(fn): SQLite, PostgreSQL
   bool attaches_transaction = false;  // attach(connection): PostgreSQL
   bool speaks_sql = false;            // sql(): SQLite, PostgreSQL
 };
@@ -266,6 +266,8 @@ class Store {
   // ---- Workflows -------------------------------------------------------------------------------------------------
   // Entries with what they start, fenced; one transaction for the span.
   [[nodiscard]] virtual std::vector<AdvanceReply> advance(std::span<const Advance> turns) = 0;
+  // Other labels for a running execution, fenced.
+  [[nodiscard]] virtual FinishVerdict relabel(const Held& held, const Labels& labels) = 0;
   // Journal and events, one for each request. Of what is unknown or has expired: nothing.
   [[nodiscard]] virtual std::vector<History> histories(std::span<const HistoryRequest> requests) = 0;
   // Sent to a run that was continued, it goes to the last run.

@@ -1,11 +1,17 @@
 // The app's calls that have to do with workflows.
 #include <hapax/app.hpp>
+#include <hapax/replay_tester.hpp>
 
 #include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
 #include "model/validate.hpp"
 #include "workflow/support.hpp"
+#include "workflow/timeline.hpp"
+
+#include <map>
+#include <set>
 
 namespace hapax {
 
@@ -141,6 +147,97 @@ std::string AnyHandle::query_json(std::string_view name, const std::string& ques
     throw NotFound(text);
   }
   return *answer;
+}
+
+namespace {
+
+workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
+  auto execution = app.store().get(id);
+  if (!execution || execution->queue.ns != app.ns()) { throw NotFound("there is no execution " + id.to_string()); }
+  const model::HistoryRequest request{.execution = id};
+  auto histories = app.store().histories({&request, 1});
+  return {.execution = std::move(*execution), .history = std::move(histories.front())};
+}
+
+// The first `steps` entries with what is known of their outcomes, for a run that begins behind them.
+model::Seed seed_of(const model::History& history, int steps) {
+  model::Seed seed;
+  std::set<std::int32_t> open;
+  std::map<std::string, int> signals;
+  for (const model::JournalEntry& entry : history.entries) {
+    if (entry.position >= steps) { break; }
+    const workflow::Entry kind = workflow::entry_of(entry);
+    if (kind == workflow::Entry::task || kind == workflow::Entry::child) { open.insert(entry.position); }
+    if (kind == workflow::Entry::signal) { ++signals[entry.name]; }
+    seed.entries.push_back(entry);
+  }
+  for (const model::Event& event : history.events) {
+    const bool outcome = event.kind == model::EventKind::ended || event.kind == model::EventKind::refused;
+    if (outcome && open.erase(event.position) > 0) { seed.events.push_back(event); }
+    if (event.kind == model::EventKind::signal && signals[event.name]-- > 0) { seed.events.push_back(event); }
+  }
+  if (!open.empty()) {
+    const model::JournalEntry& entry = history.entries.at(static_cast<std::size_t>(*open.begin()));
+    throw WrongStatus("entry " + std::to_string(entry.position) + ", " +
+                          workflow::describe(workflow::entry_of(entry), entry.name) +
+                          ", had been started and had not ended; a fork begins where everything before it has ended",
+                      Status::running);
+  }
+  return seed;
+}
+
+}  // namespace
+
+AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
+  state_->forbid_in_transaction("a fork");
+  const workflow::Exported from = read_run(*state_, run);
+  if (from.execution.kind != model::Kind::workflow) {
+    throw InvalidArgument("run", run.to_string() + " is a task; only workflows are forked");
+  }
+  if (steps < 0 || steps > static_cast<int>(from.history.entries.size())) {
+    throw InvalidArgument("steps", std::to_string(steps) + ", expected 0 to " +
+                                       std::to_string(from.history.entries.size()) + ", the entries of its journal");
+  }
+  TaskSpec spec;
+  spec.name = from.execution.task;
+  spec.options.queue = from.execution.queue.name;
+  spec.options.priority = from.execution.priority;
+  spec.options.max_lost = from.execution.max_lost;
+  spec.options.max_attempts = 1;
+  model::NewExecution request = state_->request(spec, from.execution.input, enqueue_options(options));
+  request.kind = model::Kind::workflow;
+  request.seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
+  const model::Admission admission = state_->engine().admit(std::move(request));
+  engine::throw_if_refused(admission, spec.name, options.workflow_id);
+  return state_->handle(admission);
+}
+
+std::vector<TimelineEntry> App::timeline(const Uuid& id) {
+  const workflow::Exported run = read_run(*state_, id);
+  std::vector<model::Execution> children;
+  for (const model::JournalEntry& entry : run.history.entries) {
+    if (!entry.child || children.size() >= limits::list_page) { continue; }
+    if (auto child = state_->store().get(*entry.child)) { children.push_back(std::move(*child)); }
+  }
+  return run.execution.kind == model::Kind::workflow ? workflow::timeline(run.history, children)
+                                                     : std::vector<TimelineEntry>{};
+}
+
+std::string App::export_journal(const Uuid& id) { return workflow::export_json(read_run(*state_, id)); }
+
+testing::ReplayReport testing::ReplayTester::replay(const std::string& journal_json) {
+  workflow::Exported run = workflow::import_json(journal_json);
+  ReplayReport report{.workflow = run.execution.task, .entries = static_cast<int>(run.history.entries.size())};
+  const bool ended = run.execution.status == Status::completed;
+  const Time last = run.history.entries.empty() ? run.execution.created_at : run.history.entries.back().at;
+  const auto played =
+      workflow::support_of(app_.state())->play(claim_like(run.execution, last), std::move(run.history), {});
+  report.reason = played.stuck;
+  if (report.reason.empty() && ended && played.need != hapax::detail::WorkflowRun::Need::ended) {
+    report.reason = "the journal ends where its run had completed, the code goes on";
+  }
+  report.fits = report.reason.empty();
+  return report;
 }
 
 }  // namespace hapax

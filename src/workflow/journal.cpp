@@ -41,8 +41,6 @@ std::string_view to_string(Entry entry) {
     case Entry::uuid: return "uuid";
     case Entry::patch: return "patch";
     case Entry::cancelled: return "cancelled";
-    case Entry::attribute: return "attribute";
-    case Entry::cancel_child: return "cancel_child";
   }
   return "unknown";
 }
@@ -73,7 +71,8 @@ std::string encode_step(const StepRecord& record) {
 StepRecord decode_step(const model::JournalEntry& entry) {
   StepRecord record;
   const std::size_t at = entry.data.find(result_member);
-  if (entry_of(entry) == Entry::step && at != std::string::npos) {
+  // As encode_step wrote it; a journal that came through a file may have its members in another order.
+  if (entry_of(entry) == Entry::step && at != std::string::npos && entry.data.starts_with(R"({"us":)")) {
     record.result = entry.data.substr(at + result_member.size());
     record.result.pop_back();
     const json head = json::parse(entry.data.substr(0, at) + "}", nullptr, false);

@@ -17,6 +17,8 @@ using Need = detail::WorkflowRun::Need;
 constexpr std::size_t batch_max = 64;
 // Turns longer than this are taken one at a time, so that other lanes get the rest.
 constexpr double long_turn_seconds = 0.0005;
+constexpr int misfits_before_parking = 5;
+constexpr std::size_t misfits_kept = 10'000;
 constexpr Duration never_yields = std::chrono::seconds(10);
 
 // Takes part in no exception of the function's.
@@ -54,6 +56,7 @@ void Lanes::submit(engine::RunPtr run) {
     const auto cached = cache_.find(run->claim().id);
     if (cached == cache_.end()) {
       fresh_.push_back(std::move(run));
+      wake_idle();
     } else {
       const RunState state = std::move(cached->second.state);
       const LanePtr lane = cached->second.lane;
@@ -63,13 +66,26 @@ void Lanes::submit(engine::RunPtr run) {
       if (state->claim().fence + 1 == run->claim().fence) {
         state->reclaimed(std::move(run));
         lane->todo.push_back(state);
+        lane->work.notify_one();
       } else {
         lane->discard.push_back(state);
+        lane->work.notify_one();
         fresh_.push_back(std::move(run));
+        wake_idle();
       }
     }
   }
-  work_.notify_all();
+}
+
+// Holding mutex_. Lanes that are busy look for more by themselves.
+void Lanes::wake_idle() {
+  for (const LanePtr& lane : lanes_) {
+    if (lane->idle) {
+      lane->idle = false;
+      lane->work.notify_one();
+      return;
+    }
+  }
 }
 
 void Lanes::collect(std::vector<engine::Settled>& into) {
@@ -103,7 +119,11 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch) {
     const auto nothing = [&] {
       return lane->discard.empty() && lane->todo.empty() && (fresh_.empty() || holding_.load());
     };
-    while (!stopping_ && nothing()) { work_.wait(lock); }
+    while (!stopping_ && nothing()) {
+      lane->idle = true;
+      lane->work.wait(lock);
+      lane->idle = false;
+    }
     if (stopping_) { return false; }
     discard.swap(lane->discard);
     const bool slow = step_seconds_.load() > long_turn_seconds;
@@ -118,6 +138,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch) {
       fresh.push_back(std::move(fresh_.front()));
       fresh_.pop_front();
     }
+    if (!fresh_.empty()) { wake_idle(); }
   }
   for (const RunState& state : discard) { drop(state); }
   std::erase_if(batch, [this](const RunState& state) {
@@ -277,9 +298,7 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
         if (state->stuck_reason().empty()) {
           settle(state->run(), engine::release_finish(*state->run()));
         } else {
-          trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() +
-                  " is stuck: " + state->stuck_reason());
-          settle(state->run(), state->wait_finish());
+          put_aside(state);
         }
         return false;
     }
@@ -355,9 +374,9 @@ void Lanes::wait(const LanePtr& lane, const RunState& state) {
     } else {
       const std::lock_guard lock(mutex_);
       owner->discard.push_back(old);
+      owner->work.notify_one();
     }
   }
-  if (!out.empty()) { work_.notify_all(); }
   // Only now: from here it may be claimed again at any moment.
   settle(state->run(), std::move(finish));
 }
@@ -382,6 +401,34 @@ void Lanes::drop(const RunState& state) {
   if (!state->unwind()) {
     trouble("workflow '" + state->name() + "' catches what puts it aside and does not stop; its stack is left");
   }
+}
+
+// Another build may be able to go on (a rolling deploy): it is left to that one, a few times, before it is parked.
+void Lanes::put_aside(const RunState& state) {
+  const model::Claim& claim = state->claim();
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (misfits_.size() > misfits_kept) { misfits_.clear(); }
+    first = ++misfits_[claim.id] <= misfits_before_parking;
+  }
+  const bool leave = first && another_build_is_there(claim);
+  if (!leave) {
+    trouble("workflow '" + state->name() + "' " + claim.id.to_string() + " is stuck: " + state->stuck_reason());
+  }
+  settle(state->run(), leave ? state->leave_finish() : state->wait_finish());
+}
+
+bool Lanes::another_build_is_there(const model::Claim& claim) {
+  try {
+    const Time now = options_.app->store().now();
+    const auto sessions = options_.app->store().sessions();
+    return std::ranges::any_of(sessions, [&](const model::SessionInfo& session) {
+      return session.build != options_.build && session.expires_at > now &&
+             std::ranges::find(session.queues, claim.queue) != session.queues.end() &&
+             std::ranges::find(session.tasks, claim.task) != session.tasks.end();
+    });
+  } catch (const std::exception&) { return false; }
 }
 
 void Lanes::give_back(const RunState& state, std::string_view why) {
@@ -417,7 +464,7 @@ void Lanes::look(Time now) {
 void Lanes::stop(Time until) {
   std::unique_lock lock(mutex_);
   stopping_ = true;
-  work_.notify_all();
+  for (const LanePtr& lane : lanes_) { lane->work.notify_all(); }
   const auto all_ended = [this] {
     return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
   };

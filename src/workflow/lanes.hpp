@@ -54,6 +54,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
 
  private:
   struct Lane {
+    std::condition_variable work;   // something for it to do, or the end
+    bool idle = false;              // waits there; guarded by mutex_
     std::deque<RunState> todo;      // claimed again, and its fiber is here; guarded by mutex_
     std::vector<RunState> discard;  // cached here and not wanted any more; guarded by mutex_
     bool ended = false;             // guarded by mutex_
@@ -86,10 +88,14 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void flush(std::vector<RunState>& batch);
   void end(const RunState& state);
   void wait(const LanePtr& lane, const RunState& state);
+  // Its code and its journal do not agree.
+  void put_aside(const RunState& state);
+  [[nodiscard]] bool another_build_is_there(const model::Claim& claim);
   void give_back(const RunState& state, std::string_view why);
   void settle(const engine::RunPtr& run, model::Finish finish);
   void drop(const RunState& state);
   void trim(std::vector<std::pair<LanePtr, RunState>>& out);
+  void wake_idle();
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);
 
@@ -97,7 +103,6 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   StackPool stacks_;
   std::function<void()> on_settled_;
   mutable std::mutex mutex_;
-  std::condition_variable work_;
   std::condition_variable ended_;
   std::deque<engine::RunPtr> fresh_;
   std::vector<LanePtr> lanes_;
@@ -107,7 +112,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   bool stopping_ = false;
   std::atomic<bool> holding_{false};
   std::atomic<int> active_{0};
-  std::atomic<double> step_seconds_{0};  // how long a turn of a run takes, by measure
+  std::unordered_map<Uuid, int> misfits_;  // how often a run was met that the code here does not fit
+  std::atomic<double> step_seconds_{0};    // how long a turn of a run takes, by measure
 };
 
 }  // namespace hapax::workflow

@@ -26,8 +26,9 @@ using workflow::Unwind;
 constexpr std::size_t stack_reserve = 24 << 10;
 // A function that catches its unwinding this often in a row will not stop.
 constexpr int swallowed_max = 1000;
-constexpr Duration stuck_wait_min = std::chrono::seconds(1);
-constexpr Duration stuck_wait_max = std::chrono::seconds(60);
+// A parked run is looked at again after this, and as much again at random, so that many do not come at once.
+constexpr Duration stuck_wait = std::chrono::seconds(10);
+constexpr Duration leave_wait = std::chrono::milliseconds(250);
 
 // Whose function runs on this thread now; none while a step's body does.
 thread_local WorkflowRun* current = nullptr;
@@ -202,13 +203,23 @@ model::Finish WorkflowRun::wait_finish() {
     turn.wake_in = instant_.in;
     turn.wake_at = instant_.at;
   } else {
-    // Entries of code that does not fit are not kept. Tried again after a while, by whoever is there then: longer and
-    // longer, as the fence tells how often it has been.
+    // Entries of code that does not fit are not kept. Tried again after a while, by whoever is there then.
     turn.stuck = stuck_;
-    const int tries = static_cast<int>(std::min<std::int64_t>(claim().fence, 16));
-    turn.wake_in = std::clamp<Duration>(stuck_wait_min * (std::int64_t{1} << std::min(tries, 6)) / 2, stuck_wait_min,
-                                        stuck_wait_max);
+    turn.wake_in =
+        stuck_wait + Duration(static_cast<std::int64_t>(jitter_draw() * static_cast<double>(stuck_wait.count())));
   }
+  finish.turn = std::make_shared<const model::Turn>(std::move(turn));
+  return finish;
+}
+
+model::Finish WorkflowRun::leave_finish() const {
+  model::Finish finish;
+  finish.id = id_;
+  finish.fence = claim().fence;
+  finish.kind = model::FinishKind::waiting;
+  model::Turn turn;
+  turn.seen = replay_.seen();
+  turn.wake_in = leave_wait;
   finish.turn = std::make_shared<const model::Turn>(std::move(turn));
   return finish;
 }
@@ -736,12 +747,19 @@ void WorkflowRun::progress(double fraction, std::string_view message) {
 }
 
 void WorkflowRun::set_attribute(std::string_view name, std::string_view value) {
-  enter("set_attribute");
-  model::check_name(name, "attribute");
-  try {
-    if (replay_.next(Entry::attribute, name) != nullptr) { return; }
-  } catch (const Divergence& divergence) { diverge(divergence.reason); }
-  replay_.add(Entry::attribute, name, nlohmann::json{{"value", value}}.dump());
+  const std::string stem = std::string(name) + "=";
+  model::check_name(stem + std::string(value), "attribute");
+  (void)step("set " + std::string(name), {}, [&]() -> std::string {
+    const auto execution = app_->store().get(id_);
+    model::Labels labels = execution ? execution->labels : claim().labels;
+    std::erase_if(labels.tags, [&](const std::string& tag) { return tag.starts_with(stem); });
+    labels.tags.push_back(stem + std::string(value));
+    if (labels.tags.size() > limits::tags) {
+      throw Permanent("InvalidArgument", "attribute: a workflow has at most " + std::to_string(limits::tags) + " tags");
+    }
+    (void)app_->store().relabel({id_, claim().fence}, labels);
+    return "null";
+  });
 }
 
 void WorkflowRun::add_query(std::string_view name, std::function<std::string(const std::string&)> answer) {

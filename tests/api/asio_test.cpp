@@ -23,8 +23,9 @@ struct AsioTest : ::testing::Test {
     });
     app.handle(nothing, [](int) {});
   }
-  App app = open("memory:");
+  // The io_context goes last: a thread of the app's may still be inside the post that ended its run().
   boost::asio::io_context io;
+  App app = open("memory:");
 };
 
 TEST_F(AsioTest, CompletesOnTheProgramsOwnThread) {

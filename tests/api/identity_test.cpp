@@ -240,6 +240,7 @@ TEST_P(IdentityTest, AConcurrencyKeyNeverHasTwoAtOnceAndAllGetDone) {
   auto one = app.work({.threads = 4});
   auto two = app.work({.threads = 4});
   EXPECT_TRUE(one.wait_until_empty(60s));
+  const std::lock_guard lock(mutex);
   EXPECT_EQ(worst, 1);
   EXPECT_EQ(one.counts().completed + two.counts().completed, 60);
 }
@@ -263,6 +264,7 @@ TEST_P(IdentityTest, AnOrderingKeyKeepsItsOrderOverWorkersAndRetries) {
   auto one = app.work({.threads = 4});
   auto two = app.work({.threads = 4});
   EXPECT_TRUE(one.wait_until_empty(60s));
+  const std::lock_guard lock(mutex);
   for (const auto& [key, numbers] : done) {
     EXPECT_EQ(numbers.size(), 20U);
     EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end())) << key;
@@ -304,6 +306,7 @@ TEST_P(IdentityTest, ARateLimitHoldsOverWorkersAndIsNearlyReached) {
   auto one = app.work({.threads = 2});
   auto two = app.work({.threads = 2});
   EXPECT_TRUE(one.wait_until_empty(60s));
+  const std::lock_guard lock(mutex);
   EXPECT_EQ(starts.size(), 150U);
   // The limit counts claims; a handler starts a little later, so that a stretch of handlers is allowed a few more.
   std::size_t from = 0;

@@ -1,5 +1,5 @@
-// Transactions with the caller's own writes (SPEC P8, D9, D10), in the form that the store has: SQLite lends its writer,
-// PostgreSQL attaches to a connection of the caller's. What they promise is the same.
+// Transactions with the caller's own writes (SPEC P8, D9, D10), in each form that the store has: SQLite lends its writer,
+// PostgreSQL a connection of its own, or attaches to one of the caller's. What they promise is the same.
 #include "conformance/fixture.hpp"
 
 #include <hapax/error.hpp>
@@ -17,7 +17,9 @@ namespace {
 
 using store::Transaction;
 
-class TransactionConformance : public Conformance {
+enum class Form { lent, attached };
+
+class TransactionConformance : public Conformance, public ::testing::WithParamInterface<Form> {
  protected:
   void SetUp() override {
     Conformance::SetUp();
@@ -36,34 +38,39 @@ class TransactionConformance : public Conformance {
     Conformance::TearDown();
   }
 
-  bool has_transactions() const { return capabilities().lends_transaction || capabilities().attaches_transaction; }
+  bool has_transactions() const {
+    return GetParam() == Form::lent ? capabilities().lends_transaction : capabilities().attaches_transaction;
+  }
 
   // Runs `work` in a transaction and commits it. False when it could not be committed as a finish in it was stale.
   bool run(const std::function<void(Transaction&)>& work) {
-    return capabilities().lends_transaction ? run_lent(work) : run_attached(work);
+    return GetParam() == Form::lent ? run_lent(work) : run_attached(work);
   }
 
   void execute(Transaction& tx, const std::string& statement) {
-    if (capabilities().lends_transaction) {
+    if (!capabilities().attaches_transaction) {
       auto* const db = static_cast<sqlite3*>(tx.native());
       ASSERT_EQ(sqlite3_exec(db, statement.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
-    } else {
-      ASSERT_EQ(tx.native(), connection_);
-      EXPECT_EQ(command(statement).substr(0, 6), statement.substr(0, 6)) << PQerrorMessage(connection_);
+      return;
     }
+    auto* const connection = static_cast<PGconn*>(tx.native());
+    ASSERT_EQ(connection == connection_, GetParam() == Form::attached);
+    EXPECT_EQ(command(statement, connection).substr(0, 6), statement.substr(0, 6)) << PQerrorMessage(connection);
   }
 
   // The caller's own write.
   void write_row(Transaction& tx) { execute(tx, "INSERT INTO " + table_ + " VALUES (1)"); }
   std::string own_rows() { return store().sql("SELECT count(*) FROM own_rows", 1).rows.at(0).at(0).value_or("?"); }
 
-  // Runs a command on the caller's connection and returns what the server calls it, empty when it was refused.
-  std::string command(const std::string& statement) {
-    PGresult* const result = PQexec(connection_, statement.c_str());
+  // Runs a command and returns what the server calls it, empty when it was refused.
+  static std::string command(const std::string& statement, PGconn* connection) {
+    PGresult* const result = PQexec(connection, statement.c_str());
     const std::string tag = PQresultStatus(result) == PGRES_COMMAND_OK ? PQcmdStatus(result) : "";
     PQclear(result);
     return tag;
   }
+
+  std::string command(const std::string& statement) { return command(statement, connection_); }
 
   PGconn* connection_ = nullptr;
 
@@ -91,14 +98,14 @@ class TransactionConformance : public Conformance {
   std::string table_ = "own_rows";
 };
 
-TEST_F(TransactionConformance, AStoreWithoutThemSaysSo) {
+TEST_P(TransactionConformance, AStoreWithoutThemSaysSo) {
   if (!capabilities().lends_transaction) {
     EXPECT_THROW(store().transaction([](Transaction&) { FAIL() << "called"; }), Unsupported);
   }
   if (!capabilities().attaches_transaction) { EXPECT_THROW(std::ignore = store().attach(nullptr), Unsupported); }
 }
 
-TEST_F(TransactionConformance, AnEnqueueAndTheCallersWritesCommitTogether) {
+TEST_P(TransactionConformance, AnEnqueueAndTheCallersWritesCommitTogether) {
   if (!has_transactions()) { return; }
   const NewExecution item = keyed("order-1");
   const std::shared_ptr<Store> other = second();
@@ -116,7 +123,7 @@ TEST_F(TransactionConformance, AnEnqueueAndTheCallersWritesCommitTogether) {
   EXPECT_EQ(claim_one(one).id, item.id);
 }
 
-TEST_F(TransactionConformance, NothingOfARolledBackTransactionIsThere) {
+TEST_P(TransactionConformance, NothingOfARolledBackTransactionIsThere) {
   if (!has_transactions()) { return; }
   const NewExecution item = keyed("order-1");
   EXPECT_THROW(run([&](Transaction& tx) {
@@ -131,7 +138,7 @@ TEST_F(TransactionConformance, NothingOfARolledBackTransactionIsThere) {
   EXPECT_TRUE(admit(keyed("order-1")).created()) << "the store goes on";
 }
 
-TEST_F(TransactionConformance, AHeldIdentityAnswersInsideToo) {
+TEST_P(TransactionConformance, AHeldIdentityAnswersInsideToo) {
   if (!has_transactions()) { return; }
   const NewExecution first = keyed("order-1");
   admit_id(first);
@@ -143,7 +150,7 @@ TEST_F(TransactionConformance, AHeldIdentityAnswersInsideToo) {
   }));
 }
 
-TEST_F(TransactionConformance, TwoEnqueuesOfOneKeyInsideAreOne) {
+TEST_P(TransactionConformance, TwoEnqueuesOfOneKeyInsideAreOne) {
   if (!has_transactions()) { return; }
   const NewExecution first = keyed("order-1");
   const NewExecution again = keyed("order-1");
@@ -154,7 +161,7 @@ TEST_F(TransactionConformance, TwoEnqueuesOfOneKeyInsideAreOne) {
   EXPECT_FALSE(store().get(again.id).has_value());
 }
 
-TEST_F(TransactionConformance, AnOutcomeAndTheCallersWritesCommitTogether) {
+TEST_P(TransactionConformance, AnOutcomeAndTheCallersWritesCommitTogether) {
   if (!has_transactions()) { return; }
   const Uuid id = admit_id(request());
   TestWorker one = worker();
@@ -171,7 +178,7 @@ TEST_F(TransactionConformance, AnOutcomeAndTheCallersWritesCommitTogether) {
   EXPECT_EQ(finish(completed(claim, "7")), FinishVerdict::accepted) << "asked again";
 }
 
-TEST_F(TransactionConformance, AnOutcomeThatIsRolledBackNeverWas) {
+TEST_P(TransactionConformance, AnOutcomeThatIsRolledBackNeverWas) {
   if (!has_transactions()) { return; }
   const Uuid id = admit_id(request());
   TestWorker one = worker();
@@ -187,7 +194,7 @@ TEST_F(TransactionConformance, AnOutcomeThatIsRolledBackNeverWas) {
   EXPECT_EQ(finish(ending(claim, FinishKind::retry)), FinishVerdict::accepted);
 }
 
-TEST_F(TransactionConformance, AStaleFinishThrowsAndNothingCommits) {
+TEST_P(TransactionConformance, AStaleFinishThrowsAndNothingCommits) {
   if (!has_transactions()) { return; }
   const Uuid id = admit_id(request());
   TestWorker one = worker();
@@ -207,7 +214,7 @@ TEST_F(TransactionConformance, AStaleFinishThrowsAndNothingCommits) {
   EXPECT_EQ(finish(completed(present)), FinishVerdict::accepted);
 }
 
-TEST_F(TransactionConformance, AStaleFinishThatTheCallerSwallowsStillCommitsNothing) {
+TEST_P(TransactionConformance, AStaleFinishThatTheCallerSwallowsStillCommitsNothing) {
   if (!has_transactions()) { return; }
   Claim nobody;
   nobody.id = base::new_uuid7();
@@ -220,7 +227,7 @@ TEST_F(TransactionConformance, AStaleFinishThatTheCallerSwallowsStillCommitsNoth
   EXPECT_EQ(own_rows(), "1");
 }
 
-TEST_F(TransactionConformance, SomebodyWhoWaitsForTheKeySeesWhatWasCommitted) {
+TEST_P(TransactionConformance, SomebodyWhoWaitsForTheKeySeesWhatWasCommitted) {
   if (!has_transactions()) { return; }
   const NewExecution ours = keyed("order-1");
   const NewExecution theirs = keyed("order-1");
@@ -236,7 +243,7 @@ TEST_F(TransactionConformance, SomebodyWhoWaitsForTheKeySeesWhatWasCommitted) {
   EXPECT_EQ(answer.id, ours.id);
 }
 
-TEST_F(TransactionConformance, SomebodyWhoWaitsForTheKeyGetsItWhenItIsRolledBack) {
+TEST_P(TransactionConformance, SomebodyWhoWaitsForTheKeyGetsItWhenItIsRolledBack) {
   if (!has_transactions()) { return; }
   const NewExecution ours = keyed("order-1");
   const NewExecution theirs = keyed("order-1");
@@ -254,8 +261,8 @@ TEST_F(TransactionConformance, SomebodyWhoWaitsForTheKeyGetsItWhenItIsRolledBack
   EXPECT_EQ(answer.id, theirs.id);
 }
 
-TEST_F(TransactionConformance, APlainEnqueueInsideALentTransactionIsAnError) {
-  if (!capabilities().lends_transaction) { return; }
+TEST_P(TransactionConformance, APlainEnqueueInsideALentTransactionIsAnError) {
+  if (!has_transactions() || GetParam() != Form::lent) { return; }
   const NewExecution item = request();
   EXPECT_TRUE(run([&](Transaction& tx) {
     EXPECT_THROW(std::ignore = store().admit({&item, 1}), UsageError);
@@ -266,8 +273,8 @@ TEST_F(TransactionConformance, APlainEnqueueInsideALentTransactionIsAnError) {
   EXPECT_EQ(own_rows(), "1");
 }
 
-TEST_F(TransactionConformance, AnotherThreadMayEnqueueWhileATransactionIsLent) {
-  if (!capabilities().lends_transaction) { return; }
+TEST_P(TransactionConformance, AnotherThreadMayEnqueueWhileATransactionIsLent) {
+  if (!has_transactions() || GetParam() != Form::lent) { return; }
   const NewExecution item = request();
   std::thread other;
   EXPECT_TRUE(run([&](Transaction& tx) {
@@ -278,8 +285,15 @@ TEST_F(TransactionConformance, AnotherThreadMayEnqueueWhileATransactionIsLent) {
   EXPECT_EQ(status(item.id), Status::pending);
 }
 
-TEST_F(TransactionConformance, AConnectionWithoutAnOpenTransactionCannotBeAttached) {
-  if (!capabilities().attaches_transaction) { return; }
+TEST_P(TransactionConformance, ACallersOwnCommitInsideALentTransactionIsAnError) {
+  if (!has_transactions() || GetParam() != Form::lent) { return; }
+  EXPECT_THROW(run([&](Transaction& tx) { execute(tx, "COMMIT"); }), UsageError);
+  EXPECT_TRUE(run([&](Transaction& tx) { write_row(tx); })) << "the next transaction is not its concern";
+  EXPECT_EQ(own_rows(), "1");
+}
+
+TEST_P(TransactionConformance, AConnectionWithoutAnOpenTransactionCannotBeAttached) {
+  if (!has_transactions() || GetParam() != Form::attached) { return; }
   EXPECT_THROW(std::ignore = store().attach(connection_), UsageError);
   EXPECT_THROW(std::ignore = store().attach(nullptr), UsageError);
   EXPECT_EQ(command("BEGIN"), "BEGIN");
@@ -289,8 +303,8 @@ TEST_F(TransactionConformance, AConnectionWithoutAnOpenTransactionCannotBeAttach
   EXPECT_THROW(std::ignore = tx->admit({&item, 1}), UsageError) << "its transaction is over";
 }
 
-TEST_F(TransactionConformance, TheCallersSettingsAreAsTheyWere) {
-  if (!capabilities().attaches_transaction) { return; }
+TEST_P(TransactionConformance, TheCallersSettingsAreAsTheyWere) {
+  if (!has_transactions() || GetParam() != Form::attached) { return; }
   EXPECT_EQ(command("SET search_path = pg_catalog"), "SET");
   const NewExecution item = keyed("order-1");
   EXPECT_TRUE(run([&](Transaction& tx) {
@@ -300,6 +314,9 @@ TEST_F(TransactionConformance, TheCallersSettingsAreAsTheyWere) {
     PQclear(result);
   }));
 }
+
+INSTANTIATE_TEST_SUITE_P(Forms, TransactionConformance, ::testing::Values(Form::lent, Form::attached),
+                         [](const auto& tested) { return tested.param == Form::lent ? "lent" : "attached"; });
 
 }  // namespace
 

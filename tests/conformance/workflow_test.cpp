@@ -166,6 +166,19 @@ TEST_F(WorkflowConformance, ProgressForgivesEarlierLosses) {
   EXPECT_EQ(get(id).lost, 0);
 }
 
+TEST_F(WorkflowConformance, ARunningOneMayBeRelabelled) {
+  const Claim claim = begun();
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"customer=ada"}}), accepted);
+  EXPECT_EQ(get(claim.id).labels.tags, std::vector<std::string>{"customer=ada"});
+  EXPECT_EQ(store().relabel({claim.id, claim.fence + 1}, {.tags = {"x"}}), stale);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {}), accepted);
+  EXPECT_TRUE(get(claim.id).labels.tags.empty());
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"customer=bob"}}), accepted);
+  EXPECT_EQ(wait(claim), accepted);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"late"}}), stale);
+  EXPECT_EQ(store().list({.tag = "customer=bob"}).size(), 1U);
+}
+
 // ---- Waiting --------------------------------------------------------------------------------------------------------
 
 TEST_F(WorkflowConformance, AWaitingWorkflowIsPendingAndHeldByNobody) {

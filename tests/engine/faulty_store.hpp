@@ -119,6 +119,20 @@ class FaultyStore final : public store::Store {
   std::vector<model::JournalEntry> journal_read(const Uuid& execution) override {
     return inner_->journal_read(execution);
   }
+  model::FinishVerdict relabel(const model::Held& held, const model::Labels& labels) override {
+    return inner_->relabel(held, labels);
+  }
+  std::vector<model::AdvanceReply> advance(std::span<const model::Advance> turns) override {
+    check();
+    return inner_->advance(turns);
+  }
+  std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
+    check();
+    return inner_->histories(requests);
+  }
+  std::vector<model::SignalResult> signal(std::span<const model::Signal> signals) override {
+    return inner_->signal(signals);
+  }
   void transaction(const std::function<void(store::Transaction&)>& fn) override { inner_->transaction(fn); }
   std::unique_ptr<store::Transaction> attach(void* connection) override { return inner_->attach(connection); }
   std::unique_ptr<store::Listener> listen() override { return inner_->listen(); }

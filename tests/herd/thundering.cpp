@@ -124,7 +124,7 @@ class Thunder {
     }
     if (with_bystanders()) {
       // On SQLite there is one writer, and the holder has it. Elsewhere nobody else is held up (SPEC D10).
-      if (stage_.store().info().capabilities.lends_transaction) {
+      if (!stage_.store().info().capabilities.attaches_transaction) {
         std::this_thread::sleep_for(milliseconds(400));
       } else {
         expect(scene_.wait_until(seconds(15), [&] { return noted("bystander") == 2 * processes_; }),

@@ -80,6 +80,55 @@ TEST_F(PostgresStoreTest, AClaimWhoseReplyIsLostIsReadBackWithItsFinishes) {
   }
 }
 
+TEST_F(PostgresStoreTest, ATurnWhoseReplyIsLostIsKeptOnce) {
+  const Uuid worker = session();
+  NewExecution flow = request();
+  flow.kind = Kind::workflow;
+  (void)store_->admit({&flow, 1});
+  const Claim claim = store_->claim(claim_of(worker, 1, 1)).claims.at(0);
+  std::int32_t position = 0;
+  for (const bool starts : {false, true}) {
+    JournalEntry entry{.position = position++, .kind = 1, .name = "a", .data = "1"};
+    if (starts) { entry.start = std::make_shared<const NewExecution>(request()); }
+    const Advance turn{.execution = claim.id, .fence = claim.fence, .entries = {entry}};
+    base::arm_faults("postgres.advance.after_commit=throw");
+    EXPECT_EQ(store_->advance({&turn, 1}).at(0).verdict, FinishVerdict::accepted);
+    EXPECT_EQ(store_->advance({&turn, 1}).at(0).verdict, FinishVerdict::stale) << "sent a second time";
+    EXPECT_EQ(count("journal"), std::to_string(position));
+  }
+  EXPECT_EQ(count("live"), "2");
+  Finish waits{.id = claim.id, .fence = claim.fence, .kind = FinishKind::waiting};
+  JournalEntry last{.position = position, .kind = 1, .name = "b"};
+  last.start = std::make_shared<const NewExecution>(request());
+  waits.turn = std::make_shared<const Turn>(Turn{.entries = {last}});
+  base::arm_faults("postgres.exchange.after_commit=throw");
+  EXPECT_EQ(store_->finish({&waits, 1}).at(0), FinishVerdict::accepted);
+  EXPECT_EQ(count("live"), "3");
+}
+
+TEST_F(PostgresStoreTest, ALentTransactionWhoseReplyIsLostSaysThatNobodyKnows) {
+  const NewExecution item = request();
+  base::arm_faults("postgres.transaction.after_commit=throw");
+  EXPECT_THROW(store_->transaction([&](Transaction& tx) { (void)tx.admit({&item, 1}); }), CommitUnknown);
+  EXPECT_TRUE(store_->get(item.id)) << "it was kept";
+}
+
+TEST_F(PostgresStoreTest, ASignalWhoseReplyIsLostIsKeptOnce) {
+  NewExecution flow = request();
+  flow.kind = Kind::workflow;
+  (void)store_->admit({&flow, 1});
+  const std::vector<Signal> signals(3, Signal{.execution = flow.id, .name = "paid"});
+  int sent = 0;
+  for (const std::size_t many : {1U, 3U}) {
+    base::arm_faults("postgres.signal.after_commit=throw");
+    for (const SignalResult& result : store_->signal(std::span(signals).first(many))) {
+      EXPECT_EQ(result.verdict, SignalVerdict::accepted);
+    }
+    sent += static_cast<int>(many);
+    EXPECT_EQ(count("events"), std::to_string(sent));
+  }
+}
+
 TEST_F(PostgresStoreTest, TerminatedBackendsLoseNothingAndDoubleNothing) {
   const Uuid worker = session();
   std::atomic<bool> stop = false;

@@ -185,6 +185,14 @@ class MemoryStore final : public Store {
                               [this](const Advance& turn, Time at) { return memory::advance(state_, turn, at); });
   }
 
+  FinishVerdict relabel(const Held& held, const Labels& labels) override {
+    const std::lock_guard lock(mutex_);
+    memory::Record* const record = state_.find_running(held.id, held.fence);
+    if (record == nullptr) { return FinishVerdict::stale; }
+    record->execution.labels = labels;
+    return FinishVerdict::accepted;
+  }
+
   std::vector<History> histories(std::span<const HistoryRequest> requests) override {
     return each<History>(
         requests, [this](const HistoryRequest& request, Time at) { return memory::history(state_, request, at); });

@@ -1,10 +1,12 @@
 #include "store/postgres/endings.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/retrying.hpp"
+#include "store/postgres/telling.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "model/labels.hpp"
 
 #include <algorithm>
 
@@ -13,11 +15,11 @@ namespace hapax::store::postgres {
 namespace {
 
 constexpr Statement lock_live{"hapax_cancel_lock", R"(
-SELECT id, state FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
+SELECT id, state = 1, kind = 1 AND fence > 0, cancel_requested FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
 constexpr Statement request_statement{"hapax_cancel_request", R"(
 UPDATE {s}.live SET cancel_requested = true, cancel_error = $2::text
-WHERE id = ANY ($1::uuid[]) AND state = 1 AND NOT cancel_requested)"};
+WHERE id = ANY ($1::uuid[]) AND NOT cancel_requested)"};
 
 constexpr Statement finished_statement{"hapax_cancel_finished", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
@@ -39,7 +41,8 @@ Array id_array(std::span<const Uuid> ids) {
 
 }  // namespace
 
-// BEGIN, lock, end or ask, look among the finished, COMMIT: 4 to 6 round trips. Rows are locked by id, as everywhere.
+// BEGIN, lock, end or ask, look among the finished, COMMIT: 4 to 7 round trips. Rows are locked by id, as everywhere. A
+// workflow that has begun is told, and ends by itself.
 std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason) {
   if (ids.empty()) { return {}; }
   const std::string error = cancelled_error(reason);
@@ -49,13 +52,19 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     TransactionGuard guard(connection);
     const Result live = connection.query(lock_live, Params().array(id_array(ids)));
     std::vector<Ending> pending;
-    std::vector<Uuid> running;
+    std::vector<Uuid> asked;
+    std::vector<Event> told;
     for (int row = 0; row < live.rows(); ++row) {
       RowReader reader(live, row);
       const Uuid id = reader.uuid();
-      if (reader.int2() == 1) {
-        running.push_back(id);
-        found[id] = {.verdict = CancelVerdict::requested, .status = Status::running};
+      const bool running = reader.boolean();
+      const bool begun = reader.boolean();
+      if (running || begun) {
+        asked.push_back(id);
+        if (begun && !reader.boolean()) {
+          told.push_back({.execution = id, .kind = EventKind::cancel, .error = decode_error(error)});
+        }
+        found[id] = {.verdict = CancelVerdict::requested, .status = running ? Status::running : Status::pending};
       } else {
         pending.push_back({.id = id, .status = Status::cancelled, .error = error});
       }
@@ -73,7 +82,11 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
         found[ending.id] = {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
       }
     }
-    if (!running.empty()) { connection.query(request_statement, Params().array(uuid_array(running)).text(error)); }
+    if (!asked.empty()) { connection.query(request_statement, Params().array(uuid_array(asked)).text(error)); }
+    if (!told.empty()) {
+      const Call call = tell_call(told, offset_us());
+      connection.query(*call.statement, call.params);
+    }
     guard.commit();
     unpark(connection, freed);
     std::vector<CancelResult> results;

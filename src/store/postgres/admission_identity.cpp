@@ -2,6 +2,7 @@
 #include "store/postgres/endings.hpp"
 #include "store/postgres/holders.hpp"
 #include "store/postgres/insert_rows.hpp"
+#include "store/postgres/planting.hpp"
 #include "store/postgres/sql_error.hpp"
 
 #include <hapax/error.hpp>
@@ -110,6 +111,7 @@ class Stepper {
     // Each round answers at least the first unanswered item of every identity, unless its holder vanished meanwhile.
     for (std::size_t round = 0; round < items_.size() + 3; ++round) {
       if (!step()) {
+        plant(work_.connection, fresh_, work_.offset_us);
         std::vector<Admission> admissions;
         for (auto& answer : answers_) { admissions.push_back(std::move(*answer)); }
         return admissions;
@@ -152,6 +154,7 @@ class Stepper {
         answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining};
       } else {
         answers_[index] = created(item, 1, inserted);
+        fresh_.push_back(&item);
       }
     }
     if (!losers.empty()) { meet_holders(losers, inserted); }
@@ -267,8 +270,10 @@ class Stepper {
     const Inserted inserted = insert(rows);
     for (const Displacing& one : displacing) {
       const NewExecution& item = *items_[one.index];
-      answers_[one.index] = drains(item, inserted) ? Admission{.verdict = AdmissionVerdict::queue_draining}
-                                                   : created(item, one.run, inserted);
+      const bool draining = drains(item, inserted);
+      answers_[one.index] =
+          draining ? Admission{.verdict = AdmissionVerdict::queue_draining} : created(item, one.run, inserted);
+      if (!draining) { fresh_.push_back(&item); }
     }
   }
 
@@ -276,6 +281,7 @@ class Stepper {
   const Items& items_;
   std::vector<std::optional<Admission>> answers_;
   std::vector<std::optional<std::int64_t>> sequences_;
+  Items fresh_;  // what was inserted
 };
 
 }  // namespace

@@ -54,22 +54,21 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 
 // Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered, 5 or more when a holder
 // makes way; one more, once, for each batch with a queue that is new to this process, or whose first limit key it is; one
-// when a holder with a limit key made way.
+// when a holder with a limit key made way. Seeds go by steps too.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
   bool identity = false;
   bool copies = items.size() >= copy_from;
-  bool keyed = false;
+  bool seeded = false;
   for (const NewExecution* item : items) {
     identity = identity || item->identity;
-    keyed = keyed || item->limit_key;
+    seeded = seeded || item->seed;
     copies = copies && !item->born_running && !item->limit_key && item->weight == 1;
   }
-  queue_ids_.ensure(connection, queue_ids_.unknown(items));
-  if (keyed) { ensure_keyed(connection, items); }
+  ensure_queues(connection, items);
   FreedKeys freed;
   const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed};
   std::vector<Admission> admissions;
-  if (!identity) {
+  if (!identity && !seeded) {
     if (!copies) {
       try {
         base::fault_point("postgres.admit.before_commit");
@@ -87,7 +86,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     guard.commit();
     return answers;
   };
-  if (const std::optional<Answers> answers = admit_simple_identities(work, items, patience)) {
+  if (const auto answers = seeded ? std::nullopt : admit_simple_identities(work, items, patience)) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::optional<Admission>& answer = (*answers)[i];
       admissions.push_back(answer ? *answer : by_steps({items[i]}).front());
@@ -98,6 +97,13 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   unpark(connection, freed);
   lose_reply(connection);
   return admissions;
+}
+
+void PostgresStore::ensure_queues(Connection& connection, const Items& items) {
+  queue_ids_.ensure(connection, queue_ids_.unknown(items));
+  if (std::any_of(items.begin(), items.end(), [](const NewExecution* item) { return item->limit_key.has_value(); })) {
+    ensure_keyed(connection, items);
+  }
 }
 
 void PostgresStore::ensure_keyed(Connection& connection, const Items& items) {
@@ -203,6 +209,7 @@ std::vector<Admission> PostgresStore::admit_apart(const Items& items) {
 }
 
 std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items) {
+  check_not_lending();
   const Items pointers = point_to(items);
   try {
     return admit_until_known(pointers, batch_patience);
@@ -214,6 +221,7 @@ std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items)
 }
 
 std::vector<Admission> PostgresStore::try_admit(std::span<const NewExecution> items) {
+  check_not_lending();
   try {
     return admit_until_known(point_to(items), batch_patience);
   } catch (const SqlError& error) {

@@ -1,14 +1,20 @@
 #include "store/postgres/admission.hpp"
+#include "store/postgres/advance.hpp"
 #include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
+#include "store/postgres/transaction_guard.hpp"
+#include "store/postgres/turn_steps.hpp"
 
 #include <hapax/error.hpp>
+
+#include "base/fault.hpp"
 
 namespace hapax::store::postgres {
 
 namespace {
 
-// Writes inside the transaction that a caller has open on its own connection. Commit and rollback are the caller's.
+// Writes inside the transaction that is open on a connection. Commit and rollback are its owner's. Nothing is sent that
+// may be refused for what others did: it would spoil the transaction.
 class AttachedTransaction final : public Transaction {
   template <class Work>
   auto guarded(const Work& work) {
@@ -23,7 +29,11 @@ class AttachedTransaction final : public Transaction {
   }
 
  public:
-  AttachedTransaction(PostgresStore& store, PGconn* connection) : store_(store), native_(connection) { check_open(); }
+  enum class Owner : std::uint8_t { caller, pool };
+  AttachedTransaction(PostgresStore& store, PGconn* connection, Owner owner)
+      : store_(store), native_(connection), owner_(owner) {
+    check_open();
+  }
 
   // 1 round trip without identities, else 1 or more; waits for other transactions as long as the caller's settings say.
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
@@ -31,14 +41,7 @@ class AttachedTransaction final : public Transaction {
     Items pointers;
     for (const NewExecution& item : items) { pointers.push_back(&item); }
     if (pointers.empty()) { return {}; }
-    // Queues are made and marked outside, so that their numbers hold whether this transaction commits or not.
-    const std::vector<QueueRef> unknown = store_.queue_ids().unknown(pointers);
-    if (!unknown.empty()) {
-      store_.run([&](Connection& connection) { store_.queue_ids().ensure(connection, unknown); });
-    }
-    if (!store_.queue_ids().unkeyed(pointers).empty()) {
-      store_.run([&](Connection& connection) { store_.ensure_keyed(connection, pointers); });
-    }
+    ensure_queues(pointers);
     return guarded([&](Connection& connection) {
       FreedKeys freed;
       std::vector<Admission> admissions = admit_in_transaction(
@@ -51,25 +54,98 @@ class AttachedTransaction final : public Transaction {
 
   void finish(const Finish& finish) override {
     check_open();
+    const std::span<const Finish> only(&finish, 1);
+    const bool has_turn = finish.turn && (!finish.turn->entries.empty() || finish.kind == FinishKind::continued);
+    const std::vector<TurnItem> items = has_turn ? turn_items(only) : std::vector<TurnItem>();
+    ensure_queues(TurnSteps::started_by(items));
     const bool accepted = guarded([&](Connection& connection) {
-      FinishBatch batch({&finish, 1}, store_.offset_us());
-      std::vector<Result> results;
-      for (const Call& call : batch.calls()) { results.push_back(connection.query(*call.statement, call.params)); }
-      batch.read(results);
+      FreedKeys freed;
+      const AdmissionWork work = admission_work(connection, freed);
+      FinishBatch batch(only, store_.offset_us());
+      if (has_turn) {
+        TurnSteps steps(work, items);
+        steps.read_locks(send(connection, steps.lock_calls()));
+        steps.start();
+        const std::vector<Result> results = send(connection, batch.calls_after(steps));
+        batch.read(std::span(results).last(batch.calls_count()));
+      } else {
+        batch.read(send(connection, batch.calls()));
+      }
       const bool is_accepted = batch.verdicts(connection).front() == FinishVerdict::accepted;
+      unpark(connection, freed);
       unpark(connection, batch.freed());
       return is_accepted;
     });
-    if (!accepted) {
-      abort_transaction();
-      throw StaleLease("execution " + finish.id.to_string() + " is no longer held under fence " +
-                       std::to_string(finish.fence) + "; the transaction can't be committed");
-    }
+    if (!accepted) { throw_stale(finish.id, finish.fence); }
+  }
+
+  void advance(const Advance& turn) override {
+    check_open();
+    const std::vector<TurnItem> items{{.execution = turn.execution, .fence = turn.fence, .entries = &turn.entries}};
+    ensure_queues(TurnSteps::started_by(items));
+    const bool accepted = guarded([&](Connection& connection) {
+      FreedKeys freed;
+      const AdmissionWork work = admission_work(connection, freed);
+      TurnSteps steps(work, items);
+      steps.read_locks(send(connection, steps.lock_calls()));
+      if (!steps.goes(0)) { return false; }
+      steps.start();
+      send(connection, steps.calls());
+      send(connection, AdvanceBatch({&turn, 1}).calls(steps.children(), store_.offset_us()));
+      unpark(connection, freed);
+      return true;
+    });
+    if (!accepted) { throw_stale(turn.execution, turn.fence); }
   }
 
   void* native() override { return native_; }
 
+  // Throws unless the transaction can be committed.
+  void check_committable() const {
+    if (stale_) { throw StaleLease(*stale_); }
+    if (PQtransactionStatus(native_) == PQTRANS_INERROR) {
+      throw StoreUnavailable(
+          "a statement inside the lent transaction failed; it can't be committed and is rolled back");
+    }
+    if (PQtransactionStatus(native_) != PQTRANS_INTRANS) {
+      throw UsageError("the lent transaction was ended by the caller's own COMMIT or ROLLBACK");
+    }
+  }
+
  private:
+  static std::vector<Result> send(Connection& connection, const std::vector<Call>& calls) {
+    std::vector<Result> results;
+    for (const Call& call : calls) { results.push_back(connection.query(*call.statement, call.params)); }
+    return results;
+  }
+
+  AdmissionWork admission_work(Connection& connection, FreedKeys& freed) {
+    return {.connection = connection, .queues = store_.queue_ids(), .offset_us = store_.offset_us(), .freed = freed};
+  }
+
+  // Queues are made and marked outside, so that their numbers hold whether this transaction commits or not. The owner of a
+  // pooled connection must not wait for another one of the pool.
+  void ensure_queues(const Items& items) {
+    if (store_.queue_ids().unknown(items).empty() && store_.queue_ids().unkeyed(items).empty()) { return; }
+    if (owner_ == Owner::caller) {
+      store_.run([&](Connection& connection) { store_.ensure_queues(connection, items); });
+      return;
+    }
+    try {
+      Connection aside(store_.settings(), store_.settings().options, Planning::plain);
+      store_.ensure_queues(aside, items);
+    } catch (const SqlError& error) {
+      throw_mapped(error, store_.settings().location);
+    } catch (const ConnectionBroken& broken) { throw StoreUnavailable(broken.what()); }
+  }
+
+  [[noreturn]] void throw_stale(const Uuid& id, std::int64_t fence) {
+    abort_transaction();
+    stale_ = "execution " + id.to_string() + " is no longer held under fence " + std::to_string(fence) +
+             "; the transaction can't be committed";
+    throw StaleLease(*stale_);
+  }
+
   // Under no queue's lock: it would hold up every claim of the queue for as long as the caller's transaction is open. So
   // it may miss what a claim parks at the same time, which is the sweep's then.
   void unpark(Connection& connection, const FreedKeys& freed) {
@@ -95,17 +171,75 @@ class AttachedTransaction final : public Transaction {
 
   PostgresStore& store_;
   PGconn* native_;
+  const Owner owner_;
+  std::optional<std::string> stale_;
+};
+
+void lose_reply(Connection& connection) {
+  try {
+    base::fault_point("postgres.transaction.after_commit");
+  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+}
+
+// Which store lends this thread a transaction.
+thread_local const PostgresStore* lending = nullptr;
+
+class Lending {
+ public:
+  Lending(const PostgresStore* store, PGconn* connection) : connection_(connection) {
+    lending = store;
+    PQsetnonblocking(connection_, 0);
+  }
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+  ~Lending() {
+    PQsetnonblocking(connection_, 1);
+    lending = nullptr;
+  }
+
+ private:
+  PGconn* connection_;
 };
 
 }  // namespace
 
-void PostgresStore::transaction(const std::function<void(Transaction&)>&) {
-  throw Unsupported("PostgreSQL lends no transaction; begin one on a connection of your own and attach it");
+void PostgresStore::check_not_lending() const {
+  if (lending == this) {
+    throw UsageError("this thread has a lent transaction open; use it, or call after it has ended");
+  }
+}
+
+// BEGIN, what the caller does, COMMIT: 2 round trips and the caller's. The connection is planned as the server's settings
+// say, as the caller's own statements run on it, and goes back to the pool: a caller leaves it as it was.
+void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
+  check_not_lending();
+  try {
+    const Pool::Lease lease = pool_.acquire(Planning::plain);
+    TransactionGuard guard(*lease, TransactionGuard::Pipelined());
+    lease->command("BEGIN ISOLATION LEVEL READ COMMITTED");
+    {
+      const Lending lent(this, lease->native());
+      AttachedTransaction tx(*this, lease->native(), AttachedTransaction::Owner::pool);
+      fn(tx);
+      tx.check_committable();
+    }
+    try {
+      guard.commit();
+      lose_reply(*lease);
+    } catch (const ConnectionBroken& broken) {
+      throw CommitUnknown(settings_.location + ": " + broken.what() +
+                          "; whether the lent transaction was committed is not known");
+    }
+  } catch (const SqlError& error) { throw_mapped(error, settings_.location); } catch (const ConnectionBroken& broken) {
+    pool_.drop_idle();
+    throw StoreUnavailable(settings_.location + ": " + broken.what());
+  }
 }
 
 std::unique_ptr<Transaction> PostgresStore::attach(void* connection) {
   pool_.check_process();
-  return std::make_unique<AttachedTransaction>(*this, static_cast<PGconn*>(connection));
+  return std::make_unique<AttachedTransaction>(*this, static_cast<PGconn*>(connection),
+                                               AttachedTransaction::Owner::caller);
 }
 
 }  // namespace hapax::store::postgres

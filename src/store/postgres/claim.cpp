@@ -143,6 +143,7 @@ Placed read_claim(RowReader& reader, Time now) {
   claim.parent = reader.optional_uuid();
   if (const auto labels = reader.optional_bytes()) { claim.labels = decode_labels(*labels); }
   if (const auto key = reader.optional_bytes()) { claim.limit_key = decode_limit_key(*key); }
+  claim.inbox = reader.int8();  // none reads as 0
   return placed;
 }
 
@@ -156,7 +157,7 @@ std::string with_claimed_columns(std::string text) {
   static constexpr std::string_view columns =
       "l.id, l.queue_id, l.task, l.kind, l.input, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence, l.priority,"
       " l.run, l.run_at, l.created_at, l.deadline, l.attempt_timeout, l.retry, l.identity, l.effect_key, l.parent,"
-      " l.labels, l.limit_key";
+      " l.labels, l.limit_key, l.inbox";
   return text.replace(text.find(mark), mark.size(), columns);
 }
 

@@ -1,6 +1,12 @@
 #include "store/postgres/endings.hpp"
 
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "model/labels.hpp"
+#include "store/postgres/telling.hpp"
+
+#include <array>
+#include <utility>
 
 namespace hapax::store::postgres {
 
@@ -8,42 +14,60 @@ namespace {
 
 using namespace model;
 
+// Replaces each mark, where it is there.
+std::string fill(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& marks) {
+  std::string whole(text);
+  for (const auto& [mark, by] : marks) {
+    const std::size_t at = whole.find(mark);
+    if (at != std::string::npos) { whole.replace(at, mark.size(), by); }
+  }
+  return whole;
+}
+
 // A row found by id and fence is deleted and written to history in the same statement, so an execution is in exactly
 // one of them at any commit. Left joins, as an attached transaction may have a snapshot older than its queue. How long it
 // is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes where nothing is.
-constexpr Statement end_statement{"hapax_end", R"(
+constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
   DELETE FROM {s}.live l
-  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[])
-        u(id, fence, status, left_by, result, error, ran_for)
+  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array})
+        u(id, fence, status, left_by, result, error, ran_for{next})
   WHERE l.id = u.id AND (u.fence < 0 OR (l.fence = u.fence AND l.state = 1))
-    AND (u.status IS NOT NULL OR l.cancel_requested)
-  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, u.error, u.ran_for)
-INSERT INTO {s}.history (
+    AND (u.status IS NOT NULL OR (l.cancel_requested AND l.kind <> 1))
+  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next},
+            CASE WHEN coalesce(u.status, 4) = 4 THEN coalesce(u.error, l.cancel_error, $9::text) ELSE u.error END AS error)
+{entries}{told}INSERT INTO {s}.history (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, error, session, worker, started_at, deadline, attempt_timeout,
-  retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key)
+  retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key{next})
 SELECT g.id,
        t.now + CASE WHEN g.status = 2 THEN coalesce(nullif(k.retention, 0), 600000000)
                     ELSE coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END,
        g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt, g.max_attempts, g.lost, g.max_lost, g.run, g.kind,
        g.status, g.priority, g.status = 3, coalesce(g.ended_by, g.left_by), g.task,
-       CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result,
-       CASE WHEN g.status = 4 THEN coalesce(g.error, g.cancel_error, $9::text) ELSE g.error END,
+       CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result, g.error,
        g.session, s.worker, CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
        g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key, g.effect_key, g.parent, g.labels,
-       CASE WHEN k.stub THEN true END, g.weight, g.limit_key
+       CASE WHEN k.stub THEN true END, g.weight, g.limit_key{g.next}
 FROM gone g CROSS JOIN t
 LEFT JOIN {s}.queues q ON q.id = g.queue_id
 LEFT JOIN {s}.sessions s ON s.id = g.session
 CROSS JOIN LATERAL (
   SELECT coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END) AS retention,
          g.status = 2 AND q.retention_us = 0 AS stub) k
-RETURNING id, queue_id, limit_key)"};
+RETURNING id, queue_id, limit_key{woken})";
 
-// `was` is the row as it ran: RETURNING shows only what it became. Its fence is the same, so its session is right.
-constexpr Statement wait_statement{"hapax_wait", R"(
+constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
+  SELECT w.waiter AS execution, count(*) AS many, array_agg(1::smallint) AS kinds, array_agg(NULL::text) AS names,
+         array_agg(w.position) AS positions, array_agg(g.id) AS children, array_agg(g.status) AS statuses,
+         array_agg(g.result) AS data, array_agg(g.error) AS errors, array_agg(NULL::text) AS keys
+  FROM gone g CROSS JOIN LATERAL unnest(g.waiters, g.waiter_positions) w(waiter, position)
+  WHERE g.waiters IS NOT NULL AND g.continued_as IS NULL GROUP BY w.waiter),)";
+
+// `was` is the row as it ran: RETURNING shows only what it became. Its fence is the same, so its session is right. With
+// + 0 the planner finds rows by id, and does not look through all that run.
+constexpr std::string_view wait_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 back AS (
   UPDATE {s}.live l
@@ -52,22 +76,103 @@ back AS (
       attempt = l.attempt - CASE WHEN u.why IN (5, 6, -1) THEN 1 ELSE 0 END,
       lost = l.lost + CASE WHEN u.why = -2 THEN 1 ELSE 0 END,
       left_by = CASE WHEN u.why > 0 THEN u.why END,
-      session = NULL, claim_number = NULL, claimed_at = NULL, progress = NULL, progress_message = NULL
+      stuck = CASE WHEN u.why > 0 THEN NULL ELSE l.stuck END,
+      session = NULL, claim_number = NULL, claimed_at = NULL,
+      progress = CASE WHEN l.kind = 1 THEN l.progress END,
+      progress_message = CASE WHEN l.kind = 1 THEN l.progress_message END
   FROM t, unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::text[], $6::bigint[], $7::bigint[])
             u(id, fence, why, error, delay, ran_for)
        JOIN {s}.live was ON was.id = u.id AND was.fence = u.fence
        LEFT JOIN {s}.sessions s ON s.id = was.session
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND (NOT l.cancel_requested OR u.why = -2)
-  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_requested, l.queue_id, l.limit_key, was.attempt AS number, was.claimed_at AS claimed_at,
-            coalesce(s.worker, '') AS worker, u.why, u.error, u.ran_for, t.now),
-noted AS (
+  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 AND (NOT l.cancel_requested OR u.why = -2 OR l.kind = 1)
+  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_requested AND l.kind <> 1 AS cancelled, l.queue_id, l.limit_key,
+            was.attempt AS number, was.claimed_at AS claimed_at, coalesce(s.worker, '') AS worker, u.why, u.error,
+            u.ran_for, t.now),
+{entries}noted AS (
   INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at, error)
   SELECT id, fence, number, CASE why WHEN 4 THEN 0 WHEN 5 THEN 1 ELSE 2 END, worker,
          CASE WHEN why = -2 THEN claimed_at ELSE now - ran_for END, now, error
   FROM back WHERE why IN (4, 5, -2)
   ON CONFLICT (execution, fence) DO UPDATE SET number = excluded.number, outcome = excluded.outcome,
     worker = excluded.worker, started_at = excluded.started_at, ended_at = excluded.ended_at, error = excluded.error)
-SELECT id, lost, max_lost, cancel_requested, queue_id, limit_key FROM back)"};
+SELECT id, lost, max_lost, cancelled, queue_id, limit_key FROM back)";
+
+// The instants' least is the first, and never_due ($8) if there is none.
+constexpr std::string_view pause_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+back AS (
+  UPDATE {s}.live l
+  SET state = CASE WHEN coalesce(l.inbox, 0) > u.seen OR least(u.wake_at, t.now + u.wake_in, $8::bigint) <= t.now
+                   THEN 0 ELSE 2 END,
+      run_at = CASE WHEN coalesce(l.inbox, 0) > u.seen THEN t.now
+                    ELSE least(u.wake_at, t.now + u.wake_in, $8::bigint) END,
+      attempt = l.attempt - 1, lost = 0, left_by = 7, stuck = u.stuck,
+      session = NULL, claim_number = NULL, claimed_at = NULL
+  FROM t, unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+            u(id, fence, seen, wake_in, wake_at, stuck)
+  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
+  RETURNING l.id, l.lost, l.max_lost, l.queue_id, l.limit_key){entries}
+SELECT id, lost, max_lost, false, queue_id, limit_key FROM back)";
+
+std::string with_entries(std::string_view text, const std::string& entries) {
+  return fill(text, {{"{entries}", entries}});
+}
+
+// With `tells`, what is behind `told` costs every ending a fifth more, although it finds nothing to do unless somebody
+// waits. So there is one without, which fails with a division by zero if somebody does.
+std::string end_sql(bool tells, bool appends) {
+  const std::string entries = appends ? ", kept AS (" + append_sql(tells ? 12 : 10, "gone") + ")\n" : "";
+  if (!tells) {
+    return fill(end_text, {{"{next array}", ""},
+                           {"{next}", ""},
+                           {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
+                           {"{u.next}", ""},
+                           {"{entries}", entries},
+                           {"{told}", ""},
+                           {"{next}", ""},
+                           {"{g.next}", ""},
+                           {"{woken}", ""}});
+  }
+  return fill(end_text, {{"{next array}", ", $10::uuid[]"},
+                         {"{next}", ", continued_as"},
+                         {"{ran for}", "u.ran_for"},
+                         {"{u.next}", ", u.continued_as"},
+                         {"{entries}", entries},
+                         {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
+                         {"{next}", ", continued_as"},
+                         {"{g.next}", ", g.continued_as"},
+                         {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
+}
+
+const Statement& end_statement(bool tells, bool appends) {
+  static const std::array<std::string, 4> texts{end_sql(false, false), end_sql(false, true), end_sql(true, false),
+                                                end_sql(true, true)};
+  static const std::array<Statement, 4> statements{
+      Statement{"hapax_end", texts[0].c_str()}, Statement{"hapax_end_turn", texts[1].c_str()},
+      Statement{"hapax_end_telling", texts[2].c_str()}, Statement{"hapax_end_turn_telling", texts[3].c_str()}};
+  return statements[(tells ? 2 : 0) + (appends ? 1 : 0)];
+}
+
+const Statement& wait_statement(bool with) {
+  static const std::string bare = with_entries(wait_text, "");
+  static const std::string full = with_entries(wait_text, "kept AS (" + append_sql(8, "back") + "),\n");
+  static const Statement plain{"hapax_wait", bare.c_str()};
+  static const Statement appending{"hapax_wait_turn", full.c_str()};
+  return with ? appending : plain;
+}
+
+const Statement& pause_statement(bool with) {
+  static const std::string bare = with_entries(pause_text, "");
+  static const std::string full = with_entries(pause_text, ",\nkept AS (" + append_sql(9, "back") + ")");
+  static const Statement plain{"hapax_pause", bare.c_str()};
+  static const Statement appending{"hapax_pause_turn", full.c_str()};
+  return with ? appending : plain;
+}
+
+Call with_params(const Statement& statement, Params params, EntryArrays& entries) {
+  if (!entries.empty()) { entries.append_to(params); }
+  return {&statement, std::move(params)};
+}
 
 }  // namespace
 
@@ -75,11 +180,11 @@ std::string cancelled_error(std::string_view reason) {
   return encode_error({.type = "Cancelled", .message = std::string(reason), .detail = ""});
 }
 
-Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us) {
+Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch) {
   static const std::string no_reason = cancelled_error("");
   const std::size_t n = endings.size();
   Array ids(Type::uuid, n), fences(Type::int8, n), statuses(Type::int2, n), left_by(Type::int2, n);
-  Array results(Type::bytea, n), errors(Type::text, n), ran_for(Type::int8, n);
+  Array results(Type::bytea, n), errors(Type::text, n), ran_for(Type::int8, n), next(Type::uuid, n);
   for (const Ending& ending : endings) {
     ids.uuid(ending.id);
     fences.int8(ending.fence);
@@ -88,6 +193,7 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us) {
     results.optional_bytes(ending.result);
     errors.optional_bytes(ending.error);
     ending.ran_for ? ran_for.int8(ending.ran_for->count()) : ran_for.null();
+    next.optional_uuid(ending.continued_as);
   }
   Params params;
   params.int8(offset_us);
@@ -95,10 +201,11 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us) {
     params.array(std::move(*array));
   }
   params.text(no_reason);
-  return {&end_statement, std::move(params)};
+  if (batch.tells) { params.array(std::move(next)).array(uuid_array(batch.later)); }
+  return with_params(end_statement(batch.tells, !batch.entries.empty()), std::move(params), batch.entries);
 }
 
-Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us) {
+Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries) {
   const std::size_t n = waiting.size();
   Array ids(Type::uuid, n), fences(Type::int8, n), why(Type::int2, n), errors(Type::text, n);
   Array delays(Type::int8, n), ran_for(Type::int8, n);
@@ -113,7 +220,28 @@ Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us) {
   Params params;
   params.int8(offset_us);
   for (Array* array : {&ids, &fences, &why, &errors, &delays, &ran_for}) { params.array(std::move(*array)); }
-  return {&wait_statement, std::move(params)};
+  return with_params(wait_statement(!entries.empty()), std::move(params), entries);
+}
+
+Call pause_call(const std::vector<Pause>& pauses, std::int64_t offset_us, EntryArrays entries) {
+  const std::size_t n = pauses.size();
+  Array ids(Type::uuid, n), fences(Type::int8, n), seen(Type::int8, n), wake_in(Type::int8, n), wake_at(Type::int8, n);
+  Array stuck(Type::text, n);
+  for (const Pause& pause : pauses) {
+    const Turn& turn = *pause.turn;
+    ids.uuid(pause.id);
+    fences.int8(pause.fence);
+    seen.int8(turn.seen);
+    turn.wake_in ? wake_in.int8(turn.wake_in->count()) : wake_in.null();
+    turn.wake_at ? wake_at.int8(turn.wake_at->time_since_epoch().count()) : wake_at.null();
+    turn.stuck.empty() ? stuck.null()
+                       : stuck.bytes(base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes));
+  }
+  Params params;
+  params.int8(offset_us);
+  for (Array* array : {&ids, &fences, &seen, &wake_in, &wake_at, &stuck}) { params.array(std::move(*array)); }
+  params.int8(Time(never_due).time_since_epoch().count());
+  return with_params(pause_statement(!entries.empty()), std::move(params), entries);
 }
 
 }  // namespace hapax::store::postgres

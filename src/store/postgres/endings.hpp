@@ -1,7 +1,8 @@
-// How executions leave `live`, or go back in line: the two statements behind finish, cancel, purge and sweep.
+// How executions leave `live`, or go back in line: the statements behind finish, cancel, purge and sweep.
 #pragma once
 
 #include "model/execution.hpp"
+#include "store/postgres/entries.hpp"
 #include "store/postgres/statement.hpp"
 
 #include <optional>
@@ -19,10 +20,21 @@ struct Ending {
   std::optional<std::string> result;
   std::optional<std::string> error;  // encoded; cancelled without one: the canceller's reason
   std::optional<Duration> ran_for;   // none: the attempt began at its claim
+  std::optional<Uuid> continued_as;  // the run that goes on, which is there and has its waiters
 };
 
-// Returns (id, queue, limit key) of those that ended. One statement; the caller has the ids in order, so that locks are taken in order.
-[[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us);
+// What else a batch does.
+struct EndingBatch {
+  // False: nobody waits for any of them, and none is continued. If somebody does, the statement fails with a division by
+  // zero. It is the cheaper one.
+  bool tells = true;
+  std::vector<Uuid> later;  // rows that the same transaction will touch after this (telling.hpp)
+  EntryArrays entries;      // of those that end, kept only with the ending
+};
+
+// Returns (id, queue, limit key and, if it tells, queues in which somebody who waited became due) of those that ended. One statement, which
+// tells all who waited; the caller has the ids in order, so that locks are taken in order.
+[[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch = {});
 
 enum class BackInLine : std::int16_t {
   retry = 4,  // the values of FinishKind where there is one
@@ -42,9 +54,19 @@ struct Waiting {
   Duration ran_for{0};               // retry, snoozed
 };
 
-// Returns (id, lost, max_lost, cancel_requested, queue, limit key) of those that wait again. Those whose cancellation was asked for are
-// left as they are, to be ended, except the lost.
-[[nodiscard]] Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us);
+// Returns (id, lost, max_lost, to be cancelled, queue, limit key) of those that wait again. Tasks whose cancellation was
+// asked for are left as they are, to be ended, except the lost. Entries are kept only of those that wait again.
+[[nodiscard]] Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries = {});
+
+// A workflow that waits for events.
+struct Pause {
+  Uuid id;
+  std::int64_t fence = 0;
+  const model::Turn* turn = nullptr;
+};
+
+// The same columns. Whether there are events that it has not seen is looked at under the row's lock.
+[[nodiscard]] Call pause_call(const std::vector<Pause>& pauses, std::int64_t offset_us, EntryArrays entries = {});
 
 // {"Cancelled", reason}, encoded.
 [[nodiscard]] std::string cancelled_error(std::string_view reason);

@@ -16,21 +16,60 @@ namespace {
 
 constexpr int side_by_side = 128;
 
+// How long outcomes are told after somebody turned out to wait for one.
+constexpr std::chrono::minutes telling_time{1};
+
+std::int64_t steady_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 void lose_reply(Connection& connection) {
   try {
     base::fault_point("postgres.exchange.after_commit");
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
+bool goes_by_steps(const Finish& finish, bool with_entries) {
+  if (!finish.turn) { return false; }
+  const std::vector<JournalEntry>& entries = finish.turn->entries;
+  return finish.kind == FinishKind::continued || (with_entries && !entries.empty()) ||
+         std::any_of(entries.begin(), entries.end(), [](const JournalEntry& entry) { return entry.start != nullptr; });
+}
+
 }  // namespace
 
-// Outcomes, the promotion of what is due and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 4 statements.
+// Outcomes whose turns start or continue something go before the others, in a transaction of their own: what a failed rest
+// leaves behind is what a lost answer leaves.
+Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
+                                      const ClaimRequest* claim, Stepwise stepwise, bool& maybe_committed) {
+  std::vector<std::size_t> places;
+  std::vector<Finish> stepped, plain;
+  for (std::size_t i = 0; i < finishes.size(); ++i) {
+    if (goes_by_steps(finishes[i], stepwise == Stepwise::all)) { places.push_back(i); }
+  }
+  if (places.empty()) { return exchange_plain(connection, finishes, claim, maybe_committed); }
+  for (std::size_t i = 0; i < finishes.size(); ++i) {
+    (std::binary_search(places.begin(), places.end(), i) ? stepped : plain).push_back(finishes[i]);
+  }
+  std::set<QueueRef> woken;
+  const std::vector<FinishVerdict> verdicts = finish_by_steps(connection, stepped, woken);
+  maybe_committed = true;
+  Exchange exchange = exchange_plain(connection, plain, claim, maybe_committed);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    exchange.verdicts.insert(exchange.verdicts.begin() + static_cast<std::ptrdiff_t>(places[i]), verdicts[i]);
+  }
+  woken.insert(exchange.woken.begin(), exchange.woken.end());
+  exchange.woken.assign(woken.begin(), woken.end());
+  return exchange;
+}
+
+// Outcomes, the promotion of what is due and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 5 statements.
 // A second round trip only for finishes that did not find their execution running, one for limit keys that they freed,
 // and those of claim_in_groups() when queues with limits are asked for: then outcomes are committed before.
-Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
-                                      const ClaimRequest* claim, bool& maybe_committed) {
+Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
+                                       const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
-  FinishBatch batch(finishes, offset_us());
+  FinishBatch batch(finishes, offset_us(), is_telling());
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
@@ -52,6 +91,10 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
     }
     exchange.verdicts = batch.verdicts(connection);
     vacuum_.ended(std::ssize(finishes));
+    std::set<QueueRef> woken;
+    add_names(connection, batch.woken(), woken);
+    if (!woken.empty()) { tell_for_a_while(); }
+    exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
   }
   if (with_limits) {
@@ -61,6 +104,16 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
     claim_passed_over(connection, *claim, passed_over, exchange.claim);
   }
   return exchange;
+}
+
+bool PostgresStore::is_telling() const { return steady_seconds() < telling_until_.load(std::memory_order_relaxed); }
+
+void PostgresStore::tell_for_a_while() {
+  telling_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
+}
+
+void PostgresStore::add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names) {
+  for (const std::int32_t queue : queues) { names.insert(queue_ids_.name(connection, queue)); }
 }
 
 // Queues that turned out to have limits: nobody here knew.
@@ -91,6 +144,7 @@ ClaimWork PostgresStore::claim_work(Connection& connection) {
 // a lost answer leaves: finishes are repeated, and rows claimed in vain are released by the next beat. Not with limits,
 // which must see what the outcomes freed.
 Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
+  check_not_lending();
   const bool large = claim != nullptr && claim->limit >= side_by_side && std::ssize(finishes) >= side_by_side;
   if (!large || settings_.pool < 2 || limited_.contains_any(claim->queues)) {
     return exchange_together(finishes, claim);
@@ -107,19 +161,30 @@ Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRe
 // kept answer as before, and rows that a late commit may still claim are released by a beat that does not know them.
 Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim) {
   bool maybe_committed = false;
+  Stepwise stepwise = Stepwise::as_needed;
   for (int attempt = 1;; ++attempt) {
     try {
       const Pool::Lease lease = maybe_committed ? acquire_to_read_back() : pool_.acquire();
       if (maybe_committed && claim != nullptr) {
         ClaimReply reply = read_back_claims(*lease, *claim, queue_ids_, offset_us());
         if (!reply.claims.empty()) {
-          Exchange exchange = exchange_once(*lease, finishes, nullptr, maybe_committed);
+          Exchange exchange = exchange_once(*lease, finishes, nullptr, stepwise, maybe_committed);
           exchange.claim = std::move(reply);
           return exchange;
         }
       }
-      return exchange_once(*lease, finishes, claim, maybe_committed);
+      return exchange_once(*lease, finishes, claim, stepwise, maybe_committed);
     } catch (const SqlError& error) {
+      if (error.is_unique_violation() && stepwise == Stepwise::as_needed) {
+        // A turn's position is taken. Nothing was kept; by steps it is found out whose.
+        stepwise = Stepwise::all;
+        continue;
+      }
+      if (error.is_division_by_zero() && attempt < transient_attempts) {
+        // Somebody waits for one of them. Nothing was kept.
+        tell_for_a_while();
+        continue;
+      }
       if (error.is_lock_timeout()) {
         throw Blocked(settings_.location + ": another open transaction has the row of one of the outcomes");
       }

@@ -15,14 +15,16 @@ NULL::bytea AS result, NULL::text AS error, l.priority, l.run, l.attempt, l.max_
 l.created_at, l.run_at, l.claimed_at AS started_at, NULL::bigint AS finished_at, NULL::bigint AS expires_at, l.deadline,
 l.attempt_timeout, l.retry, l.identity, l.identity_key, l.effect_key, l.parent, l.session, x.worker, l.cancel_requested,
 l.progress, l.progress_message, false AS dead, NULL::uuid AS retried_as, NULL::text AS note, l.labels,
-l.limit_key, coalesce(l.weight, 1) AS weight, l.state = 3 AS parked)";
+l.limit_key, coalesce(l.weight, 1) AS weight, l.state = 3 AS parked, coalesce(l.left_by = 7, false) AND l.state <> 1 AS waiting,
+l.stuck, NULL::uuid AS continued_as)";
 
 const char* const history_columns = R"(
 h.id, h.queue_id, h.task, h.kind, h.status, h.input, h.result, h.error, h.priority, h.run, h.attempt, h.max_attempts,
 h.lost, h.max_lost, h.fence, h.created_at, h.run_at, h.started_at, h.finished_at, h.expires_at, h.deadline,
 h.attempt_timeout, h.retry, h.identity, h.identity_key, h.effect_key, h.parent, h.session, h.worker,
 false AS cancel_requested, NULL::double precision AS progress, NULL::text AS progress_message, h.dead, h.retried_as,
-h.note, h.labels, h.limit_key, coalesce(h.weight, 1) AS weight, false AS parked)";
+h.note, h.labels, h.limit_key, coalesce(h.weight, 1) AS weight, false AS parked, false AS waiting,
+NULL::text AS stuck, h.continued_as)";
 
 ExecutionRow read_execution(const Result& result, int row) {
   RowReader reader(result, row);
@@ -67,6 +69,9 @@ ExecutionRow read_execution(const Result& result, int row) {
   if (const auto key = reader.optional_bytes()) { execution.limit_key = decode_limit_key(*key); }
   execution.weight = reader.int4();
   execution.parked = reader.boolean();
+  execution.waiting = reader.boolean();
+  execution.stuck = reader.bytes();
+  execution.continued_as = reader.optional_uuid();
   return read;
 }
 

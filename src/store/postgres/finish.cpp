@@ -1,7 +1,6 @@
 #include "store/postgres/finish.hpp"
 
 #include "model/labels.hpp"
-#include "store/postgres/endings.hpp"
 
 #include <algorithm>
 
@@ -29,9 +28,11 @@ std::optional<Status> final_status(FinishKind kind) {
     case FinishKind::failed: return Status::failed;
     case FinishKind::cancelled: return Status::cancelled;
     case FinishKind::timed_out: return Status::timed_out;
+    case FinishKind::continued: return Status::completed;
     case FinishKind::retry:
     case FinishKind::snoozed:
-    case FinishKind::released: break;
+    case FinishKind::released:
+    case FinishKind::waiting: break;
   }
   return std::nullopt;
 }
@@ -45,6 +46,9 @@ Ending ending_of(const Finish& finish) {
   ending.ran_for = finish.ran_for;
   if (finish.kind == FinishKind::completed) {
     ending.result = finish.result;
+  } else if (finish.kind == FinishKind::continued) {
+    ending.result = "null";
+    ending.continued_as = finish.turn->next->id;
   } else if (ending.status) {
     ending.error = encoded_error(finish);
   }
@@ -62,8 +66,24 @@ Waiting waiting_of(const Finish& finish) {
 
 }  // namespace
 
-FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us)
-    : finishes_(finishes), offset_us_(offset_us), accepted_(finishes.size(), false) {
+std::vector<TurnItem> turn_items(std::span<const Finish> finishes) {
+  std::vector<TurnItem> items;
+  for (const Finish& finish : finishes) {
+    const Turn& turn = *finish.turn;
+    items.push_back({.execution = finish.id,
+                     .fence = finish.fence,
+                     .entries = &turn.entries,
+                     .continued = finish.kind == FinishKind::continued ? &turn : nullptr});
+  }
+  return items;
+}
+
+FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us, bool tells)
+    : finishes_(finishes),
+      offset_us_(offset_us),
+      accepted_(finishes.size(), false),
+      barred_(finishes.size(), false),
+      tells_(tells) {
   for (std::size_t i = 0; i < finishes.size(); ++i) {
     // A second finish of one execution in a batch is settled after the first, as a repeated one.
     if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
@@ -72,35 +92,66 @@ FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_u
             [&](std::size_t a, std::size_t b) { return finishes[a].id < finishes[b].id; });
 }
 
-std::vector<Call> FinishBatch::calls() const {
+std::vector<Call> FinishBatch::calls() {
   std::vector<Ending> endings;
   std::vector<Waiting> waiting;
+  std::vector<Pause> pauses;
+  EndingBatch ending;
+  ending.tells = tells_;
+  EntryArrays of_waiting, of_pauses;
   for (const std::size_t i : order_) {
     const Finish& finish = finishes_[i];
+    if (barred_[i]) { continue; }
+    const auto add_entries = [&](EntryArrays& entries) {
+      if (finish.turn) { entries.add(finish.id, finish.fence, finish.turn->entries, *children_); }
+    };
+    if (finish.kind == FinishKind::waiting) {
+      pauses.push_back({.id = finish.id, .fence = finish.fence, .turn = finish.turn.get()});
+      ending.later.push_back(finish.id);
+      add_entries(of_pauses);
+      continue;
+    }
     // Those that go on are among the endings too: the statement ends them if their cancellation was asked for.
     endings.push_back(ending_of(finish));
-    if (goes_on(finish.kind)) { waiting.push_back(waiting_of(finish)); }
+    add_entries(ending.entries);
+    if (goes_on(finish.kind)) {
+      waiting.push_back(waiting_of(finish));
+      ending.later.push_back(finish.id);
+      add_entries(of_waiting);
+    }
   }
   std::vector<Call> calls;
-  if (!endings.empty()) { calls.push_back(end_call(endings, offset_us_)); }
-  if (!waiting.empty()) { calls.push_back(wait_call(waiting, offset_us_)); }
+  ends_ = !endings.empty();
+  if (ends_) { calls.push_back(end_call(endings, offset_us_, std::move(ending))); }
+  if (!waiting.empty()) { calls.push_back(wait_call(waiting, offset_us_, std::move(of_waiting))); }
+  if (!pauses.empty()) { calls.push_back(pause_call(pauses, offset_us_, std::move(of_pauses))); }
+  calls_ = calls.size();
   return calls;
 }
 
-void FinishBatch::read(const std::vector<Result>& results) {
-  const std::size_t count = calls_count();
-  for (std::size_t call = 0; call < count; ++call) {
+std::vector<Call> FinishBatch::calls_after(TurnSteps& steps) {
+  for (std::size_t i = 0; i < finishes_.size(); ++i) { barred_[i] = !steps.goes(i); }
+  children_ = &steps.children();
+  std::vector<Call> all = steps.calls();
+  for (Call& call : calls()) { all.push_back(std::move(call)); }
+  return all;
+}
+
+void FinishBatch::read(std::span<const Result> results) {
+  for (std::size_t call = 0; call < calls_; ++call) {
     for (int row = 0; row < results[call].rows(); ++row) {
       accepted_[index_.at(RowReader(results[call], row).uuid())] = true;
     }
-    call == 0 ? freed_.add_ended(results[call]) : freed_.add_waiting(results[call]);
+    ends_&& call == 0 ? read_ended(results[call]) : freed_.add_waiting(results[call]);
   }
 }
 
-std::size_t FinishBatch::calls_count() const {
-  if (finishes_.empty()) { return 0; }
-  return std::any_of(finishes_.begin(), finishes_.end(), [](const Finish& finish) { return goes_on(finish.kind); }) ? 2
-                                                                                                                    : 1;
+void FinishBatch::read_ended(const Result& result) {
+  freed_.add_ended(result);
+  if (result.rows() == 0 || result.columns() < 4) { return; }
+  RowReader reader(result, 0);
+  reader.skip(3);
+  for (const std::int32_t queue : reader.int4s()) { woken_.insert(queue); }
 }
 
 void FinishBatch::settle_open(Connection& connection) {
@@ -108,14 +159,14 @@ void FinishBatch::settle_open(Connection& connection) {
   Array places(Type::int4), ids(Type::uuid), fences(Type::int8);
   for (std::size_t i = 0; i < finishes_.size(); ++i) {
     if (accepted_[i]) { continue; }
-    if (goes_on(finishes_[i].kind)) { cancelled.push_back(ending_of(finishes_[i])); }
+    if (goes_on(finishes_[i].kind) && !barred_[i]) { cancelled.push_back(ending_of(finishes_[i])); }
     places.int4(static_cast<std::int32_t>(i));
     ids.uuid(finishes_[i].id);
     fences.int8(finishes_[i].fence);
   }
   if (!cancelled.empty()) {
     const Call call = end_call(cancelled, offset_us_);
-    freed_.add_ended(connection.query(*call.statement, call.params));
+    read_ended(connection.query(*call.statement, call.params));
   }
   const Result result = connection.query(
       left_by_statement, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences)));

@@ -97,6 +97,16 @@ const Statement& insert_identity() {
   return statement;
 }
 
+const Statement& insert_past_draining() {
+  static constexpr std::string_view condition = "WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))";
+  static const std::string text = [] {
+    std::string whole = items_part + live_text("", "'{}'::uuid[]");
+    return whole.erase(whole.find(condition), condition.size());
+  }();
+  static const Statement statement{"hapax_insert_past_draining", text.c_str()};
+  return statement;
+}
+
 bool is_plain(const NewExecution& item) {
   static const NewExecution usual;
   return item.kind == usual.kind && item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost &&
@@ -213,6 +223,12 @@ Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::i
   add_full_params(params, rows);
   const bool identity = std::any_of(rows.begin(), rows.end(), [](const NewRow& row) { return row.takes_identity; });
   return {identity ? &insert_identity() : &insert_full(), std::move(params)};
+}
+
+Call insert_past_draining_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
+  Params params = plain_params(rows, queues, offset_us);
+  add_full_params(params, rows);
+  return {&insert_past_draining(), std::move(params)};
 }
 
 Inserted read_inserted(const Result& result) {

@@ -31,6 +31,9 @@ struct Inserted {
 // The cheapest statement that these rows allow: rows with nothing but the usual take a third of the arrays, rows
 // without identity touch no identity table (SPEC I14).
 [[nodiscard]] Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us);
+// The same for rows that are nothing new: draining queues take them.
+[[nodiscard]] Call insert_past_draining_call(const std::vector<NewRow>& rows, const QueueIds& queues,
+                                             std::int64_t offset_us);
 [[nodiscard]] Inserted read_inserted(const Result& result);
 
 // The throttle of a request that has one.

@@ -219,10 +219,11 @@ std::vector<std::string_view> migration(int version) {
               identities,   attempts,        sessions, json_or_null, executions};
     case 2: return {journal, queue_stats};
     case 3: return migration_3();
+    case 4: return migration_4();
     default: return {};
   }
 }
 
-int usable_from(int version) { return version < 3 ? 1 : 3; }
+int usable_from(int version) { return version < 3 ? 1 : version; }
 
 }  // namespace hapax::store::postgres

@@ -9,6 +9,7 @@ namespace hapax::store::postgres {
 // Statements that bring the schema from `version - 1` to `version`, with {s} for the schema.
 [[nodiscard]] std::vector<std::string_view> migration(int version);
 [[nodiscard]] std::vector<std::string_view> migration_3();
+[[nodiscard]] std::vector<std::string_view> migration_4();
 
 // The oldest build, by the newest schema it knows, that works on that version: rolling deploys (SPEC C4).
 [[nodiscard]] int usable_from(int version);

@@ -138,7 +138,8 @@ void drop_partition(Connection& connection, const std::string& name, std::int64_
       std::to_string(offset_us) + ")");
   const std::int64_t hanging = delete_hanging(connection, "identities", passed, name, limit) +
                                delete_hanging(connection, "attempts", "x.execution = p.id", name, limit) +
-                               delete_hanging(connection, "journal", "x.execution = p.id", name, limit);
+                               delete_hanging(connection, "journal", "x.execution = p.id", name, limit) +
+                               delete_hanging(connection, "events", "x.execution = p.id", name, limit);
   if (hanging >= limit) {
     dropped.more = true;
     return;
@@ -166,7 +167,8 @@ i AS (
   WHERE x.identity = gone.identity AND x.execution = gone.id
     AND (x.hold_for IS NULL OR gone.finished_at + x.hold_for <= t.now)),
 a AS (DELETE FROM {s}.attempts x USING gone WHERE x.execution = gone.id),
-j AS (DELETE FROM {s}.journal x USING gone WHERE x.execution = gone.id)
+j AS (DELETE FROM {s}.journal x USING gone WHERE x.execution = gone.id),
+e AS (DELETE FROM {s}.events x USING gone WHERE x.execution = gone.id)
 SELECT count(*) FROM gone)";
 
 constexpr const char* delete_tombstones = R"(

@@ -31,7 +31,7 @@ StoreInfo PostgresStore::info() {
     info.location = settings_.location;
     info.schema_version = schema_version(connection);
     info.capabilities = {
-        .durable = true, .shared = true, .lends_transaction = false, .attaches_transaction = true, .speaks_sql = true};
+        .durable = true, .shared = true, .lends_transaction = true, .attaches_transaction = true, .speaks_sql = true};
     return info;
   });
 }

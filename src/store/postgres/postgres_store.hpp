@@ -63,6 +63,11 @@ class PostgresStore final : public Store {
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override;
   std::vector<JournalEntry> journal_read(const Uuid& execution) override;
+  FinishVerdict relabel(const Held& held, const Labels& labels) override;
+
+  std::vector<AdvanceReply> advance(std::span<const Advance> turns) override;
+  std::vector<History> histories(std::span<const HistoryRequest> requests) override;
+  std::vector<SignalResult> signal(std::span<const Signal> signals) override;
 
   void transaction(const std::function<void(Transaction&)>& fn) override;
   std::unique_ptr<Transaction> attach(void* connection) override;
@@ -103,6 +108,11 @@ class PostgresStore final : public Store {
   using Items = std::vector<const NewExecution*>;
   // Before items with limit keys are admitted; on a connection with no transaction open.
   void ensure_keyed(Connection& connection, const Items& items);
+  // Queues and keys, before items are admitted in a transaction.
+  void ensure_queues(Connection& connection, const Items& items);
+
+  // Throws UsageError on a thread that has a transaction of this store lent: what it does would not be part of it.
+  void check_not_lending() const;
 
   static constexpr int transient_attempts = 10;
   static constexpr int lost_attempts = 4;
@@ -121,8 +131,19 @@ class PostgresStore final : public Store {
   std::vector<Admission> admit_apart(const Items& items);
   Admission admit_alone(const NewExecution* item);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
+  // How far outcomes go step by step: with `all`, each with entries does.
+  enum class Stepwise : std::uint8_t { as_needed, all };
   Exchange exchange_once(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim,
-                         bool& maybe_committed);
+                         Stepwise stepwise, bool& maybe_committed);
+  Exchange exchange_plain(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim,
+                          bool& maybe_committed);
+  std::vector<FinishVerdict> finish_by_steps(Connection& connection, std::span<const Finish> finishes,
+                                             std::set<QueueRef>& woken);
+  std::vector<AdvanceReply> advance_by_steps(Connection& connection, std::span<const Advance> turns, bool again);
+  // Whether outcomes are sent with the statement that tells those who wait (endings.hpp): for a while after somebody did.
+  [[nodiscard]] bool is_telling() const;
+  void tell_for_a_while();
+  void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
   ClaimWork claim_work(Connection& connection);
@@ -138,6 +159,7 @@ class PostgresStore final : public Store {
   QueueIds queue_ids_;
   LimitedQueues limited_;
   LookPositions looks_;
+  std::atomic<std::int64_t> telling_until_ = 0;
   Notifier notifier_;
   Vacuum vacuum_;
 };

@@ -23,9 +23,9 @@ constexpr Statement outcomes_statement{"hapax_outcomes", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 going AS MATERIALIZED (
   SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint AS status FROM {s}.live WHERE id = ANY ($2::uuid[]))
-SELECT id, status, NULL::bytea, NULL::text FROM going
+SELECT id, status, NULL::bytea, NULL::text, NULL::uuid FROM going
 UNION ALL
-SELECT h.id, h.status, h.result, h.error FROM {s}.history h
+SELECT h.id, h.status, h.result, h.error, h.continued_as FROM {s}.history h
 WHERE h.id = ANY (ARRAY(SELECT u FROM unnest($2::uuid[]) u WHERE u NOT IN (SELECT id FROM going)))
   AND h.expires_at > (SELECT now FROM t))"};
 
@@ -167,6 +167,7 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
       outcome.status = static_cast<Status>(reader.int2());
       outcome.result = reader.optional_bytes();
       if (const auto error = reader.optional_bytes()) { outcome.error = decode_error(*error); }
+      outcome.continued_as = reader.optional_uuid();
       found.emplace(outcome.id, std::move(outcome));
     }
     for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -93,11 +93,13 @@ Call count_call(const Beat& beat, const QueueIds& queues, std::int64_t offset_us
 FreedKeys release(Connection& connection, const std::vector<model::Held>& forgotten, std::int64_t offset_us) {
   std::vector<Ending> endings;
   std::vector<Waiting> waiting;
+  EndingBatch batch;
   for (const model::Held& one : forgotten) {
+    batch.later.push_back(one.id);
     endings.push_back({.id = one.id, .fence = one.fence});
     waiting.push_back({.id = one.id, .fence = one.fence, .why = BackInLine::forgotten});
   }
-  const std::vector<Call> calls{end_call(endings, offset_us), wait_call(waiting, offset_us)};
+  const std::vector<Call> calls{end_call(endings, offset_us, std::move(batch)), wait_call(waiting, offset_us)};
   const std::vector<Result> results = connection.pipeline(calls);
   FreedKeys freed;
   freed.add_ended(results[0]);

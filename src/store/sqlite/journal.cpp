@@ -1,5 +1,6 @@
 // The journal of an execution: 1 SELECT and 1 INSERT an entry, one fdatasync a call. What a workflow has behind it:
 // 3 SELECTs.
+#include "model/labels.hpp"
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -62,6 +63,15 @@ History history(ReadTransaction& tx, const HistoryRequest& request) {
   if (!is_known(tx, request.execution)) { return {}; }
   return {.entries = read_entries(tx, request.execution, request.from_position),
           .events = read_events(tx.db(), request.execution, request.after_event)};
+}
+
+FinishVerdict relabel(WriteTransaction& tx, const Held& held, const Labels& labels) {
+  {
+    Cursor running = tx.db().use(running_sql);
+    if (!running.bind(held.id, held.fence).next()) { return FinishVerdict::stale; }
+  }
+  tx.db().use("UPDATE live SET labels = ? WHERE id = ?").bind(encode_labels(labels), held.id).run();
+  return FinishVerdict::accepted;
 }
 
 }  // namespace hapax::store::sqlite

@@ -135,7 +135,7 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
       ids.push_back(row.id);
       QueueInfo& info = infos.emplace_back();
       info.queue = std::move(row.ref);
-      info.settings = std::move(row.settings);
+      info.settings = row.settings;
     }
   }
   Cursor running = tx.db().use(running_sql);

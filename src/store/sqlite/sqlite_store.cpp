@@ -185,6 +185,13 @@ class SqliteStore final : public Store {
     return sqlite::journal_read(tx, execution);
   }
 
+  FinishVerdict relabel(const Held& held, const Labels& labels) override {
+    WriteTransaction tx(writer_);
+    const FinishVerdict verdict = sqlite::relabel(tx, held, labels);
+    tx.commit();
+    return verdict;
+  }
+
   std::vector<AdvanceReply> advance(std::span<const Advance> turns) override {
     WriteTransaction tx(writer_);
     auto replies = each<AdvanceReply>(tx, turns, sqlite::advance);

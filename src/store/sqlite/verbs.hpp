@@ -118,6 +118,7 @@ void write_audit(WriteTransaction& tx, const AuditLine& line);
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry);
 [[nodiscard]] std::vector<JournalEntry> journal_read(ReadTransaction& tx, const Uuid& execution);
+[[nodiscard]] FinishVerdict relabel(WriteTransaction& tx, const Held& held, const Labels& labels);
 
 [[nodiscard]] History history(ReadTransaction& tx, const HistoryRequest& request);
 

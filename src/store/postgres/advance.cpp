@@ -1,0 +1,75 @@
+#include "store/postgres/advance.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+// The rows are locked against being lost or finished until the entries are committed. Each is looked for by its id: OFFSET 0
+// and + 0 leave the planner no other way, such as all that runs, which is little while the table is empty.
+constexpr std::string_view advance_head = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+run AS MATERIALIZED (
+  SELECT r.id, u.place FROM unnest($2::int[], $3::uuid[], $4::bigint[]) u(place, id, fence)
+  CROSS JOIN LATERAL (
+    SELECT l.id FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
+    OFFSET 0 FOR NO KEY UPDATE) r),
+kept AS ()";
+
+const Statement& advance_statement() {
+  static const std::string text =
+      std::string(advance_head) + append_sql(5, "run") + ")\nSELECT run.place, t.now FROM run CROSS JOIN t";
+  static const Statement statement{"hapax_advance", text.c_str()};
+  return statement;
+}
+
+constexpr Statement clear_lost{"hapax_clear_lost", R"(
+UPDATE {s}.live l SET lost = 0 FROM unnest($1::uuid[], $2::bigint[]) u(id, fence)
+WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.lost > 0)"};
+
+}  // namespace
+
+AdvanceBatch::AdvanceBatch(std::span<const Advance> turns) : turns_(turns), barred_(turns.size(), false) {
+  for (std::size_t i = 0; i < turns.size(); ++i) { order_.push_back(i); }
+  std::sort(order_.begin(), order_.end(),
+            [&](std::size_t a, std::size_t b) { return turns[a].execution < turns[b].execution; });
+}
+
+std::vector<Call> AdvanceBatch::calls(const Children& children, std::int64_t offset_us) const {
+  Array places(Type::int4), ids(Type::uuid), fences(Type::int8), forgiven(Type::uuid), forgiven_fences(Type::int8);
+  EntryArrays entries;
+  bool clears = false;
+  for (const std::size_t i : order_) {
+    const Advance& turn = turns_[i];
+    if (barred_[i]) { continue; }
+    places.int4(static_cast<std::int32_t>(i));
+    ids.uuid(turn.execution);
+    fences.int8(turn.fence);
+    entries.add(turn.execution, turn.fence, turn.entries, children);
+    if (turn.clears_lost) {
+      forgiven.uuid(turn.execution);
+      forgiven_fences.int8(turn.fence);
+      clears = true;
+    }
+  }
+  Params params;
+  params.int8(offset_us).array(std::move(places)).array(std::move(ids)).array(std::move(fences));
+  entries.append_to(params);
+  std::vector<Call> calls;
+  calls.push_back({&advance_statement(), std::move(params)});
+  if (clears) { calls.push_back({&clear_lost, Params().array(std::move(forgiven)).array(std::move(forgiven_fences))}); }
+  return calls;
+}
+
+void AdvanceBatch::read(const Result& result, std::vector<AdvanceReply>& replies) {
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    const auto place = static_cast<std::size_t>(reader.int4());
+    replies[place] = {.verdict = FinishVerdict::accepted, .at = reader.time()};
+  }
+}
+
+}  // namespace hapax::store::postgres

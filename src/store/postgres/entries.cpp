@@ -1,0 +1,44 @@
+#include "store/postgres/entries.hpp"
+
+#include <array>
+
+namespace hapax::store::postgres {
+
+void EntryArrays::add(const Uuid& execution, std::int64_t fence, std::span<const model::JournalEntry> entries,
+                      const Children& children) {
+  for (const model::JournalEntry& entry : entries) {
+    empty_ = false;
+    executions_.uuid(execution);
+    fences_.int8(fence);
+    positions_.int4(entry.position);
+    kinds_.int2(entry.kind);
+    names_.bytes(entry.name);
+    data_.bytes(entry.data);
+    const auto child = children.find(&entry);
+    child == children.end() ? children_.null() : children_.uuid(child->second);
+  }
+}
+
+void EntryArrays::append_to(Params& params) {
+  for (Array* array : {&executions_, &fences_, &positions_, &kinds_, &names_, &data_, &children_}) {
+    params.array(std::move(*array));
+  }
+}
+
+// IS TRUE keeps the IN from becoming a join, which without hashing would compare each with each; so it is one look into
+// a hash table for each entry.
+std::string append_sql(int first, std::string_view source) {
+  static constexpr std::array<std::string_view, 7> types{"uuid", "bigint", "int", "smallint", "text", "bytea", "uuid"};
+  std::string arrays;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    arrays +=
+        (i == 0 ? "$" : ", $") + std::to_string(first + static_cast<int>(i)) + "::" + std::string(types[i]) + "[]";
+  }
+  return "INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data, child)\n"
+         "  SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data, e.child\n"
+         "  FROM t, unnest(" +
+         arrays + ") e(execution, fence, position, kind, name, data, child)\n  WHERE (e.execution IN (SELECT id FROM " +
+         std::string(source) + ")) IS TRUE";
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,36 @@
+// Journal entries as statements take them, and the part of a statement that appends them.
+#pragma once
+
+#include "model/execution.hpp"
+#include "store/postgres/params.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace hapax::store::postgres {
+
+// Which execution an entry started, by the entry's address; none: it started nothing, or was refused.
+using Children = std::unordered_map<const model::JournalEntry*, Uuid>;
+
+class EntryArrays {
+ public:
+  void add(const Uuid& execution, std::int64_t fence, std::span<const model::JournalEntry> entries,
+           const Children& children);
+  [[nodiscard]] bool empty() const { return empty_; }
+  // Seven arrays.
+  void append_to(Params& params);
+
+ private:
+  bool empty_ = true;
+  Array executions_{Type::uuid}, fences_{Type::int8}, positions_{Type::int4}, kinds_{Type::int2}, names_{Type::text};
+  Array data_{Type::bytea}, children_{Type::uuid};
+};
+
+// An INSERT of those entries whose execution is an `id` of `source`, behind a CTE `t` with the time: so an entry is kept
+// with the change that `source` makes, or neither is. A taken position is a unique violation. `first` is the number of
+// the first of the seven parameters.
+[[nodiscard]] std::string append_sql(int first, std::string_view source);
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,155 @@
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/telling.hpp"
+#include "store/postgres/transaction_guard.hpp"
+
+#include "base/fault.hpp"
+#include "base/uuid7.hpp"
+
+#include <optional>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// Where each stands, behind the statement that sent it: it is kept when its key is there.
+constexpr Statement look{"hapax_signal_look", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT u.place, l.id IS NOT NULL, h.id IS NOT NULL, coalesce(l.kind, h.kind),
+       coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, h.continued_as, x.execution IS NOT NULL
+FROM unnest($2::int[], $3::uuid[], $4::text[]) u(place, id, key)
+LEFT JOIN {s}.live l ON l.id = u.id
+LEFT JOIN LATERAL (
+  SELECT y.id, y.kind, y.status, y.continued_as FROM {s}.history y
+  WHERE l.id IS NULL AND y.id = u.id AND y.expires_at > (SELECT now FROM t) LIMIT 1) h ON true
+LEFT JOIN {s}.events x ON x.execution = u.id AND x.signal_key = u.key AND x.signal_key IS NOT NULL)"};
+
+// Signals of one call on their way to the runs that listen.
+class Delivery {
+ public:
+  Delivery(std::span<const Signal> signals, const std::vector<std::string>& keys, std::int64_t offset_us)
+      : offset_us_(offset_us), results_(signals.size()) {
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      results_[i].execution = signals[i].execution;
+      open_.push_back({.place = i, .sending = {signals[i].execution, &signals[i], keys[i]}});
+    }
+  }
+
+  [[nodiscard]] bool done() const { return open_.empty(); }
+
+  [[nodiscard]] std::vector<Call> calls() const {
+    std::vector<Sending> sending;
+    std::set<std::pair<Uuid, std::string>> seen;
+    Array places(Type::int4), ids(Type::uuid), keys(Type::text);
+    std::int32_t place = 0;
+    for (const Open& one : open_) {
+      places.int4(place++);
+      ids.uuid(one.sending.execution);
+      keys.bytes(one.sending.key);
+      if (seen.emplace(one.sending.execution, one.sending.key).second) { sending.push_back(one.sending); }
+    }
+    std::vector<Call> calls;
+    calls.push_back(send_call(sending, offset_us_));
+    Params params;
+    params.int8(offset_us_).array(std::move(places)).array(std::move(ids)).array(std::move(keys));
+    calls.push_back({&look, std::move(params)});
+    return calls;
+  }
+
+  // `results` are those of calls(). A run that was continued meanwhile, or came meanwhile, is asked for again.
+  void read(std::span<const Result> results, Connection& connection, QueueIds& queues) {
+    std::unordered_map<Uuid, QueueRef> due;
+    for (int row = 0; row < results[0].rows(); ++row) {
+      RowReader reader(results[0], row);
+      const Uuid id = reader.uuid();
+      const std::int32_t queue = reader.int4();
+      if (reader.boolean()) { due.emplace(id, queues.name(connection, queue)); }
+    }
+    std::vector<Open> open;
+    for (int row = 0; row < results[1].rows(); ++row) {
+      RowReader reader(results[1], row);
+      Open& one = open_[static_cast<std::size_t>(reader.int4())];
+      if (!settle(one, reader, due)) { open.push_back(std::move(one)); }
+    }
+    open_ = std::move(open);
+  }
+
+  [[nodiscard]] std::vector<SignalResult> take() { return std::move(results_); }
+
+ private:
+  struct Open {
+    std::size_t place = 0;
+    Sending sending;
+  };
+
+  bool settle(Open& one, RowReader& reader, std::unordered_map<Uuid, QueueRef>& due) {
+    SignalResult& result = results_[one.place];
+    const bool is_live = reader.boolean();
+    const bool is_finished = reader.boolean();
+    const bool is_workflow = reader.int2() == static_cast<int>(Kind::workflow);
+    const auto status = static_cast<Status>(reader.int2());
+    const std::optional<Uuid> next = reader.optional_uuid();
+    const bool is_kept = reader.boolean();
+    if (next) {
+      one.sending.execution = *next;
+      return false;
+    }
+    if (!is_live && !is_finished) {
+      result = {};
+      return true;
+    }
+    result.execution = one.sending.execution;
+    result.status = status;
+    if (!is_workflow) {
+      result.verdict = SignalVerdict::not_a_workflow;
+    } else if (is_finished) {
+      result.verdict = SignalVerdict::finished;
+    } else if (is_kept) {
+      result.verdict = SignalVerdict::accepted;
+      // The first of a call that went there has woken it.
+      if (auto woken = due.extract(result.execution)) { result.woken = std::move(woken.mapped()); }
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::int64_t offset_us_;
+  std::vector<SignalResult> results_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+// 2 statements in 1 round trip for one signal, and one more for each link of a chain of runs; two more round trips for
+// several signals, which are one transaction. What has no key gets one, by which it is known when it is sent again after
+// a lost answer.
+std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals) {
+  if (signals.empty()) { return {}; }
+  std::vector<std::string> keys;
+  for (const Signal& signal : signals) {
+    keys.push_back(signal.once ? "k:" + *signal.once : "i:" + base::new_uuid7().to_string());
+  }
+  return run([&](Connection& connection) {
+    Delivery delivery(signals, keys, offset_us());
+    const auto deliver = [&] {
+      while (!delivery.done()) { delivery.read(connection.pipeline(delivery.calls()), connection, queue_ids_); }
+    };
+    try {
+      if (signals.size() == 1) {
+        deliver();
+      } else {
+        TransactionGuard guard(connection);
+        deliver();
+        guard.commit();
+      }
+      base::fault_point("postgres.signal.after_commit");
+    } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); } catch (const SqlError& error) {
+      // Somebody else sent the same key at the same time: this one meets it when it is sent again.
+      if (error.is_unique_violation()) { throw SqlError("40001", error.what()); }
+      throw;
+    }
+    return delivery.take();
+  });
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,270 @@
+#include "store/postgres/turn_steps.hpp"
+
+#include "model/labels.hpp"
+#include "model/refusal.hpp"
+#include "store/postgres/next_runs.hpp"
+#include "store/postgres/telling.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+// Before the runs' own rows, as admission takes them: identities, then live rows.
+constexpr Statement lock_identities{"hapax_turn_identities", R"(
+WITH found AS MATERIALIZED (
+  SELECT u.place, l.id, l.identity FROM unnest($1::int[], $2::uuid[]) u(place, id)
+  JOIN {s}.live l ON l.id = u.id WHERE l.identity IS NOT NULL ORDER BY l.identity)
+SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = f.identity AND i.execution = f.id FOR UPDATE OF i)"};
+
+// As in advance.cpp: each by its id.
+constexpr Statement lock_runs{"hapax_turn_lock", R"(
+SELECT u.place FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
+CROSS JOIN LATERAL (
+  SELECT l.id FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 OFFSET 0 FOR UPDATE) r)"};
+
+constexpr Statement find_taken{"hapax_turn_taken", R"(
+SELECT u.turn, u.place, j.fence, j.kind, j.name, j.data, j.at
+FROM unnest($1::int[], $2::int[], $3::uuid[], $4::int[]) u(turn, place, execution, position)
+CROSS JOIN LATERAL (
+  SELECT * FROM {s}.journal x WHERE x.execution = u.execution AND x.position = u.position OFFSET 0) j)"};
+
+constexpr Statement find_ended{"hapax_turn_ended", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT h.id, h.status, h.result, h.error, h.continued_as FROM {s}.history h
+WHERE h.id = ANY ($2::uuid[]) AND h.expires_at > (SELECT now FROM t))"};
+
+constexpr Statement lock_live{"hapax_turn_lock_live", R"(
+SELECT id FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
+
+constexpr Statement add_waiters{"hapax_add_waiters", R"(
+UPDATE {s}.live l
+SET waiters = coalesce(l.waiters, '{}') || u.waiters, waiter_positions = coalesce(l.waiter_positions, '{}') || u.positions
+FROM (SELECT w.awaited, array_agg(w.waiter ORDER BY w.place) AS waiters, array_agg(w.position ORDER BY w.place) AS positions
+      FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY w(awaited, waiter, position, place)
+      GROUP BY w.awaited) u
+WHERE l.id = u.awaited)"};
+
+bool has_twins(const std::vector<JournalEntry>& entries) {
+  std::set<std::int32_t> positions;
+  return !std::all_of(entries.begin(), entries.end(),
+                      [&](const JournalEntry& entry) { return positions.insert(entry.position).second; });
+}
+
+}  // namespace
+
+TurnSteps::TurnSteps(const AdmissionWork& work, std::vector<TurnItem> items)
+    : work_(work),
+      items_(std::move(items)),
+      runs_(items_.size(), false),
+      taken_(items_.size(), false),
+      holds_(items_.size(), false) {
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    taken_[i] = has_twins(*items_[i].entries);
+    continues_ = continues_ || items_[i].continued != nullptr;
+  }
+}
+
+Items TurnSteps::started_by(const std::vector<TurnItem>& items) {
+  Items started;
+  for (const TurnItem& item : items) {
+    for (const JournalEntry& entry : *item.entries) {
+      if (entry.start) { started.push_back(entry.start.get()); }
+    }
+    if (item.continued != nullptr) { started.push_back(item.continued->next.get()); }
+  }
+  return started;
+}
+
+std::vector<Call> TurnSteps::lock_calls() {
+  std::vector<std::size_t> order(items_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) { order[i] = i; }
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return items_[a].execution < items_[b].execution; });
+  Array places(Type::int4), ids(Type::uuid), fences(Type::int8), old_places(Type::int4), old_ids(Type::uuid);
+  Array turns(Type::int4), entries(Type::int4), executions(Type::uuid), positions(Type::int4);
+  for (const std::size_t i : order) {
+    const TurnItem& item = items_[i];
+    places.int4(static_cast<std::int32_t>(i));
+    ids.uuid(item.execution);
+    fences.int8(item.fence);
+    if (item.continued != nullptr) {
+      old_places.int4(static_cast<std::int32_t>(i));
+      old_ids.uuid(item.execution);
+    }
+    std::int32_t place = 0;
+    for (const JournalEntry& entry : *item.entries) {
+      turns.int4(static_cast<std::int32_t>(i));
+      entries.int4(place++);
+      executions.uuid(item.execution);
+      positions.int4(entry.position);
+    }
+  }
+  std::vector<Call> calls;
+  if (continues_) {
+    calls.push_back({&lock_identities, Params().array(std::move(old_places)).array(std::move(old_ids))});
+  }
+  calls.push_back({&lock_runs, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences))});
+  Params params;
+  for (Array* array : {&turns, &entries, &executions, &positions}) { params.array(std::move(*array)); }
+  calls.push_back({&find_taken, std::move(params)});
+  return calls;
+}
+
+void TurnSteps::read_locks(std::span<const Result> results) {
+  std::size_t call = 0;
+  const auto mark = [](const Result& result, std::vector<bool>& marks) {
+    for (int row = 0; row < result.rows(); ++row) {
+      marks[static_cast<std::size_t>(RowReader(result, row).int4())] = true;
+    }
+  };
+  if (continues_) { mark(results[call++], holds_); }
+  mark(results[call++], runs_);
+  const Result& taken = results[call];
+  for (int row = 0; row < taken.rows(); ++row) {
+    RowReader reader(taken, row);
+    Kept kept;
+    kept.turn = static_cast<std::size_t>(reader.int4());
+    kept.place = static_cast<std::size_t>(reader.int4());
+    kept.entry.fence = reader.int8();
+    kept.entry.kind = static_cast<std::uint8_t>(reader.int2());
+    kept.entry.name = reader.bytes();
+    kept.entry.data = reader.bytes();
+    kept.entry.at = reader.time();
+    taken_[kept.turn] = true;
+    kept_.push_back(std::move(kept));
+  }
+}
+
+bool TurnSteps::goes(std::size_t index) const { return runs_[index] && !taken_[index]; }
+
+std::optional<Time> TurnSteps::kept_since(std::size_t index) const {
+  const TurnItem& item = items_[index];
+  std::size_t same = 0;
+  std::optional<Time> at;
+  for (const Kept& kept : kept_) {
+    if (kept.turn != index) { continue; }
+    const JournalEntry& sent = (*item.entries)[kept.place];
+    if (kept.entry.fence != item.fence || kept.entry.kind != sent.kind || kept.entry.name != sent.name ||
+        kept.entry.data != sent.data) {
+      return std::nullopt;
+    }
+    same += 1;
+    at = kept.entry.at;
+  }
+  return same == item.entries->size() && same > 0 ? at : std::nullopt;
+}
+
+void TurnSteps::start() {
+  Items starts;
+  std::vector<std::pair<const TurnItem*, const JournalEntry*>> starters;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!goes(i)) { continue; }
+    for (const JournalEntry& entry : *items_[i].entries) {
+      if (!entry.start) { continue; }
+      starts.push_back(entry.start.get());
+      starters.emplace_back(&items_[i], &entry);
+    }
+  }
+  if (starts.empty()) { return; }
+  const std::vector<Admission> admissions = admit_in_transaction(work_, starts);
+  for (std::size_t i = 0; i < starters.size(); ++i) { meet(admissions[i], *starters[i].first, *starters[i].second); }
+  settle_ended();
+}
+
+void TurnSteps::meet(const Admission& admission, const TurnItem& item, const JournalEntry& entry) {
+  if (is_refused(admission)) {
+    Event event{.execution = item.execution, .kind = EventKind::refused, .position = entry.position};
+    if (admission.verdict != AdmissionVerdict::queue_draining) { event.child = admission.id; }
+    event.status = admission.status;
+    event.error = refusal_of(admission);
+    events_.push_back(std::move(event));
+    return;
+  }
+  children_[&entry] = admission.id;
+  if (admission.created()) { woken_.insert(entry.start->queue); }
+  const Meeting meeting{.awaited = admission.id, .waiter = item.execution, .position = entry.position};
+  (is_terminal(admission.status) ? ended_ : waiters_).push_back(meeting);
+}
+
+void TurnSteps::settle_ended() {
+  while (!ended_.empty()) {
+    std::vector<Uuid> ids;
+    for (const Meeting& meeting : ended_) { ids.push_back(meeting.awaited); }
+    const Result found = work_.connection.query(find_ended, Params().int8(work_.offset_us).array(uuid_array(ids)));
+    std::unordered_map<Uuid, Event> told;
+    std::unordered_map<Uuid, Uuid> continued;
+    for (int row = 0; row < found.rows(); ++row) {
+      RowReader reader(found, row);
+      Event event{.kind = EventKind::ended, .child = reader.uuid()};
+      event.status = static_cast<Status>(reader.int2());
+      event.data = reader.optional_bytes();
+      if (const auto error = reader.optional_bytes()) { event.error = decode_error(*error); }
+      if (const auto next = reader.optional_uuid()) { continued.emplace(*event.child, *next); }
+      told.emplace(*event.child, std::move(event));
+    }
+    std::vector<Meeting> moved;
+    ids.clear();
+    for (Meeting meeting : std::exchange(ended_, {})) {
+      if (const auto next = continued.find(meeting.awaited); next != continued.end()) {
+        meeting.awaited = next->second;
+        ids.push_back(meeting.awaited);
+        moved.push_back(meeting);
+      } else if (const auto event = told.find(meeting.awaited); event != told.end()) {
+        events_.push_back(event->second);
+        events_.back().execution = meeting.waiter;
+        events_.back().position = meeting.position;
+      } else {
+        refuse_expired(meeting);
+      }
+    }
+    if (moved.empty()) { return; }
+    std::set<Uuid> live;
+    const Result locked = work_.connection.query(lock_live, Params().array(uuid_array(ids)));
+    for (int row = 0; row < locked.rows(); ++row) { live.insert(RowReader(locked, row).uuid()); }
+    for (const Meeting& meeting : moved) { (live.contains(meeting.awaited) ? waiters_ : ended_).push_back(meeting); }
+  }
+}
+
+void TurnSteps::refuse_expired(const Meeting& meeting) {
+  events_.push_back({.execution = meeting.waiter,
+                     .kind = EventKind::refused,
+                     .position = meeting.position,
+                     .child = meeting.awaited,
+                     .error = expired_error()});
+}
+
+Call TurnSteps::wait_call() const {
+  Array awaited(Type::uuid), waiters(Type::uuid), positions(Type::int4);
+  for (const Meeting& meeting : waiters_) {
+    awaited.uuid(meeting.awaited);
+    waiters.uuid(meeting.waiter);
+    positions.int4(meeting.position);
+  }
+  return {&add_waiters, Params().array(std::move(awaited)).array(std::move(waiters)).array(std::move(positions))};
+}
+
+void TurnSteps::add_next_runs(std::vector<Call>& calls) {
+  std::vector<NextRun> runs;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const TurnItem& item = items_[i];
+    if (item.continued == nullptr || !goes(i)) { continue; }
+    next_.push_back(as_next_run(*item.continued->next));
+    runs.push_back({.before = item.execution, .turn = item.continued, .item = &next_.back(), .holds = holds_[i]});
+    woken_.insert(next_.back().queue);
+  }
+  if (!runs.empty()) { add_next_run_calls(calls, runs, work_.queues, work_.offset_us); }
+}
+
+std::vector<Call> TurnSteps::calls() {
+  std::vector<Call> calls;
+  if (!waiters_.empty()) { calls.push_back(wait_call()); }
+  if (!events_.empty()) { calls.push_back(tell_call(events_, work_.offset_us)); }
+  if (continues_) { add_next_runs(calls); }
+  return calls;
+}
+
+}  // namespace hapax::store::postgres
