@@ -38,15 +38,6 @@ double jitter_draw() {
   return random.fraction();
 }
 
-// In a catch block: what was thrown, for people.
-std::string what_of_current() {
-  try {
-    throw;
-  } catch (const std::exception& error) { return std::string(": ") + error.what(); } catch (...) {
-    return "";
-  }
-}
-
 }  // namespace
 
 bool is_unwinding() {
@@ -110,14 +101,26 @@ void WorkflowRun::body() {
           return engine::Ending::released();
         } catch (...) {
           if (unwinding_) { return engine::Ending::released(); }
-          if (replay_.replaying()) {
-            stuck_ = std::string("the code throws where the journal goes on") + what_of_current();
-            return engine::Ending::released();
-          }
-          throw;
+          if (!replay_.replaying()) { throw; }
+          stuck_ = thrown_where_the_journal_goes_on();
+          return engine::Ending::released();
         }
       },
       *run_);
+}
+
+// Both sides, for an exception that is being handled.
+std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
+  std::string doing = "throws";
+  try {
+    throw;
+  } catch (const std::exception& error) { doing += std::string(": ") + error.what(); } catch (...) {
+    doing += " what is no std::exception";
+  }
+  try {
+    replay_.expect_end(doing);
+  } catch (const Divergence& divergence) { return divergence.reason; }
+  return doing;
 }
 
 void WorkflowRun::run_step() {

@@ -120,6 +120,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   };
 
   void body();
+  [[nodiscard]] std::string thrown_where_the_journal_goes_on() const;
   void run_step();
   void run_transaction();
   // Every call of the function begins here. Those that may leave something in the journal are counted, as a cancellation

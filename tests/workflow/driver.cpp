@@ -167,28 +167,35 @@ class Play {
 
   void bury() {
     process_->end();
-    ledger_.bury([this](const EffectKey& key, const Uuid& execution) { return is_recorded(key, execution); });
+    ledger_.bury([this](const EffectKey& key, const Uuid& execution) { return recorded(key, execution); });
     stage_.pass(lease + 1ms);
     (void)stage_.store->sweep({});
     setting_->upgraded = !program_->upgrade_after || ledger_.process() >= *program_->upgrade_after;
     process_->begin();
   }
 
-  bool is_recorded(const EffectKey& key, const Uuid& execution) {
+  MemoryLedger::Recorded recorded(const EffectKey& key, const Uuid& execution) {
+    MemoryLedger::Recorded found;
     if (program_->at(key.op).kind == Kind::task) {
+      for (const model::Attempt& attempt : stage_.store->attempts(execution)) {
+        if (attempt.outcome == "failed" || attempt.outcome == "completed") { ++found.calls; }
+      }
       const auto task = stage_.store->get(execution);
-      return task && is_terminal(task->status);
+      found.settled = task && is_terminal(task->status);
+      return found;
     }
     const std::string name = "s" + std::to_string(key.op);
     const model::HistoryRequest request{.execution = execution};
     const auto histories = stage_.store->histories({&request, 1});
     for (const model::JournalEntry& entry : histories.front().entries) {
+      if (entry.name != name) { continue; }
       const auto kind = workflow::entry_of(entry);
-      if (entry.name == name && (kind == workflow::Entry::step || kind == workflow::Entry::step_failed)) {
-        return true;
-      }
+      const bool settles = kind == workflow::Entry::step || kind == workflow::Entry::step_failed;
+      if (!settles && kind != workflow::Entry::step_retry) { continue; }
+      ++found.calls;
+      found.settled = found.settled || settles;
     }
-    return false;
+    return found;
   }
 
   void go() {

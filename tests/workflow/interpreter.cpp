@@ -2,6 +2,7 @@
 
 #include <hapax/saga.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <utility>
@@ -301,7 +302,48 @@ class Interpreter {
   bool struck_ = false;
 };
 
+// Numbers and a last word, with spaces between them.
+class Words {
+ public:
+  explicit Words(std::string text) : text_(std::move(text)) {}
+  std::uint64_t number() { return std::stoull(word()); }
+  std::string word() {
+    const std::size_t end = std::min(text_.find(' ', at_), text_.size());
+    std::string found = text_.substr(at_, end - at_);
+    at_ = std::min(end + 1, text_.size());
+    return found;
+  }
+
+ private:
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
 }  // namespace
+
+void to_json(nlohmann::json& json, const RunInput& input) {
+  json = std::to_string(input.program) + " " + std::to_string(input.op) + " " + std::to_string(input.generation) + " " +
+         std::to_string(input.acc) + " " + input.chain;
+}
+void from_json(const nlohmann::json& json, RunInput& input) {
+  Words words(json.get<std::string>());
+  input.program = words.number();
+  input.op = static_cast<int>(words.number());
+  input.generation = static_cast<int>(words.number());
+  input.acc = static_cast<std::uint32_t>(words.number());
+  input.chain = words.word();
+}
+void to_json(nlohmann::json& json, const TaskInput& input) {
+  json = std::to_string(input.program) + " " + std::to_string(input.op) + " " + std::to_string(input.acc) + " " +
+         input.actor;
+}
+void from_json(const nlohmann::json& json, TaskInput& input) {
+  Words words(json.get<std::string>());
+  input.program = words.number();
+  input.op = static_cast<int>(words.number());
+  input.acc = static_cast<std::uint32_t>(words.number());
+  input.actor = words.word();
+}
 
 void handle_programs(App& app, const std::shared_ptr<const Setting>& setting) {
   app.handle(work, [setting](TaskContext& context, const TaskInput& input) {

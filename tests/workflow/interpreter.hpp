@@ -20,7 +20,9 @@ struct RunInput {
   int generation = 0;
   std::uint32_t acc = 0;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunInput, program, chain, op, generation, acc)
+// One string of JSON: it is read at every replay.
+void to_json(nlohmann::json& json, const RunInput& input);
+void from_json(const nlohmann::json& json, RunInput& input);
 
 struct TaskInput {
   std::uint64_t program = 0;
@@ -28,7 +30,8 @@ struct TaskInput {
   int op = 0;
   std::uint32_t acc = 0;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskInput, program, actor, op, acc)
+void to_json(nlohmann::json& json, const TaskInput& input);
+void from_json(const nlohmann::json& json, TaskInput& input);
 
 inline const Task<TaskInput, std::uint32_t> work{"work"};
 inline const Workflow<RunInput, std::uint32_t> flow{"flow"};

@@ -40,18 +40,25 @@ class MemoryLedger final : public Ledger {
   }
 
   // ---- The test's side ---------------------------------------------------------------------------------------------
-  // The process is dead. `is_recorded(key, execution)` says what the store has; the rest may happen once more.
-  template <class IsRecorded>
-  void bury(IsRecorded is_recorded) {
+  // What the store has of something.
+  struct Recorded {
+    int calls = 0;       // that it knows of, failed ones too
+    bool settled = false;  // there will be no more
+  };
+  // The process is dead, and does one thing at a time: so at most one call may be unknown to the store.
+  template <class RecordedOf>
+  void bury(RecordedOf recorded_of) {
     const std::lock_guard lock(mutex_);
+    int lost = 0;
     for (const auto& [key, calls] : calls_) {
       if (calls.back().process != process_ || sealed_.contains(key)) { continue; }
-      if (is_recorded(key, calls.back().effect.execution)) {
-        sealed_.insert(key);
-      } else {
-        ++lost_[key];
-      }
+      const Recorded recorded = recorded_of(key, calls.back().effect.execution);
+      if (recorded.settled) { sealed_.insert(key); }
+      const int unknown = static_cast<int>(calls.size()) - recorded.calls;
+      lost += unknown - lost_[key];
+      lost_[key] = unknown;
     }
+    if (lost > 1) { problems_.push_back("a process died before " + std::to_string(lost) + " calls were recorded"); }
     ++process_;
   }
   [[nodiscard]] int process() const { return process_; }
