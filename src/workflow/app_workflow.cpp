@@ -92,7 +92,11 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   if (!state_) { throw UsageError("this handle is of no execution"); }
   state_->forbid_in_transaction("sending a signal");
   model::check_name(name, "signal");
+  if (payload_json.size() > limits::payload_bytes) {
+    throw PayloadTooLarge("payload", payload_json.size(), limits::payload_bytes);
+  }
   base::check_json(payload_json, "payload");
+  if (once) { model::check_key(*once); }
   if (!state_->is_own(id_)) { throw NotFound("there is no execution " + id_.to_string()); }
   const model::Signal signal{
       .execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)};

@@ -210,7 +210,11 @@ std::string WorkflowRun::await(std::int32_t position) {
     wait_until([&] { return (by_time && replay_.replaying()) || is_ready(position); }, {position});
     const model::JournalEntry& entry = replay_.at(position);
     if (by_time) { return "null"; }
-    if (kind == Entry::signal) { return replay_.signal(entry.name, signal_turns_.at(position))->data.value_or("null"); }
+    if (kind == Entry::signal) {
+      const std::size_t turn = signal_turns_.at(position);
+      replay_.consume_signal(entry.name, turn);
+      return replay_.signal(entry.name, turn)->data.value_or("null");
+    }
     const model::Event& event = *replay_.outcome(position);
     if (event.kind == model::EventKind::ended && event.status == Status::completed) {
       return event.data.value_or("null");

@@ -172,7 +172,7 @@ model::Finish WorkflowRun::finish() {
   if (continued_) {
     finish.kind = model::FinishKind::continued;
     turn.next = continued_;
-    turn.carried = replay_.untaken();
+    turn.carried = replay_.unconsumed();
   } else if (ending_.kind == engine::Ending::Kind::completed) {
     finish.kind = model::FinishKind::completed;
     finish.result = std::move(ending_.result);
