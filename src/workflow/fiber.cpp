@@ -5,7 +5,9 @@
 #include <cxxabi.h>
 
 #include <cstring>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAPAX_FIBER_ASAN 1
@@ -23,7 +25,9 @@
 #endif
 
 #ifdef HAPAX_FIBER_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #ifdef HAPAX_FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -76,6 +80,10 @@ struct Fiber::Impl {
 #endif
 
   Impl(StackPool& from, std::function<void()> fn) : pool(from), body(std::move(fn)), stack(pool.take()) {
+#ifdef HAPAX_FIBER_ASAN
+    // Addresses may have been another's before, whose frames were left marked.
+    __asan_unpoison_memory_region(stack->bottom(), stack->size());
+#endif
     boost::context::stack_context context;
     context.sp = stack->top();
     context.size = stack->size();
@@ -154,8 +162,14 @@ std::size_t Fiber::stack_left() const {
 }
 
 void Fiber::abandon() {
-  // Destroying a suspended fiber would unwind it; so nobody does.
-  (void)impl_.release();
+  // Destroying a suspended fiber would unwind it; so nobody does. What lives on its stack stays reachable.
+  static std::mutex mutex;
+  static auto* const abandoned = new std::vector<Impl*>();  // NOLINT: for as long as the process lives
+#ifdef HAPAX_FIBER_ASAN
+  __lsan_register_root_region(impl_->stack->bottom(), impl_->stack->size());
+#endif
+  const std::lock_guard lock(mutex);
+  abandoned->push_back(impl_.release());
 }
 
 }  // namespace hapax::workflow

@@ -62,6 +62,9 @@ class CrashStore final : public store::Store {
   std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
     return write({.kind = Write::Kind::cancel, .lost = lost_}, [&] { return inner_.cancel(ids, reason); });
   }
+  model::FinishVerdict relabel(const model::Held& held, const model::Labels& labels) override {
+    return alive().relabel(held, labels);
+  }
   std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
     return alive().histories(requests);
   }

@@ -251,9 +251,7 @@ class Generator {
     return made;
   }
 
-  static Scope undoing(const Scope& scope) {
-    return {.depth = scope.depth + 1, .may_fail = false, .root = scope.root};
-  }
+  static Scope undoing(const Scope& scope) { return {.depth = scope.depth + 1, .may_fail = false, .root = scope.root}; }
 
   Op failing(const Scope& scope) {
     const int number = below(100);
@@ -400,9 +398,7 @@ void collect(const Op& op, std::vector<PlannedSignal>& signals, std::size_t& ear
 
 }  // namespace
 
-std::shared_ptr<const Program> generate(std::uint64_t seed, int size) {
-  return Generator(seed, size).program(seed);
-}
+std::shared_ptr<const Program> generate(std::uint64_t seed, int size) { return Generator(seed, size).program(seed); }
 
 std::string to_string(const Program& program) {
   std::string text = "program of seed " + std::to_string(program.seed);
