@@ -121,8 +121,7 @@ class Interpreter {
   [[nodiscard]] std::string below(const Op& op) const { return actor_ + "/" + std::to_string(op.id); }
 
   void step(const Op& op) {
-    const Ledger::Effect effect{
-        .key = {actor_, op.id}, .execution = ctx_.execution_id(), .acc = acc_, .seen = seen_};
+    const Ledger::Effect effect{.key = {actor_, op.id}, .execution = ctx_.execution_id(), .acc = acc_, .seen = seen_};
     acc_ = ctx_.step("s" + std::to_string(op.id), [&] { return happen(setting_, op, effect); },
                      {.max_attempts = attempts_of(op), .retry = retry()});
   }

@@ -48,8 +48,7 @@ bool hangs(const Program& program) {
 // The outside world: starts them all, sends signals to whoever has begun, cancels, and waits.
 class Outside {
  public:
-  Outside(App& app, const Programs& programs, MemoryLedger& ledger)
-      : app_(app), programs_(programs), ledger_(ledger) {}
+  Outside(App& app, const Programs& programs, MemoryLedger& ledger) : app_(app), programs_(programs), ledger_(ledger) {}
 
   void start() {
     for (const auto& [seed, program] : programs_.all()) {
@@ -143,12 +142,12 @@ class GeneratedOnLanes : public OnStore {
   void run(int cache, std::uint64_t first, int count) {
     const Programs programs(first, count);
     MemoryLedger ledger;
-    const auto setting = std::make_shared<const Setting>(
-        Setting{.ledger = ledger,
-                .find = [&programs](std::uint64_t seed) { return programs.at(seed); },
-                .tick = 1ms,
-                .forever = 1000h,
-                .retry = 1ms});
+    const auto setting =
+        std::make_shared<const Setting>(Setting{.ledger = ledger,
+                                                .find = [&programs](std::uint64_t seed) { return programs.at(seed); },
+                                                .tick = 1ms,
+                                                .forever = 1000h,
+                                                .retry = 1ms});
     {
       App app = open();
       handle_programs(app, setting);

@@ -32,8 +32,8 @@ class Ledger {
   struct Effect {
     EffectKey key;
     Uuid execution;
-    std::uint32_t acc = 0;                // what the run had computed so far
-    std::vector<std::string> seen;        // what now(), random() and uuid() had given it
+    std::uint32_t acc = 0;          // what the run had computed so far
+    std::vector<std::string> seen;  // what now(), random() and uuid() had given it
   };
   virtual ~Ledger() = default;
   // Something happens outside; gives back how often it had happened before.

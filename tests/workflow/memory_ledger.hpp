@@ -42,7 +42,7 @@ class MemoryLedger final : public Ledger {
   // ---- The test's side ---------------------------------------------------------------------------------------------
   // What the store has of something.
   struct Recorded {
-    int calls = 0;       // that it knows of, failed ones too
+    int calls = 0;         // that it knows of, failed ones too
     bool settled = false;  // there will be no more
   };
   // The process is dead, and does one thing at a time: so at most one call may be unknown to the store.

@@ -122,7 +122,7 @@ std::vector<Mutant> mutants() {
       mutant("TimerRemoved", "timer", "choice 'any'", [](Parts& p) { p.timers = 1; }),
       mutant("NowRemoved", "now", "uuid", [](Parts& p) { p.with_now = false; }),
       mutant("NowAndUuidExchanged", "now", "uuid", [](Parts& p) { p.uuid_first = true; }),
-      mutant("AttributeRenamed", "attribute 'city'", "attribute 'town'", [](Parts& p) { p.attribute = "town"; }),
+      mutant("AttributeRenamed", "step 'set city'", "step 'set town'", [](Parts& p) { p.attribute = "town"; }),
       mutant("SignalRenamed", "signal 'go'", "signal 'leave'", [](Parts& p) { p.signal = "leave"; }),
       mutant("ReturnsEarly", "signal 'go'", "the code ends", [](Parts& p) { p.end = End::returns; }),
       mutant("ThrowsEarly", "signal 'go'", "changed my mind", [](Parts& p) { p.end = End::throws; }),
@@ -146,9 +146,8 @@ TEST_P(Mutants, AreParkedAndTheOriginalGoesOn) {
     });
   }
   for (const auto& sub : {child, other_child}) {
-    app.handle(sub, [&, name = sub.name()](WorkflowContext& ctx, const int& n) {
-      return 100 * n * step(ctx, trace, name);
-    });
+    app.handle(sub,
+               [&, name = sub.name()](WorkflowContext& ctx, const int& n) { return 100 * n * step(ctx, trace, name); });
   }
   app.handle(flow, [&](WorkflowContext& ctx, const int&) {
     return mutated ? GetParam().function(ctx, trace) : play(Parts{}, ctx, trace);
@@ -176,7 +175,8 @@ TEST_P(Mutants, AreParkedAndTheOriginalGoesOn) {
   }
   EXPECT_EQ(app.get(handle.id())->stuck_reason, parked->stuck_reason);
   EXPECT_EQ(trace, half) << "the mutant has done something";
-  EXPECT_EQ(app.list({.statuses = {Status::pending, Status::running}}).size(), 1U) << "the mutant has started something";
+  EXPECT_EQ(app.list({.statuses = {Status::pending, Status::running}}).size(), 1U)
+      << "the mutant has started something";
 
   mutated = false;
   testing::advance(app, 1h);

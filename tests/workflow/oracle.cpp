@@ -87,9 +87,7 @@ class Oracle {
       RunEnd end;
       try {
         block(body->body, state);
-      } catch (const Failed&) {
-        end.status = Status::failed;
-      } catch (const Struck&) {
+      } catch (const Failed&) { end.status = Status::failed; } catch (const Struck&) {
         end.status = Status::cancelled;
       } catch (const Hangs& where) {
         problem(actor + " should hang at operation " + std::to_string(where.op) + " and " +
@@ -186,7 +184,9 @@ class Oracle {
     // An attempt of a task that is lost with its worker is spent, whether the task was called or not.
     const bool spends = op.kind == Kind::task && op.mode == Mode::failing;
     Expectation made{.acc = state.acc,
-                     .least = !certain ? 0 : spends ? 1 : calls_of(op),
+                     .least = !certain ? 0
+                              : spends ? 1
+                                       : calls_of(op),
                      .most = calls_of(op),
                      .after = {state.frontier.begin(), state.frontier.end()}};
     // A call that was lost counts as one for a flaky operation, which may then need no more.
@@ -219,8 +219,8 @@ class Oracle {
 
   // Likewise a child. Of one that is not certain nothing follows.
   std::optional<std::uint32_t> born(const Op& op, const State& state, Frontier& frontier, bool certain = true) {
-    const auto end = run_chain(
-        op, {.chain = below(op, state), .acc = state.acc, .frontier = state.frontier, .certain = certain});
+    const auto end =
+        run_chain(op, {.chain = below(op, state), .acc = state.acc, .frontier = state.frontier, .certain = certain});
     if (!end || !certain) { return std::nullopt; }
     join(frontier, end->frontier);
     return end->status == Status::completed ? std::optional(end->acc) : std::nullopt;
@@ -396,9 +396,7 @@ class Oracle {
       if (calls > 0) { compare_calls(key, wanted, found->second); }
     }
     for (const auto& [key, calls] : observed_.calls) {
-      if (!expected_.contains(key) && !is_forgotten(key, calls)) {
-        problem(name(key) + " happened, and never should");
-      }
+      if (!expected_.contains(key) && !is_forgotten(key, calls)) { problem(name(key) + " happened, and never should"); }
     }
     for (const auto& [actor, run] : observed_.runs) {
       if (!seen_runs_.contains(actor)) { problem(actor + " ran, and never should"); }

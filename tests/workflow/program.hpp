@@ -16,20 +16,20 @@ namespace hapax::generated {
 enum class Kind : std::uint8_t {
   step,
   task,
-  sleep,      // as a part: a timer
-  signal,     // waits for one
-  child,      // a workflow of its own; `body` is its function
-  fan,        // starts `parts`, does `body`, then waits for all parts
-  timers,     // any of `parts`, all timers
-  race,       // `parts`, of which `winner` ends
-  attempt,    // try `body`, catch with `handler`
-  saga,       // `body`, each with its part of `undo`
-  patch,      // `body` only where the code has the change
-  stamp,      // now, random, uuid
+  sleep,    // as a part: a timer
+  signal,   // waits for one
+  child,    // a workflow of its own; `body` is its function
+  fan,      // starts `parts`, does `body`, then waits for all parts
+  timers,   // any of `parts`, all timers
+  race,     // `parts`, of which `winner` ends
+  attempt,  // try `body`, catch with `handler`
+  saga,     // `body`, each with its part of `undo`
+  patch,    // `body` only where the code has the change
+  stamp,    // now, random, uuid
   attribute,
-  hang,       // waits for what never comes; only a cancellation ends it
-  fail,       // throws
-  go_on,      // continue_as_new, with `body` as the next run's function
+  hang,   // waits for what never comes; only a cancellation ends it
+  fail,   // throws
+  go_on,  // continue_as_new, with `body` as the next run's function
 };
 
 // How the calls of a step or task go.
@@ -51,7 +51,7 @@ enum class Way : std::uint8_t {
   loose,      // not waited for: it ends with its parent
   abandoned,  // not waited for: it goes on
   // Races.
-  any,        // the losers go on
+  any,  // the losers go on
 };
 
 inline constexpr int never = -1;  // Op::ticks
@@ -62,9 +62,9 @@ struct Op {
   Mode mode = Mode::ok;
   Way way = Way::plain;
   int count = 0;
-  int ticks = 0;         // how long, in units that whoever runs it knows
-  int winner = 0;        // race
-  bool rethrows = false; // attempt
+  int ticks = 0;          // how long, in units that whoever runs it knows
+  int winner = 0;         // race
+  bool rethrows = false;  // attempt
   std::vector<Op> body;
   std::vector<Op> handler;
   std::vector<Op> parts;
@@ -73,7 +73,7 @@ struct Op {
 
 struct Program {
   std::uint64_t seed = 0;
-  Op root;  // a child of nobody
+  Op root;                           // a child of nobody
   std::optional<int> cancel_after;   // asked for from outside after so many turns
   std::optional<int> upgrade_after;  // so many processes have the code before the patches
   std::map<int, const Op*> by_id;

@@ -100,7 +100,7 @@ std::vector<FinishVerdict> PostgresStore::journal_append(std::span<const Journal
 }
 
 // 1 round trip.
-FinishVerdict PostgresStore::relabel(const Held& held, const Labels& labels) {
+FinishVerdict PostgresStore::relabel(const model::Held& held, const Labels& labels) {
   return run([&](Connection& connection) {
     Params params;
     params.uuid(held.id).int8(held.fence);

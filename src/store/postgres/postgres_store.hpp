@@ -63,7 +63,7 @@ class PostgresStore final : public Store {
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override;
   std::vector<JournalEntry> journal_read(const Uuid& execution) override;
-  FinishVerdict relabel(const Held& held, const Labels& labels) override;
+  FinishVerdict relabel(const model::Held& held, const Labels& labels) override;
 
   std::vector<AdvanceReply> advance(std::span<const Advance> turns) override;
   std::vector<History> histories(std::span<const HistoryRequest> requests) override;
