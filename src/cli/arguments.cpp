@@ -78,8 +78,9 @@ Status require_status(const std::string& text) {
                             "' is none; expected pending, running, completed, failed, cancelled or timed_out");
 }
 
-Uuid find_by_key(Shell& shell, const std::string& task, const std::string& key) {
-  model::check_name(task, "task");
+Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const std::string& key) {
+  const bool workflow = kind == model::Kind::workflow;
+  model::check_name(task, workflow ? "workflow" : "task");
   model::check_key(key);
   const TaskSpec spec{.name = task, .options = {}};
   const auto entry = engine::CatalogueCache(shell.store(), shell.ns()).find(spec);
@@ -89,7 +90,9 @@ Uuid find_by_key(Shell& shell, const std::string& task, const std::string& key) 
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
   const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
   if (const std::optional<Uuid> id = shell.store().holder(identity)) { return *id; }
-  throw NotFound("no execution of task '" + task + "' holds the key '" + key + "' in namespace '" + shell.ns() + "'");
+  const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
+                                    : "no execution of task '" + task + "' holds the key '" + key;
+  throw NotFound(what + "' in namespace '" + shell.ns() + "'");
 }
 
 void add_filter(CLI::App& command, Filter& filter, bool with_status) {

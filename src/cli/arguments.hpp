@@ -27,8 +27,8 @@ namespace hapax::cli {
 // The status that `text` names; throws InvalidArgument listing them.
 [[nodiscard]] Status require_status(const std::string& text);
 
-// The execution that --task and --task-id name: the holder of that key now.
-[[nodiscard]] Uuid find_by_key(Shell& shell, const std::string& task, const std::string& key);
+// The execution of a task or workflow that holds the key now. Throws NotFound.
+[[nodiscard]] Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const std::string& key);
 
 // Filters of list, cancel, retry and dlq.
 struct Filter {

@@ -3,12 +3,24 @@
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "engine/engine.hpp"
+#include "engine/step_thread.hpp"
 #include "engine/waiters.hpp"
+
+#include <algorithm>
 
 namespace hapax::cli {
 
-model::Outcome await_outcome(engine::Engine& engine, const Uuid& id, std::optional<Duration> at_most) {
-  if (std::optional<model::Outcome> end = engine.waiters().wait(id, at_most, false)) { return std::move(*end); }
+model::Outcome await_outcome(engine::Engine& engine, const Uuid& first, std::optional<Duration> at_most) {
+  const Time until = at_most ? engine::engine_now() + std::min(*at_most, engine::longest_wait) : engine::never;
+  Uuid id = first;
+  while (true) {
+    std::optional<Duration> left;
+    if (at_most) { left = std::max(until - engine::engine_now(), Duration::zero()); }
+    std::optional<model::Outcome> end = engine.waiters().wait(id, left, false);
+    if (!end) { break; }
+    if (!end->continued_as) { return std::move(*end); }
+    id = *end->continued_as;
+  }
   const std::optional<model::Outcome> standing = engine.store().outcomes({&id, 1}).front();
   if (!standing) {
     throw ResultExpired("the record of execution " + id.to_string() +

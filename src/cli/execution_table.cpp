@@ -8,6 +8,7 @@ namespace hapax::cli {
 namespace {
 
 std::string remark(const model::Execution& execution) {
+  if (!execution.stuck.empty()) { return execution.stuck; }
   if (execution.error) { return error_line(execution.error); }
   return execution.progress_message;
 }

@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
   open_standard_streams();
   Commands commands;
   add_enqueue(commands);
+  add_start(commands);
+  add_signal(commands);
   add_work(commands);
   add_list(commands);
   add_show(commands);
@@ -30,6 +32,7 @@ int main(int argc, char** argv) {
   add_cancel(commands);
   add_retry(commands);
   add_explain(commands);
+  add_journal(commands);
   add_identity(commands);
   add_queue(commands);
   add_dlq(commands);

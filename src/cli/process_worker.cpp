@@ -16,6 +16,8 @@
 namespace hapax::cli {
 namespace {
 
+constexpr Duration workflow_pause = std::chrono::seconds(1);
+
 std::vector<std::string> environment_of(const model::Claim& claim) {
   std::vector<std::string> all = {
       "HAPAX_EXECUTION_ID=" + claim.id.to_string(),
@@ -107,6 +109,8 @@ engine::Ending ending_of(const ChildResult& result) {
 
 engine::Ending ProcessWorker::run(engine::Run& run) {
   if (killed_) { return engine::Ending::released(); }
+  // A worker of any task is given workflows as well. Not for a program: whoever has its function takes it.
+  if (run.claim().kind == model::Kind::workflow) { return engine::Ending::snoozed(workflow_pause); }
   const std::string input = one_line(run.claim().input);
   ChildResult result;
   try {

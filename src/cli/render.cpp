@@ -57,7 +57,35 @@ std::string attempt_json(const model::Attempt& attempt) {
   return object.str();
 }
 
-std::string execution_json(const model::Execution& e, bool payloads, const std::vector<model::Attempt>* attempts) {
+std::string timeline_json(const std::vector<TimelineEntry>& timeline) {
+  std::vector<std::string> items;
+  items.reserve(timeline.size());
+  for (const TimelineEntry& entry : timeline) {
+    JsonObject item;
+    item.number("position", std::int64_t{entry.position})
+        .text("kind", entry.kind)
+        .text_or_null("name", entry.name)
+        .text("status", entry.status)
+        .time("at", entry.at)
+        .time("ended_at", entry.ended_at)
+        .number("attempts", std::int64_t{entry.attempts})
+        .raw("child", uuid_or_null(entry.child))
+        .raw("input", or_null(entry.input))
+        .raw("result", or_null(entry.result))
+        .raw("error", error_json(error_of(entry)))
+        .text_or_null("detail", entry.detail);
+    items.push_back(item.str());
+  }
+  return json_array(items);
+}
+
+std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry) {
+  if (!entry.error) { return std::nullopt; }
+  return model::ErrorInfo{entry.error->type, entry.error->message, entry.error->detail};
+}
+
+std::string execution_json(const model::Execution& e, bool payloads, const std::vector<model::Attempt>* attempts,
+                           const std::vector<TimelineEntry>* journal) {
   JsonObject object;
   object.text("id", e.id.to_string())
       .text("namespace", e.queue.ns)
@@ -72,6 +100,7 @@ std::string execution_json(const model::Execution& e, bool payloads, const std::
     for (const model::Attempt& attempt : *attempts) { items.push_back(attempt_json(attempt)); }
     object.raw("attempts", json_array(items));
   }
+  if (journal != nullptr) { object.raw("journal", timeline_json(*journal)); }
   object.number("attempt", std::int64_t{e.attempt})
       .number("max_attempts", std::int64_t{e.max_attempts})
       .number("lost", std::int64_t{e.lost})
@@ -91,6 +120,9 @@ std::string execution_json(const model::Execution& e, bool payloads, const std::
       .duration("timeout", e.attempt_timeout)
       .raw("retry", retry_json(e.retry))
       .raw("parent", uuid_or_null(e.parent))
+      .boolean("waiting", e.waiting)
+      .text_or_null("stuck_reason", e.stuck)
+      .raw("continued_as", uuid_or_null(e.continued_as))
       .raw("session", uuid_or_null(e.session))
       .text_or_null("worker", e.worker)
       .boolean("cancel_requested", e.cancel_requested);
@@ -158,7 +190,10 @@ Style status_style(Status status) {
 
 Cell status_cell(const model::Execution& execution, Time now) {
   std::string text(to_string(execution.status));
-  if (execution.status == Status::pending && execution.run_at > now) {
+  if (!execution.stuck.empty()) { return {text + " (stuck)", Style::bad}; }
+  if (execution.waiting) {
+    text += " (waiting)";
+  } else if (execution.status == Status::pending && execution.run_at > now) {
     text += execution.attempt > 0 ? " (retry)" : " (delayed)";
   } else if (execution.status == Status::running && execution.cancel_requested) {
     text += " (cancelling)";
@@ -194,7 +229,7 @@ std::string rough(Duration duration) {
 }
 
 std::string when(std::optional<Time> time, Time now) {
-  if (!time) { return ""; }
+  if (!time || *time >= model::never_due) { return ""; }
   if (!output_terminal().is_tty) { return format_time(*time); }
   return *time <= now ? rough(now - *time) + " ago" : "in " + rough(*time - now);
 }

@@ -77,7 +77,8 @@ OnConflict parse_on_conflict(std::string_view text) {
 
 model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
                                  engine::CatalogueCache& catalogue) {
-  const TaskSpec task{.name = fields.task, .options = {}};
+  TaskSpec task{.name = fields.task, .options = {}};
+  if (fields.kind == model::Kind::workflow) { task.options.max_attempts = 1; }
   EnqueueOptions options;
   options.task_id = fields.task_id;
   options.queue = fields.queue;
@@ -108,6 +109,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   options.tags = fields.tags;
   options.traceparent = fields.traceparent;
   model::NewExecution request = engine::make_request(ns, task, catalogue.find(task), fields.input, options);
+  request.kind = fields.kind;
   // As it came: a parsed object would lose the order of its members.
   request.labels.metadata = fields.metadata;
   model::check_new_execution(request);

@@ -14,6 +14,7 @@ namespace hapax::cli {
 
 // What is not given comes from the catalogue's entry of the task, or is the general default.
 struct RequestFields {
+  model::Kind kind = model::Kind::task;
   std::string task;
   std::string input = "null";  // JSON
   std::optional<std::string> task_id;

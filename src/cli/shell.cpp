@@ -1,7 +1,11 @@
 #include "cli/shell.hpp"
 
+#include <hapax/app.hpp>
+
 #include "base/text.hpp"
 #include "config/apply.hpp"
+#include "engine/app_state.hpp"
+#include "engine/engine.hpp"
 #include "model/validate.hpp"
 
 #include <pwd.h>
@@ -106,6 +110,10 @@ std::shared_ptr<store::Store> Shell::shared_store() {
 }
 
 store::Store& Shell::store() { return *shared_store(); }
+
+App Shell::app() {
+  return App(std::make_shared<hapax::detail::AppState>(std::make_shared<engine::Engine>(shared_store()), ns()));
+}
 
 model::QueueRef Shell::queue(const std::string& name) const {
   model::check_name(name, "queue");

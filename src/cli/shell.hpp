@@ -14,6 +14,10 @@
 #include <optional>
 #include <string>
 
+namespace hapax {
+class App;
+}
+
 namespace hapax::cli {
 
 struct CommonOptions {
@@ -49,6 +53,9 @@ class Shell {
   // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch.
   [[nodiscard]] store::Store& store();
   [[nodiscard]] std::shared_ptr<store::Store> shared_store();
+
+  // The same store and namespace, as programs use them (hapax/app.hpp).
+  [[nodiscard]] App app();
 
   // The queue of that name in the shell's namespace; throws InvalidArgument for a name that cannot be one.
   [[nodiscard]] model::QueueRef queue(const std::string& name) const;

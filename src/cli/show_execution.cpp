@@ -1,7 +1,10 @@
+#include <hapax/app.hpp>
+
 #include "cli/render.hpp"
 #include "cli/show.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timeline.hpp"
 
 #include "base/sha256.hpp"
 
@@ -15,31 +18,34 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string instant(const std::optional<Time>& time, Time now) {
-  if (!time) { return ""; }
+  if (!time || *time >= model::never_due) { return ""; }
   return format_time(*time) + (output_terminal().is_tty ? " (" + when(time, now) + ")" : "");
 }
 
-void print_facts(const model::Execution& e, Time now) {
+void print_facts(const model::Execution& e, Time now, const std::vector<TimelineEntry>& timeline) {
+  const bool workflow = e.kind == model::Kind::workflow;
   Facts facts;
   facts.add("id", e.id.to_string(), Style::bold);
-  facts.add("task", e.task);
+  facts.add(workflow ? "workflow" : "task", e.task);
   facts.add("queue", e.queue.ns == "default" ? e.queue.name : e.queue.name + " (namespace " + e.queue.ns + ")");
-  facts.add("status", status_cell(e, now).text, status_style(e.status));
+  const Cell status = status_cell(e, now);
+  facts.add("status", status.text, status.style);
+  facts.add_if("waits for", waits_for(e, timeline));
+  facts.add_if("stuck", e.stuck);
   facts.add("input", e.input.empty() ? "null" : e.input);
   if (e.status == Status::completed) { facts.add("result", e.result.value_or("null")); }
   facts.add_if("error", error_line(e.error));
   facts.add_if("detail", e.error ? e.error->detail : "");
-  facts.add("attempts",
-            std::to_string(e.attempt) + " of " + std::to_string(e.max_attempts) +
-                (e.lost > 0 ? ", " + std::to_string(e.lost) + " lost of " + std::to_string(e.max_lost) : ""));
+  if (!workflow) { facts.add("attempts", std::to_string(e.attempt) + " of " + std::to_string(e.max_attempts)); }
+  if (e.lost > 0) { facts.add("lost", std::to_string(e.lost) + " of " + std::to_string(e.max_lost)); }
   facts.add("run", std::to_string(e.run));
-  facts.add_if("key", e.identity_key);
+  facts.add_if(workflow ? "workflow id" : "key", e.identity_key);
   facts.add_if("identity", e.identity ? base::to_hex(*e.identity) : "");
   facts.add("effect key", e.effect_key);
   facts.add("fence", std::to_string(e.fence));
   facts.add("priority", std::to_string(e.priority));
   facts.add("created", instant(e.created_at, now));
-  facts.add(e.status == Status::pending ? "due" : "was due", instant(e.run_at, now));
+  facts.add_if(e.status == Status::pending ? "due" : "was due", instant(e.run_at, now));
   facts.add_if("started", instant(e.started_at, now));
   facts.add_if("finished", instant(e.finished_at, now));
   facts.add_if("kept until", instant(e.expires_at, now));
@@ -49,6 +55,7 @@ void print_facts(const model::Execution& e, Time now) {
   facts.add_if("progress",
                e.progress ? std::to_string(static_cast<int>(*e.progress * 100)) + " % " + e.progress_message : "");
   facts.add_if("parent", e.parent ? e.parent->to_string() : "");
+  facts.add_if("continued as", e.continued_as ? e.continued_as->to_string() : "");
   facts.add_if("retried as", e.retried_as ? e.retried_as->to_string() : "");
   facts.add_if("note", e.note);
   facts.add_if("tags", joined(e.labels.tags));
@@ -69,7 +76,6 @@ void print_attempts(const std::vector<model::Attempt>& attempts, Time now) {
     table.add({std::to_string(a.number), a.outcome, when(a.started_at, now),
                timed ? rough(*a.ended_at - *a.started_at) : "", a.worker, error_line(a.error)});
   }
-  print("");
   table.print("no attempt yet");
 }
 
@@ -78,13 +84,21 @@ void print_attempts(const std::vector<model::Attempt>& attempts, Time now) {
 void show_execution(Shell& shell, const Uuid& id) {
   const model::Execution execution = shell.find(id);
   const std::vector<model::Attempt> attempts = shell.store().attempts(id);
+  const bool workflow = execution.kind == model::Kind::workflow;
+  std::vector<TimelineEntry> timeline;
+  if (workflow) { timeline = shell.app().timeline(id); }
   if (shell.json()) {
-    print(execution_json(execution, true, &attempts));
+    print(execution_json(execution, true, &attempts, workflow ? &timeline : nullptr));
     return;
   }
   const Time now = shell.store().now();
-  print_facts(execution, now);
-  print_attempts(attempts, now);
+  print_facts(execution, now, timeline);
+  print("");
+  if (workflow) {
+    print_timeline(execution, timeline);
+  } else {
+    print_attempts(attempts, now);
+  }
 }
 
 }  // namespace hapax::cli

@@ -8,6 +8,8 @@ namespace hapax::cli {
 namespace {
 
 constexpr std::string_view gap = "  ";
+// A column that gets what is left gets this much on a terminal that is too narrow for the others.
+constexpr std::size_t least_rest = 16;
 
 std::string pad(std::size_t width) { return std::string(width, ' '); }
 
@@ -19,7 +21,7 @@ void Table::add(std::vector<Cell> cells) {
   cells.resize(columns_.size(), Cell(""));
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i].text = base::printable(cells[i].text);
-    if (output_terminal().is_tty) { cells[i].text = fit(cells[i].text, columns_[i].widest); }
+    if (output_terminal().is_tty && !columns_[i].rest) { cells[i].text = fit(cells[i].text, columns_[i].widest); }
   }
   rows_.push_back(std::move(cells));
 }
@@ -30,15 +32,23 @@ void Table::print(const std::string& when_empty) const {
     return;
   }
   std::vector<std::size_t> widths;
+  std::size_t used = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t width = display_width(columns_[i].title);
     for (const auto& row : rows_) { width = std::max(width, display_width(row[i].text)); }
     widths.push_back(width);
+    used += width + gap.size();
+  }
+  if (columns_.back().rest && output_terminal().is_tty) {
+    used -= widths.back() + gap.size();
+    const auto columns = static_cast<std::size_t>(output_terminal().columns);
+    widths.back() = std::min(widths.back(), columns > used + least_rest ? columns - used : least_rest);
   }
   const auto line = [&](const auto& cell_at) {
     std::string text;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const Cell cell = cell_at(i);
+      Cell cell = cell_at(i);
+      if (columns_[i].rest) { cell.text = fit(cell.text, widths[i]); }
       const std::string padding = pad(widths[i] - display_width(cell.text));
       text += i == 0 ? "" : gap;
       text += columns_[i].numeric ? padding : "";

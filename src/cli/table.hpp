@@ -20,6 +20,7 @@ struct Column {
   std::string title;
   bool numeric = false;     // aligned to the right
   std::size_t widest = 48;  // longer cells are cut on a terminal, never in a file
+  bool rest = false;        // of the last column: as wide as the terminal leaves it, and no wider
 };
 
 // Collects rows and prints them at once, as widths depend on all of them. Texts are made harmless when they are added.

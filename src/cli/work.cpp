@@ -38,6 +38,7 @@ constexpr const char* examples =
     "SIGTERM or Ctrl-C: claims nothing more, lets programs finish within --grace, releases the rest without spending "
     "an\n"
     "attempt. A second one kills the programs at once and releases their executions.\n"
+    "Workflows are left to programs that have their function.\n"
     "\n"
     "Examples:\n"
     "  hapax work --queue emails --exec ./send.sh --concurrency 4\n"

@@ -9,7 +9,7 @@
 #include "engine/run.hpp"
 #include "engine/worker.hpp"
 #include "engine/workflow_pool.hpp"
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 
 #include <atomic>
 #include <memory>

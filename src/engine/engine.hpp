@@ -6,7 +6,7 @@
 
 #include "base/random.hpp"
 #include "engine/batcher.hpp"
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/store.hpp"
 
 #include <functional>

@@ -1,5 +1,7 @@
 #include "model/explain.hpp"
 
+#include "model/turn.hpp"
+
 #include <algorithm>
 
 namespace hapax::model {

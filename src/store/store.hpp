@@ -108,7 +108,7 @@
 
 #include <hapax/error.hpp>
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 
 #include <atomic>
 #include <functional>

@@ -92,7 +92,11 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   if (!state_) { throw UsageError("this handle is of no execution"); }
   state_->forbid_in_transaction("sending a signal");
   model::check_name(name, "signal");
+  if (payload_json.size() > limits::payload_bytes) {
+    throw PayloadTooLarge("payload", payload_json.size(), limits::payload_bytes);
+  }
   base::check_json(payload_json, "payload");
+  if (once) { model::check_key(*once); }
   if (!state_->is_own(id_)) { throw NotFound("there is no execution " + id_.to_string()); }
   const model::Signal signal{
       .execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)};
@@ -168,8 +172,13 @@ model::Seed seed_of(const model::History& history, int steps) {
     if (entry.position >= steps) { break; }
     const workflow::Entry kind = workflow::entry_of(entry);
     if (kind == workflow::Entry::task || kind == workflow::Entry::child) { open.insert(entry.position); }
-    if (kind == workflow::Entry::signal) { ++signals[entry.name]; }
     seed.entries.push_back(entry);
+  }
+  for (std::size_t place = 0; place < seed.entries.size(); ++place) {
+    const model::JournalEntry& entry = seed.entries[place];
+    const bool takes =
+        workflow::entry_of(entry) == workflow::Entry::signal && !workflow::timed_out(seed.entries, place);
+    if (takes) { ++signals[entry.name]; }
   }
   for (const model::Event& event : history.events) {
     const bool outcome = event.kind == model::EventKind::ended || event.kind == model::EventKind::refused;

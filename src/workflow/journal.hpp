@@ -1,7 +1,7 @@
 // What a workflow writes into its journal, and how.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 
 #include <cstdint>
 #include <optional>

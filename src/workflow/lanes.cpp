@@ -111,7 +111,7 @@ void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
   on_settled_();
 }
 
-bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch) {
+bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience) {
   std::vector<RunState> discard;
   std::vector<engine::RunPtr> fresh;
   {
@@ -119,7 +119,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch) {
     const auto nothing = [&] {
       return lane->discard.empty() && lane->todo.empty() && (fresh_.empty() || holding_.load());
     };
-    while (!stopping_ && nothing()) {
+    while (patience == Patience::some && !stopping_ && nothing()) {
       lane->idle = true;
       lane->work.wait(lock);
       lane->idle = false;
@@ -201,7 +201,7 @@ void Lanes::load(std::vector<RunState>& batch) {
 void Lanes::loop(const LanePtr& lane) {
   const AlternateStack alternate;
   std::vector<RunState> batch;
-  while (take(lane, batch)) {
+  while (take(lane, batch, Patience::some)) {
     if (batch.empty()) { continue; }
     load(batch);
     run(lane, std::exchange(batch, {}));
@@ -239,28 +239,23 @@ void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
     for (const RunState& state : batch) {
       if (go_on(lane, state)) { flushing.push_back(state); }
     }
-    const double each = std::chrono::duration<double>(engine::engine_now() - start).count() / turns;
-    step_seconds_.store(step_seconds_.load() * 0.8 + each * 0.2);
+    Duration busy = engine::engine_now() - start;
     flush(flushing);
+    const Time bodies = engine::engine_now();
     for (const RunState& state : flushing) {
       // The body of what it asked for; its record goes with the next turn.
       lane->busy_since_us.store(0);
       state->run_step_or_transaction();
     }
+    busy += engine::engine_now() - bodies;
+    step_seconds_.store(step_seconds_.load() * 0.8 + std::chrono::duration<double>(busy).count() / turns * 0.2);
     batch = std::move(flushing);
     // Those that have come meanwhile join, so that their entries share the next commit.
     if (batch.size() < batch_max && step_seconds_.load() < long_turn_seconds) {
-      bool more = false;
-      {
-        const std::lock_guard lock(mutex_);
-        more = !stopping_ && (!lane->todo.empty() || (!fresh_.empty() && !holding_.load()));
-      }
-      if (more) {
-        std::vector<RunState> joining;
-        if (take(lane, joining) && !joining.empty()) {
-          load(joining);
-          std::ranges::move(joining, std::back_inserter(batch));
-        }
+      std::vector<RunState> joining;
+      if (take(lane, joining, Patience::none) && !joining.empty()) {
+        load(joining);
+        std::ranges::move(joining, std::back_inserter(batch));
       }
     }
   }

@@ -75,8 +75,9 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   };
 
   void loop(const LanePtr& lane);
-  // Waits for something to do; false at the end.
-  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch);
+  // What there is to do; with `patience` it waits until there is something. False at the end.
+  enum class Patience : std::uint8_t { none, some };
+  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience);
   [[nodiscard]] RunState make(engine::RunPtr run);
   // Reads journals and events of those that need them; what cannot be read is given back.
   void load(std::vector<RunState>& batch);

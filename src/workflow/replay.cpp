@@ -110,15 +110,12 @@ std::size_t Replay::take_signal(const std::string& name) {
   return index;
 }
 
-std::vector<std::int64_t> Replay::untaken() const {
+std::vector<std::int64_t> Replay::unconsumed() const {
   std::vector<std::int64_t> numbers;
   for (const auto& [name, events] : signals_) {
-    const auto taken = taken_.find(name);
-    const auto returned = returned_.find(name);
+    const auto consumed = consumed_.find(name);
     for (std::size_t i = 0; i < events.size(); ++i) {
-      const bool free =
-          taken == taken_.end() || i >= taken->second || (returned != returned_.end() && returned->second.contains(i));
-      if (free) { numbers.push_back(events[i].number); }
+      if (consumed == consumed_.end() || !consumed->second.contains(i)) { numbers.push_back(events[i].number); }
     }
   }
   return numbers;

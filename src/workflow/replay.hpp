@@ -5,7 +5,7 @@
 // caller brings it to the store.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "workflow/journal.hpp"
 
 #include <cstdint>
@@ -69,8 +69,10 @@ class Replay {
   [[nodiscard]] std::size_t take_signal(const std::string& name);
   void put_back_signal(const std::string& name, std::size_t index) { returned_[name].insert(index); }
   [[nodiscard]] const std::optional<model::Event>& cancel() const { return cancel_; }
-  // Numbers of the signals that nobody took.
-  [[nodiscard]] std::vector<std::int64_t> untaken() const;
+  // Its payload was given to the function.
+  void consume_signal(const std::string& name, std::size_t index) { consumed_[name].insert(index); }
+  // Numbers of the signals that the function never got.
+  [[nodiscard]] std::vector<std::int64_t> unconsumed() const;
   [[nodiscard]] const std::vector<model::JournalEntry>& entries() const { return entries_; }
 
  private:
@@ -83,6 +85,7 @@ class Replay {
   std::unordered_map<std::string, std::vector<model::Event>> signals_;
   std::unordered_map<std::string, std::size_t> taken_;
   std::unordered_map<std::string, std::set<std::size_t>> returned_;  // below taken_, and free again
+  std::unordered_map<std::string, std::set<std::size_t>> consumed_;
   std::optional<model::Event> cancel_;
 };
 

@@ -51,7 +51,7 @@ void tell_child(TimelineEntry& line, const model::JournalEntry& entry, const mod
   if (ended->error) { line.error = details(*ended->error); }
 }
 
-// Which signal a wait got is told by their order, name by name; waits that timed out got none.
+// Which signal a wait got is told by their order, name by name.
 class Signals {
  public:
   explicit Signals(const std::vector<model::Event>& events) {
@@ -98,6 +98,14 @@ model::Event to_event(const json& value) {
 
 }  // namespace
 
+// A wait with a timeout is three entries: the signal, a timer, and which of the two was first.
+bool timed_out(const std::vector<model::JournalEntry>& entries, std::size_t place) {
+  const model::JournalEntry& entry = entries[place];
+  if (entry_of(entry) != Entry::signal || entry.data == "{}" || place + 2 >= entries.size()) { return false; }
+  const model::JournalEntry& choice = entries[place + 2];
+  return entry_of(choice) == Entry::choice && decode_number(choice, "index") != 0;
+}
+
 std::vector<TimelineEntry> timeline(const model::History& history, const std::vector<model::Execution>& children) {
   std::map<std::int32_t, const model::Event*> ended;
   for (const model::Event& event : history.events) {
@@ -107,7 +115,8 @@ std::vector<TimelineEntry> timeline(const model::History& history, const std::ve
   }
   Signals signals(history.events);
   std::vector<TimelineEntry> lines;
-  for (const model::JournalEntry& entry : history.entries) {
+  for (std::size_t place = 0; place < history.entries.size(); ++place) {
+    const model::JournalEntry& entry = history.entries[place];
     TimelineEntry line;
     line.position = entry.position;
     line.kind = std::string(to_string(entry_of(entry)));
@@ -133,7 +142,10 @@ std::vector<TimelineEntry> timeline(const model::History& history, const std::ve
         break;
       case Entry::signal:
         line.status = "waiting";
-        if (const model::Event* const signal = signals.next(entry.name)) {
+        if (timed_out(history.entries, place)) {
+          line.status = "timed_out";
+          line.ended_at = history.entries[place + 2].at;
+        } else if (const model::Event* const signal = signals.next(entry.name)) {
           line.status = "completed";
           line.ended_at = std::max(signal->at, entry.at);
           line.result = signal->data;

@@ -3,13 +3,16 @@
 
 #include <hapax/inspect.hpp>
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace hapax::workflow {
+
+// Whether the entry waits for a signal that did not come in time: then it took none.
+[[nodiscard]] bool timed_out(const std::vector<model::JournalEntry>& entries, std::size_t place);
 
 // `children` are what is still known of the executions it started.
 [[nodiscard]] std::vector<TimelineEntry> timeline(const model::History& history,

@@ -96,7 +96,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::int32_t start_task(const TaskSpec& task, std::string input, const RunOptions& options);
   std::int32_t start_child(const TaskSpec& spec, std::string input, const ChildOptions& options);
   std::int32_t timer(Duration duration);
-  std::int32_t expect_signal(std::string_view name);
+  std::int32_t expect_signal(std::string_view name, const std::string& data = "{}");
   std::optional<std::string> wait_signal(std::string_view name, Duration timeout);
   std::string await(std::int32_t position);
   void await_all(const std::vector<std::int32_t>& positions);

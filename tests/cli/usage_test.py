@@ -6,8 +6,8 @@ import unittest
 
 from _hapax import *
 
-COMMANDS = ["enqueue", "work", "list", "show", "wait", "cancel", "retry", "explain", "queue", "dlq", "migrate", "cleanup", "sql",
-            "doctor", "bench", "version"]
+COMMANDS = ["enqueue", "start", "signal", "journal", "work", "list", "show", "wait", "cancel", "retry", "explain", "queue", "dlq",
+            "migrate", "cleanup", "sql", "doctor", "bench", "version"]
 
 
 class Usage(unittest.TestCase):
@@ -20,7 +20,8 @@ class Usage(unittest.TestCase):
             self.assertEqual(own.code, OK, own)
             self.assertIn("--namespace", own.out)
             self.assertIn("--json", own.out)
-        for group, commands in (("queue", "list show pause resume drain purge move set"), ("dlq", "list show retry discard annotate")):
+        for group, commands in (("queue", "list show pause resume drain purge move set"), ("dlq", "list show retry discard annotate"),
+                                ("journal", "show export fork")):
             for command in commands.split():
                 self.assertEqual(run(group, command, "--help").code, OK)
 

@@ -2,10 +2,16 @@
 #pragma once
 
 #include <hapax/hapax.hpp>
+#include <hapax/replay_tester.hpp>
 #include <hapax/testing.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>

@@ -171,6 +171,27 @@ TEST_F(Change, ATimelineTellsWhatARunDid) {
   EXPECT_EQ(lines[3].status, "waiting");
 }
 
+TEST_F(Change, AWaitThatTimedOutTookNoSignal) {
+  auto handle = begin([](WorkflowContext& ctx, const int&) -> std::string {
+    if (ctx.wait_signal<int>("go", 1min)) { return "early"; }
+    return std::to_string(ctx.wait_signal<int>("go"));
+  });
+  testing::advance(app_, 1h);
+  testing::drain(app_);
+  handle.signal("go", 7);
+  testing::drain(app_);
+  EXPECT_EQ(handle.result(), "7");
+  const auto lines = app_.timeline(handle.id());
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[1].status, "timed_out");
+  EXPECT_EQ(lines[1].result, std::nullopt);
+  EXPECT_EQ(lines[4].status, "completed");
+  EXPECT_EQ(lines[4].result, "7");
+  const auto forked = app_.fork(handle.id(), 4, {.workflow_id = "again"});
+  testing::drain(app_);
+  EXPECT_EQ(forked.status(), Status::pending) << "the signal came after what the fork has behind it";
+}
+
 }  // namespace
 
 }  // namespace hapax

@@ -261,6 +261,22 @@ TEST_F(InlineWorkflow, ContinuesAsNewUnderItsId) {
   EXPECT_EQ(app_.get(app_.find(flow, "a").id())->run, 4);
 }
 
+TEST_F(InlineWorkflow, SignalsThatNobodyGotGoOverToTheNextRun) {
+  const Workflow<int, int> flow{"relay"};
+  app_.handle(flow, [](WorkflowContext& ctx, const int& n) {
+    if (n > 0) { return ctx.wait_signal<int>("go"); }
+    auto go = ctx.signal<int>("go");  // waited for, but never got
+    auto enough = ctx.timer(1h);
+    (void)ctx.any(enough, go);
+    ctx.continue_as_new(n + 1);
+  });
+  auto handle = app_.start(flow, 0, {.workflow_id = "a"});
+  testing::drain(app_);
+  handle.signal("go", 9);
+  drain();
+  EXPECT_EQ(handle.result(), 9);
+}
+
 TEST_F(InlineWorkflow, CancellationUnwindsAndCompensates) {
   std::vector<std::string> trace;
   const Workflow<int, int> flow{"trip"};
@@ -330,7 +346,9 @@ TEST_F(InlineWorkflow, ACancellationIsFoundAgainByCodeWithAPatch) {
       if (changed) {
         ctx.on_query("state", [] { return 1; });
         ctx.progress(0.5);
-        if (ctx.patched("more")) { ctx.step("more", [&] { trace.emplace_back("more"); }); }
+        if (ctx.patched("more")) {
+          ctx.step("more", [&] { trace.emplace_back("more"); });
+        }
       }
       ctx.step("work", [&] { trace.emplace_back("work"); });
       ctx.sleep(1000h);

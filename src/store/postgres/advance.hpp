@@ -1,7 +1,7 @@
 // A batch of turns that only append, on one connection.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/postgres/entries.hpp"
 #include "store/postgres/result.hpp"
 #include "store/postgres/statement.hpp"

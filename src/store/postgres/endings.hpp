@@ -1,7 +1,7 @@
 // How executions leave `live`, or go back in line: the statements behind finish, cancel, purge and sweep.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/postgres/entries.hpp"
 #include "store/postgres/statement.hpp"
 

@@ -1,7 +1,7 @@
 // Journal entries as statements take them, and the part of a statement that appends them.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/postgres/params.hpp"
 
 #include <span>

@@ -1,7 +1,7 @@
 // A workflow that goes on as a new run: what the new row takes over from the old one.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/postgres/queue_ids.hpp"
 #include "store/postgres/statement.hpp"
 

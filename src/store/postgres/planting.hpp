@@ -1,7 +1,7 @@
 // Seeds: what a workflow has behind it when it is admitted.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/postgres/connection.hpp"
 
 #include <vector>

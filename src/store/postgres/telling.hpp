@@ -4,7 +4,7 @@
 // the events under the numbers that this gives. Rows are locked by id. What is not live is told nothing.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/turn.hpp"
 #include "store/postgres/result.hpp"
 #include "store/postgres/statement.hpp"
 

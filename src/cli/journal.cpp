@@ -1,0 +1,147 @@
+#include <hapax/app.hpp>
+
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/render.hpp"
+#include "cli/target.hpp"
+#include "cli/timeline.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* group_examples =
+    "A workflow's journal is all that its function did through its context, in order. From it the run goes on after a "
+    "crash.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax journal show --workflow process_order --workflow-id order-456\n"
+    "  hapax journal export 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --output journals/order-456.json\n"
+    "  hapax journal fork 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --steps 3 --workflow-id order-456-again";
+
+constexpr const char* show_examples =
+    "What a run did: steps, tasks and children with their outcomes, attempts and times, waits, signals.\n"
+    "With --json an array of "
+    "{\"position\",\"kind\",\"name\",\"status\",\"at\",\"ended_at\",\"attempts\",\"child\",\"input\","
+    "\"result\",\"error\",\"detail\"}.\n"
+    "\n"
+    "Exit codes: 0 shown; 64 not a workflow; 66 no such execution.";
+
+constexpr const char* export_examples =
+    "Writes the journal with its input and events as JSON, for hapax::testing::ReplayTester: it tells whether changed "
+    "code\n"
+    "still fits. It has the run's payloads in it; keep it as you would keep them.\n"
+    "\n"
+    "Exit codes: 0 written; 64 not a workflow; 66 no such execution, or the file cannot be written.";
+
+constexpr const char* fork_examples =
+    "Starts a run under an id of its own that has the first N entries of another run behind it and goes on from there "
+    "by\n"
+    "itself: entry N of `journal show` is the first that is done anew. The other run stays as it is.\n"
+    "With --json: {\"id\",\"created\",\"status\",\"run\",\"forked_from\",\"steps\"}.\n"
+    "\n"
+    "Exit codes: 0 started or met; 3 one of the N was started and had not ended; 64 not a workflow, or it has fewer\n"
+    "entries; 66 no such execution.";
+
+void write_file(const std::string& path, const std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) { throw MissingFile("cannot write " + path + ": " + std::strerror(errno)); }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fputc('\n', file) != EOF;
+  if (std::fclose(file) != 0 || !written) { throw MissingFile("cannot write " + path + ": " + std::strerror(errno)); }
+}
+
+void add_target(CLI::App& command, Target& target) {
+  command.add_option("id", target.id, "Execution id")->type_name("ID");
+  add_workflow_flags(command, target);
+}
+
+void add_journal_show(Commands& commands, CLI::App& group) {
+  const auto target = std::make_shared<Target>();
+  CLI::App& command = commands.add({"show", "A run's timeline", show_examples}, &group);
+  add_target(command, *target);
+  commands.run_with(command, [target](Shell& shell) {
+    const model::Execution run = find_workflow(shell, *target);
+    const std::vector<TimelineEntry> timeline = shell.app().timeline(run.id);
+    if (shell.json()) {
+      print(timeline_json(timeline));
+    } else {
+      print_timeline(run, timeline);
+    }
+    return static_cast<int>(exit_ok);
+  });
+}
+
+void add_journal_export(Commands& commands, CLI::App& group) {
+  struct Options {
+    Target target;
+    std::optional<std::string> output;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command =
+      commands.add({"export", "The journal as JSON, to test changed code with", export_examples}, &group);
+  add_target(command, options->target);
+  command.add_option("--output", options->output, "Into this file (default: standard output)")->type_name("FILE");
+  commands.run_with(command, [options](Shell& shell) {
+    const Uuid id = find_workflow(shell, options->target).id;
+    const std::string journal = shell.app().export_journal(id);
+    if (!options->output) {
+      print(journal);
+    } else {
+      write_file(*options->output, journal);
+      if (shell.json()) { print(JsonObject().text("id", id.to_string()).text("file", *options->output).str()); }
+    }
+    return static_cast<int>(exit_ok);
+  });
+}
+
+int fork_run(Shell& shell, const Uuid& from, int steps, const std::string& workflow_id) {
+  const AnyHandle forked = shell.app().fork(from, steps, {.workflow_id = workflow_id});
+  const Status status = forked.status();
+  if (shell.json()) {
+    JsonObject object;
+    object.text("id", forked.id().to_string()).boolean("created", forked.created()).text("status", to_string(status));
+    object.number("run", std::int64_t{forked.run()}).text("forked_from", from.to_string());
+    print(object.number("steps", std::int64_t{steps}).str());
+  } else {
+    print((forked.created() ? "created " : "existing ") + forked.id().to_string() + " " +
+          std::string(to_string(status)));
+  }
+  return exit_ok;
+}
+
+void add_journal_fork(Commands& commands, CLI::App& group) {
+  struct Options {
+    std::string id;
+    int steps = 0;
+    std::string workflow_id;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command =
+      commands.add({"fork", "A new run that goes on from the middle of another", fork_examples}, &group);
+  command.add_option("id", options->id, "Execution id of the run to begin like")->type_name("ID")->required();
+  command.add_option("--steps", options->steps, "How many of its entries the new run has behind it")
+      ->type_name("N")
+      ->required();
+  command.add_option("--workflow-id", options->workflow_id, "What the new run is")->type_name("ID")->required();
+  commands.run_with(command, [options](Shell& shell) {
+    Target target;
+    target.id = options->id;
+    return fork_run(shell, find_workflow(shell, target).id, options->steps, options->workflow_id);
+  });
+}
+
+}  // namespace
+
+void add_journal(Commands& commands) {
+  CLI::App& group = commands.add({"journal", "What a workflow did: show, export, fork", group_examples});
+  add_journal_show(commands, group);
+  add_journal_export(commands, group);
+  add_journal_fork(commands, group);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,77 @@
+#include <hapax/app.hpp>
+
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_out.hpp"
+#include "cli/target.hpp"
+#include "cli/terminal.hpp"
+
+#include <utility>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "The signal is kept until the workflow asks for it with wait_signal, whether it waits already or not. A workflow "
+    "that\n"
+    "went on as a new run gets it in its latest run. With --once, a second signal under the same key changes nothing,\n"
+    "so a sender may repeat itself.\n"
+    "With --json: {\"id\",\"workflow\",\"workflow_id\",\"signal\"}; the id is the run's that got it.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax signal 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f approve --data '{\"by\":\"ada\"}'\n"
+    "  hapax signal --workflow approval --workflow-id expense-7 approve --data @answer.json --once mail-4711\n"
+    "\n"
+    "Exit codes: 0 kept; 3 the workflow has ended; 64 not a workflow; 65 bad data; 66 no such execution.";
+
+struct Options {
+  Target target;
+  std::optional<std::string> name;
+  std::optional<std::string> data;
+  std::optional<std::string> once;
+};
+
+// Named by its key, the first word that stands alone is the signal.
+void settle_words(Options& options) {
+  if (options.target.by_key()) {
+    if (options.name) { throw BadUsage("give an ID, or --workflow and --workflow-id, not both"); }
+    options.name = std::exchange(options.target.id, std::nullopt);
+  }
+  if (!options.name) { throw BadUsage("say which run, and the signal's NAME; see hapax signal --help"); }
+}
+
+int run(Shell& shell, Options options) {
+  settle_words(options);
+  const std::string data = options.data ? read_payload(*options.data, "data") : "null";
+  const model::Execution asked = find_workflow(shell, options.target);
+  App app = shell.app();
+  app.find_any(asked.id).signal_json(*options.name, data, options.once);
+  model::Execution got = asked;
+  while (got.continued_as) { got = shell.find(*got.continued_as); }
+  if (shell.json()) {
+    JsonObject object;
+    object.text("id", got.id.to_string()).text("workflow", got.task).text_or_null("workflow_id", got.identity_key);
+    print(object.text("signal", *options.name).str());
+  } else {
+    print("sent to " + got.id.to_string());
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_signal(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"signal", "Send a signal to a workflow", examples});
+  command.add_option("id", options->target.id, "Execution id, unless --workflow and --workflow-id are given")
+      ->type_name("ID");
+  command.add_option("name", options->name, "The signal's name, as the workflow asks for it")->type_name("NAME");
+  add_workflow_flags(command, options->target);
+  command.add_option("--data", options->data, "What it carries: JSON, @FILE, or - for standard input (default: null)")
+      ->type_name("JSON|@FILE|-");
+  command.add_option("--once", options->once, "A second signal to this workflow under this key changes nothing")
+      ->type_name("KEY");
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,30 @@
+// One execution as people name it: by its id, or by its task or workflow and the key it was asked for under.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "cli/shell.hpp"
+
+#include <optional>
+#include <string>
+
+namespace hapax::cli {
+
+struct Target {
+  std::optional<std::string> id;
+  std::optional<std::string> task;
+  std::optional<std::string> task_id;
+  std::optional<std::string> workflow;
+  std::optional<std::string> workflow_id;
+
+  [[nodiscard]] bool by_key() const { return task || task_id || workflow || workflow_id; }
+};
+
+void add_task_flags(CLI::App& command, Target& target);
+void add_workflow_flags(CLI::App& command, Target& target);
+
+// Throws BadUsage when it is named in no way or in two, NotFound when it is not there.
+[[nodiscard]] Uuid find_target(Shell& shell, const Target& target);
+// The same, and it must be a workflow: else throws InvalidArgument.
+[[nodiscard]] model::Execution find_workflow(Shell& shell, const Target& target);
+
+}  // namespace hapax::cli

@@ -1,0 +1,294 @@
+// What a workflow's function asks its run for: steps, tasks, children, timers, signals, and waiting for them.
+#include "workflow/workflow_run.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/limits.hpp"
+#include "engine/outcome.hpp"
+#include "model/retry.hpp"
+#include "model/validate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hapax::detail {
+
+namespace {
+
+using workflow::Divergence;
+using workflow::Entry;
+
+double jitter_draw() {
+  thread_local base::SystemRandom random;
+  return random.fraction();
+}
+
+}  // namespace
+
+std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
+                              const std::function<std::string()>& body) {
+  enter("step");
+  model::check_name(name, "step");
+  int attempts = 0;
+  try {
+    while (true) {
+      const model::JournalEntry* const entry = replay_.next(Entry::step, name);
+      if (entry != nullptr && workflow::entry_of(*entry) != Entry::step_retry) {
+        workflow::StepRecord record = workflow::decode_step(*entry);
+        if (!record.error) { return std::move(record.result); }
+        throw StepFailed(name, record.error->type, record.error->message);
+      }
+      if (entry != nullptr) {
+        attempts = workflow::decode_step(*entry).attempts;
+        const std::int32_t position = entry->position;
+        wait_until([&] { return replay_.replaying() || is_ready(position); }, {position});
+        continue;
+      }
+      // Asked to end while it waited for its next attempt: there is none.
+      if (attempts > 0) { throw_if_cancelled(); }
+      step_body_ = &body;
+      need(Need::step);
+      ++attempts;
+      workflow::StepRecord record{.ran_for = step_ran_for_, .attempts = attempts};
+      if (step_ending_.kind == engine::Ending::Kind::completed) {
+        record.result = std::move(step_ending_.result);
+        const auto& kept = replay_.add(Entry::step, name, workflow::encode_step(record));
+        (void)kept;
+        return std::move(record.result);
+      }
+      model::Failure failure = step_ending_.failure;
+      if (step_ending_.kind == engine::Ending::Kind::snoozed) {
+        failure = {.error = {"Snooze", "the step asked to run later", {}}, .retry_after = step_ending_.delay};
+        record.attempts = --attempts;
+      }
+      record.error = failure.error;
+      if (failure.permanent || attempts >= options.max_attempts) {
+        replay_.add(Entry::step_failed, name, workflow::encode_step(record));
+        throw StepFailed(name, failure.error.type, failure.error.message);
+      }
+      record.delay = failure.retry_after.value_or(model::retry_delay(options.retry, attempts, jitter_draw()));
+      const std::int32_t position = replay_.add(Entry::step_retry, name, workflow::encode_step(record)).position;
+      wait_until([&] { return is_ready(position); }, {position});
+    }
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+}
+
+std::string WorkflowRun::transaction(std::string_view name, const std::function<std::string(Transaction&)>& body) {
+  enter("transaction");
+  model::check_name(name, "step");
+  try {
+    if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) {
+      workflow::StepRecord record = workflow::decode_step(*entry);
+      if (!record.error) { return std::move(record.result); }
+      throw StepFailed(name, record.error->type, record.error->message);
+    }
+    transaction_body_ = &body;
+    transaction_name_ = name;
+    need(Need::transaction);
+    if (step_ending_.kind == engine::Ending::Kind::completed) { return std::move(step_ending_.result); }
+    const model::ErrorInfo& error = step_ending_.failure.error;
+    replay_.add(Entry::step_failed, name, workflow::encode_step({.ran_for = step_ran_for_, .error = error}));
+    throw StepFailed(name, error.type, error.message);
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+}
+
+std::string WorkflowRun::next_key(std::string_view prefix, const std::string& name) {
+  std::string stem = std::string(prefix) + "-" + id_.to_string() + ":" + name;
+  const int index = indexes_[stem]++;
+  return stem + ":" + std::to_string(index);
+}
+
+std::int32_t WorkflowRun::start(Entry kind, model::NewExecution request, std::string data) {
+  request.parent = id_;
+  model::check_new_execution(request);
+  model::JournalEntry& entry = replay_.add(kind, request.task, std::move(data));
+  entry.start = std::make_shared<const model::NewExecution>(std::move(request));
+  return entry.position;
+}
+
+std::int32_t WorkflowRun::start_task(const TaskSpec& task, std::string input, const RunOptions& options) {
+  enter("run");
+  const std::string key = options.task_id ? *options.task_id : next_key("task", task.name);
+  try {
+    if (const auto* const entry = replay_.next(Entry::task, task.name)) { return entry->position; }
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+  EnqueueOptions enqueue{.task_id = key,
+                         .queue = options.queue,
+                         .delay = options.delay,
+                         .priority = options.priority,
+                         .max_attempts = options.max_attempts,
+                         .reuse = options.reuse,
+                         .tags = options.tags,
+                         .timeout = options.timeout,
+                         .deadline = options.deadline,
+                         .retry = options.retry,
+                         .concurrency_key = options.concurrency_key,
+                         .ordering_key = options.ordering_key,
+                         .traceparent = claim().labels.traceparent};
+  model::NewExecution request = app_->request(task, std::move(input), enqueue, AppState::Declare::not_now);
+  nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}};
+  return start(Entry::task, std::move(request), data.dump());
+}
+
+std::int32_t WorkflowRun::start_child(const TaskSpec& spec, std::string input, const ChildOptions& options) {
+  enter("start");
+  const std::string key = options.workflow_id ? *options.workflow_id : next_key("workflow", spec.name);
+  try {
+    if (const auto* const entry = replay_.next(Entry::child, spec.name)) { return entry->position; }
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+  EnqueueOptions enqueue{.task_id = key,
+                         .queue = options.queue,
+                         .delay = options.delay,
+                         .reuse = options.reuse,
+                         .tags = options.tags,
+                         .deadline = options.deadline,
+                         .traceparent = claim().labels.traceparent};
+  model::NewExecution request = app_->request(spec, std::move(input), enqueue, AppState::Declare::not_now);
+  request.kind = model::Kind::workflow;
+  const bool abandon = options.parent_close == ParentClose::abandon;
+  nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}, {"close", abandon ? "abandon" : "cancel"}};
+  return start(Entry::child, std::move(request), data.dump());
+}
+
+std::int32_t WorkflowRun::timer(Duration duration) {
+  enter("timer");
+  if (duration < Duration::zero() || duration > limits::delay_max) {
+    throw InvalidArgument("duration", format_duration(std::max(duration, Duration::zero())) + ", expected 0 to " +
+                                          format_duration(limits::delay_max));
+  }
+  try {
+    if (const auto* const entry = replay_.next(Entry::timer, "")) { return entry->position; }
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+  return replay_.add(Entry::timer, "", workflow::encode_number("us", duration.count())).position;
+}
+
+std::int32_t WorkflowRun::expect_signal(std::string_view name, const std::string& data) {
+  enter("signal");
+  model::check_name(name, "signal");
+  std::int32_t position = 0;
+  try {
+    const auto* const entry = replay_.next(Entry::signal, name);
+    position = entry != nullptr ? entry->position : replay_.add(Entry::signal, name, data).position;
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+  signal_turns_[position] = replay_.take_signal(std::string(name));
+  return position;
+}
+
+std::optional<std::string> WorkflowRun::wait_signal(std::string_view name, Duration timeout) {
+  const std::int32_t signal = expect_signal(name, workflow::encode_number("timeout_us", timeout.count()));
+  const std::int32_t limit = timer(timeout);
+  if (await_any({signal, limit}) == 0) { return await(signal); }
+  replay_.put_back_signal(std::string(name), signal_turns_.at(signal));
+  return std::nullopt;
+}
+
+void WorkflowRun::throw_failed(const model::JournalEntry& entry, const model::Event& event) const {
+  const model::ErrorInfo error = event.error.value_or(model::ErrorInfo{});
+  const std::string whose = std::string(workflow::to_string(workflow::entry_of(entry))) + " '" + entry.name + "': ";
+  const Uuid child = event.child.value_or(Uuid{});
+  if (event.kind == model::EventKind::refused) {
+    if (error.type == "TaskAlreadyExists") { throw TaskAlreadyExists(whose + error.message, child, event.status); }
+    if (error.type == "TaskAlreadyFinished") { throw TaskAlreadyFinished(whose + error.message, child, event.status); }
+    if (error.type == "TaskAlreadyCompleted") {
+      throw TaskAlreadyCompleted(whose + error.message, child, event.at, "");
+    }
+    if (error.type == "IdempotencyMismatch") { throw IdempotencyMismatch(whose + error.message, child); }
+    if (error.type == "ResultExpired") { throw ResultExpired(whose + error.message); }
+    throw QueueDraining(whose + error.message);
+  }
+  const char* const as = event.status == Status::cancelled   ? "ExecutionCancelled"
+                         : event.status == Status::timed_out ? "ExecutionTimedOut"
+                                                             : "ExecutionFailed";
+  throw ExecutionFailed(as, error.message, child, event.status);
+}
+
+std::string WorkflowRun::await(std::int32_t position) {
+  enter("get");
+  try {
+    const Entry kind = workflow::entry_of(replay_.at(position));
+    const bool by_time = kind == Entry::timer;
+    wait_until([&] { return (by_time && replay_.replaying()) || is_ready(position); }, {position});
+    const model::JournalEntry& entry = replay_.at(position);
+    if (by_time) { return "null"; }
+    if (kind == Entry::signal) {
+      const std::size_t turn = signal_turns_.at(position);
+      replay_.consume_signal(entry.name, turn);
+      return replay_.signal(entry.name, turn)->data.value_or("null");
+    }
+    const model::Event& event = *replay_.outcome(position);
+    if (event.kind == model::EventKind::ended && event.status == Status::completed) {
+      return event.data.value_or("null");
+    }
+    throw_failed(entry, event);
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+}
+
+void WorkflowRun::await_all(const std::vector<std::int32_t>& positions) {
+  enter("all");
+  try {
+    const auto ready = [&](std::int32_t position) {
+      const bool by_time = workflow::entry_of(replay_.at(position)) == Entry::timer;
+      return (by_time && replay_.replaying()) || is_ready(position);
+    };
+    std::vector<std::int32_t> open = positions;
+    const auto all_ready = [&] {
+      std::erase_if(open, ready);
+      return open.empty();
+    };
+    // What timers are among them: the last one's time is as good as any, so the first is only woken for in vain.
+    wait_until(all_ready, open);
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+}
+
+std::size_t WorkflowRun::await_any(const std::vector<std::int32_t>& positions) {
+  enter("any");
+  if (positions.empty()) { throw UsageError("ctx.any of nothing would wait for ever"); }
+  try {
+    if (const auto* const entry = replay_.peek(); entry != nullptr && workflow::entry_of(*entry) != Entry::cancelled) {
+      const auto index =
+          static_cast<std::size_t>(workflow::decode_number(*replay_.next(Entry::choice, "any"), "index"));
+      if (index >= positions.size()) {
+        throw Divergence{"the journal chose number " + std::to_string(index) + " of those waited for, the code has " +
+                         std::to_string(positions.size())};
+      }
+      return index;
+    }
+    wait_until([&] { return std::ranges::any_of(positions, [&](std::int32_t one) { return is_ready(one); }); },
+               positions);
+    std::size_t first = positions.size();
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (is_ready(positions[i]) &&
+          (first == positions.size() || ended_at(positions[i]) < ended_at(positions[first]))) {
+        first = i;
+      }
+    }
+    replay_.add(Entry::choice, "any", workflow::encode_number("index", static_cast<std::int64_t>(first)));
+    return first;
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+}
+
+std::size_t WorkflowRun::race(const std::vector<std::int32_t>& positions) {
+  const std::size_t winner = await_any(positions);
+  std::vector<Uuid> losers;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (i == winner) { continue; }
+    const model::JournalEntry& entry = replay_.at(positions[i]);
+    const Entry kind = workflow::entry_of(entry);
+    if (kind == Entry::signal) {
+      replay_.put_back_signal(entry.name, signal_turns_.at(positions[i]));
+    } else if (kind == Entry::task || kind == Entry::child) {
+      if (const auto id = Uuid::parse(nlohmann::json::parse(entry.data, nullptr, false).value("id", ""))) {
+        losers.push_back(*id);
+      }
+    }
+  }
+  if (!losers.empty()) {
+    (void)step("cancel the others", {}, [&]() -> std::string {
+      (void)app_->store().cancel(losers, "another one was faster");
+      return "null";
+    });
+  }
+  return winner;
+}
+
+}  // namespace hapax::detail
