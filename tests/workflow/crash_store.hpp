@@ -21,7 +21,7 @@ class Died : public std::runtime_error {
 enum class Death : std::uint8_t { none, before, after };
 
 struct Write {
-  enum class Kind : std::uint8_t { claim, finish, advance, cancel };
+  enum class Kind : std::uint8_t { claim, finish, advance, other };  // other: does not bring a run on
   Kind kind = Kind::claim;
   int lost = 0;  // how often what is being run was lost before
 };
@@ -60,10 +60,10 @@ class CrashStore final : public store::Store {
     return write({.kind = Write::Kind::advance, .lost = lost_}, [&] { return inner_.advance(turns); });
   }
   std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
-    return write({.kind = Write::Kind::cancel, .lost = lost_}, [&] { return inner_.cancel(ids, reason); });
+    return write({.kind = Write::Kind::other, .lost = lost_}, [&] { return inner_.cancel(ids, reason); });
   }
   model::FinishVerdict relabel(const model::Held& held, const model::Labels& labels) override {
-    return alive().relabel(held, labels);
+    return write({.kind = Write::Kind::other, .lost = lost_}, [&] { return inner_.relabel(held, labels); });
   }
   std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
     return alive().histories(requests);

@@ -303,7 +303,7 @@ class DeathsEverywhere final : public Plan {
     const bool again = std::exchange(redone_, false);
     // Who dies too often with one execution, without having come on, makes a dead letter of it.
     if (write.kind == Write::Kind::claim) { return write.lost == 0 && random_() % 8 == 0 ? Death::after : Death::none; }
-    if (write.kind == Write::Kind::cancel && write.lost >= 2) { return Death::none; }
+    if (write.kind == Write::Kind::other && write.lost >= 2) { return Death::none; }
     if (again) { return Death::none; }
     if (write.lost < 2 && random_() % 2 == 0) {
       redone_ = true;

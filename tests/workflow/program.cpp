@@ -12,6 +12,7 @@ struct Scope {
   int depth = 0;
   bool may_fail = true;
   bool root = false;
+  bool hangs = false;  // the run waits at its end for a cancellation, which must not be swallowed before
 };
 
 class Generator {
@@ -22,8 +23,10 @@ class Generator {
     auto made = std::make_shared<Program>();
     made->seed = seed;
     made->root = {.id = next_id_++, .kind = Kind::child};
-    made->root.body = block({.depth = 0, .may_fail = true, .root = true}, 1 + below(std::min(5, budget_)));
-    finish_root(made->root.body);
+    const bool hangs = chance(10);
+    made->root.body =
+        block({.depth = 0, .may_fail = true, .root = true, .hangs = hangs}, 1 + below(std::min(5, budget_)));
+    finish_root(made->root.body, hangs);
     if (chance(12)) { made->cancel_after = below(12); }
     if (chance(40)) { made->upgrade_after = 1 + below(6); }
     index(*made, made->root);
@@ -45,9 +48,9 @@ class Generator {
     }
   }
 
-  void finish_root(std::vector<Op>& body) {
+  void finish_root(std::vector<Op>& body, bool hangs) {
     const int draw = below(100);
-    if (draw < 10) {
+    if (hangs) {
       body.push_back(hang());
     } else if (draw < 22) {
       body.push_back(go_on({.depth = 1, .may_fail = true, .root = true}));
@@ -130,7 +133,7 @@ class Generator {
   }
 
   static Scope inside(const Scope& scope) {
-    return {.depth = scope.depth + 1, .may_fail = scope.may_fail, .root = scope.root};
+    return {.depth = scope.depth + 1, .may_fail = scope.may_fail, .root = scope.root, .hangs = scope.hangs};
   }
 
   Op body_of_child(const Scope& scope) {
@@ -226,7 +229,7 @@ class Generator {
     }
     if (number < 80 && is_cancelled) {
       Op made = op(Kind::child);
-      const Scope inner{.depth = scope.depth + 1, .may_fail = false, .root = false};
+      const Scope inner{.depth = scope.depth + 1, .may_fail = false, .root = false, .hangs = true};
       if (chance(50)) {
         Op guarded = op(Kind::attempt);
         guarded.rethrows = chance(50);
@@ -251,7 +254,9 @@ class Generator {
     return made;
   }
 
-  static Scope undoing(const Scope& scope) { return {.depth = scope.depth + 1, .may_fail = false, .root = scope.root}; }
+  static Scope undoing(const Scope& scope) {
+    return {.depth = scope.depth + 1, .may_fail = false, .root = scope.root, .hangs = scope.hangs};
+  }
 
   Op failing(const Scope& scope) {
     const int number = below(100);
@@ -287,7 +292,7 @@ class Generator {
     for (int i = 0; i < parts; ++i) {
       made.body.push_back(draw(inner));
       Scope back = undoing(scope);
-      back.may_fail = chance(10);
+      back.may_fail = chance(10) && !scope.hangs;  // what fails there takes the place of the cancellation
       made.undo.push_back(block(back, 1 + below(2)));
     }
     if (chance(70)) {
