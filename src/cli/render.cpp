@@ -3,6 +3,7 @@
 #include "base/sha256.hpp"
 #include "cli/terminal.hpp"
 #include "model/retention.hpp"
+#include "model/turn.hpp"
 
 #include <array>
 #include <cstdio>

@@ -7,6 +7,7 @@
 #include "cli/timeline.hpp"
 
 #include "base/sha256.hpp"
+#include "model/turn.hpp"
 
 namespace hapax::cli {
 namespace {
