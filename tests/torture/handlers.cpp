@@ -41,6 +41,8 @@ std::string_view name_of(store::FinishKind kind) {
     case store::FinishKind::retry: return "retry";
     case store::FinishKind::snoozed: return "snoozed";
     case store::FinishKind::released: return "released";
+    case store::FinishKind::waiting: return "waiting";
+    case store::FinishKind::continued: return "continued";
   }
   return "?";
 }
