@@ -286,7 +286,7 @@ TEST_P(TransactionConformance, AnotherThreadMayEnqueueWhileATransactionIsLent) {
 }
 
 TEST_P(TransactionConformance, ACallersOwnCommitInsideALentTransactionIsAnError) {
-  if (!has_transactions() || GetParam() != Form::lent) { return; }
+  if (!capabilities().attaches_transaction || GetParam() != Form::lent) { return; }
   EXPECT_THROW(run([&](Transaction& tx) { execute(tx, "COMMIT"); }), UsageError);
   EXPECT_TRUE(run([&](Transaction& tx) { write_row(tx); })) << "the next transaction is not its concern";
   EXPECT_EQ(own_rows(), "1");

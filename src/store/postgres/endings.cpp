@@ -111,8 +111,8 @@ back AS (
   FROM t, unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
             u(id, fence, seen, wake_in, wake_at, stuck)
   WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
-  RETURNING l.id, l.lost, l.max_lost, l.queue_id, l.limit_key){entries}
-SELECT id, lost, max_lost, false, queue_id, limit_key FROM back)";
+  RETURNING l.id, l.lost, l.max_lost, l.state, l.queue_id, l.limit_key){entries}
+SELECT id, lost, max_lost, state = 0, queue_id, limit_key FROM back)";
 
 std::string with_entries(std::string_view text, const std::string& entries) {
   return fill(text, {{"{entries}", entries}});

@@ -125,6 +125,7 @@ std::vector<Call> FinishBatch::calls() {
   if (ends_) { calls.push_back(end_call(endings, offset_us_, std::move(ending))); }
   if (!waiting.empty()) { calls.push_back(wait_call(waiting, offset_us_, std::move(of_waiting))); }
   if (!pauses.empty()) { calls.push_back(pause_call(pauses, offset_us_, std::move(of_pauses))); }
+  pauses_ = !pauses.empty();
   calls_ = calls.size();
   return calls;
 }
@@ -143,6 +144,16 @@ void FinishBatch::read(std::span<const Result> results) {
       accepted_[index_.at(RowReader(results[call], row).uuid())] = true;
     }
     ends_&& call == 0 ? read_ended(results[call]) : freed_.add_waiting(results[call]);
+  }
+  if (pauses_) { read_paused(results[calls_ - 1]); }
+}
+
+// A wait that was over at once.
+void FinishBatch::read_paused(const Result& result) {
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    reader.skip(3);
+    if (reader.boolean()) { woken_.insert(reader.int4()); }
   }
 }
 

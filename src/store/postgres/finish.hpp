@@ -45,6 +45,7 @@ class FinishBatch {
 
  private:
   void read_ended(const Result& result);
+  void read_paused(const Result& result);
   void settle_open(Connection& connection);
 
   const Children no_children_;
@@ -56,6 +57,7 @@ class FinishBatch {
   std::vector<bool> barred_;
   bool tells_;
   bool ends_ = false;      // the first of calls() is that of the endings
+  bool pauses_ = false;    // the last call is of those that wait
   std::size_t calls_ = 0;  // how many there were
   std::set<std::int32_t> woken_;
   FreedKeys freed_;

@@ -115,7 +115,8 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
     mark_superseded(tx, *row.identity, {.id = row.id, .status = Status::completed});
     hold_identity(tx, *row.identity, next.id, *held);
   }
-  if (row.inbox > 0) { carry_signals(tx, row.id, next.id, turn); }
+  // Also without events: keys of signals may have come from the run before.
+  carry_signals(tx, row.id, next.id, turn);
   tx.note_woken(queue.id);
 }
 
