@@ -22,11 +22,12 @@ const std::map<std::string, std::function<void()>> workloads = {
 
 void describe() {
   const bool sqlite = rig::env_or("HAPAX_RIG_STORE", "sqlite") == "sqlite";
-  std::cout << R"({"servers":[")" << (sqlite ? "none" : "postgres")
-            << R"("],"workloads":["enqueue-single","enqueue-bulk","drain","round-trip","dedup","workflow"],"settings":")"
-            << (sqlite ? "SQLite WAL, synchronous FULL, in process" : "one pool, group commit in process")
-            << R"(; defaults; history kept (retention 7d); W5: task_id, return_existing; W6: inline steps"})"
-            << "\n";
+  std::cout
+      << R"({"servers":[")" << (sqlite ? "none" : "postgres")
+      << R"("],"workloads":["enqueue-single","enqueue-bulk","drain","round-trip","dedup","workflow"],"settings":")"
+      << (sqlite ? "SQLite WAL, synchronous FULL, in process" : "one pool, group commit in process")
+      << R"(; defaults; history kept (retention 7d); W5: task_id, return_existing; W6: inline steps"})"
+      << "\n";
 }
 
 }  // namespace
