@@ -57,7 +57,9 @@ void workflow() {
   auto app = hapax::open(fresh_store_url());
   const int steps = env_int("STEPS", 3);
   app.handle(three, [steps](hapax::WorkflowContext& ctx, const Item&) {
-    for (int s = 0; s < steps; ++s) { ctx.step("s" + std::to_string(s), [] {}); }
+    for (int s = 0; s < steps; ++s) {
+      ctx.step("s" + std::to_string(s), [] {});
+    }
   });
   const auto worker = app.work({.queues = {"flow"}});
   run_all(app, env_int("N", 5000), env_int("CONCURRENCY", 50));

@@ -80,7 +80,7 @@ class App {
   }
   // Calls back once, on a thread of the library's or this one: (handle, nullptr) or ({}, error).
   void enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
-                          std::function<void(AnyHandle, std::exception_ptr)> callback);
+                          const std::function<void(AnyHandle, std::exception_ptr)>& callback);
 
   // Many, from a range of inputs or of BulkItem<In>, read as it goes. Each batch is one transaction; an item that cannot
   // be taken throws, naming its index, before anything of its batch is written; batches before it stay admitted, as the
@@ -112,8 +112,9 @@ class App {
   }
 
   // ---- Transactions with the caller's own writes -------------------------------------------------------------------
-  // SQLite: begins, calls fn(Transaction&), commits; rolls back if fn throws. Everybody else's writes wait meanwhile, and
-  // a plain enqueue inside fn throws UsageError, as it would wait for itself. Throws Unsupported on other stores.
+  // SQLite and PostgreSQL: begins, calls fn(Transaction&), commits; rolls back if fn throws. On SQLite everybody else's
+  // writes wait meanwhile. A plain enqueue inside fn throws UsageError, as it might wait for itself. Throws Unsupported
+  // on the memory store.
   void transaction(const std::function<void(Transaction&)>& fn);
   // PostgreSQL: the transaction that is open on the caller's PGconn*. Throws Unsupported on other stores.
   [[nodiscard]] Transaction attach(void* connection);

@@ -39,7 +39,7 @@ AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const 
 }
 
 void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
-                             std::function<void(AnyHandle, std::exception_ptr)> callback) {
+                             const std::function<void(AnyHandle, std::exception_ptr)>& callback) {
   state_->forbid_in_transaction("a plain enqueue");
   try {
     if (state_->runs_inline) {
