@@ -19,6 +19,8 @@ inline constexpr std::size_t error_detail_bytes = 16 << 10;  // likewise; the ta
 inline constexpr std::size_t configuration_bytes = 1 << 20;  // a hapax.toml
 inline constexpr std::size_t note_bytes = 2 << 10;
 inline constexpr std::size_t progress_message_bytes = 500;
+inline constexpr std::size_t cron_bytes = 255;  // a cron expression
+inline constexpr std::size_t zone_bytes = 64;   // a time zone's name
 
 inline constexpr int priority_min = -32768;
 inline constexpr int priority_max = 32767;
@@ -39,6 +41,9 @@ inline constexpr int sweep_batch = 1000;   // rows one sweep pass may change per
 inline constexpr int list_page = 1000;
 
 inline constexpr Duration delay_max = std::chrono::days(3660);  // run_at at most ten years away
+// Schedules have ticks from 1970 to the end of 2199: whoever looks for the next one does not look for ever.
+inline constexpr Time first_tick = std::chrono::sys_days(std::chrono::year(1970) / 1 / 1);
+inline constexpr Time ticks_end = std::chrono::sys_days(std::chrono::year(2200) / 1 / 1);
 inline constexpr Duration lease_min = std::chrono::milliseconds(100);
 inline constexpr Duration lease_max = std::chrono::hours(24);
 
