@@ -241,7 +241,7 @@ std::optional<Wall> first_from(const CronFields& fields, Wall earliest) {
     day = first_day_from(fields, today + days(1));
   }
   if (!day) { return std::nullopt; }
-  return *day + *first_clock(fields, seconds(0));
+  return *day + into_day(least_from(fields.hours, 0), least_from(fields.minutes, 0), least_from(fields.seconds, 0));
 }
 
 std::optional<Wall> last_until(const CronFields& fields, Wall latest) {
@@ -252,7 +252,8 @@ std::optional<Wall> last_until(const CronFields& fields, Wall latest) {
     day = last_day_until(fields, today - days(1));
   }
   if (!day) { return std::nullopt; }
-  return *day + *last_clock(fields, seconds(day_seconds - 1));
+  return *day + into_day(greatest_until(fields.hours, 23), greatest_until(fields.minutes, 59),
+                         greatest_until(fields.seconds, 59));
 }
 
 std::int64_t count_between(const CronFields& fields, Wall begin, Wall end) {

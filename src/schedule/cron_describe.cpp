@@ -26,7 +26,7 @@ constexpr std::uint32_t all_months = (1U << 13) - 2;
 constexpr std::uint32_t all_weekdays = (1U << 7) - 1;
 constexpr std::uint32_t workdays = 0b011'1110;
 constexpr std::uint32_t weekend = 0b100'0001;
-constexpr std::size_t most_clock_times = 6;  // told one by one: "at 09:00, 12:30 and 18:00"
+constexpr int most_clock_times = 6;  // told one by one: "at 09:00, 12:30 and 18:00"
 
 Members members_of(std::uint64_t set) {
   Members out;
@@ -113,7 +113,7 @@ class TimeOfDay {
 
  private:
   [[nodiscard]] bool is_few() const {
-    return static_cast<std::size_t>(std::popcount(fields_.hours) * std::popcount(fields_.minutes)) <= most_clock_times;
+    return std::popcount(fields_.hours) * std::popcount(fields_.minutes) <= most_clock_times;
   }
 
   [[nodiscard]] std::string clock(int hour, int minute) const {

@@ -66,21 +66,19 @@ Instant Timetable::last_multiple(Instant at) const {
 // Times that clocks reach later have later ticks or the same, so the first that is not yet reached has the next tick.
 // Should a zone ever shift twice within one shift's length, that could fail; then times are passed by until it holds.
 std::optional<Instant> Timetable::next_by_wall(Instant after) const {
-  Wall from = zone_.latest_wall(after) + seconds(1);
-  while (const auto wall = first_from(cron_.fields, from)) {
+  auto wall = first_from(cron_.fields, zone_.latest_wall(after) + seconds(1));
+  for (; wall; wall = first_from(cron_.fields, *wall + seconds(1))) {
     const Instant tick = zone_.reached(*wall);
     if (tick > after) { return tick; }
-    from = *wall + seconds(1);
   }
   return std::nullopt;
 }
 
 std::optional<Instant> Timetable::previous_by_wall(Instant at) const {
-  Wall to = zone_.latest_wall(at);
-  while (const auto wall = last_until(cron_.fields, to)) {
+  auto wall = last_until(cron_.fields, zone_.latest_wall(at));
+  for (; wall; wall = last_until(cron_.fields, *wall - seconds(1))) {
     const Instant tick = zone_.reached(*wall);
     if (tick <= at) { return tick; }
-    to = *wall - seconds(1);
   }
   return std::nullopt;
 }

@@ -53,15 +53,64 @@ void check_ticks(const Timetable& timetable, Time from) {
   }
 }
 
-// Few bytes make an expression, where it would have to be found character by character.
-std::string spelt(std::string_view bytes) {
-  static constexpr std::array<std::string_view, 32> words = {
-      " ", " ", " ", "*", "* ", "* * * ", "*/", "?", ",",   "-",   "/", "0",    "1",  "2",   "3",   "4",
-      "5", "7", "9", "L", "L-", "W",      "LW", "#", "MON", "sun", "#", "FRI#", "5L", "JAN", "feb", "@every "};
-  std::string out;
-  for (const char byte : bytes) { out += words[static_cast<std::uint8_t>(byte) % words.size()]; }
-  return out;
-}
+// Grows an expression from bytes, most of the time a good one: text would have to be found character by character.
+class Grower {
+ public:
+  explicit Grower(std::string_view bytes) : rest_(bytes) {}
+
+  std::string grow() {
+    if (below(16) == 0) { return "@every " + std::to_string(below(256) * below(256)) + "s"; }
+    std::string out = below(4) == 0 ? field(0, 59) + " " : "";
+    out += field(0, 59) + " " + field(0, 23) + " ";
+    out += (below(3) == 0 ? special_day() : field(1, 31)) + " " + field(1, 12) + " ";
+    return out + (below(3) == 0 ? special_weekday() : field(0, 7));
+  }
+
+ private:
+  int below(int count) {
+    if (rest_.empty()) { return 0; }
+    const int byte = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    return byte % count;
+  }
+
+  // One in many is just over the end.
+  std::string value(int least, int most) { return std::to_string(least + below(most - least + 1) + below(64) / 63); }
+
+  std::string field(int least, int most) {
+    std::string out = item(least, most);
+    for (int more = below(4); more > 1; --more) { out += "," + item(least, most); }
+    return out;
+  }
+
+  std::string item(int least, int most) {
+    switch (below(7)) {
+      case 0: return "*";
+      case 1: return "*/" + value(1, most);
+      case 2: return value(least, most) + "-" + value(least, most);
+      case 3: return value(least, most) + "-" + std::to_string(most) + "/" + value(1, most);
+      case 4: return value(least, most) + "/" + value(1, most);
+      default: return value(least, most);
+    }
+  }
+
+  std::string special_day() {
+    switch (below(4)) {
+      case 0: return "L";
+      case 1: return "LW";
+      case 2: return value(1, 31) + "W";
+      default: return "L-" + value(1, 30);
+    }
+  }
+
+  std::string special_weekday() {
+    static constexpr std::array<const char*, 7> names = {"SUN", "mon", "Tue", "WED", "thu", "FRI", "SAT"};
+    const std::string day = names[static_cast<std::size_t>(below(7))];
+    return below(2) == 0 ? day + "L" : day + "#" + value(1, 5);
+  }
+
+  std::string_view rest_;
+};
 
 void check_expression(std::string_view text, std::uint64_t choice) {
   try {
@@ -92,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(&choice, data, head);
   const std::string_view text(reinterpret_cast<const char*>(data) + head, size - head);
   check_expression(text, choice);
-  check_expression(spelt(text), choice);
+  check_expression(Grower(text).grow(), choice);
   // A name that is unknown is compared with all that are known: too slow to be done each time.
   if (choice % 64 == 63) { check_zone(text); }
   return 0;

@@ -98,8 +98,7 @@ std::int64_t between(base::Random& random, std::int64_t least, std::int64_t end)
 }
 
 // A shift of the zone, those before 2038 as often as all the later ones together.
-std::optional<std::int64_t> pick_shift(base::Random& random, const std::vector<std::int64_t>& shifts) {
-  if (shifts.empty()) { return std::nullopt; }
+std::int64_t pick_shift(base::Random& random, const std::vector<std::int64_t>& shifts) {
   const auto early = std::lower_bound(shifts.begin(), shifts.end(), in_2038_s) - shifts.begin();
   const auto end = early > 0 && pick(random, 2) == 0 ? early : static_cast<std::ptrdiff_t>(shifts.size());
   return shifts[static_cast<std::size_t>(between(random, 0, end))];
@@ -123,8 +122,13 @@ Case make_case(const World& world, const CaseId& id) {
   (void)random.next();
   Case out;
   out.expression = random_expression(random);
-  out.place = &world.places()[static_cast<std::size_t>(pick(random, static_cast<int>(world.places().size())))];
-  if (pick(random, 2) == 0) { out.shift_s = pick_shift(random, out.place->shifts_s); }
+  const auto& places = world.places();
+  auto index = static_cast<std::size_t>(pick(random, static_cast<int>(places.size())));
+  if (pick(random, 2) == 0) {
+    while (places[index].shifts_s.empty()) { index = (index + 1) % places.size(); }
+    out.shift_s = pick_shift(random, places[index].shifts_s);
+  }
+  out.place = &places[index];
   const std::int64_t begin =
       out.shift_s ? std::max(first_s + 2 * day_s, *out.shift_s - between(random, 0, 7 * day_s)) : pick_begin(random);
   out.window = {.after_s = begin, .until_s = begin + 7 * day_s};
@@ -156,6 +160,10 @@ class Comparison {
         const auto half = static_cast<std::ptrdiff_t>(walked_ticks / 2);
         if (auto wrong = walk(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, near - half)))) { return wrong; }
       }
+    }
+    if (subject_.shift_s && *subject_.shift_s > window.after_s) {
+      if (auto wrong = look_around(*subject_.shift_s - 1, Duration(999'999))) { return wrong; }
+      if (auto wrong = look_around(*subject_.shift_s, Duration(0))) { return wrong; }
     }
     for (int probe = 0; probe < 10; ++probe) {
       const std::int64_t at = between(random, window.after_s, window.until_s);
