@@ -66,21 +66,25 @@ Instant Timetable::last_multiple(Instant at) const {
 // Times that clocks reach later have later ticks or the same, so the first that is not yet reached has the next tick.
 // Should a zone ever shift twice within one shift's length, that could fail; then times are passed by until it holds.
 std::optional<Instant> Timetable::next_by_wall(Instant after) const {
-  auto wall = first_from(cron_.fields, zone_.latest_wall(after) + seconds(1));
-  for (; wall; wall = first_from(cron_.fields, *wall + seconds(1))) {
+  Wall from = zone_.latest_wall(after) + seconds(1);
+  while (true) {
+    const std::optional<Wall> wall = first_from(cron_.fields, from);
+    if (!wall) { return std::nullopt; }
     const Instant tick = zone_.reached(*wall);
     if (tick > after) { return tick; }
+    from = *wall + seconds(1);
   }
-  return std::nullopt;
 }
 
 std::optional<Instant> Timetable::previous_by_wall(Instant at) const {
-  auto wall = last_until(cron_.fields, zone_.latest_wall(at));
-  for (; wall; wall = last_until(cron_.fields, *wall - seconds(1))) {
+  Wall to = zone_.latest_wall(at);
+  while (true) {
+    const std::optional<Wall> wall = last_until(cron_.fields, to);
+    if (!wall) { return std::nullopt; }
     const Instant tick = zone_.reached(*wall);
     if (tick <= at) { return tick; }
+    to = *wall - seconds(1);
   }
-  return std::nullopt;
 }
 
 // The times that clocks reach in between; those passed over together, and the one shown after them, make one tick.
