@@ -1,6 +1,7 @@
 // Checks and repairs of text that comes from outside.
 #pragma once
 
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,14 @@ namespace hapax::base {
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates);
 
+// What goes behind "unknown key": `; did you mean "retention"?`, or all there are when none is near.
+template <class Range>
+[[nodiscard]] std::string suggestion(std::string_view word, const Range& known);
+
+// "a, b or c"
+template <class Range>
+[[nodiscard]] std::string listed(const Range& names);
+
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 template <class Range>
@@ -39,6 +48,23 @@ std::string closest(std::string_view word, const Range& candidates) {
     }
   }
   return best;
+}
+
+template <class Range>
+std::string suggestion(std::string_view word, const Range& known) {
+  const std::string near = closest(word, known);
+  return near.empty() ? "; expected " + listed(known) : "; did you mean \"" + near + "\"?";
+}
+
+template <class Range>
+std::string listed(const Range& names) {
+  std::string text;
+  std::size_t left = std::size(names);
+  for (const auto& name : names) {
+    text += (text.empty() ? "" : left == 1 ? " or " : ", ") + std::string(name);
+    --left;
+  }
+  return text;
 }
 
 }  // namespace hapax::base

@@ -43,14 +43,6 @@ std::string expected(const ScalarKey& scalar) {
                           : "; expected a text in quotes such as \"" + std::string(scalar.example) + "\"";
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string key_path(std::string_view section, std::string_view name) {
@@ -113,9 +105,8 @@ bool Reader::is_named_table(const Node& node, const std::string& where, std::str
 }
 
 void Reader::refuse_unknown(const Node& node, const std::string& where, const std::vector<std::string>& known) {
-  const std::string near = base::closest(node.name, known);
   std::string message = std::string("unknown ") + (node.kind == Node::Kind::table ? "section" : "key");
-  message += near.empty() ? "; expected " + listed(known) : "; did you mean \"" + near + "\"?";
+  message += base::suggestion(node.name, known);
   if (node.kind == Node::Kind::table && (where.starts_with("queues.") || where.starts_with("tasks."))) {
     message += " (a name with a dot stands in quotes: [queues.\"eu.payments\"])";
   }

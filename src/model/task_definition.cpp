@@ -210,9 +210,7 @@ TaskDefinition decode_definition(std::string_view text, std::string_view where) 
     if (member == members.end()) {
       std::vector<std::string> known;
       for (const Member& one : members) { known.emplace_back(one.name); }
-      const std::string near = base::closest(name, known);
-      throw InvalidArgument(joined(where, name),
-                            "unknown key" + (near.empty() ? std::string() : "; did you mean \"" + near + "\"?"));
+      throw InvalidArgument(joined(where, name), "unknown key" + base::suggestion(name, known));
     }
     member->read(definition, value, joined(where, name));
   }

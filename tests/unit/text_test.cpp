@@ -115,5 +115,12 @@ TEST(Closest, FindsTheNearWordAndNothingWhenNoneIsNear) {
   EXPECT_EQ(closest("", words), "");
 }
 
+TEST(Text, AnUnknownKeyIsToldTheNearOneOrAllThereAre) {
+  const std::vector<std::string> words = {"retention", "rate_limit", "concurrency"};
+  EXPECT_EQ(suggestion("retenton", words), "; did you mean \"retention\"?");
+  EXPECT_EQ(suggestion("colour", words), "; expected retention, rate_limit or concurrency");
+  EXPECT_EQ(listed(std::vector<std::string>{"one"}), "one");
+}
+
 }  // namespace
 }  // namespace hapax::base
