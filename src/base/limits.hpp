@@ -21,6 +21,15 @@ inline constexpr std::size_t note_bytes = 2 << 10;
 inline constexpr std::size_t progress_message_bytes = 500;
 inline constexpr std::size_t cron_bytes = 255;  // a cron expression
 inline constexpr std::size_t zone_bytes = 64;   // a time zone's name
+inline constexpr std::size_t activity_bytes = 64 << 10;
+// An event goes into the input of what it starts, once as it came and perhaps once more by a template, so it is smaller
+// and flatter than an input may be. CloudEvents asks for 64 KiB at least.
+inline constexpr std::size_t event_bytes = 256 << 10;
+inline constexpr std::size_t event_depth = 40;
+inline constexpr std::size_t event_source_bytes = 1024;      // and its subject, dataschema, extensions
+inline constexpr std::size_t event_extensions = 32;          // attributes beyond those of CloudEvents
+inline constexpr std::size_t template_depth = 16;            // with event_depth below json_depth
+inline constexpr std::size_t last_result_bytes = 256 << 10;  // a longer one is not handed to the next run
 
 inline constexpr int priority_min = -32768;
 inline constexpr int priority_max = 32767;
@@ -32,6 +41,16 @@ inline constexpr int rate = 1'000'000;             // starts a rate limit may al
 inline constexpr int weight = 1000;                // of one execution under a rate limit
 inline constexpr int parked_keys_per_look = 1000;  // limit keys that one look for stranded executions may visit
 inline constexpr int worker_threads = 1024;        // of one worker's pool
+
+inline constexpr int events_per_batch = 1000;
+inline constexpr int event_types = 100;       // patterns of one event trigger
+inline constexpr int filter_conditions = 20;  // of one event trigger
+inline constexpr int filter_values = 100;     // of one condition
+inline constexpr int task_instances = 50;     // of one run of an activity
+inline constexpr int catchup_limit = 1000;
+inline constexpr int ticks_at_once = 100;   // runs of one activity that one look of the ticker may start
+inline constexpr int buffered_runs = 1000;  // of one activity, waiting for the run before them
+inline constexpr int preview_fires = 1000;
 
 inline constexpr int admit_batch = 1000;   // items in one admit transaction
 inline constexpr int bulk_batch = 5000;    // rows of one bulk-enqueue transaction, SPEC D11

@@ -1,0 +1,30 @@
+// EventAttributes: takes the attributes of one event as they come, each checked, and makes the event of them.
+#pragma once
+
+#include "schedule/event.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace hapax::schedule {
+
+class EventAttributes {
+ public:
+  // A member of a structured event: checked JSON. Throws InvalidArgument naming the attribute.
+  void set_json(const std::string& name, std::string_view json);
+  // A header of a binary event.
+  void set_text(const std::string& name, std::string text);
+  // The body of a binary event.
+  void set_body(std::string_view body);
+
+  // Throws for what is missing or does not go together.
+  [[nodiscard]] Event finish(MissingId missing_id);
+
+ private:
+  void set_extension(const std::string& name, std::string_view json);
+
+  Event event_;
+  bool has_specversion_ = false;
+};
+
+}  // namespace hapax::schedule
