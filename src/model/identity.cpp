@@ -25,6 +25,10 @@ base::Digest identity_hash(const IdentityParts& parts) {
   return base::sha256_parts(std::array<std::string_view, 4>{parts.ns, word(parts.scope), name, parts.key});
 }
 
+base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id, std::string_view key) {
+  return base::sha256_parts(std::array<std::string_view, 4>{ns, "activity", activity_id, key});
+}
+
 base::Digest input_fingerprint(std::string_view input_json) { return base::sha256(base::canonical_json(input_json)); }
 
 }  // namespace hapax::model

@@ -21,6 +21,11 @@ struct IdentityParts {
 // SHA-256 over length-prefixed (namespace, scope, name, key material).
 [[nodiscard]] base::Digest identity_hash(const IdentityParts& parts);
 
+// Of what an activity starts (SPEC S2): in the reserved scope "activity", where no request from outside is. The name is
+// the activity's, so that it does not matter what it runs.
+[[nodiscard]] base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id,
+                                                  std::string_view key);
+
 // What is compared to tell the same key with the same input from a mismatch: SHA-256 of the canonical input.
 [[nodiscard]] base::Digest input_fingerprint(std::string_view input_json);
 

@@ -1,0 +1,220 @@
+#include "schedule/firing.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/json.hpp"
+#include "base/limits.hpp"
+#include "model/identity.hpp"
+#include "model/validate.hpp"
+
+#include <map>
+
+namespace hapax::schedule {
+
+namespace {
+
+// Between an ID and what else makes it unique; no ID and no source has it. Part of stored identities: never changed.
+constexpr char separator = '\x1f';
+
+const Event* event_of(const Reason& reason) {
+  if (const auto* const by_event = std::get_if<EventReason>(&reason)) { return &by_event->event; }
+  const auto* const manual = std::get_if<ManualReason>(&reason);
+  return manual != nullptr ? manual->event : nullptr;
+}
+
+std::string key_material(const std::string& id, const Reason& reason) {
+  const auto* const by_event = std::get_if<EventReason>(&reason);
+  return by_event != nullptr ? id + separator + by_event->event.source : id;
+}
+
+void check_reason(const Activity& activity, const Reason& reason) {
+  if (const auto* const manual = std::get_if<ManualReason>(&reason)) { model::check_key(manual->key); }
+  const bool by_clock = activity.cron() != nullptr;
+  if (by_clock && event_of(reason) != nullptr) {
+    throw InvalidArgument("event", "is given, but activity '" + activity.id + "' has a cron trigger; expected none");
+  }
+  if (!by_clock && std::holds_alternative<TickReason>(reason)) {
+    throw InvalidArgument("trigger", "activity '" + activity.id + "' has an event trigger, and so no ticks");
+  }
+}
+
+// JSON of what the places stand for, and the trigger as the execution gets it.
+struct Facts {
+  std::string activity_id;
+  std::string activity_name;
+  std::string run_id;
+  std::string scheduled_for;
+  std::string window;
+  std::string last_result;
+  std::string event;
+  std::string event_id;
+  std::string event_source;
+  std::string event_type;
+  std::string event_subject;
+  std::string event_time;
+  std::string event_data;
+  std::string trigger;
+
+  [[nodiscard]] PlaceValues values() const {
+    PlaceValues values;
+    values[Place::activity_id] = activity_id;
+    values[Place::activity_name] = activity_name;
+    values[Place::run_id] = run_id;
+    values[Place::scheduled_for] = scheduled_for;
+    values[Place::window] = window;
+    values[Place::last_result] = last_result;
+    values[Place::event] = event;
+    values[Place::event_id] = event_id;
+    values[Place::event_source] = event_source;
+    values[Place::event_type] = event_type;
+    values[Place::event_subject] = event_subject;
+    values[Place::event_time] = event_time;
+    values[Place::event_data] = event_data;
+    return values;
+  }
+};
+
+void add_clock_facts(Facts& facts, const Reason& reason, const FiringContext& context) {
+  const auto* const by_tick = std::get_if<TickReason>(&reason);
+  const Time at = by_tick != nullptr ? by_tick->tick.scheduled_for : std::get<ManualReason>(reason).at;
+  facts.scheduled_for = base::json_quote(format_scheduled_for(at));
+  if (by_tick != nullptr && by_tick->tick.window) { facts.window = encode_window(*by_tick->tick.window); }
+  bool omitted = false;
+  if (context.last_result) {
+    omitted = context.last_result->size() > limits::last_result_bytes ||
+              json_depth_of(*context.last_result) > limits::event_depth;
+    if (!omitted) { facts.last_result = *context.last_result; }
+  }
+  facts.trigger = ",\"scheduled_for\":" + facts.scheduled_for;
+  facts.trigger += ",\"window\":" + (facts.window.empty() ? "null" : facts.window);
+  facts.trigger += ",\"last_result\":" + (facts.last_result.empty() ? "null" : facts.last_result);
+  if (omitted) { facts.trigger += ",\"last_result_omitted\":true"; }
+  if (by_tick != nullptr && by_tick->backfill) { facts.trigger += ",\"backfill\":true"; }
+}
+
+void add_event_facts(Facts& facts, const Event* event) {
+  if (event != nullptr) {
+    facts.event = encode_event(*event);
+    facts.event_id = base::json_quote(event->id);
+    facts.event_source = base::json_quote(event->source);
+    facts.event_type = base::json_quote(event->type);
+    if (event->subject) { facts.event_subject = base::json_quote(*event->subject); }
+    if (event->time) { facts.event_time = base::json_quote(format_time(*event->time)); }
+    facts.event_data = event->data.value_or("");
+  }
+  facts.trigger = ",\"event\":" + (facts.event.empty() ? "null" : facts.event);
+}
+
+Facts facts_of(const Activity& activity, const Reason& reason, const FiringContext& context) {
+  Facts facts;
+  facts.activity_id = base::json_quote(activity.id);
+  facts.activity_name = base::json_quote(activity.name);
+  facts.run_id = base::json_quote(run_id(activity.id, reason));
+  std::string_view kind = "manual";
+  if (std::holds_alternative<TickReason>(reason)) { kind = "cron"; }
+  if (std::holds_alternative<EventReason>(reason)) { kind = "event"; }
+  if (activity.cron() != nullptr) {
+    add_clock_facts(facts, reason, context);
+  } else {
+    add_event_facts(facts, event_of(reason));
+  }
+  facts.trigger = "{\"kind\":\"" + std::string(kind) + "\"" + facts.trigger + "}";
+  return facts;
+}
+
+std::string render(const Template& input, const Facts& facts) {
+  std::string out = "{\"input\":";
+  out.reserve(64 + input.json().size() + facts.trigger.size());
+  input.render(out, facts.values());
+  return out + ",\"trigger\":" + facts.trigger + "}";
+}
+
+// What the catalogue says of how a task is run. The rest of an entry is about identities, and these have their own.
+void apply(model::NewExecution& request, const model::TaskDefinition& definition) {
+  if (definition.queue) { request.queue.name = *definition.queue; }
+  request.priority = definition.priority.value_or(request.priority);
+  request.max_attempts = definition.max_attempts.value_or(request.max_attempts);
+  request.max_lost = definition.max_lost.value_or(request.max_lost);
+  request.retry = definition.retry;
+  request.attempt_timeout = definition.timeout;
+  request.deadline = definition.deadline;
+  request.identity->dedup_window = definition.dedup_window;
+}
+
+struct Wanted {
+  model::Kind kind = model::Kind::task;
+  const std::string& task;
+  const std::optional<std::string>& queue;
+  std::string input;
+  std::string id;
+};
+
+model::NewExecution request_of(const Activity& activity, Wanted wanted, const Reason& reason,
+                               const FiringContext& context) {
+  model::NewExecution request;
+  request.queue.ns = context.ns;
+  request.task = wanted.task;
+  request.kind = wanted.kind;
+  request.input = std::move(wanted.input);
+  model::IdentityClaim& identity = request.identity.emplace();
+  identity.hash = model::activity_identity_hash(context.ns, activity.id, key_material(wanted.id, reason));
+  identity.key = std::move(wanted.id);
+  identity.reuse = Reuse::reject;
+  if (const auto* const found = context.catalogue != nullptr ? context.catalogue->find(wanted.task) : nullptr) {
+    apply(request, *found);
+  }
+  if (wanted.queue) { request.queue.name = *wanted.queue; }
+  model::check_new_execution(request);
+  return request;
+}
+
+}  // namespace
+
+std::string format_scheduled_for(Time tick) {
+  std::string text = format_time(std::chrono::floor<std::chrono::seconds>(tick));
+  text.pop_back();
+  return text + "+00:00";
+}
+
+std::string encode_window(const Window& window) {
+  return "{\"from\":\"" + format_scheduled_for(window.from) + "\",\"to\":\"" + format_scheduled_for(window.to) +
+         "\",\"missed\":" + std::to_string(window.missed) + "}";
+}
+
+std::string run_id(std::string_view activity_id, const Reason& reason) {
+  std::string id = "activity-" + std::string(activity_id) + ":";
+  if (const auto* const tick = std::get_if<TickReason>(&reason)) {
+    return id + format_scheduled_for(tick->tick.scheduled_for);
+  }
+  if (const auto* const event = std::get_if<EventReason>(&reason)) { return id + event->event.id; }
+  return id + "manual-" + std::get<ManualReason>(reason).key;
+}
+
+ActivityRun fire(const Activity& activity, const Reason& reason, const FiringContext& context) {
+  check_reason(activity, reason);
+  const Facts facts = facts_of(activity, reason, context);
+  ActivityRun run;
+  run.id = run_id(activity.id, reason);
+  run.requests.reserve(1 + activity.tasks.size());
+  run.requests.push_back(request_of(activity,
+                                    {.kind = activity.target.kind,
+                                     .task = activity.target.name,
+                                     .queue = activity.target.queue,
+                                     .input = render(activity.input, facts),
+                                     .id = run.id},
+                                    reason, context));
+  run.identity = run.requests.front().identity->hash;
+  std::map<std::string_view, int> indexes;
+  for (const TaskInstance& task : activity.tasks) {
+    const std::string index = std::to_string(indexes[task.task_type]++);
+    run.requests.push_back(request_of(activity,
+                                      {.task = task.task_type,
+                                       .queue = task.queue,
+                                       .input = render(task.input, facts),
+                                       .id = "task-" + run.id + ":" + task.task_type + ":" + index},
+                                      reason, context));
+  }
+  return run;
+}
+
+}  // namespace hapax::schedule
