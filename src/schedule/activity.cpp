@@ -148,6 +148,10 @@ Activity parse_activity(std::string_view text, std::string_view where) {
   activity.input = parse_template(fields, kind);
   activity.tasks = parse_tasks(fields, kind);
   check_dedupe_key_strategy(fields, activity);
+  // With its defaults written out it is longer, and has to be read again.
+  if (const std::size_t size = encode_activity(activity).size(); size > limits::activity_bytes) {
+    throw PayloadTooLarge(whole, size, limits::activity_bytes);
+  }
   return activity;
 }
 

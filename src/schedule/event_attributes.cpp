@@ -98,6 +98,16 @@ std::string encode_base64(std::string_view bytes) {
   return out;
 }
 
+// What is taken can be written and taken again: base64 and a made id make an event longer than it came. All attributes
+// together are far below half of the limit, so only large data has to be looked at.
+void check_encoded_size(const Event& event) {
+  const std::size_t data = event.data ? event.data->size() : event.data_base64 ? event.data_base64->size() : 0;
+  if (data <= limits::event_bytes / 2) { return; }
+  if (const std::size_t size = encode_event(event).size(); size > limits::event_bytes) {
+    throw PayloadTooLarge("event", size, limits::event_bytes);
+  }
+}
+
 // "application/json; charset=utf-8" is application/json.
 std::string media_type(std::string_view text) {
   text = text.substr(0, text.find(';'));
@@ -220,6 +230,7 @@ Event EventAttributes::finish(MissingId missing_id) {
     }
     event_.id = id_from_content(event_);
   }
+  check_encoded_size(event_);
   return std::move(event_);
 }
 

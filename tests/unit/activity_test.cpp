@@ -233,5 +233,24 @@ TEST(Activity, WhatIsNoJsonObjectOrTooLargeIsRefused) {
   EXPECT_THROW((void)parse_activity(large.dump()), PayloadTooLarge);
 }
 
+TEST(Activity, WhatIsTakenCanBeReadAgainWithItsDefaultsWrittenOut) {
+  json large = json::parse(R"({"id": "a", "trigger": {"type": "cron", "cron": "@daily"}, "target": {"task": "t"}})");
+  large["input"] = "";
+  std::size_t taken = 0;
+  for (std::size_t left = 300; left > 0; left -= 20) {
+    large["input"] =
+        std::string((64 << 10) - large.dump().size() + large["input"].get<std::string>().size() - left, 'x');
+    const std::string text = large.dump();
+    ASSERT_EQ(text.size(), (64U << 10) - left);
+    try {
+      const std::string encoded = encode_activity(parse_activity(text));
+      EXPECT_EQ(encode_activity(parse_activity(encoded)), encoded);
+      ++taken;
+    } catch (const PayloadTooLarge& error) { EXPECT_THAT(error.what(), HasSubstr("activity: ")); }
+  }
+  EXPECT_GT(taken, 0U);
+  EXPECT_LT(taken, 15U);
+}
+
 }  // namespace
 }  // namespace hapax::schedule

@@ -118,6 +118,15 @@ TEST(Event, SizeDepthAndNumberOfAttributesAreBounded) {
   EXPECT_THAT(refusal_of(many.dump()), HasSubstr("is one attribute too many; expected at most 32"));
 }
 
+TEST(Event, WhatIsTakenCanBeWrittenAndTakenAgain) {
+  const std::string start = R"({"specversion":"1.0","source":"s","type":"t","data":")";
+  const std::string most = start + std::string(limits::event_bytes - start.size() - 2, 'x') + "\"}";
+  ASSERT_EQ(most.size(), limits::event_bytes);
+  EXPECT_THROW((void)parse_event(most), PayloadTooLarge);  // its id has to fit in, too
+  const std::string less = start + std::string(limits::event_bytes - start.size() - 100, 'x') + "\"}";
+  EXPECT_EQ(encode_event(parse_event(encode_event(parse_event(less)))), encode_event(parse_event(less)));
+}
+
 TEST(Event, WithoutAnIdItGetsTheHashOfWhatItSays) {
   const auto id_of = [](std::string_view more) {
     return parse_event(R"({"specversion":"1.0","source":"/shop","type":"order.created")" + std::string(more) + "}").id;
@@ -192,6 +201,7 @@ TEST(Event, BadBinaryEventsAreRefused) {
   EXPECT_THAT(message_of([] { (void)binary({{"ce-tenant", "%ff"}}, ""); }), HasSubstr("tenant: "));
   EXPECT_THAT(message_of([] { (void)parse_binary_event({}); }), HasSubstr("specversion: is missing"));
   EXPECT_THROW((void)binary({}, std::string(limits::event_bytes + 1, ' ')), PayloadTooLarge);
+  EXPECT_THROW((void)binary({{"content-type", "image/png"}}, std::string(200 << 10, 'x')), PayloadTooLarge);
 }
 
 TEST(Event, PointersFindWhatIsInTheEnvelope) {

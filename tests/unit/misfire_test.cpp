@@ -128,6 +128,7 @@ TEST(Plan, StartAndEndAreInside) {
   EXPECT_THAT(times(after.runs), ElementsAre("10:00:00", "10:10:00", "10:20:00"));
   EXPECT_EQ(after.dropped, 0);
   EXPECT_EQ(after.next, std::nullopt);
+  EXPECT_THAT(times(plan(bounded, situation("10:10:00", "10:20:30")).runs), ElementsAre("10:20:00"));
   EXPECT_THAT(plan(bounded, {.activity_id = "a", .cursor = after.cursor, .now = at("23:00:00")}).runs, IsEmpty());
 }
 

@@ -43,6 +43,11 @@ TEST(Preview, NotesThatATimeDoesNotExist) {
                           Pair("2026-03-30T02:30:00+02:00", "")));
 }
 
+TEST(Preview, ATimeAtWhichClocksArriveExists) {
+  EXPECT_THAT(fires(trigger("0 3 * * *", "Europe/Zurich"), "2026-03-29T00:00:00Z", 1),
+              ElementsAre(Pair("2026-03-29T03:00:00+02:00", "clocks went forward by 1h on 2026-03-29")));
+}
+
 TEST(Preview, NotesThatATimeComesTwiceAndThatClocksWentBack) {
   EXPECT_THAT(fires(trigger("30 2 * * *", "Europe/Zurich"), "2026-10-24T12:00:00Z", 2),
               ElementsAre(Pair("2026-10-25T02:30:00+02:00",
