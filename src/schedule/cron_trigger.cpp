@@ -37,11 +37,14 @@ Duration longest_gap(const Timetable& timetable) {
   constexpr int ticks_looked_at = 100;
   constexpr Time from = std::chrono::sys_days(std::chrono::year(2024) / 1 / 1);
   Duration longest{0};
-  std::optional<Time> tick = timetable.next(from);
-  for (int count = 0; tick && count < ticks_looked_at; ++count) {
-    const std::optional<Time> next = timetable.next(*tick);
-    if (next) { longest = std::max(longest, *next - *tick); }
-    tick = next;
+  std::optional<Time> next = timetable.next(from);
+  if (!next) { return longest; }
+  Time tick = *next;
+  for (int count = 0; count < ticks_looked_at; ++count) {
+    next = timetable.next(tick);
+    if (!next) { break; }
+    longest = std::max<Duration>(longest, *next - tick);
+    tick = *next;
   }
   return longest;
 }

@@ -138,7 +138,6 @@ void apply(model::NewExecution& request, const model::TaskDefinition& definition
   request.retry = definition.retry;
   request.attempt_timeout = definition.timeout;
   request.deadline = definition.deadline;
-  request.identity->dedup_window = definition.dedup_window;
 }
 
 struct Wanted {
@@ -162,6 +161,7 @@ model::NewExecution request_of(const Activity& activity, Wanted wanted, const Re
   identity.reuse = Reuse::reject;
   if (const auto* const found = context.catalogue != nullptr ? context.catalogue->find(wanted.task) : nullptr) {
     apply(request, *found);
+    identity.dedup_window = found->dedup_window;
   }
   if (wanted.queue) { request.queue.name = *wanted.queue; }
   model::check_new_execution(request);
@@ -195,6 +195,7 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
   const Facts facts = facts_of(activity, reason, context);
   ActivityRun run;
   run.id = run_id(activity.id, reason);
+  run.identity = model::activity_identity_hash(context.ns, activity.id, key_material(run.id, reason));
   run.requests.reserve(1 + activity.tasks.size());
   run.requests.push_back(request_of(activity,
                                     {.kind = activity.target.kind,
@@ -203,7 +204,6 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
                                      .input = render(activity.input, facts),
                                      .id = run.id},
                                     reason, context));
-  run.identity = run.requests.front().identity->hash;
   std::map<std::string_view, int> indexes;
   for (const TaskInstance& task : activity.tasks) {
     const std::string index = std::to_string(indexes[task.task_type]++);

@@ -83,7 +83,7 @@ void plan_missed(Plan& plan, const CronTrigger& trigger, const Situation& situat
       break;
     }
     case MisfirePolicy::compress: {
-      const Window window{.from = *next_tick(trigger, missed.after), .to = *last, .missed = count};
+      const Window window{.from = next_tick(trigger, missed.after).value_or(*last), .to = *last, .missed = count};
       plan.runs.push_back({.scheduled_for = *last, .missed = true, .window = window});
       break;
     }
