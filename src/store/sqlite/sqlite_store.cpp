@@ -82,7 +82,7 @@ class SqliteStore final : public Store {
   }
 
   SweepReport sweep(const SweepRequest& request) override {
-    WriteTransaction tx(writer_);
+    WriteTransaction tx(writer_, WriteTransaction::Begin::alone);
     sqlite::RetentionCursor cursor = retention_cursor_;
     SweepReport report = sqlite::sweep(tx, request, cursor);
     tx.commit("sqlite.sweep.before_commit");
