@@ -1,11 +1,19 @@
 #include "engine/sweeper.hpp"
 
 #include "base/limits.hpp"
+#include "engine/step_thread.hpp"
 
 #include <algorithm>
 #include <exception>
 
 namespace hapax::engine {
+
+namespace {
+
+constexpr int breath_factor = 15;
+constexpr Duration breath_min = std::chrono::milliseconds(5);
+
+}  // namespace
 
 Sweeper::Sweeper(store::Store& store, base::Random& random, Options options)
     : store_(store), random_(random), options_(std::move(options)) {}
@@ -22,12 +30,16 @@ Time Sweeper::step(Time now) {
   }
   const bool retention = now >= retention_at_;
   try {
+    const Time began = engine_now();
     const model::SweepReport report = store_.sweep({.limit = limits::sweep_batch, .retention = retention});
     backoff_.reset();
     if (options_.on_swept) { options_.on_swept(report); }
     if (report.more) {
-      // A breath between passes: claims and admissions go first.
-      return now + std::chrono::milliseconds(5);
+      // Claims and admissions go first: a long clean-up takes a small share of the store's time. What was lost with its
+      // worker does not wait.
+      const bool cleans_only = report.requeued + report.dead + report.timed_out == 0;
+      const Duration breath = cleans_only ? (engine_now() - began) * breath_factor : Duration::zero();
+      return now + std::clamp(breath, breath_min, options_.interval);
     }
     if (retention) { retention_at_ = now + jittered(options_.retention_interval); }
     return now + jittered(options_.interval);
