@@ -27,7 +27,7 @@ constexpr Duration unstarted_max = std::chrono::seconds(1);
 constexpr Duration held_up_wait = std::chrono::seconds(5);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
-constexpr Duration flow_look = std::chrono::seconds(1);
+constexpr Duration flow_look = std::chrono::milliseconds(20);
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
 // When what goes on is due again; nothing: it waits for an event. The store's time is told by the claim's instant and by

@@ -20,6 +20,8 @@ constexpr double long_turn_seconds = 0.0005;
 constexpr int misfits_before_parking = 5;
 constexpr std::size_t misfits_kept = 10'000;
 constexpr Duration never_yields = std::chrono::seconds(10);
+// A lane that has been in one function for longer than this is not waited for.
+constexpr Duration held_up_after = std::chrono::milliseconds(1);
 
 // Takes part in no exception of the function's.
 bool is_stopped(const engine::Run& run) {
@@ -56,7 +58,7 @@ void Lanes::submit(engine::RunPtr run) {
     const auto cached = cache_.find(run->claim().id);
     if (cached == cache_.end()) {
       fresh_.push_back(std::move(run));
-      wake_idle();
+      if (!is_soon_looked_after(engine::engine_now())) { wake_idle(); }
     } else {
       const RunState state = std::move(cached->second.state);
       const LanePtr lane = cached->second.lane;
@@ -77,7 +79,15 @@ void Lanes::submit(engine::RunPtr run) {
   }
 }
 
-// Holding mutex_. Lanes that are busy look for more by themselves.
+bool Lanes::is_soon_looked_after(Time now) const {
+  if (step_seconds_.load() > long_turn_seconds) { return false; }
+  return std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
+    const std::int64_t since = lane->held_since_us.load();
+    return !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
+  });
+}
+
+// Holding mutex_.
 void Lanes::wake_idle() {
   for (const LanePtr& lane : lanes_) {
     if (lane->idle) {
@@ -108,7 +118,12 @@ void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
     const std::lock_guard lock(mutex_);
     settled_.push_back({run, std::move(finish), {}});
   }
-  on_settled_();
+  news_.store(true);
+}
+
+// Once for all that a lane has settled in a row, so that they share an exchange.
+void Lanes::announce() {
+  if (news_.load() && news_.exchange(false)) { on_settled_(); }
 }
 
 bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience) {
@@ -132,9 +147,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    // Its share of what is new.
-    const std::size_t share = slow ? 1 : fresh_.size() / lanes_.size() + 1;
-    while (!fresh_.empty() && !holding_.load() && fresh.size() < share && batch.size() + fresh.size() < most) {
+    while (!fresh_.empty() && !holding_.load() && batch.size() + fresh.size() < most) {
       fresh.push_back(std::move(fresh_.front()));
       fresh_.pop_front();
     }
@@ -154,6 +167,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
     }
     if (RunState state = make(std::move(run))) { batch.push_back(std::move(state)); }
   }
+  announce();
   return true;
 }
 
@@ -205,6 +219,7 @@ void Lanes::loop(const LanePtr& lane) {
     if (batch.empty()) { continue; }
     load(batch);
     run(lane, std::exchange(batch, {}));
+    announce();
   }
   std::vector<RunState> leftover;
   {
@@ -240,13 +255,11 @@ void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
       if (go_on(lane, state)) { flushing.push_back(state); }
     }
     Duration busy = engine::engine_now() - start;
+    announce();
     flush(flushing);
     const Time bodies = engine::engine_now();
-    for (const RunState& state : flushing) {
-      // The body of what it asked for; its record goes with the next turn.
-      lane->busy_since_us.store(0);
-      state->run_step_or_transaction();
-    }
+    // The bodies of what they asked for; their records go with the next turn.
+    std::erase_if(flushing, [&](const RunState& state) { return !run_body(lane, state); });
     busy += engine::engine_now() - bodies;
     step_seconds_.store(step_seconds_.load() * 0.8 + std::chrono::duration<double>(busy).count() / turns * 0.2);
     batch = std::move(flushing);
@@ -257,6 +270,9 @@ void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
         load(joining);
         std::ranges::move(joining, std::back_inserter(batch));
       }
+    } else {
+      const std::lock_guard lock(mutex_);
+      if (!fresh_.empty()) { wake_idle(); }
     }
   }
 }
@@ -274,14 +290,18 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
       lane->name = state->name();
     }
     lane->reported.store(false);
-    lane->busy_since_us.store(engine::engine_now().time_since_epoch().count());
+    const std::int64_t now_us = engine::engine_now().time_since_epoch().count();
+    lane->busy_since_us.store(now_us);
+    lane->held_since_us.store(now_us);
     const Need need = state->resume();
     lane->busy_since_us.store(0);
+    lane->held_since_us.store(0);
     switch (need) {
       case Need::step:
       case Need::transaction:
         if (state->replay().needs_flush()) { return true; }
-        state->run_step_or_transaction();
+        announce();  // the body may take long
+        if (!run_body(lane, state)) { return false; }
         continue;
       case Need::wait: wait(lane, state); return false;
       case Need::ended: end(state); return false;
@@ -298,6 +318,15 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
         return false;
     }
   }
+}
+
+bool Lanes::run_body(const LanePtr& lane, const RunState& state) {
+  lane->held_since_us.store(engine::engine_now().time_since_epoch().count());
+  state->run_step_or_transaction();
+  lane->held_since_us.store(0);
+  if (state->store_trouble().empty()) { return true; }
+  give_back(state, state->store_trouble());
+  return false;
 }
 
 void Lanes::flush(std::vector<RunState>& batch) {
@@ -446,6 +475,7 @@ void Lanes::refresh_cancel(const RunState& state) {
 
 void Lanes::look(Time now) {
   const std::lock_guard lock(mutex_);
+  if (!fresh_.empty() && !is_soon_looked_after(now)) { wake_idle(); }
   for (const LanePtr& lane : lanes_) {
     const std::int64_t since = lane->busy_since_us.load();
     if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }

@@ -4,6 +4,9 @@
 // call; then it goes on with those. So a run costs a thread only while its own code runs, and many runs share a commit. A
 // run that waits is given back as `waiting` and kept in memory, on the lane its fiber belongs to, as long as there is
 // room; when it is claimed again under the very next fence, it goes on without its journal being read again.
+//
+// As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
+// those at work have their hands full, or one of them is held up by a function that takes long.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -62,6 +65,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     std::thread thread;
     // What it is doing, for look().
     std::atomic<std::int64_t> busy_since_us{0};  // 0: not in a function
+    std::atomic<std::int64_t> held_since_us{0};  // likewise, bodies of steps included
     std::atomic<bool> reported{false};
     std::mutex name_mutex;
     std::string name;
@@ -94,15 +98,21 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] bool another_build_is_there(const model::Claim& claim);
   void give_back(const RunState& state, std::string_view why);
   void settle(const engine::RunPtr& run, model::Finish finish);
+  void announce();
   void drop(const RunState& state);
   void trim(std::vector<std::pair<LanePtr, RunState>>& out);
   void wake_idle();
+  // Will a lane that is at work look for more in a moment? Holding mutex_.
+  [[nodiscard]] bool is_soon_looked_after(Time now) const;
+  // A step's body; false when the run was given back.
+  [[nodiscard]] bool run_body(const LanePtr& lane, const RunState& state);
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);
 
   Options options_;
   StackPool stacks_;
   std::function<void()> on_settled_;
+  std::atomic<bool> news_{false};  // settled and not announced
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<engine::RunPtr> fresh_;

@@ -61,6 +61,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   // Goes on until it needs something.
   [[nodiscard]] Need resume();
   void run_step_or_transaction() { need_ == Need::transaction ? run_transaction() : run_step(); }
+  // Why the store could not run a transactional step; then the run is given back, as the step may have taken effect.
+  [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
   [[nodiscard]] bool is_continued() const { return continued_ != nullptr; }
   // How the function ended, with the entries that are not yet in the store.
   [[nodiscard]] model::Finish finish();
@@ -160,6 +162,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   const std::function<std::string()>* step_body_ = nullptr;
   const std::function<std::string(Transaction&)>* transaction_body_ = nullptr;
   std::string transaction_name_;
+  std::string store_trouble_;
   engine::Ending step_ending_;
   Duration step_ran_for_{0};
   Instant instant_;
