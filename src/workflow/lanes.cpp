@@ -17,7 +17,8 @@ using Need = detail::WorkflowRun::Need;
 constexpr std::size_t batch_max = 64;
 // Turns longer than this are taken one at a time, so that other lanes get the rest.
 constexpr double long_turn_seconds = 0.0005;
-constexpr int misfits_before_parking = 5;
+// As often as not it comes back to the one who left it.
+constexpr int left_before_parking = 16;
 constexpr std::size_t misfits_kept = 10'000;
 constexpr Duration never_yields = std::chrono::seconds(10);
 // A lane that has been in one function for longer than this is not waited for.
@@ -427,20 +428,26 @@ void Lanes::drop(const RunState& state) {
   }
 }
 
-// Another build may be able to go on (a rolling deploy): it is left to that one, a few times, before it is parked.
+// Another build may be able to go on (a rolling deploy): it is left to that one, for some seconds, before it is parked.
+// When it is tried again later it is left again, as the build that fits may have come meanwhile.
 void Lanes::put_aside(const RunState& state) {
   const model::Claim& claim = state->claim();
-  bool first = false;
+  const bool another = another_build_is_there(claim);
+  bool leave = false;
+  bool parked = false;
   {
     const std::lock_guard lock(mutex_);
     if (misfits_.size() > misfits_kept) { misfits_.clear(); }
-    first = ++misfits_[claim.id] <= misfits_before_parking;
+    Misfit& misfit = misfits_[claim.id];
+    parked = misfit.parked;
+    leave = another && misfit.left < left_before_parking;
+    misfit.left = leave ? misfit.left + 1 : 0;
+    misfit.parked = parked || !leave;
   }
-  const bool leave = first && another_build_is_there(claim);
   if (!leave) {
     trouble("workflow '" + state->name() + "' " + claim.id.to_string() + " is stuck: " + state->stuck_reason());
   }
-  settle(state->run(), leave ? state->leave_finish() : state->wait_finish());
+  settle(state->run(), leave ? state->leave_finish(parked) : state->wait_finish());
 }
 
 bool Lanes::another_build_is_there(const model::Claim& claim) {

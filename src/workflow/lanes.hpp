@@ -123,8 +123,13 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   bool stopping_ = false;
   std::atomic<bool> holding_{false};
   std::atomic<int> active_{0};
-  std::unordered_map<Uuid, int> misfits_;  // how often a run was met that the code here does not fit
-  std::atomic<double> step_seconds_{0};    // how long a turn of a run takes, by measure
+  // A run that the code here does not fit.
+  struct Misfit {
+    int left = 0;  // to other builds since it was parked
+    bool parked = false;
+  };
+  std::unordered_map<Uuid, Misfit> misfits_;
+  std::atomic<double> step_seconds_{0};  // how long a turn of a run takes, by measure
 };
 
 }  // namespace hapax::workflow

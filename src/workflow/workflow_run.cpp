@@ -224,7 +224,7 @@ model::Finish WorkflowRun::wait_finish() {
   return finish;
 }
 
-model::Finish WorkflowRun::leave_finish() const {
+model::Finish WorkflowRun::leave_finish(bool still_stuck) const {
   model::Finish finish;
   finish.id = id_;
   finish.fence = claim().fence;
@@ -232,6 +232,7 @@ model::Finish WorkflowRun::leave_finish() const {
   model::Turn turn;
   turn.seen = replay_.seen();
   turn.wake_in = leave_wait;
+  if (still_stuck) { turn.stuck = stuck_; }
   finish.turn = std::make_shared<const model::Turn>(std::move(turn));
   return finish;
 }

@@ -67,8 +67,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   // How the function ended, with the entries that are not yet in the store.
   [[nodiscard]] model::Finish finish();
   [[nodiscard]] model::Finish wait_finish();
-  // As if it had not been claimed, but not at once: for a worker whose code fits.
-  [[nodiscard]] model::Finish leave_finish() const;
+  // As if it had not been claimed, but not at once: for a worker whose code fits. One that was parked before still says why.
+  [[nodiscard]] model::Finish leave_finish(bool still_stuck) const;
   // Children that must be told before the run ends.
   [[nodiscard]] std::vector<Uuid> children_to_cancel() const;
   // Throws workflow::Unwind through the function. False when it would not end: then it was abandoned.
