@@ -91,6 +91,8 @@ void FileLedger::left(const std::string& actor, generated::Guard guard) {
   append("- " + process_ + " " + actor + " " + static_cast<char>(guard));
 }
 
+void FileLedger::fault() { append("F " + process_ + " - " + std::to_string(wall_clock_us())); }
+
 void FileLedger::trouble() { append("T " + process_); }
 
 LedgerTail::LedgerTail(const std::string& folder) : file_(open_or_throw(path_of(folder), O_RDONLY)) {
@@ -122,7 +124,11 @@ void LedgerTail::take(const std::string& line, generated::MemoryLedger& ledger) 
   std::string actor;
   words >> kind >> process >> actor;
   if (kind == "T") {
-    troubled_.insert(process);
+    fates_.troubled.insert(process);
+  } else if (kind == "F") {
+    std::int64_t at = 0;
+    words >> at;
+    fates_.losses.emplace(process, Time(Duration(at)));
   } else if (kind == "B") {
     std::string id;
     words >> id;

@@ -161,12 +161,14 @@ void Workflows::settle() {
 }
 
 void Workflows::check() {
-  fates_.troubled = tail_->troubled();
-  findings_.count("processes in trouble", static_cast<std::int64_t>(fates_.troubled.size()));
+  Fates fates = tail_->fates();
+  findings_.count("faults thrown", static_cast<std::int64_t>(fates.losses.size()));
+  findings_.count("processes in trouble", static_cast<std::int64_t>(fates.troubled.size()));
+  fates.losses.insert(killed_.begin(), killed_.end());
   const auto verdicts = outside_->check([&](generated::Observed& observed) {
     check_never_again(observed);
     findings_.count("effects", static_cast<std::int64_t>(observed.calls.size()));
-    observed.lost = lost_calls(observed.calls, fates_);
+    observed.lost = lost_calls(observed.calls, fates);
     for (const auto& [key, lost] : observed.lost) {
       findings_.count(made_again, std::min(lost, static_cast<int>(observed.calls.at(key).size()) - 1));
     }
@@ -189,7 +191,7 @@ void Workflows::check_never_again(const generated::Observed& observed) {
     const auto recorded = recorded_at(key, calls.front().effect.execution);
     if (!recorded) continue;
     for (const generated::Call& call : calls) {
-      if (call.at <= *recorded || tail_->troubled().contains(call.process)) continue;
+      if (call.at <= *recorded || tail_->fates().troubled.contains(call.process)) continue;
       findings_.violation("made again although recorded", key.actor + " operation " + std::to_string(key.op));
     }
   }
@@ -223,7 +225,7 @@ void Workflows::note_ended(const std::vector<Ended>& ended) {
 
 // Its lease still runs: the store has what it had in hand.
 void Workflows::note_killed(const Child& child) {
-  fates_.killed.emplace(child.number, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
+  killed_.emplace(child.number, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
   ++kills_;
   findings_.count(child.killed ? "killed by the controller" : "killed at a crash point");
   bool hit = false;

@@ -5,7 +5,6 @@
 #include "torture/check.hpp"
 #include "torture/children.hpp"
 #include "torture/file_ledger.hpp"
-#include "torture/lost_calls.hpp"
 #include "torture/options.hpp"
 #include "torture/place.hpp"
 
@@ -14,6 +13,7 @@
 #include "workflow/memory_ledger.hpp"
 #include "workflow/outside.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,7 +62,7 @@ class Workflows {
   std::unique_ptr<Children> children_;
   base::SeededRandom random_;
   Findings findings_;
-  Fates fates_;
+  std::map<int, Time> killed_;  // by process; it was surely dead by then
   int started_ = 0;
   std::size_t live_ = 0;
   int kills_ = 0;
