@@ -8,6 +8,7 @@
 #include "workflow/memory_ledger.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace hapax::torture {
@@ -32,7 +33,7 @@ class FileLedger final : public generated::Ledger {
   void trouble();
 
  private:
-  void append(const std::string& line) const;
+  void append(char kind, const std::string& words) const;
 
   const std::string folder_;
   const std::string process_;
@@ -58,6 +59,11 @@ class LedgerTail {
   void read_into(generated::MemoryLedger& ledger);
   // What processes told of themselves.
   [[nodiscard]] const Fates& fates() const { return fates_; }
+  // When a process wrote its last line; none: never.
+  [[nodiscard]] std::optional<Time> last_seen(int process) const {
+    const auto found = last_seen_.find(process);
+    return found == last_seen_.end() ? std::nullopt : std::optional(found->second);
+  }
   // By actor.
   [[nodiscard]] const std::map<std::string, Whereabouts>& whereabouts() const { return whereabouts_; }
 
@@ -67,6 +73,7 @@ class LedgerTail {
   int file_ = -1;
   std::string rest_;  // of a line that is not whole yet
   Fates fates_;
+  std::map<int, Time> last_seen_;
   std::map<std::string, Whereabouts> whereabouts_;
 };
 

@@ -10,7 +10,7 @@
 namespace hapax::torture {
 
 struct Fates {
-  // By process: when it lost what it had in hand. A killed one was surely dead by then; in others a fault was injected.
+  // By process: when it lost what it had in hand, by a kill (its last sign of life) or an injected fault.
   std::multimap<int, Time> losses;
   std::set<int> troubled;  // had other trouble with their store or their lease
 };

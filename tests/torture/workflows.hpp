@@ -13,7 +13,6 @@
 #include "workflow/memory_ledger.hpp"
 #include "workflow/outside.hpp"
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,7 +61,7 @@ class Workflows {
   std::unique_ptr<Children> children_;
   base::SeededRandom random_;
   Findings findings_;
-  std::map<int, Time> killed_;  // by process; it was surely dead by then
+  std::vector<int> killed_;  // processes
   int started_ = 0;
   std::size_t live_ = 0;
   int kills_ = 0;
