@@ -54,8 +54,9 @@ FileLedger::FileLedger(const std::string& folder, int process)
 
 FileLedger::~FileLedger() { ::close(file_); }
 
-void FileLedger::append(const std::string& line) const {
-  const std::string whole = line + "\n";
+void FileLedger::append(char kind, const std::string& words) const {
+  const std::string whole =
+      std::string(1, kind) + " " + process_ + " " + std::to_string(wall_clock_us()) + " " + words + "\n";
   if (::write(file_, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
     throw std::system_error(errno, std::generic_category(), "ledger");
   }
@@ -63,35 +64,36 @@ void FileLedger::append(const std::string& line) const {
 
 // The line first: a process that is killed between the two has made a call that later ones do not count.
 int FileLedger::effect(const Effect& effect) {
-  std::string line = "E " + process_ + " " + effect.key.actor + " " + std::to_string(effect.key.op) + " " +
-                     effect.execution.to_string() + " " + std::to_string(effect.acc) + " " +
-                     std::to_string(wall_clock_us());
-  for (const std::string& seen : effect.seen) line += " " + seen;
-  append(line);
+  std::string words = effect.key.actor + " " + std::to_string(effect.key.op) + " " + effect.execution.to_string() +
+                      " " + std::to_string(effect.acc);
+  for (const std::string& seen : effect.seen) words += " " + seen;
+  append('E', words);
   return take_number(folder_, effect.key);
 }
 
 void FileLedger::began(const std::string& actor, const Uuid& execution) {
-  append("B " + process_ + " " + actor + " " + execution.to_string());
+  append('B', actor + " " + execution.to_string());
 }
 
 void FileLedger::struck(const std::string& actor, const generated::Strike& strike) {
-  append("S " + process_ + " " + actor + " " + std::to_string(strike.op) + " " + std::to_string(strike.stage));
+  append('S', actor + " " + std::to_string(strike.op) + " " + std::to_string(strike.stage));
 }
 
 void FileLedger::patched(const std::string& actor, int op, bool patched) {
-  append("P " + process_ + " " + actor + " " + std::to_string(op) + (patched ? " 1" : " 0"));
+  append('P', actor + " " + std::to_string(op) + (patched ? " 1" : " 0"));
 }
 
 void FileLedger::entered(const std::string& actor, generated::Guard guard) {
-  append("+ " + process_ + " " + actor + " " + static_cast<char>(guard));
+  append('+', actor + " " + static_cast<char>(guard));
 }
 
 void FileLedger::left(const std::string& actor, generated::Guard guard) {
-  append("- " + process_ + " " + actor + " " + static_cast<char>(guard));
+  append('-', actor + " " + static_cast<char>(guard));
 }
 
-void FileLedger::trouble() { append("T " + process_); }
+void FileLedger::fault() { append('F', ""); }
+
+void FileLedger::trouble() { append('T', ""); }
 
 LedgerTail::LedgerTail(const std::string& folder) : file_(open_or_throw(path_of(folder), O_RDONLY)) {
   std::filesystem::create_directories(folder + "/calls");
@@ -119,10 +121,16 @@ void LedgerTail::take(const std::string& line, generated::MemoryLedger& ledger) 
   std::istringstream words(line);
   std::string kind;
   int process = 0;
+  std::int64_t time = 0;
   std::string actor;
-  words >> kind >> process >> actor;
+  words >> kind >> process >> time >> actor;
+  const Time at{Duration(time)};
+  Time& last = last_seen_[process];  // lines of two threads may stand the other way round
+  last = std::max(last, at);
   if (kind == "T") {
-    troubled_.insert(process);
+    fates_.troubled.insert(process);
+  } else if (kind == "F") {
+    fates_.losses.emplace(process, at);
   } else if (kind == "B") {
     std::string id;
     words >> id;
@@ -148,12 +156,11 @@ void LedgerTail::take(const std::string& line, generated::MemoryLedger& ledger) 
   } else if (kind == "E") {
     generated::Call call;
     std::string id;
-    std::int64_t at = 0;
-    words >> call.effect.key.op >> id >> call.effect.acc >> at;
+    words >> call.effect.key.op >> id >> call.effect.acc;
     call.effect.key.actor = actor;
     call.effect.execution = uuid_of(id);
     call.process = process;
-    call.at = Time(Duration(at));
+    call.at = at;
     for (std::string seen; words >> seen;) call.effect.seen.push_back(seen);
     ledger.copy(std::move(call));
   } else {

@@ -2,11 +2,13 @@
 // happens, appended by one write(2); so the file's order is the order in which things happened.
 #pragma once
 
+#include "torture/lost_calls.hpp"
+
 #include "workflow/ledger.hpp"
 #include "workflow/memory_ledger.hpp"
 
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 
 namespace hapax::torture {
@@ -25,11 +27,13 @@ class FileLedger final : public generated::Ledger {
   void patched(const std::string& actor, int op, bool patched) override;
   void entered(const std::string& actor, generated::Guard guard) override;
   void left(const std::string& actor, generated::Guard guard) override;
-  // This process had trouble with its store or its lease: what it did may have been done again.
+  // A fault was injected: what this process had in hand may have been lost.
+  void fault();
+  // It had other trouble with its store or its lease: anything it did may have been done again.
   void trouble();
 
  private:
-  void append(const std::string& line) const;
+  void append(char kind, const std::string& words) const;
 
   const std::string folder_;
   const std::string process_;
@@ -53,8 +57,13 @@ class LedgerTail {
   LedgerTail& operator=(const LedgerTail&) = delete;
 
   void read_into(generated::MemoryLedger& ledger);
-  // Processes that had trouble.
-  [[nodiscard]] const std::set<int>& troubled() const { return troubled_; }
+  // What processes told of themselves.
+  [[nodiscard]] const Fates& fates() const { return fates_; }
+  // When a process wrote its last line; none: never.
+  [[nodiscard]] std::optional<Time> last_seen(int process) const {
+    const auto found = last_seen_.find(process);
+    return found == last_seen_.end() ? std::nullopt : std::optional(found->second);
+  }
   // By actor.
   [[nodiscard]] const std::map<std::string, Whereabouts>& whereabouts() const { return whereabouts_; }
 
@@ -63,7 +72,8 @@ class LedgerTail {
 
   int file_ = -1;
   std::string rest_;  // of a line that is not whole yet
-  std::set<int> troubled_;
+  Fates fates_;
+  std::map<int, Time> last_seen_;
   std::map<std::string, Whereabouts> whereabouts_;
 };
 

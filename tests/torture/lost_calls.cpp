@@ -14,14 +14,11 @@ class Judge {
  public:
   Judge(const Calls& all, const Fates& fates) : fates_(fates) {
     for (const auto& [key, calls] : all) {
-      for (const Call& call : calls) {
-        int& last = last_of_[{key.actor, call.process}];
-        last = std::max(last, call.number);
-      }
+      for (const Call& call : calls) calls_of_[{key.actor, call.process}].push_back(&call);
     }
   }
 
-  int lost(const std::string& actor, const std::vector<Call>& calls) const {
+  [[nodiscard]] int lost(const std::string& actor, const std::vector<Call>& calls) const {
     int lost = 0;
     for (auto call = calls.begin(); call + 1 < calls.end(); ++call) lost += may_be(actor, call, calls.end()) ? 1 : 0;
     const bool all_others = static_cast<std::size_t>(lost) + 1 == calls.size();
@@ -31,15 +28,23 @@ class Judge {
  private:
   using Place = std::vector<Call>::const_iterator;
 
-  bool may_be(const std::string& actor, Place call, Place end) const {
+  [[nodiscard]] bool may_be(const std::string& actor, Place call, Place end) const {
     if (fates_.troubled.contains(call->process)) return true;
-    const auto killed = fates_.killed.find(call->process);
-    if (killed == fates_.killed.end() || last_of_.at({actor, call->process}) != call->number) return false;
-    return std::all_of(call + 1, end, [&](const Call& later) { return later.at >= killed->second; });
+    const auto [first, last] = fates_.losses.equal_range(call->process);
+    return std::any_of(first, last, [&](const auto& loss) {
+      return is_last_before(loss.second, actor, *call) &&
+             std::all_of(call + 1, end, [&](const Call& later) { return later.at >= loss.second; });
+    });
+  }
+
+  [[nodiscard]] bool is_last_before(Time loss, const std::string& actor, const Call& call) const {
+    if (call.at > loss) return false;
+    return std::ranges::none_of(calls_of_.at({actor, call.process}),
+                                [&](const Call* other) { return other->number > call.number && other->at <= loss; });
   }
 
   const Fates& fates_;
-  std::map<std::pair<std::string, int>, int> last_of_;  // an actor's last call in a process
+  std::map<std::pair<std::string, int>, std::vector<const Call*>> calls_of_;  // by actor and process
 };
 
 }  // namespace
@@ -54,7 +59,9 @@ std::map<generated::EffectKey, int> lost_calls(const Calls& calls, const Fates& 
 }
 
 void check_lost_calls() {
-  const Fates fates{.killed = {{1, Time(Duration(50))}, {2, Time(Duration(70))}}, .troubled = {3}};
+  const Fates fates{
+      .losses = {{1, Time(Duration(50))}, {2, Time(Duration(70))}, {5, Time(Duration(20))}, {5, Time(Duration(40))}},
+      .troubled = {3}};
   struct Made {
     int op;
     int process;
@@ -81,6 +88,9 @@ void check_lost_calls() {
   expect({{7, 1, 10}}, {{7, 1}});  // the run may have been cancelled before anybody called again
   expect({{7, 1, 10}, {7, 2, 60}, {7, 4, 80}}, {{7, 2}});
   expect({{7, 1, 10}, {7, 2, 40}}, {});
+  expect({{7, 5, 10}, {7, 5, 30}, {7, 5, 50}}, {{7, 2}});  // it lives on after a fault, and calls again
+  expect({{7, 5, 10}, {7, 5, 12}, {7, 5, 50}}, {{7, 1}});
+  expect({{7, 5, 50}, {7, 5, 60}}, {});
   expect({{7, 3, 10}, {7, 3, 20}, {7, 4, 30}}, {{7, 2}});
 }
 

@@ -7,15 +7,19 @@
 #include <hapax/hapax.hpp>
 
 #include <array>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 namespace hapax::torture {
 namespace {
 
 constexpr std::array cache_sizes{0, 4, 1000};
+// What base::FaultInjected says of itself; on_trouble has only words.
+constexpr std::string_view injected = "fault injected at ";
 
 // Programs are made from their seeds wherever they are needed.
 class Programs {
@@ -67,7 +71,10 @@ int run_workflow_worker(const Options& options) {
       .grace = std::chrono::seconds(5),
       .name = "workflow-" + std::to_string(options.number),
       .workflow_cache = cache_sizes[static_cast<std::size_t>(options.number) % cache_sizes.size()],
-      .on_trouble = [&](std::string_view) { ledger.trouble(); }};
+      .on_trouble = [&](std::string_view what) {
+        what.find(injected) != std::string_view::npos ? ledger.fault() : ledger.trouble();
+        std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
+      }};
   Worker worker = patiently([&] { return app.work(worker_options); });
   while (!told_to_end()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   worker.stop();

@@ -22,7 +22,7 @@ constexpr const char* role = "workflow-worker";
 constexpr const char* in_handler = "killed, suspended in a catch block";
 constexpr const char* in_compensation = "killed, suspended in a compensation";
 constexpr const char* made_again = "effects made again";
-constexpr std::size_t live_at_once = 60;
+constexpr int live_at_once = 60;
 constexpr Duration cancel_within = milliseconds(1500);
 // Longer than elsewhere: who loses it to a busy machine spoils the play.
 constexpr Duration workflow_lease = seconds(2);
@@ -114,7 +114,7 @@ void Workflows::keep_up_numbers(bool with_faults) {
 
 void Workflows::start_programs() {
   // The program's number is its seed: the seed of the run says where to begin.
-  while (live_ < live_at_once) {
+  while (live_ < static_cast<std::size_t>(std::min(live_at_once, options_.programs))) {
     const std::uint64_t seed = options_.seed % 1'000'000'000 * 100'000 + static_cast<std::uint64_t>(started_);
     outside_->start(generated::generate(seed, program_size));
     ++started_;
@@ -161,12 +161,16 @@ void Workflows::settle() {
 }
 
 void Workflows::check() {
-  fates_.troubled = tail_->troubled();
-  findings_.count("processes in trouble", static_cast<std::int64_t>(fates_.troubled.size()));
+  Fates fates = tail_->fates();
+  findings_.count("faults thrown", static_cast<std::int64_t>(fates.losses.size()));
+  findings_.count("processes in trouble", static_cast<std::int64_t>(fates.troubled.size()));
+  for (const int process : killed_) {
+    if (const auto at = tail_->last_seen(process)) fates.losses.emplace(process, *at);
+  }
   const auto verdicts = outside_->check([&](generated::Observed& observed) {
     check_never_again(observed);
     findings_.count("effects", static_cast<std::int64_t>(observed.calls.size()));
-    observed.lost = lost_calls(observed.calls, fates_);
+    observed.lost = lost_calls(observed.calls, fates);
     for (const auto& [key, lost] : observed.lost) {
       findings_.count(made_again, std::min(lost, static_cast<int>(observed.calls.at(key).size()) - 1));
     }
@@ -189,7 +193,7 @@ void Workflows::check_never_again(const generated::Observed& observed) {
     const auto recorded = recorded_at(key, calls.front().effect.execution);
     if (!recorded) continue;
     for (const generated::Call& call : calls) {
-      if (call.at <= *recorded || tail_->troubled().contains(call.process)) continue;
+      if (call.at <= *recorded || tail_->fates().troubled.contains(call.process)) continue;
       findings_.violation("made again although recorded", key.actor + " operation " + std::to_string(key.op));
     }
   }
@@ -223,7 +227,7 @@ void Workflows::note_ended(const std::vector<Ended>& ended) {
 
 // Its lease still runs: the store has what it had in hand.
 void Workflows::note_killed(const Child& child) {
-  fates_.killed.emplace(child.number, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
+  killed_.push_back(child.number);
   ++kills_;
   findings_.count(child.killed ? "killed by the controller" : "killed at a crash point");
   bool hit = false;

@@ -5,7 +5,6 @@
 #include "torture/check.hpp"
 #include "torture/children.hpp"
 #include "torture/file_ledger.hpp"
-#include "torture/lost_calls.hpp"
 #include "torture/options.hpp"
 #include "torture/place.hpp"
 
@@ -62,7 +61,7 @@ class Workflows {
   std::unique_ptr<Children> children_;
   base::SeededRandom random_;
   Findings findings_;
-  Fates fates_;
+  std::vector<int> killed_;  // processes
   int started_ = 0;
   std::size_t live_ = 0;
   int kills_ = 0;
