@@ -76,10 +76,13 @@ void AppState::admit_async(model::NewExecution request, const std::string& task,
       }
     } catch (...) { error = std::current_exception(); }
     if (!error && on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
-      state->engine().waiters().watch(
-          admission.id, [callback, made](const model::Outcome*, const std::exception_ptr&) { callback(made, nullptr); },
-          false, wait_timeout);
-      return;
+      try {
+        state->engine().waiters().watch(
+            admission.id,
+            [callback, made](const model::Outcome*, const std::exception_ptr&) { callback(made, nullptr); }, false,
+            wait_timeout);
+        return;
+      } catch (...) { error = std::current_exception(); }
     }
     callback(std::move(made), std::move(error));
   });

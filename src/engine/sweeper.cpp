@@ -10,7 +10,7 @@ namespace hapax::engine {
 
 namespace {
 
-constexpr int breath_factor = 15;
+constexpr Duration behind_after = std::chrono::minutes(10);
 constexpr Duration breath_min = std::chrono::milliseconds(5);
 
 }  // namespace
@@ -21,6 +21,13 @@ Sweeper::Sweeper(store::Store& store, base::Random& random, Options options)
 Duration Sweeper::jittered(Duration interval) {
   const double factor = 0.8 + 0.4 * random_.fraction();
   return Duration(static_cast<Duration::rep>(static_cast<double>(interval.count()) * factor));
+}
+
+// A clean-up that does not come to its end takes more: what is kept must not grow for ever.
+int Sweeper::breath_factor(Time now) {
+  if (cleaning_since_ == Time{}) { cleaning_since_ = now; }
+  const Duration since = now - cleaning_since_;
+  return since < behind_after ? 15 : since < 3 * behind_after ? 5 : 1;
 }
 
 Time Sweeper::step(Time now) {
@@ -38,9 +45,10 @@ Time Sweeper::step(Time now) {
       // Claims and admissions go first: a long clean-up takes a small share of the store's time. What was lost with its
       // worker does not wait.
       const bool cleans_only = report.requeued + report.dead + report.timed_out == 0;
-      const Duration breath = cleans_only ? (engine_now() - began) * breath_factor : Duration::zero();
-      return now + std::clamp(breath, breath_min, options_.interval);
+      const Duration breath = cleans_only ? (engine_now() - began) * breath_factor(now) : Duration::zero();
+      return now + std::max(breath_min, std::min(breath, options_.interval));
     }
+    cleaning_since_ = Time{};
     if (retention) { retention_at_ = now + jittered(options_.retention_interval); }
     return now + jittered(options_.interval);
   } catch (const std::exception&) {

@@ -204,7 +204,9 @@ Time Waiters::step(Time now) {
       }
     }
   } catch (const StoreUnavailable&) {
-    return now + poll_max;  // those who wait go on waiting; the store may come back
+    const std::lock_guard lock(mutex_);
+    next_step_ = std::min(next_step_, now + poll_max);
+    return next_step_;  // those who wait go on waiting; the store may come back
   } catch (const std::exception&) {
     for (const Uuid& id : ids) { answer(id, nullptr, std::current_exception()); }
   }

@@ -54,8 +54,9 @@ void Lanes::submit(engine::RunPtr run) {
     const std::lock_guard lock(mutex_);
     const auto cached = cache_.find(run->claim().id);
     if (cached == cache_.end()) {
+      const bool soon = is_soon_looked_after(run->claim().task, engine::engine_now());
       fresh_.push_back(std::move(run));
-      if (!is_soon_looked_after(engine::engine_now())) { wake_idle(); }
+      if (!soon) { wake_idle(); }
     } else {
       const RunState state = std::move(cached->second.state);
       const LanePtr lane = cached->second.lane;
@@ -76,8 +77,25 @@ void Lanes::submit(engine::RunPtr run) {
   }
 }
 
-bool Lanes::is_soon_looked_after(Time now) const {
-  if (step_seconds_.load() > long_turn_seconds) { return false; }
+bool Lanes::is_quick(const std::string& workflow) const {
+  const auto known = speeds_.find(workflow);
+  return known != speeds_.end() && known->second < long_turn_seconds;
+}
+
+bool Lanes::note_speeds(const std::vector<std::pair<RunState, Duration>>& took) {
+  const std::lock_guard lock(mutex_);
+  bool quick = true;
+  for (const auto& [state, duration] : took) {
+    const double seconds = std::chrono::duration<double>(duration).count();
+    const auto [known, first] = speeds_.try_emplace(state->name(), seconds);
+    if (!first) { known->second = known->second * 0.8 + seconds * 0.2; }
+    quick = quick && known->second < long_turn_seconds;
+  }
+  return quick;
+}
+
+bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
+  if (!is_quick(workflow)) { return false; }
   return std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
     const std::int64_t since = lane->held_since_us.load();
     return !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
@@ -138,13 +156,17 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
     }
     if (stopping_) { return false; }
     discard.swap(lane->discard);
-    const bool slow = step_seconds_.load() > long_turn_seconds;
-    const std::size_t most = slow ? 1 : batch_max;
-    while (!lane->todo.empty() && batch.size() < most) {
+    bool slow = false;  // one of those is enough
+    const auto fits = [&](const std::string& workflow) {
+      if (batch.size() + fresh.size() >= batch_max) { return false; }
+      const bool quick = is_quick(workflow);
+      return quick || !std::exchange(slow, true);
+    };
+    while (!lane->todo.empty() && fits(lane->todo.front()->name())) {
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    while (!fresh_.empty() && !holding_.load() && batch.size() + fresh.size() < most) {
+    while (!fresh_.empty() && !holding_.load() && fits(fresh_.front()->claim().task)) {
       fresh.push_back(std::move(fresh_.front()));
       fresh_.pop_front();
     }
@@ -245,23 +267,29 @@ void Lanes::loop(const LanePtr& lane) {
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
   while (!batch.empty()) {
-    const Time start = engine::engine_now();
-    const auto turns = static_cast<double>(batch.size());
+    std::vector<std::pair<RunState, Duration>> took;
+    Time mark = engine::engine_now();
+    const auto note = [&](const RunState& state) {
+      const Time now = engine::engine_now();
+      took.emplace_back(state, now - std::exchange(mark, now));
+    };
     std::vector<RunState> flushing;
     for (const RunState& state : batch) {
       if (go_on(lane, state)) { flushing.push_back(state); }
+      note(state);
     }
-    Duration busy = engine::engine_now() - start;
     announce();
     flush(flushing);
-    const Time bodies = engine::engine_now();
+    mark = engine::engine_now();
     // The bodies of what they asked for; their records go with the next turn.
-    std::erase_if(flushing, [&](const RunState& state) { return !run_body(lane, state); });
-    busy += engine::engine_now() - bodies;
-    step_seconds_.store(step_seconds_.load() * 0.8 + std::chrono::duration<double>(busy).count() / turns * 0.2);
+    std::erase_if(flushing, [&](const RunState& state) {
+      const bool goes_on = run_body(lane, state);
+      note(state);
+      return !goes_on;
+    });
     batch = std::move(flushing);
     // Those that have come meanwhile join, so that their entries share the next commit.
-    if (batch.size() < batch_max && step_seconds_.load() < long_turn_seconds) {
+    if (note_speeds(took) && batch.size() < batch_max) {
       std::vector<RunState> joining;
       if (take(lane, joining, Patience::none) && !joining.empty()) {
         load(joining);
@@ -322,7 +350,10 @@ bool Lanes::run_body(const LanePtr& lane, const RunState& state) {
   state->run_step_or_transaction();
   lane->held_since_us.store(0);
   if (state->store_trouble().empty()) { return true; }
-  give_back(state, state->store_trouble());
+  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() +
+          " goes on later: " + state->store_trouble());
+  drop(state);
+  settle(state->run(), state->leave_finish(false));
   return false;
 }
 

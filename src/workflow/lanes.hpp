@@ -6,7 +6,8 @@
 // room; when it is claimed again under the very next fence, it goes on without its journal being read again.
 //
 // As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
-// those at work have their hands full, or one of them is held up by a function that takes long.
+// those at work have their hands full, or one of them is held up by a function that takes long. Workflows whose steps
+// take long, or that nobody has measured yet, go to a lane one at a time: bodies of one lane run one after the other.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -102,8 +103,12 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void drop(const RunState& state);
   void trim(std::vector<std::pair<LanePtr, RunState>>& out);
   void wake_idle();
-  // Will a lane that is at work look for more in a moment? Holding mutex_.
-  [[nodiscard]] bool is_soon_looked_after(Time now) const;
+  // Are turns of this workflow short, by measure? Holding mutex_.
+  [[nodiscard]] bool is_quick(const std::string& workflow) const;
+  // Will a lane that is at work take a run of this workflow in a moment? Holding mutex_.
+  [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
+  // What turns took. True when none of the batch is slow.
+  [[nodiscard]] bool note_speeds(const std::vector<std::pair<RunState, Duration>>& took);
   // A step's body; false when the run was given back.
   [[nodiscard]] bool run_body(const LanePtr& lane, const RunState& state);
   void trouble(const std::string& what) const;
@@ -129,7 +134,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     bool parked = false;
   };
   std::unordered_map<Uuid, Misfit> misfits_;
-  std::atomic<double> step_seconds_{0};  // how long a turn of a run takes, by measure
+  std::unordered_map<std::string, double> speeds_;  // seconds that turns of a workflow take; guarded by mutex_
 };
 
 }  // namespace hapax::workflow

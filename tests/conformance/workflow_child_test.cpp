@@ -1,6 +1,8 @@
 // Who waits for whom: children, cancellation, continued runs, seeds and retention (SPEC W2–W4).
 #include "conformance/workflow_fixture.hpp"
 
+#include <gmock/gmock.h>
+
 namespace hapax::conformance {
 
 namespace {

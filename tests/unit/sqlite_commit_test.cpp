@@ -29,7 +29,7 @@ class SqliteCommit : public ::testing::Test {
     std::string pattern = (std::filesystem::temp_directory_path() / "hapax-sqlite-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
-    store_ = open_sqlite(folder_ + "/store.db", {});
+    store_ = open_sqlite(path(), {});
     static_cast<void>(store_->admit(items(1)));  // the queue is there
     store_->transaction([this](Transaction& tx) {
       const auto note = [](unsigned, void* commits, void*, void* sql) {
@@ -75,6 +75,7 @@ class SqliteCommit : public ::testing::Test {
     for (std::thread& thread : threads) { thread.join(); }
   }
 
+  [[nodiscard]] std::string path() const { return folder_ + "/store.db"; }
   [[nodiscard]] bool is_there(const Uuid& id) const { return store_->get(id).has_value(); }
 
   std::unique_ptr<Store> store_;
@@ -148,6 +149,48 @@ TEST_F(SqliteCommit, what_sqlite_rolls_back_fails_for_all_in_it) {
   pages("1000000");
   static_cast<void>(store_->admit(requests[3]));
   EXPECT_TRUE(is_there(requests[3].back().id));
+}
+
+// Nothing of a transaction reaches the log before its commit: what SQLite writes there early and rolls back behind a
+// savepoint, or leaves in a buffer, would spoil what others commit at the same place.
+TEST_F(SqliteCommit, nothing_of_an_open_transaction_is_in_the_log) {
+  const auto other = open_sqlite(path(), {});
+  const auto log_bytes = [this] { return std::filesystem::file_size(path() + "-wal"); };
+  const auto before = log_bytes();
+  const auto fill = [&](Transaction& tx) {
+    auto* const db = static_cast<sqlite3*>(tx.native());
+    sqlite3_exec(db, "CREATE TABLE own(data)", nullptr, nullptr, nullptr);
+    for (int i = 0; i < 80; ++i) {
+      ASSERT_EQ(sqlite3_exec(db, "INSERT INTO own VALUES (randomblob(1000000))", nullptr, nullptr, nullptr), SQLITE_OK);
+    }
+    EXPECT_LT(log_bytes(), before + (4 << 20)) << "more than the cache, and none of it there";
+    throw std::runtime_error("no");
+  };
+  EXPECT_THROW(store_->transaction(fill), std::runtime_error);
+  for (int i = 0; i < 20; ++i) {
+    const auto first = items(1);
+    const auto second = items(1);
+    static_cast<void>(other->admit(first));
+    static_cast<void>(store_->admit(second));
+    EXPECT_TRUE(is_there(first.front().id));
+    EXPECT_TRUE(is_there(second.front().id));
+  }
+  EXPECT_EQ(store_->sql("PRAGMA integrity_check", 1).rows.at(0).at(0), "ok");
+}
+
+TEST_F(SqliteCommit, a_statement_left_in_the_middle_of_a_lent_transaction_holds_up_nobody) {
+  sqlite3_stmt* left = nullptr;
+  store_->transaction([&](Transaction& tx) {
+    auto* const db = static_cast<sqlite3*>(tx.native());
+    sqlite3_exec(db, "CREATE TABLE own(data)", nullptr, nullptr, nullptr);
+    sqlite3_prepare_v2(db, "INSERT INTO own VALUES (1), (2) RETURNING data", -1, &left, nullptr);
+    ASSERT_EQ(sqlite3_step(left), SQLITE_ROW);
+  });
+  const auto after = items(1);
+  static_cast<void>(store_->admit(after));
+  EXPECT_TRUE(is_there(after.front().id));
+  EXPECT_EQ(store_->sql("SELECT count(*) FROM own", 1).rows.at(0).at(0), "2");
+  sqlite3_finalize(left);
 }
 
 std::int64_t write_calls() {

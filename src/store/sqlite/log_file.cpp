@@ -1,7 +1,5 @@
 #include "store/sqlite/log_file.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -32,12 +30,13 @@ struct LogFile {
   std::unique_ptr<char[]> bytes;
   sqlite3_int64 offset = 0;  // of the first gathered byte
   int size = 0;
+  bool gathers = false;
   bool ends_commit = false;  // the header of a commit's last frame was gathered
 
   [[nodiscard]] sqlite3_file* below() { return reinterpret_cast<sqlite3_file*>(this + 1); }
   [[nodiscard]] const sqlite3_io_methods& methods() { return *below()->pMethods; }
 
-  // What failed is forgotten: the commit that wrote it fails with it.
+  // What failed is forgotten: the COMMIT that wrote it fails with it.
   [[nodiscard]] int write_out() {
     if (size == 0) { return SQLITE_OK; }
     const int amount = size;
@@ -49,7 +48,7 @@ struct LogFile {
     if (size > 0 && (at != offset + size || size + amount > gathered_max)) {
       if (const int code = write_out(); code != SQLITE_OK) { return code; }
     }
-    if (amount > gathered_piece_max) {
+    if (!gathers || amount > gathered_piece_max) {
       const int code = write_out();
       return code == SQLITE_OK ? methods().xWrite(below(), data, amount, at) : code;
     }
@@ -82,10 +81,9 @@ int then(sqlite3_file* file, const Call& call) {
 
 int close_log(sqlite3_file* file) {
   LogFile& log = log_of(file);
-  const int written = log.write_out();
   const int closed = log.methods().xClose(log.below());
   log.~LogFile();
-  return written == SQLITE_OK ? closed : written;
+  return closed;
 }
 
 const sqlite3_io_methods log_methods = {
@@ -157,6 +155,25 @@ const char* register_vfs() {
 }
 
 }  // namespace
+
+// Without "powersafe overwrite" a commit is padded to a sector, and may go on behind its last frame.
+GatheredLog::GatheredLog(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||
+      file->pMethods != &log_methods ||
+      (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
+    return;
+  }
+  file_ = file;
+  log_of(file_).gathers = true;
+}
+
+GatheredLog::~GatheredLog() {
+  if (file_ == nullptr) { return; }
+  log_of(file_).gathers = false;
+  log_of(file_).size = 0;
+  log_of(file_).ends_commit = false;
+}
 
 const char* log_gathering_vfs() {
   static const char* const name = register_vfs();

@@ -88,10 +88,10 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
       base::fault_point(fault_before);
     } catch (const base::FaultInjected& fault) { throw StoreUnavailable(fault.what()); }
   }
+  const std::shared_ptr<SharedCommit> shared = writer_.shared_ ? writer_.shared_ : std::make_shared<SharedCommit>();
   if (joined_) { db().use(release_sql).run(); }
   open_ = false;
-  if (!writer_.shared_) { writer_.shared_ = std::make_shared<SharedCommit>(); }
-  const std::shared_ptr<SharedCommit> shared = writer_.shared_;
+  writer_.shared_ = shared;
   ++shared->members;
   leave();
   shared->done.wait_while(SharedCommit::open);
@@ -107,8 +107,12 @@ void WriteTransaction::roll_back() {
   if (!open_) { return; }
   open_ = false;
   // SQLite has rolled back by itself after some errors; then there is nothing left to do.
-  sqlite3_exec(db().handle(), joined_ ? "ROLLBACK TO hapax_share; RELEASE hapax_share" : "ROLLBACK", nullptr, nullptr,
-               nullptr);
+  if (!writer_.in_transaction()) { return; }
+  if (joined_ && sqlite3_exec(db().handle(), "ROLLBACK TO hapax_share; RELEASE hapax_share", nullptr, nullptr,
+                              nullptr) == SQLITE_OK) {
+    return;
+  }
+  sqlite3_exec(db().handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 void WriteTransaction::lend() {
@@ -126,6 +130,11 @@ void WriteTransaction::take_back() {
     writer_.lent_to_.store(std::thread::id(), std::memory_order_relaxed);
     sqlite3_commit_hook(db().handle(), nullptr, nullptr);
     sqlite3_rollback_hook(db().handle(), nullptr, nullptr);
+    // A statement that the caller's function has left in the middle would keep everybody's COMMIT from happening.
+    for (sqlite3_stmt* statement = sqlite3_next_stmt(db().handle(), nullptr); statement != nullptr;
+         statement = sqlite3_next_stmt(db().handle(), statement)) {
+      if (sqlite3_stmt_busy(statement) != 0) { sqlite3_reset(statement); }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "store/sqlite/writer.hpp"
 
 #include "store/sqlite/database_file.hpp"
+#include "store/sqlite/log_file.hpp"
 #include "store/sqlite/schema.hpp"
 
 #include <hapax/error.hpp>
@@ -112,7 +113,10 @@ void Writer::settle_shared() {
       throw StoreUnavailable("SQLite store " + path() + ": a transaction was rolled back by another's error");
     }
     commit();
-  } catch (...) { shared->error = std::current_exception(); }
+  } catch (...) {
+    shared->error = std::current_exception();
+    if (in_transaction()) { sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+  }
   shared->done.set_and_wake_all(SharedCommit::over);
   if (!shared->error) { checkpoint_if_due(); }
 }
@@ -122,7 +126,11 @@ bool Writer::in_transaction() const { return sqlite3_get_autocommit(db_.handle()
 void Writer::commit() {
   grow_log();
   Cursor cursor = db_.use(commit_sql);
-  const int code = sqlite3_step(db_.prepared(commit_sql).handle());
+  int code = SQLITE_OK;
+  {
+    const GatheredLog gathered(db_.handle());
+    code = sqlite3_step(db_.prepared(commit_sql).handle());
+  }
   if (code == SQLITE_DONE) { return; }
   const int extended = sqlite3_extended_errcode(db_.handle());
   const std::string message = sqlite3_errmsg(db_.handle());
