@@ -17,8 +17,6 @@ using Need = detail::WorkflowRun::Need;
 constexpr std::size_t batch_max = 64;
 // Turns longer than this are taken one at a time, so that other lanes get the rest.
 constexpr double long_turn_seconds = 0.0005;
-// A lane that has been in one function for longer than this is not waited for.
-constexpr Duration held_up_after = std::chrono::milliseconds(1);
 
 // Takes part in no exception of the function's.
 bool is_stopped(const engine::Run& run) {
@@ -143,19 +141,22 @@ void Lanes::announce() {
 
 bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience) {
   std::vector<RunState> discard;
+  std::vector<RunState> ready;
   std::vector<engine::RunPtr> fresh;
   {
     std::unique_lock lock(mutex_);
     const auto nothing = [&] {
-      return lane->discard.empty() && lane->todo.empty() && (fresh_.empty() || holding_.load());
+      return lane->discard.empty() && lane->todo.empty() && lane->ready.empty() && (fresh_.empty() || holding_.load());
     };
     while (patience == Patience::some && !stopping_ && nothing()) {
+      if (held_up_lane(engine::engine_now())) { return true; }
       lane->idle = true;
       lane->work.wait(lock);
       lane->idle = false;
     }
     if (stopping_) { return false; }
     discard.swap(lane->discard);
+    ready.swap(lane->ready);
     bool slow = false;  // one of those is enough
     const auto fits = [&](const std::string& workflow) {
       if (batch.size() + fresh.size() >= batch_max) { return false; }
@@ -186,6 +187,8 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
     }
     if (RunState state = make(std::move(run))) { batch.push_back(std::move(state)); }
   }
+  load(batch);
+  std::ranges::copy_if(ready, std::back_inserter(batch), [this](const RunState& state) { return goes_on(state); });
   announce();
   return true;
 }
@@ -235,8 +238,10 @@ void Lanes::loop(const LanePtr& lane) {
   const AlternateStack alternate;
   std::vector<RunState> batch;
   while (take(lane, batch, Patience::some)) {
-    if (batch.empty()) { continue; }
-    load(batch);
+    if (batch.empty()) {
+      (void)help_out(lane);
+      continue;
+    }
     run(lane, std::exchange(batch, {}));
     announce();
   }
@@ -254,8 +259,10 @@ void Lanes::loop(const LanePtr& lane) {
     }
     for (RunState& state : lane->todo) { leftover.push_back(std::move(state)); }
     for (RunState& state : lane->discard) { leftover.push_back(std::move(state)); }
+    for (RunState& state : lane->ready) { leftover.push_back(std::move(state)); }
     lane->todo.clear();
     lane->discard.clear();
+    lane->ready.clear();
   }
   for (const RunState& state : leftover) { drop(state); }
   {
@@ -280,21 +287,12 @@ void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
     }
     announce();
     flush(flushing);
-    mark = engine::engine_now();
     // The bodies of what they asked for; their records go with the next turn.
-    std::erase_if(flushing, [&](const RunState& state) {
-      const bool goes_on = run_body(lane, state);
-      note(state);
-      return !goes_on;
-    });
-    batch = std::move(flushing);
+    batch = run_bodies(lane, std::move(flushing), took);
     // Those that have come meanwhile join, so that their entries share the next commit.
     if (note_speeds(took) && batch.size() < batch_max) {
       std::vector<RunState> joining;
-      if (take(lane, joining, Patience::none) && !joining.empty()) {
-        load(joining);
-        std::ranges::move(joining, std::back_inserter(batch));
-      }
+      if (take(lane, joining, Patience::none)) { std::ranges::move(joining, std::back_inserter(batch)); }
     } else {
       const std::lock_guard lock(mutex_);
       if (!fresh_.empty()) { wake_idle(); }
@@ -326,7 +324,8 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
       case Need::transaction:
         if (state->replay().needs_flush()) { return true; }
         announce();  // the body may take long
-        if (!run_body(lane, state)) { return false; }
+        run_body(lane, state);
+        if (!goes_on(state)) { return false; }
         continue;
       case Need::wait: wait(lane, state); return false;
       case Need::ended: end(state); return false;
@@ -343,18 +342,6 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
         return false;
     }
   }
-}
-
-bool Lanes::run_body(const LanePtr& lane, const RunState& state) {
-  lane->held_since_us.store(engine::engine_now().time_since_epoch().count());
-  state->run_step_or_transaction();
-  lane->held_since_us.store(0);
-  if (state->store_trouble().empty()) { return true; }
-  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() +
-          " goes on later: " + state->store_trouble());
-  drop(state);
-  settle(state->run(), state->leave_finish(false));
-  return false;
 }
 
 void Lanes::flush(std::vector<RunState>& batch) {

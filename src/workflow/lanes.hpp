@@ -7,7 +7,8 @@
 //
 // As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
 // those at work have their hands full, or one of them is held up by a function that takes long. Workflows whose steps
-// take long, or that nobody has measured yet, go to a lane one at a time: bodies of one lane run one after the other.
+// take long, or that nobody has measured yet, go to a lane one at a time. Bodies that wait behind one that takes longer
+// than was thought are run by idle lanes; the runs themselves stay, as a fiber belongs to its thread.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -57,11 +58,16 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void stop(Time until) override;
 
  private:
+  // A lane that has been in one function for longer than this is not waited for.
+  static constexpr Duration held_up_after = std::chrono::milliseconds(1);
+
   struct Lane {
     std::condition_variable work;   // something for it to do, or the end
     bool idle = false;              // waits there; guarded by mutex_
     std::deque<RunState> todo;      // claimed again, and its fiber is here; guarded by mutex_
     std::vector<RunState> discard;  // cached here and not wanted any more; guarded by mutex_
+    std::deque<RunState> bodies;    // steps to be run, by it or by an idle lane; guarded by mutex_
+    std::vector<RunState> ready;    // whose step another lane has run; guarded by mutex_
     bool ended = false;             // guarded by mutex_
     std::thread thread;
     // What it is doing, for look().
@@ -109,8 +115,15 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
   // What turns took. True when none of the batch is slow.
   [[nodiscard]] bool note_speeds(const std::vector<std::pair<RunState, Duration>>& took);
-  // A step's body; false when the run was given back.
-  [[nodiscard]] bool run_body(const LanePtr& lane, const RunState& state);
+  void run_body(const LanePtr& lane, const RunState& state);
+  // After its body: false when the store failed a transactional step, and the run goes on later.
+  [[nodiscard]] bool goes_on(const RunState& state);
+  // The bodies of those that are flushed; those that other lanes took come back as ready.
+  [[nodiscard]] std::vector<RunState> run_bodies(const LanePtr& lane, std::vector<RunState> flushed,
+                                                 std::vector<std::pair<RunState, Duration>>& took);
+  // A body that waits behind a long one of another lane. False when there is none.
+  [[nodiscard]] bool help_out(const LanePtr& lane);
+  [[nodiscard]] LanePtr held_up_lane(Time now) const;
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);
 

@@ -72,6 +72,7 @@ void Lanes::refresh_cancel(const RunState& state) {
 void Lanes::look(Time now) {
   const std::lock_guard lock(mutex_);
   if (!fresh_.empty() && !is_soon_looked_after(fresh_.front()->claim().task, now)) { wake_idle(); }
+  if (held_up_lane(now)) { wake_idle(); }
   for (const LanePtr& lane : lanes_) {
     const std::int64_t since = lane->busy_since_us.load();
     if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }

@@ -175,7 +175,7 @@ TEST_F(SqliteCommit, nothing_of_an_open_transaction_is_in_the_log) {
     EXPECT_TRUE(is_there(first.front().id));
     EXPECT_TRUE(is_there(second.front().id));
   }
-  EXPECT_EQ(store_->sql("PRAGMA integrity_check", 1).rows.at(0).at(0), "ok");
+  EXPECT_EQ(store_->sql("SELECT * FROM pragma_integrity_check", 1).rows.at(0).at(0), "ok");
 }
 
 TEST_F(SqliteCommit, a_statement_left_in_the_middle_of_a_lent_transaction_holds_up_nobody) {
