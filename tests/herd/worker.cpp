@@ -60,7 +60,7 @@ int run_worker(const torture::Options& options) {
       return "\"" + base::new_uuid7().to_string() + "\"";
     });
   }
-  if (plan.at("task") == workflow_name) handle_workflow(app, options, log, plan);
+  if (plan.value("task", "") == workflow_name) handle_workflow(app, options, log, plan);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.threads = plan.value("threads", 8);
