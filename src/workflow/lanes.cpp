@@ -247,7 +247,9 @@ void Lanes::loop(const LanePtr& lane) {
   }
   std::vector<RunState> leftover;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // Their fibers are this thread's to unwind.
+    lane->work.wait(lock, [&] { return lane->lent == 0; });
     for (auto next = cache_.begin(); next != cache_.end();) {
       if (next->second.lane == lane) {
         leftover.push_back(next->second.state);

@@ -68,6 +68,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     std::vector<RunState> discard;  // cached here and not wanted any more; guarded by mutex_
     std::deque<RunState> bodies;    // steps to be run, by it or by an idle lane; guarded by mutex_
     std::vector<RunState> ready;    // whose step another lane has run; guarded by mutex_
+    int lent = 0;                   // whose step another lane is running; guarded by mutex_
     bool ended = false;             // guarded by mutex_
     std::thread thread;
     // What it is doing, for look().

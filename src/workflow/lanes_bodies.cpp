@@ -50,10 +50,12 @@ bool Lanes::help_out(const LanePtr& lane) {
     // The last: it would wait longest.
     state = std::move(other->bodies.back());
     other->bodies.pop_back();
+    ++other->lent;
     if (!other->bodies.empty()) { wake_idle(); }
   }
   run_body(lane, state);
   const std::lock_guard lock(mutex_);
+  --other->lent;
   other->ready.push_back(std::move(state));
   other->work.notify_one();
   return true;
