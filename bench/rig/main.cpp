@@ -18,6 +18,7 @@ const std::map<std::string, std::function<void()>> workloads = {
     {"sleepers", rig::sleepers},
     {"scale-history", rig::scale_history},
     {"scale-backlog", rig::scale_backlog},
+    {"scale-cleanup", rig::scale_cleanup},
 };
 
 void describe() {

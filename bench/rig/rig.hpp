@@ -43,6 +43,7 @@ void workflow_tasks();
 // Ours alone: neither history nor backlog slows claims (run by ./dev bench, not by the rig).
 void scale_history();
 void scale_backlog();
+void scale_cleanup();
 // Likewise: many workflows that sleep.
 void sleepers();
 

@@ -3,9 +3,13 @@
 #include "rig.hpp"
 
 #include "base/limits.hpp"
+#include "base/random.hpp"
 #include "base/uuid7.hpp"
+#include "engine/step_thread.hpp"
+#include "engine/sweeper.hpp"
 #include "store/open.hpp"
 
+#include <atomic>
 #include <iostream>
 #include <memory>
 
@@ -17,7 +21,8 @@ using namespace hapax::model;
 
 class Bare {  // the seam alone: no engine, one session
  public:
-  explicit Bare(const std::string& label) : store_(store::open(fresh_store_url(label))) {
+  explicit Bare(const std::string& label, const store::OpenOptions& options = {})
+      : store_(store::open(fresh_store_url(label), options)) {
     session_.id = base::new_uuid7();
     session_.worker = "bench";
     session_.lease = std::chrono::hours(12);
@@ -63,6 +68,14 @@ class Bare {  // the seam alone: no engine, one session
     return seconds_since(start);
   }
 
+  [[nodiscard]] store::Store& store() { return *store_; }
+  // A lease of hours ends when the clock is moved by days.
+  void renew() {
+    session_.id = base::new_uuid7();
+    store_->open_session(session_);
+    claim_number_ = 0;
+  }
+
  private:
   std::unique_ptr<store::Store> store_;
   NewSession session_;
@@ -95,6 +108,42 @@ void scale_history() {
   }
   std::cout << R"({"n":)" << finished << R"(,"empty_per_s":)" << median(small_rates) << R"(,"full_per_s":)"
             << median(big_rates) << R"(,"ratio":)" << median(big_rates) / median(small_rates) << "}\n";
+}
+
+// What all of them cost while the clean-up goes through them: drains with it running and without, in turn.
+void scale_cleanup() {
+  const int finished = env_int("N", 10'000'000);
+  const int rounds = env_int("ROUNDS", 7);
+  constexpr int per_round = 20'000;
+  const auto offset = std::make_shared<std::atomic<std::int64_t>>(0);
+  Bare bare("big", {.clock_offset_us = offset});
+  for (int done = 0; done < finished; done += 100'000) {
+    bare.add(100'000);
+    (void)bare.run(100'000, 1000);
+    if (done % 1'000'000 == 0) progress("cleanup: " + std::to_string(done) + " of " + std::to_string(finished));
+  }
+  *offset = Duration(std::chrono::hours(24 * 8)).count();  // all of it has expired
+  bare.renew();
+  base::SystemRandom random;
+  std::atomic<std::int64_t> deleted{0};
+  std::vector<double> calm;
+  std::vector<double> cleaning;
+  for (int round = -1; round < rounds; ++round) {
+    for (const bool cleans : {false, true}) {
+      bare.add(per_round);
+      engine::Sweeper sweeper(bare.store(), random,
+                              {.retention_interval = std::chrono::microseconds(60),
+                               .on_swept = [&](const SweepReport& report) { deleted += report.expired; }});
+      engine::StepThread thread([&](Time now) { return sweeper.step(now); });
+      if (cleans) thread.start();
+      const double rate = per_round / bare.run(per_round, 500);
+      thread.stop();
+      if (round >= 0) (cleans ? cleaning : calm).push_back(rate);
+    }
+  }
+  std::cout << R"({"n":)" << finished << R"(,"calm_per_s":)" << median(calm) << R"(,"cleaning_per_s":)"
+            << median(cleaning) << R"(,"deleted":)" << deleted << R"(,"ratio":)" << median(cleaning) / median(calm)
+            << "}\n";
 }
 
 void scale_backlog() {

@@ -66,21 +66,13 @@ class App {
   template <class In, class Out>
   [[nodiscard]] std::future<Handle<Out>> enqueue_async(const Task<In, Out>& task, const std::type_identity_t<In>& input,
                                                        const EnqueueOptions& options = {}) {
-    auto promise = std::make_shared<std::promise<Handle<Out>>>();
-    auto future = promise->get_future();
-    enqueue_json_async(task.spec(), encode_input(input), options,
-                       [promise](AnyHandle handle, std::exception_ptr error) {
-                         if (error) {
-                           promise->set_exception(std::move(error));
-                         } else {
-                           promise->set_value(Handle<Out>(std::move(handle)));
-                         }
-                       });
-    return future;
+    return in_future<Handle<Out>>(
+        [&](const Admitted& admitted) { enqueue_json_async(task.spec(), encode_input(input), options, admitted); });
   }
-  // Calls back once, on a thread of the library's or this one: (handle, nullptr) or ({}, error).
+  // Called once, on a thread of the library's or this one: (handle, nullptr) or ({}, error).
+  using Admitted = std::function<void(AnyHandle, std::exception_ptr)>;
   void enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
-                          const std::function<void(AnyHandle, std::exception_ptr)>& callback);
+                          const Admitted& callback);
 
   // Many, from a range of inputs or of BulkItem<In>, read as it goes. Each batch is one transaction; an item that cannot
   // be taken throws, naming its index, before anything of its batch is written; batches before it stay admitted, as the
@@ -158,6 +150,16 @@ class App {
     return WorkflowHandle<Out>(start_json(workflow.spec(), encode_input(input), options));
   }
   AnyHandle start_json(const TaskSpec& workflow, std::string input_json, const StartOptions& options);
+  // Without waiting, as enqueue_async.
+  template <class In, class Out>
+  [[nodiscard]] std::future<WorkflowHandle<Out>> start_async(const Workflow<In, Out>& workflow,
+                                                             const std::type_identity_t<In>& input,
+                                                             const StartOptions& options) {
+    return in_future<WorkflowHandle<Out>>(
+        [&](const Admitted& admitted) { start_json_async(workflow.spec(), encode_input(input), options, admitted); });
+  }
+  void start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
+                        const Admitted& callback);
   // A run known by its id, or by its workflow and workflow_id. Throws NotFound.
   template <class In, class Out>
   [[nodiscard]] WorkflowHandle<Out> find(const Workflow<In, Out>& workflow, std::string_view workflow_id) {
@@ -229,6 +231,20 @@ class App {
   template <class In>
   static std::string encode_input(const In& input) {
     return detail::encode_strict(input, "input");
+  }
+
+  template <class Made, class Begin>
+  static std::future<Made> in_future(const Begin& begin) {
+    auto promise = std::make_shared<std::promise<Made>>();
+    auto future = promise->get_future();
+    begin([promise](AnyHandle handle, std::exception_ptr error) {
+      if (error) {
+        promise->set_exception(std::move(error));
+      } else {
+        promise->set_value(Made(std::move(handle)));
+      }
+    });
+    return future;
   }
 
   template <class In, class Item>

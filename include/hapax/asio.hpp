@@ -80,6 +80,20 @@ auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_
       token, std::move(app), task.spec(), hapax::detail::encode_strict(input, "input"), std::move(options));
 }
 
+// App::start, completing with (std::exception_ptr, WorkflowHandle<Out>).
+template <class In, class Out, class Token>
+auto async_start(App app, const Workflow<In, Out>& workflow, const std::type_identity_t<In>& input,
+                 StartOptions options, Token&& token) {
+  return boost::asio::async_initiate<Token, void(std::exception_ptr, WorkflowHandle<Out>)>(
+      [](auto handler, App target, TaskSpec spec, std::string json, StartOptions with) {
+        detail::Completer completer(std::move(handler));
+        target.start_json_async(spec, std::move(json), with, [completer](AnyHandle made, std::exception_ptr error) {
+          completer(std::move(error), WorkflowHandle<Out>(std::move(made)));
+        });
+      },
+      token, std::move(app), workflow.spec(), hapax::detail::encode_strict(input, "input"), std::move(options));
+}
+
 // Handle::result, completing with (std::exception_ptr, Out), or (std::exception_ptr) when Out is void. Out must be
 // default-constructible.
 template <class Out, class Token>

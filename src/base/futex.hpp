@@ -5,8 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
+#include <ctime>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -23,6 +25,18 @@ class FutexWord {
   // Returns once the value is another one.
   void wait_while(std::uint32_t value) const {
     while (load() == value) { call(FUTEX_WAIT_PRIVATE, value); }
+  }
+
+  // Likewise, or false when `at_most` is over first.
+  [[nodiscard]] bool wait_while(std::uint32_t value, std::chrono::nanoseconds at_most) const {
+    const auto until = std::chrono::steady_clock::now() + at_most;
+    while (load() == value) {
+      const std::chrono::nanoseconds left = until - std::chrono::steady_clock::now();
+      if (left <= std::chrono::nanoseconds::zero()) { return false; }
+      const timespec time{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+      ::syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, value, &time, nullptr, 0);
+    }
+    return true;
   }
 
   void set_and_wake_one(std::uint32_t value) {

@@ -27,45 +27,14 @@ App open(const std::string& url, const OpenOptions& options) {
 
 AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {
   state_->forbid_in_transaction("a plain enqueue");
-  model::NewExecution request = state_->request(task, std::move(input_json), options);
-  const model::QueueRef queue = state_->runs_inline ? request.queue : model::QueueRef{};
-  const model::Admission admission = state_->engine().admit(std::move(request));
-  engine::throw_if_refused(admission, task.name, options.task_id.value_or(""));
-  if (state_->runs_inline) { state_->run_inline(queue); }
-  if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
-    (void)state_->engine().waiters().wait(admission.id, options.wait_timeout, false);
-  }
-  return state_->handle(admission);
+  return state_->admit(state_->request(task, std::move(input_json), options), task.name, options);
 }
 
 void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
-                             const std::function<void(AnyHandle, std::exception_ptr)>& callback) {
+                             const Admitted& callback) {
   state_->forbid_in_transaction("a plain enqueue");
   try {
-    if (state_->runs_inline) {
-      callback(enqueue_json(task, std::move(input_json), options), nullptr);
-      return;
-    }
-    state_->engine().admit_async(
-        state_->request(task, std::move(input_json), options),
-        [state = state_, name = task.name, key = options.task_id.value_or(""), on_conflict = options.on_conflict,
-         wait_timeout = options.wait_timeout, callback](const model::Admission& admission, std::exception_ptr error) {
-          AnyHandle handle;
-          try {
-            if (!error) {
-              engine::throw_if_refused(admission, name, key);
-              handle = state->handle(admission);
-            }
-          } catch (...) { error = std::current_exception(); }
-          if (!error && on_conflict == OnConflict::wait && !handle.created() && !is_terminal(admission.status)) {
-            state->engine().waiters().watch(
-                admission.id,
-                [callback, handle](const model::Outcome*, const std::exception_ptr&) { callback(handle, nullptr); },
-                false, wait_timeout);
-            return;
-          }
-          callback(std::move(handle), std::move(error));
-        });
+    state_->admit_async(state_->request(task, std::move(input_json), options), task.name, options, callback);
   } catch (...) { callback({}, std::current_exception()); }
 }
 

@@ -5,6 +5,7 @@
 #include "base/limits.hpp"
 #include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
+#include "engine/waiters.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -40,6 +41,51 @@ void AppState::forbid_in_transaction(std::string_view what) const {
 model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
                                       Declare declare) {
   return engine::make_request(ns_, task, catalogue_.find(task, declare), std::move(input), options);
+}
+
+AnyHandle AppState::admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options) {
+  const model::QueueRef queue = runs_inline ? request.queue : model::QueueRef{};
+  const model::Admission admission = engine_->admit(std::move(request));
+  engine::throw_if_refused(admission, task, options.task_id.value_or(""));
+  if (runs_inline) { run_inline(queue); }
+  if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
+    (void)engine_->waiters().wait(admission.id, options.wait_timeout, false);
+  }
+  return handle(admission);
+}
+
+void AppState::admit_async(model::NewExecution request, const std::string& task, const EnqueueOptions& options,
+                           const App::Admitted& callback) {
+  if (runs_inline) {
+    AnyHandle made;
+    std::exception_ptr error;
+    try {
+      made = admit(std::move(request), task, options);
+    } catch (...) { error = std::current_exception(); }
+    callback(std::move(made), std::move(error));
+    return;
+  }
+  engine_->admit_async(std::move(request), [state = shared_from_this(), task, key = options.task_id.value_or(""),
+                                            on_conflict = options.on_conflict, wait_timeout = options.wait_timeout,
+                                            callback](const model::Admission& admission, std::exception_ptr error) {
+    AnyHandle made;
+    try {
+      if (!error) {
+        engine::throw_if_refused(admission, task, key);
+        made = state->handle(admission);
+      }
+    } catch (...) { error = std::current_exception(); }
+    if (!error && on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
+      try {
+        state->engine().waiters().watch(
+            admission.id,
+            [callback, made](const model::Outcome*, const std::exception_ptr&) { callback(made, nullptr); }, false,
+            wait_timeout);
+        return;
+      } catch (...) { error = std::current_exception(); }
+    }
+    callback(std::move(made), std::move(error));
+  });
 }
 
 AnyHandle AppState::handle(const model::Admission& admission) {

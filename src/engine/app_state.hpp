@@ -77,6 +77,11 @@ class AppState : public std::enable_shared_from_this<AppState> {
   using Declare = engine::CatalogueCache::Declare;
   [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
                                             Declare declare = Declare::yes);
+  // Through the group commit; `task` names it in errors. Waits for the holder when options.on_conflict says so.
+  [[nodiscard]] AnyHandle admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options);
+  // The same without waiting. May throw; then the callback is not called.
+  void admit_async(model::NewExecution request, const std::string& task, const EnqueueOptions& options,
+                   const App::Admitted& callback);
   [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);

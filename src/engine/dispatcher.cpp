@@ -27,7 +27,8 @@ constexpr Duration unstarted_max = std::chrono::seconds(1);
 constexpr Duration held_up_wait = std::chrono::seconds(5);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
-constexpr Duration flow_look = std::chrono::seconds(1);
+constexpr Duration flow_look = std::chrono::milliseconds(20);
+constexpr std::size_t finish_bytes = 16 << 20;
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
 // When what goes on is due again; nothing: it waits for an event. The store's time is told by the claim's instant and by
@@ -162,15 +163,26 @@ void Dispatcher::hand_out(std::vector<RunPtr> runs) {
   pool_.submit(std::move(runs));
 }
 
-bool Dispatcher::exchange(const Plan& next, Time now) {
+// As many outcomes as one transaction may have, and no more bytes.
+std::vector<Settled> Dispatcher::next_batch() {
+  auto middle = pending_.begin();
+  std::size_t bytes = 0;
+  while (middle != pending_.end() && middle - pending_.begin() < limits::finish_batch && bytes < finish_bytes) {
+    if (middle->finish) { bytes += middle->finish->result.size(); }
+    ++middle;
+  }
   std::vector<Settled> batch;
-  if (pending_.size() <= static_cast<std::size_t>(limits::finish_batch)) {
+  if (middle == pending_.end()) {
     batch.swap(pending_);
   } else {
-    const auto middle = pending_.begin() + limits::finish_batch;
     batch.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(middle));
     pending_.erase(pending_.begin(), middle);
   }
+  return batch;
+}
+
+bool Dispatcher::exchange(const Plan& next, Time now) {
+  std::vector<Settled> batch = next_batch();
   std::vector<model::Finish> finishes;
   finishes.reserve(batch.size());
   // Moved there and back rather than copied: results may be large.

@@ -74,6 +74,7 @@ class Dispatcher {
   void collect(Time now);
   [[nodiscard]] Plan plan(Time now);
   [[nodiscard]] int wanted(const PoolLoad& load) const;
+  [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void send_one_by_one(std::vector<Settled> batch);

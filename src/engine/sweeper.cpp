@@ -1,11 +1,19 @@
 #include "engine/sweeper.hpp"
 
 #include "base/limits.hpp"
+#include "engine/step_thread.hpp"
 
 #include <algorithm>
 #include <exception>
 
 namespace hapax::engine {
+
+namespace {
+
+constexpr Duration behind_after = std::chrono::minutes(10);
+constexpr Duration breath_min = std::chrono::milliseconds(5);
+
+}  // namespace
 
 Sweeper::Sweeper(store::Store& store, base::Random& random, Options options)
     : store_(store), random_(random), options_(std::move(options)) {}
@@ -15,6 +23,13 @@ Duration Sweeper::jittered(Duration interval) {
   return Duration(static_cast<Duration::rep>(static_cast<double>(interval.count()) * factor));
 }
 
+// A clean-up that does not come to its end takes more: what is kept must not grow for ever.
+int Sweeper::breath_factor(Time now) {
+  if (cleaning_since_ == Time{}) { cleaning_since_ = now; }
+  const Duration since = now - cleaning_since_;
+  return since < behind_after ? 15 : since < 3 * behind_after ? 5 : 1;
+}
+
 Time Sweeper::step(Time now) {
   if (retention_at_ == Time{}) {
     // Soon after the start, as a process may not live for an hour; not at once, as many may start together.
@@ -22,13 +37,18 @@ Time Sweeper::step(Time now) {
   }
   const bool retention = now >= retention_at_;
   try {
+    const Time began = engine_now();
     const model::SweepReport report = store_.sweep({.limit = limits::sweep_batch, .retention = retention});
     backoff_.reset();
     if (options_.on_swept) { options_.on_swept(report); }
     if (report.more) {
-      // A breath between passes: claims and admissions go first.
-      return now + std::chrono::milliseconds(5);
+      // Claims and admissions go first: a long clean-up takes a small share of the store's time. What was lost with its
+      // worker does not wait.
+      const bool cleans_only = report.requeued + report.dead + report.timed_out == 0;
+      const Duration breath = cleans_only ? (engine_now() - began) * breath_factor(now) : Duration::zero();
+      return now + std::max(breath_min, std::min(breath, options_.interval));
     }
+    cleaning_since_ = Time{};
     if (retention) { retention_at_ = now + jittered(options_.retention_interval); }
     return now + jittered(options_.interval);
   } catch (const std::exception&) {

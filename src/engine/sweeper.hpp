@@ -26,12 +26,14 @@ class Sweeper {
  private:
   // Within a fifth of it, so that many processes do not sweep in step.
   [[nodiscard]] Duration jittered(Duration interval);
+  [[nodiscard]] int breath_factor(Time now);
 
   store::Store& store_;
   base::Random& random_;
   Options options_;
   Backoff backoff_;
   Time retention_at_{};
+  Time cleaning_since_{};
 };
 
 }  // namespace hapax::engine

@@ -2,8 +2,9 @@
 
 #include <hapax/error.hpp>
 
+#include "base/futex.hpp"
+
 #include <algorithm>
-#include <condition_variable>
 
 namespace hapax::engine {
 
@@ -12,7 +13,7 @@ namespace {
 constexpr Duration poll_min = std::chrono::milliseconds(2);
 constexpr Duration poll_max = std::chrono::milliseconds(200);
 constexpr Duration hint_max = std::chrono::milliseconds(20);
-constexpr Duration local_poll = std::chrono::milliseconds(20);
+constexpr Duration local_poll = std::chrono::milliseconds(100);
 constexpr std::size_t polled_at_once = 1000;
 constexpr std::size_t recent_max = 256;
 constexpr std::size_t recent_bytes = 64 << 10;  // larger results are read from the store
@@ -60,10 +61,15 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
     if (found == recent_.end()) {
       const Time now = engine_now();
       const Time until = at_most ? now + std::min(*at_most, longest_wait) : never;
-      waits_.emplace(id, Wait{token, std::move(callback), now, local ? now + local_poll : now, until});
+      const Time poll_at = local ? now + local_poll : now;
+      waits_.emplace(id, Wait{token, std::move(callback), now, poll_at, until});
       count_.fetch_add(1);
       ensure_thread();
-      thread_->wake();
+      // Most waits end before anybody has to ask: the thread is left alone while it wakes in time by itself.
+      if (const Time first = std::min(poll_at, until); first < next_step_) {
+        next_step_ = first;
+        thread_->wake();
+      }
       return token;
     }
     known = *found;
@@ -87,9 +93,7 @@ bool Waiters::unwatch(const Uuid& id, Token token) {
 
 std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Duration> at_most, bool local) {
   struct Box {
-    std::mutex mutex;
-    std::condition_variable condition;
-    bool answered = false;
+    base::FutexWord answered{0};
     std::optional<model::Outcome> outcome;
     std::exception_ptr error;
   };
@@ -104,24 +108,16 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   const Token token = watch(
       id,
       [box](const model::Outcome* outcome, const std::exception_ptr& error) {
-        {
-          const std::lock_guard lock(box->mutex);
-          if (outcome != nullptr) { box->outcome = *outcome; }
-          box->error = error;
-          box->answered = true;
-        }
-        box->condition.notify_one();
+        if (outcome != nullptr) { box->outcome = *outcome; }
+        box->error = error;
+        box->answered.set_and_wake_one(1);
       },
       local);
-  std::unique_lock lock(box->mutex);
-  const auto answered = [&] { return box->answered; };
   if (!at_most) {
-    box->condition.wait(lock, answered);
-  } else if (!box->condition.wait_for(lock, std::min(*at_most, longest_wait), answered)) {
-    lock.unlock();
+    box->answered.wait_while(0);
+  } else if (!box->answered.wait_while(0, std::min(*at_most, longest_wait))) {
     if (unwatch(id, token)) { return std::nullopt; }
-    lock.lock();
-    box->condition.wait(lock, answered);  // it is being told this instant
+    box->answered.wait_while(0);  // it is being told this instant
   }
   if (box->error) { std::rethrow_exception(box->error); }
   return std::move(box->outcome);
@@ -194,6 +190,7 @@ Time Waiters::step(Time now) {
       }
       next = std::min({next, wait.poll_at, wait.until});
     }
+    next_step_ = next;
   }
   for (const Callback& callback : over) { callback(nullptr, nullptr); }
   if (ids.empty()) { return next; }
@@ -207,7 +204,9 @@ Time Waiters::step(Time now) {
       }
     }
   } catch (const StoreUnavailable&) {
-    return now + poll_max;  // those who wait go on waiting; the store may come back
+    const std::lock_guard lock(mutex_);
+    next_step_ = std::min(next_step_, now + poll_max);
+    return next_step_;  // those who wait go on waiting; the store may come back
   } catch (const std::exception&) {
     for (const Uuid& id : ids) { answer(id, nullptr, std::current_exception()); }
   }

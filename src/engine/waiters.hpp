@@ -76,6 +76,7 @@ class Waiters {
   Token last_token_ = 0;
   bool stopping_ = false;
   std::unique_ptr<StepThread> thread_;
+  Time next_step_ = never;  // when the thread looks again by itself
   std::atomic<int> count_{0};
 };
 

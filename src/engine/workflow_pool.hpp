@@ -29,7 +29,7 @@ class WorkflowPool {
   [[nodiscard]] virtual int room() const = 0;
   // Claimed and not yet given back.
   [[nodiscard]] virtual int active() const = 0;
-  // Looks after functions that never come back.
+  // Looks after functions that take long or never come back.
   virtual void look(Time now) = 0;
   // From here nothing new is begun.
   virtual void hold() = 0;

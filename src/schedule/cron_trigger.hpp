@@ -4,7 +4,7 @@
 //   misfire_policy  skip: after an outage no work for times gone by comes as a surprise; what was dropped is counted, and
 //                   whoever needs it says catchup or compress.
 //   overlap         allow: every tick has its execution, and how many run at once is the queue's business.
-//   misfire_grace 60s, catchup_limit 10, jitter 0, time_zone UTC, no start and no end (docs/decisions/0022).
+//   misfire_grace 60s, catchup_limit 10, jitter 0, time_zone UTC, no start and no end (docs/decisions/0023).
 // start and end are themselves inside: a tick at either runs. The periods of @every count from start.
 #pragma once
 

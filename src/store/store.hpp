@@ -99,7 +99,7 @@
 //   one passes its waiters on. An execution may wait for another twice, at two positions.
 // - waiting: pending, attempt - 1, lost = 0, no attempts row; run_at as Turn says (never_due when it says nothing),
 //   `waiting` told while pending. Progress is kept. continued: like completed, with continued_as; next's identity is the
-//   old one's whatever it says, with fingerprint none, run + 1; parent, labels and what it waits under pass on.
+//   old one's, no fingerprint, run + 1; parent, labels, waiters, unused signals and a cancel it has not seen pass on.
 //   A waiting, continued, or any other finish with a turn whose entries cannot be appended (a taken position) is stale.
 // - Advance: as journal_append, all entries of one or none; clears_lost sets lost to 0.
 // - Seed: entries and events stand in journal and inbox when the execution is admitted.

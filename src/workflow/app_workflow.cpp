@@ -78,14 +78,18 @@ AnyHandle App::start_json(const TaskSpec& workflow, std::string input_json, cons
   const EnqueueOptions enqueue = enqueue_options(options);
   model::NewExecution request = state_->request(workflow, std::move(input_json), enqueue);
   request.kind = model::Kind::workflow;
-  const model::QueueRef queue = request.queue;
-  const model::Admission admission = state_->engine().admit(std::move(request));
-  engine::throw_if_refused(admission, workflow.name, options.workflow_id);
-  if (state_->runs_inline) { state_->run_inline(queue); }
-  if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
-    (void)state_->engine().waiters().wait(admission.id, options.wait_timeout, false);
-  }
-  return state_->handle(admission);
+  return state_->admit(std::move(request), workflow.name, enqueue);
+}
+
+void App::start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
+                           const Admitted& callback) {
+  state_->forbid_in_transaction("starting a workflow");
+  try {
+    const EnqueueOptions enqueue = enqueue_options(options);
+    model::NewExecution request = state_->request(workflow, std::move(input_json), enqueue);
+    request.kind = model::Kind::workflow;
+    state_->admit_async(std::move(request), workflow.name, enqueue, callback);
+  } catch (...) { callback({}, std::current_exception()); }
 }
 
 void AnyHandle::signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once) const {

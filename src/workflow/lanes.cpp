@@ -17,9 +17,6 @@ using Need = detail::WorkflowRun::Need;
 constexpr std::size_t batch_max = 64;
 // Turns longer than this are taken one at a time, so that other lanes get the rest.
 constexpr double long_turn_seconds = 0.0005;
-constexpr int misfits_before_parking = 5;
-constexpr std::size_t misfits_kept = 10'000;
-constexpr Duration never_yields = std::chrono::seconds(10);
 
 // Takes part in no exception of the function's.
 bool is_stopped(const engine::Run& run) {
@@ -55,8 +52,9 @@ void Lanes::submit(engine::RunPtr run) {
     const std::lock_guard lock(mutex_);
     const auto cached = cache_.find(run->claim().id);
     if (cached == cache_.end()) {
+      const bool soon = is_soon_looked_after(run->claim().task, engine::engine_now());
       fresh_.push_back(std::move(run));
-      wake_idle();
+      if (!soon) { wake_idle(); }
     } else {
       const RunState state = std::move(cached->second.state);
       const LanePtr lane = cached->second.lane;
@@ -77,7 +75,32 @@ void Lanes::submit(engine::RunPtr run) {
   }
 }
 
-// Holding mutex_. Lanes that are busy look for more by themselves.
+bool Lanes::is_quick(const std::string& workflow) const {
+  const auto known = speeds_.find(workflow);
+  return known != speeds_.end() && known->second < long_turn_seconds;
+}
+
+bool Lanes::note_speeds(const std::vector<std::pair<RunState, Duration>>& took) {
+  const std::lock_guard lock(mutex_);
+  bool quick = true;
+  for (const auto& [state, duration] : took) {
+    const double seconds = std::chrono::duration<double>(duration).count();
+    const auto [known, first] = speeds_.try_emplace(state->name(), seconds);
+    if (!first) { known->second = known->second * 0.8 + seconds * 0.2; }
+    quick = quick && known->second < long_turn_seconds;
+  }
+  return quick;
+}
+
+bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
+  if (!is_quick(workflow)) { return false; }
+  return std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
+    const std::int64_t since = lane->held_since_us.load();
+    return !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
+  });
+}
+
+// Holding mutex_.
 void Lanes::wake_idle() {
   for (const LanePtr& lane : lanes_) {
     if (lane->idle) {
@@ -108,33 +131,43 @@ void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
     const std::lock_guard lock(mutex_);
     settled_.push_back({run, std::move(finish), {}});
   }
-  on_settled_();
+  news_.store(true);
+}
+
+// Once for all that a lane has settled in a row, so that they share an exchange.
+void Lanes::announce() {
+  if (news_.load() && news_.exchange(false)) { on_settled_(); }
 }
 
 bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience) {
   std::vector<RunState> discard;
+  std::vector<RunState> ready;
   std::vector<engine::RunPtr> fresh;
   {
     std::unique_lock lock(mutex_);
     const auto nothing = [&] {
-      return lane->discard.empty() && lane->todo.empty() && (fresh_.empty() || holding_.load());
+      return lane->discard.empty() && lane->todo.empty() && lane->ready.empty() && (fresh_.empty() || holding_.load());
     };
     while (patience == Patience::some && !stopping_ && nothing()) {
+      if (held_up_lane(engine::engine_now())) { return true; }
       lane->idle = true;
       lane->work.wait(lock);
       lane->idle = false;
     }
     if (stopping_) { return false; }
     discard.swap(lane->discard);
-    const bool slow = step_seconds_.load() > long_turn_seconds;
-    const std::size_t most = slow ? 1 : batch_max;
-    while (!lane->todo.empty() && batch.size() < most) {
+    ready.swap(lane->ready);
+    bool slow = false;  // one of those is enough
+    const auto fits = [&](const std::string& workflow) {
+      if (batch.size() + fresh.size() >= batch_max) { return false; }
+      const bool quick = is_quick(workflow);
+      return quick || !std::exchange(slow, true);
+    };
+    while (!lane->todo.empty() && fits(lane->todo.front()->name())) {
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    // Its share of what is new.
-    const std::size_t share = slow ? 1 : fresh_.size() / lanes_.size() + 1;
-    while (!fresh_.empty() && !holding_.load() && fresh.size() < share && batch.size() + fresh.size() < most) {
+    while (!fresh_.empty() && !holding_.load() && fits(fresh_.front()->claim().task)) {
       fresh.push_back(std::move(fresh_.front()));
       fresh_.pop_front();
     }
@@ -154,6 +187,9 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
     }
     if (RunState state = make(std::move(run))) { batch.push_back(std::move(state)); }
   }
+  load(batch);
+  std::ranges::copy_if(ready, std::back_inserter(batch), [this](const RunState& state) { return goes_on(state); });
+  announce();
   return true;
 }
 
@@ -202,13 +238,18 @@ void Lanes::loop(const LanePtr& lane) {
   const AlternateStack alternate;
   std::vector<RunState> batch;
   while (take(lane, batch, Patience::some)) {
-    if (batch.empty()) { continue; }
-    load(batch);
+    if (batch.empty()) {
+      (void)help_out(lane);
+      continue;
+    }
     run(lane, std::exchange(batch, {}));
+    announce();
   }
   std::vector<RunState> leftover;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // Their fibers are this thread's to unwind.
+    lane->work.wait(lock, [&] { return lane->lent == 0; });
     for (auto next = cache_.begin(); next != cache_.end();) {
       if (next->second.lane == lane) {
         leftover.push_back(next->second.state);
@@ -220,8 +261,10 @@ void Lanes::loop(const LanePtr& lane) {
     }
     for (RunState& state : lane->todo) { leftover.push_back(std::move(state)); }
     for (RunState& state : lane->discard) { leftover.push_back(std::move(state)); }
+    for (RunState& state : lane->ready) { leftover.push_back(std::move(state)); }
     lane->todo.clear();
     lane->discard.clear();
+    lane->ready.clear();
   }
   for (const RunState& state : leftover) { drop(state); }
   {
@@ -233,30 +276,28 @@ void Lanes::loop(const LanePtr& lane) {
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
   while (!batch.empty()) {
-    const Time start = engine::engine_now();
-    const auto turns = static_cast<double>(batch.size());
+    std::vector<std::pair<RunState, Duration>> took;
+    Time mark = engine::engine_now();
+    const auto note = [&](const RunState& state) {
+      const Time now = engine::engine_now();
+      took.emplace_back(state, now - std::exchange(mark, now));
+    };
     std::vector<RunState> flushing;
     for (const RunState& state : batch) {
       if (go_on(lane, state)) { flushing.push_back(state); }
+      note(state);
     }
-    Duration busy = engine::engine_now() - start;
+    announce();
     flush(flushing);
-    const Time bodies = engine::engine_now();
-    for (const RunState& state : flushing) {
-      // The body of what it asked for; its record goes with the next turn.
-      lane->busy_since_us.store(0);
-      state->run_step_or_transaction();
-    }
-    busy += engine::engine_now() - bodies;
-    step_seconds_.store(step_seconds_.load() * 0.8 + std::chrono::duration<double>(busy).count() / turns * 0.2);
-    batch = std::move(flushing);
+    // The bodies of what they asked for; their records go with the next turn.
+    batch = run_bodies(lane, std::move(flushing), took);
     // Those that have come meanwhile join, so that their entries share the next commit.
-    if (batch.size() < batch_max && step_seconds_.load() < long_turn_seconds) {
+    if (note_speeds(took) && batch.size() < batch_max) {
       std::vector<RunState> joining;
-      if (take(lane, joining, Patience::none) && !joining.empty()) {
-        load(joining);
-        std::ranges::move(joining, std::back_inserter(batch));
-      }
+      if (take(lane, joining, Patience::none)) { std::ranges::move(joining, std::back_inserter(batch)); }
+    } else {
+      const std::lock_guard lock(mutex_);
+      if (!fresh_.empty()) { wake_idle(); }
     }
   }
 }
@@ -274,14 +315,19 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
       lane->name = state->name();
     }
     lane->reported.store(false);
-    lane->busy_since_us.store(engine::engine_now().time_since_epoch().count());
+    const std::int64_t now_us = engine::engine_now().time_since_epoch().count();
+    lane->busy_since_us.store(now_us);
+    lane->held_since_us.store(now_us);
     const Need need = state->resume();
     lane->busy_since_us.store(0);
+    lane->held_since_us.store(0);
     switch (need) {
       case Need::step:
       case Need::transaction:
         if (state->replay().needs_flush()) { return true; }
-        state->run_step_or_transaction();
+        announce();  // the body may take long
+        run_body(lane, state);
+        if (!goes_on(state)) { return false; }
         continue;
       case Need::wait: wait(lane, state); return false;
       case Need::ended: end(state); return false;
@@ -396,85 +442,6 @@ void Lanes::drop(const RunState& state) {
   if (!state->unwind()) {
     trouble("workflow '" + state->name() + "' catches what puts it aside and does not stop; its stack is left");
   }
-}
-
-// Another build may be able to go on (a rolling deploy): it is left to that one, a few times, before it is parked.
-void Lanes::put_aside(const RunState& state) {
-  const model::Claim& claim = state->claim();
-  bool first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (misfits_.size() > misfits_kept) { misfits_.clear(); }
-    first = ++misfits_[claim.id] <= misfits_before_parking;
-  }
-  const bool leave = first && another_build_is_there(claim);
-  if (!leave) {
-    trouble("workflow '" + state->name() + "' " + claim.id.to_string() + " is stuck: " + state->stuck_reason());
-  }
-  settle(state->run(), leave ? state->leave_finish() : state->wait_finish());
-}
-
-bool Lanes::another_build_is_there(const model::Claim& claim) {
-  try {
-    const Time now = options_.app->store().now();
-    const auto sessions = options_.app->store().sessions();
-    return std::ranges::any_of(sessions, [&](const model::SessionInfo& session) {
-      return session.build != options_.build && session.expires_at > now &&
-             std::ranges::find(session.queues, claim.queue) != session.queues.end() &&
-             std::ranges::find(session.tasks, claim.task) != session.tasks.end();
-    });
-  } catch (const std::exception&) { return false; }
-}
-
-void Lanes::give_back(const RunState& state, std::string_view why) {
-  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is given back: " + std::string(why));
-  drop(state);
-  settle(state->run(), engine::release_finish(*state->run()));
-}
-
-// Its cancellation was asked for while it runs: the event is there by now.
-void Lanes::refresh_cancel(const RunState& state) {
-  if (state->replay().cancel() || state->replay().replaying()) { return; }
-  const model::HistoryRequest request{.execution = state->claim().id,
-                                      .from_position = state->replay().recorded(),
-                                      .after_event = state->replay().seen()};
-  try {
-    auto histories = options_.app->store().histories({&request, 1});
-    state->replay().load({}, std::move(histories.front().events));
-  } catch (const std::exception& error) { trouble(error.what()); }
-}
-
-void Lanes::look(Time now) {
-  const std::lock_guard lock(mutex_);
-  for (const LanePtr& lane : lanes_) {
-    const std::int64_t since = lane->busy_since_us.load();
-    if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
-    const std::lock_guard name_lock(lane->name_mutex);
-    trouble("workflow '" + lane->name + "' has not come to a context call for " +
-            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
-            "; others on its thread wait. Long work belongs into ctx.step");
-  }
-}
-
-void Lanes::stop(Time until) {
-  std::unique_lock lock(mutex_);
-  stopping_ = true;
-  for (const LanePtr& lane : lanes_) { lane->work.notify_all(); }
-  const auto all_ended = [this] {
-    return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
-  };
-  ended_.wait_for(lock, std::max(until - engine::engine_now(), Duration::zero()), all_ended);
-  std::vector<std::thread> finished;
-  for (const LanePtr& lane : lanes_) {
-    if (!lane->thread.joinable()) { continue; }
-    if (lane->ended) {
-      finished.push_back(std::move(lane->thread));
-    } else {
-      lane->thread.detach();
-    }
-  }
-  lock.unlock();
-  for (std::thread& thread : finished) { thread.join(); }
 }
 
 }  // namespace hapax::workflow

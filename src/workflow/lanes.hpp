@@ -4,6 +4,11 @@
 // call; then it goes on with those. So a run costs a thread only while its own code runs, and many runs share a commit. A
 // run that waits is given back as `waiting` and kept in memory, on the lane its fiber belongs to, as long as there is
 // room; when it is claimed again under the very next fence, it goes on without its journal being read again.
+//
+// As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
+// those at work have their hands full, or one of them is held up by a function that takes long. Workflows whose steps
+// take long, or that nobody has measured yet, go to a lane one at a time. Bodies that wait behind one that takes longer
+// than was thought are run by idle lanes; the runs themselves stay, as a fiber belongs to its thread.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -53,15 +58,22 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void stop(Time until) override;
 
  private:
+  // A lane that has been in one function for longer than this is not waited for.
+  static constexpr Duration held_up_after = std::chrono::milliseconds(1);
+
   struct Lane {
     std::condition_variable work;   // something for it to do, or the end
     bool idle = false;              // waits there; guarded by mutex_
     std::deque<RunState> todo;      // claimed again, and its fiber is here; guarded by mutex_
     std::vector<RunState> discard;  // cached here and not wanted any more; guarded by mutex_
+    std::deque<RunState> bodies;    // steps to be run, by it or by an idle lane; guarded by mutex_
+    std::vector<RunState> ready;    // whose step another lane has run; guarded by mutex_
+    int lent = 0;                   // whose step another lane is running; guarded by mutex_
     bool ended = false;             // guarded by mutex_
     std::thread thread;
     // What it is doing, for look().
     std::atomic<std::int64_t> busy_since_us{0};  // 0: not in a function
+    std::atomic<std::int64_t> held_since_us{0};  // likewise, bodies of steps included
     std::atomic<bool> reported{false};
     std::mutex name_mutex;
     std::string name;
@@ -94,15 +106,32 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] bool another_build_is_there(const model::Claim& claim);
   void give_back(const RunState& state, std::string_view why);
   void settle(const engine::RunPtr& run, model::Finish finish);
+  void announce();
   void drop(const RunState& state);
   void trim(std::vector<std::pair<LanePtr, RunState>>& out);
   void wake_idle();
+  // Are turns of this workflow short, by measure? Holding mutex_.
+  [[nodiscard]] bool is_quick(const std::string& workflow) const;
+  // Will a lane that is at work take a run of this workflow in a moment? Holding mutex_.
+  [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
+  // What turns took. True when none of the batch is slow.
+  [[nodiscard]] bool note_speeds(const std::vector<std::pair<RunState, Duration>>& took);
+  void run_body(const LanePtr& lane, const RunState& state);
+  // After its body: false when the store failed a transactional step, and the run goes on later.
+  [[nodiscard]] bool goes_on(const RunState& state);
+  // The bodies of those that are flushed; those that other lanes took come back as ready.
+  [[nodiscard]] std::vector<RunState> run_bodies(const LanePtr& lane, std::vector<RunState> flushed,
+                                                 std::vector<std::pair<RunState, Duration>>& took);
+  // A body that waits behind a long one of another lane. False when there is none.
+  [[nodiscard]] bool help_out(const LanePtr& lane);
+  [[nodiscard]] LanePtr held_up_lane(Time now) const;
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);
 
   Options options_;
   StackPool stacks_;
   std::function<void()> on_settled_;
+  std::atomic<bool> news_{false};  // settled and not announced
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<engine::RunPtr> fresh_;
@@ -113,8 +142,13 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   bool stopping_ = false;
   std::atomic<bool> holding_{false};
   std::atomic<int> active_{0};
-  std::unordered_map<Uuid, int> misfits_;  // how often a run was met that the code here does not fit
-  std::atomic<double> step_seconds_{0};    // how long a turn of a run takes, by measure
+  // A run that the code here does not fit.
+  struct Misfit {
+    int left = 0;  // to other builds since it was parked
+    bool parked = false;
+  };
+  std::unordered_map<Uuid, Misfit> misfits_;
+  std::unordered_map<std::string, double> speeds_;  // seconds that turns of a workflow take; guarded by mutex_
 };
 
 }  // namespace hapax::workflow

@@ -13,6 +13,8 @@ namespace hapax::workflow {
 namespace {
 
 constexpr std::size_t handler_stack_bytes = 64 << 10;
+// Address space only. A function with large variables steps over a guard of one page, and what is below is another stack.
+constexpr std::size_t guard_bytes = 256 << 10;
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -57,7 +59,7 @@ void install_handler() {
 
 }  // namespace
 
-Stack::Stack(std::size_t bytes) : guard_(page_bytes()), bytes_(whole_pages(bytes)) {
+Stack::Stack(std::size_t bytes) : guard_(whole_pages(guard_bytes)), bytes_(whole_pages(bytes)) {
   void* const memory = mmap(nullptr, guard_ + bytes_, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) { throw std::bad_alloc(); }

@@ -1,4 +1,4 @@
-// Stacks for fibers: mapped memory with a guard page below, kept for the next fiber when one is done.
+// Stacks for fibers: mapped memory with guard pages below, kept for the next fiber when one is done.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class StackPool {
   std::vector<std::unique_ptr<Stack>> free_;
 };
 
-// While it lives, a hit on the guard page of `stack` by this thread ends the process with a line that names `owner`,
+// While it lives, a hit on the guard of `stack` by this thread ends the process with a line that names `owner`,
 // instead of a bare SIGSEGV. `owner` must outlive it.
 class GuardWatch {
  public:

@@ -39,6 +39,10 @@ class InlineTurn {
         case Need::transaction:
           if (!flush()) { return put_aside(); }
           run_.run_step_or_transaction();
+          if (!run_.store_trouble().empty()) {
+            (void)run_.unwind();
+            return run_.leave_finish(false);
+          }
           continue;
         case Need::wait: {
           model::Finish finish = run_.wait_finish();

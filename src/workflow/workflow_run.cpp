@@ -143,12 +143,24 @@ void WorkflowRun::run_transaction() {
   step_ending_ = engine::run_handler(
       [&](engine::Run& run) {
         std::string result;
-        App(app_).transaction([&](Transaction& tx) {
-          result = (*transaction_body_)(tx);
-          entry.data = workflow::encode_step({.ran_for = engine::engine_now() - start, .result = result});
-          tx.state_->transaction->advance(
-              {.execution = id_, .fence = run.claim().fence, .entries = {entry}, .clears_lost = false});
-        });
+        // What the store itself fails with is no outcome of the step: the journal will tell whether it took effect.
+        bool in_body = false;
+        try {
+          App(app_).transaction([&](Transaction& tx) {
+            in_body = true;
+            result = (*transaction_body_)(tx);
+            in_body = false;
+            entry.data = workflow::encode_step({.ran_for = engine::engine_now() - start, .result = result});
+            tx.state_->transaction->advance(
+                {.execution = id_, .fence = run.claim().fence, .entries = {entry}, .clears_lost = false});
+          });
+        } catch (const StoreUnavailable& error) {
+          if (!in_body) { store_trouble_ = error.what(); }
+          throw;
+        } catch (const StaleLease& error) {
+          if (!in_body) { store_trouble_ = error.what(); }
+          throw;
+        }
         committed = true;
         return engine::Ending::completed(std::move(result));
       },
@@ -212,7 +224,7 @@ model::Finish WorkflowRun::wait_finish() {
   return finish;
 }
 
-model::Finish WorkflowRun::leave_finish() const {
+model::Finish WorkflowRun::leave_finish(bool still_stuck) const {
   model::Finish finish;
   finish.id = id_;
   finish.fence = claim().fence;
@@ -220,6 +232,7 @@ model::Finish WorkflowRun::leave_finish() const {
   model::Turn turn;
   turn.seen = replay_.seen();
   turn.wake_in = leave_wait;
+  if (still_stuck) { turn.stuck = stuck_; }
   finish.turn = std::make_shared<const model::Turn>(std::move(turn));
   return finish;
 }

@@ -61,12 +61,14 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   // Goes on until it needs something.
   [[nodiscard]] Need resume();
   void run_step_or_transaction() { need_ == Need::transaction ? run_transaction() : run_step(); }
+  // Why the store could not run a transactional step; then the run is given back, as the step may have taken effect.
+  [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
   [[nodiscard]] bool is_continued() const { return continued_ != nullptr; }
   // How the function ended, with the entries that are not yet in the store.
   [[nodiscard]] model::Finish finish();
   [[nodiscard]] model::Finish wait_finish();
-  // As if it had not been claimed, but not at once: for a worker whose code fits.
-  [[nodiscard]] model::Finish leave_finish() const;
+  // As if it had not been claimed, but not at once: for a worker whose code fits. One that was parked before still says why.
+  [[nodiscard]] model::Finish leave_finish(bool still_stuck) const;
   // Children that must be told before the run ends.
   [[nodiscard]] std::vector<Uuid> children_to_cancel() const;
   // Throws workflow::Unwind through the function. False when it would not end: then it was abandoned.
@@ -160,6 +162,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   const std::function<std::string()>* step_body_ = nullptr;
   const std::function<std::string(Transaction&)>* transaction_body_ = nullptr;
   std::string transaction_name_;
+  std::string store_trouble_;
   engine::Ending step_ending_;
   Duration step_ran_for_{0};
   Instant instant_;

@@ -1,6 +1,8 @@
 // Who waits for whom: children, cancellation, continued runs, seeds and retention (SPEC W2–W4).
 #include "conformance/workflow_fixture.hpp"
 
+#include <gmock/gmock.h>
+
 namespace hapax::conformance {
 
 namespace {
@@ -268,6 +270,29 @@ TEST_F(WorkflowConformance, SignalsAndWaitersGoOverToTheNextRun) {
   EXPECT_EQ(told.position, 0);
   EXPECT_EQ(told.child, next->id);
   EXPECT_EQ(told.data, R"("end")");
+}
+
+// A cancellation that was asked for while the last turn ran is not lost with it.
+TEST_F(WorkflowConformance, ACancellationThatWasNotSeenGoesOverToTheNextRun) {
+  const Claim claim = begun();
+  (void)send(claim.id, "used", "1");
+  EXPECT_EQ(store().cancel({&claim.id, 1}, "too late").at(0).verdict, CancelVerdict::requested);
+  auto next = std::make_shared<NewExecution>(flow());
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.seen = 1, .next = next})), accepted);
+  const std::vector<Event> told = events(next->id);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].kind, EventKind::cancel);
+  ASSERT_TRUE(told[0].error);
+  EXPECT_THAT(told[0].error->message, ::testing::HasSubstr("too late"));
+  EXPECT_EQ(woken(next->id).inbox, 1);
+}
+
+TEST_F(WorkflowConformance, ACancellationThatWasSeenStaysWithItsRun) {
+  const Claim claim = begun();
+  (void)store().cancel({&claim.id, 1}, "seen");
+  auto next = std::make_shared<NewExecution>(flow());
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.seen = 1, .next = next})), accepted);
+  EXPECT_TRUE(events(next->id).empty());
 }
 
 // ---- Seeds and retention ----------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ int run_role(int argc, char** argv) {
   if (options.role == "worker") return run_worker(options);
   if (options.role == "player") return run_player(options);
   if (options.role == "claimer") return run_claimer(options);
+  if (options.role.starts_with("build-")) return run_build(options);
   if (options.role == "feeder") return run_feeder(options);
   std::fprintf(stderr, "herd: unknown role %s\n", options.role.c_str());
   return 64;
@@ -38,9 +39,11 @@ void play(Stage& stage) {
   const bool of_fifty_too = all && options.requests != 50;
   if (of_fifty_too) thundering(stage, 50, or_else(options.processes, 8));
   if (all || options.mode == "thundering") thundering(stage, options.requests, or_else(options.processes, 8));
+  if (all || options.mode == "starts") starts(stage, or_else(options.processes, 50));
   if (all || options.mode == "history") {
     history(stage, {.keys = options.keys, .processes = or_else(options.processes, 4)});
   }
+  if (all || options.mode == "deploy") deploy(stage);
   if (all || options.mode == "limits") limits(stage, seconds(or_else(options.seconds, 15)));
 }
 

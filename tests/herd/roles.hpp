@@ -4,6 +4,7 @@
 #include "torture/options.hpp"
 
 #include <hapax/task.hpp>
+#include <hapax/workflow.hpp>
 
 #include <string>
 
@@ -21,6 +22,16 @@ int run_player(const torture::Options& options);
 int run_claimer(const torture::Options& options);
 // Admits executions with limit keys, one after the other.
 int run_feeder(const torture::Options& options);
+// A worker of a build, named by its role, that has its own idea of the order workflow.
+int run_build(const torture::Options& options);
+
+inline const Workflow<std::string, std::string> order_workflow{"order"};
+inline constexpr const char* first_build = "build-a";
+inline constexpr const char* other_build = "build-b";    // a step of it has another name
+inline constexpr const char* patched_build = "build-c";  // as the first one, with one more step behind a patch
+
+// A workflow that has an effect of its own and sends a task; asked for by its workflow_id.
+inline constexpr const char* workflow_name = "workflow";
 
 // The task a scene asks for; its name says by what requests are the same.
 [[nodiscard]] TaskSpec task_of(const std::string& name, const std::string& queue);

@@ -9,6 +9,10 @@ namespace hapax::herd {
 // mid-way, or cut off after its commit.
 void thundering(Stage& stage, int requests, int processes);
 
+// The same workflow started from so many processes, some of them killed and all of them coming again: one run, whose
+// effects happen once (SPEC W1).
+void starts(Stage& stage, int processes);
+
 struct HistorySize {
   int keys = 10'000;
   int processes = 4;
@@ -18,5 +22,8 @@ void history(Stage& stage, const HistorySize& size);
 
 // Rate limits, limit keys and ordering keys (SPEC D12, D13, P6), with claimers killed and stopped.
 void limits(Stage& stage, Duration how_long);
+
+// Builds of a program whose workflow differs, at once and one after the other (SPEC W5).
+void deploy(Stage& stage);
 
 }  // namespace hapax::herd

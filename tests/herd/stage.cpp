@@ -9,45 +9,22 @@
 #include <thread>
 
 namespace hapax::herd {
-namespace {
-
-std::string make_folder() {
-  const char* base = std::getenv("TMPDIR");
-  std::string name = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/hapax-herd.XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  return name;
-}
-
-std::string first_lines(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(400, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
-}  // namespace
-
-Stage::Stage(const Options& options) : options_(options), folder_(make_folder()), random_(options.seed) {
-  url_ = "sqlite:" + folder_ + "/herd.db";
-  if (options_.store == "postgres") {
-    server_.emplace();
-    url_ = server_->url() + "?schema=herd_" + std::to_string(::getpid());
-  }
-  store_ = store::open(url_, {.migrate = store::Migrate::yes});
+Stage::Stage(const Options& options)
+    : options_(options), place_(torture::make_place(options.store, "herd")), random_(options.seed) {
+  store_ = store::open(place_.url, {.migrate = store::Migrate::yes});
 }
 
 void Stage::cut_connections(int one_in) {
-  if (!server_) return;
-  findings_.count("connections cut", server_->terminate_backends(one_in));
+  if (!place_.server) return;
+  findings_.count("connections cut", place_.server->terminate_backends(one_in));
 }
 
 void Stage::close() {
   store_.reset();
   if (findings_.violations() == 0 && !options_.keep) {
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(place_.folder);
   } else {
-    std::printf("logs and store are kept in %s\n", folder_.c_str());
+    std::printf("logs and store are kept in %s\n", place_.folder.c_str());
   }
 }
 
@@ -65,7 +42,7 @@ void Scene::note(const std::vector<torture::Ended>& ended) {
   for (const auto& one : ended) {
     if (!one.failed) continue;
     const std::string label = one.child.role + "-" + std::to_string(one.child.number);
-    violation(label + " ended with " + one.how + ": " + first_lines(folder_ + "/" + label + ".err"));
+    violation(label + " ended with " + one.how + ": " + torture::first_lines(folder_ + "/" + label + ".err"));
   }
 }
 

@@ -9,7 +9,7 @@
 #include "torture/check.hpp"
 #include "torture/children.hpp"
 #include "torture/log.hpp"
-#include "torture/server.hpp"
+#include "torture/place.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -26,8 +26,8 @@ class Stage {
   explicit Stage(const Options& options);
 
   [[nodiscard]] const Options& options() const { return options_; }
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] const std::string& folder() const { return place_.folder; }
+  [[nodiscard]] const std::string& url() const { return place_.url; }
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] torture::Findings& findings() { return findings_; }
   [[nodiscard]] base::Random& random() { return random_; }
@@ -38,9 +38,7 @@ class Stage {
 
  private:
   Options options_;
-  std::string folder_;
-  std::string url_;
-  std::optional<torture::Server> server_;
+  torture::Place place_;
   std::unique_ptr<store::Store> store_;
   base::SeededRandom random_;
   torture::Findings findings_;

@@ -1,5 +1,6 @@
 #include "herd/scenes.hpp"
 
+#include "herd/roles.hpp"
 #include "torture/plan.hpp"
 
 #include <algorithm>
@@ -29,8 +30,9 @@ enum class First : std::uint8_t {
 
 struct Play {
   std::string name;
-  std::string task;  // "strict", "keyed" or "unique"
+  std::string task;  // "strict", "keyed", "unique" or a workflow
   First first = First::nobody;
+  bool redelivered = false;  // all come a second time
 };
 
 class Thunder {
@@ -43,9 +45,9 @@ class Thunder {
         queue_(play.name + "-" + std::to_string(requests)),
         scene_(stage, queue_,
                {{"task", play.task},
-                {"tasks", {play.task}},
+                {"tasks", is_workflow() ? nlohmann::json::array() : nlohmann::json::array({play.task})},
                 {"queue", queue_},
-                {"key", play.task == "keyed" ? queue_ : ""},
+                {"key", play.task == "keyed" || is_workflow() ? queue_ : ""},
                 {"requests", requests},
                 {"processes", processes},
                 {"bystanders", play.first == First::rolled_back || play.first == First::killed},
@@ -64,6 +66,11 @@ class Thunder {
     }
     scene_.gate().open();
     meanwhile();
+    if (play_.redelivered) {
+      expect(scene_.wait_until(patience, [&] { return scene_.children().count("asker") <= processes_ / 2; }),
+             "too few were killed");
+      for (int index = 0; index < processes_; ++index) scene_.children().start({.role = "asker"});
+    }
     if (scene_.children().count("worker") == 0) start_worker();
     scene_.wait_for("asker", patience);
     scene_.wait_for("winner", patience);
@@ -72,7 +79,12 @@ class Thunder {
   }
 
  private:
-  void start_worker() { scene_.children().start({.role = "worker", .queues = {queue_}, .lease = seconds(30)}); }
+  [[nodiscard]] bool is_workflow() const { return play_.task == workflow_name; }
+  [[nodiscard]] std::string task_queue() const { return queue_ + "-tasks"; }
+
+  void start_worker() {
+    scene_.children().start({.role = "worker", .queues = {queue_, task_queue()}, .lease = seconds(30)});
+  }
 
   std::string fault(const std::string& point, const std::string& action) {
     return stage_.options().store + ".admit." + point + "=" + action + "@1";
@@ -172,7 +184,15 @@ class Thunder {
       all.insert(met.begin(), met.end());
       expect(all.size() == 1 && !stored.empty() && all.contains(stored[0].id), "not everybody got the same execution");
     }
+    if (play_.redelivered) {
+      expect(met.size() >= static_cast<std::size_t>(requests_), "a redelivered one was not recognised");
+    }
     check_results(stored);
+    if (is_workflow()) {
+      const auto sent = executions(task_queue());
+      expect(sent.size() == 1, std::to_string(sent.size()) + " tasks were sent");
+      for (const auto& one : sent) expect(starts_of(one.id) == 1, "its task was called more than once");
+    }
   }
 
   // Each ran once, and everybody who asked has its result.
@@ -222,9 +242,14 @@ class Thunder {
     }
     return ids;
   }
-  [[nodiscard]] std::vector<store::Execution> executions() {
+  [[nodiscard]] int starts_of(const Uuid& id) const {
+    const auto ids = ids_of(Event::started);
+    return static_cast<int>(std::ranges::count(ids, id));
+  }
+  [[nodiscard]] std::vector<store::Execution> executions() { return executions(queue_); }
+  [[nodiscard]] std::vector<store::Execution> executions(const std::string& queue) {
     store::ListQuery query;
-    query.queue = queue_;
+    query.queue = queue;
     query.limit = 1000;
     return stage_.store().list(query);
   }
@@ -255,6 +280,16 @@ void thundering(Stage& stage, int requests, int processes) {
     plays.push_back({.name = "connections", .task = "strict", .first = First::connections});
   }
   for (const auto& play : plays) Thunder(stage, play, requests, processes).run();
+}
+
+void starts(Stage& stage, int processes) {
+  const std::vector<Play> plays{
+      {.name = "started", .task = workflow_name},
+      {.name = "started-running", .task = workflow_name, .first = First::running},
+      {.name = "started-cut-off", .task = workflow_name, .first = First::cut_off},
+      {.name = "started-dying", .task = workflow_name, .first = First::dying, .redelivered = true},
+  };
+  for (const auto& play : plays) Thunder(stage, play, processes, processes).run();
 }
 
 }  // namespace hapax::herd

@@ -22,6 +22,23 @@ void wait_for_leave(const torture::Options& options, const nlohmann::json& plan)
   }
 }
 
+// One effect inline and one by a task, both in the log under the id of what made them.
+void handle_workflow(App& app, const torture::Options& options, torture::Log& log, const nlohmann::json& plan) {
+  const Task<std::string, std::string> task{"shipment", {.queue = options.queues.back()}};
+  app.handle(task, [&log](TaskContext& context, const std::string&) {
+    log.write(Event::started, context.execution_id(), context.fence());
+    return base::new_uuid7().to_string();
+  });
+  app.handle_workflow_json(task_of(workflow_name, options.queues.front()),
+                           [&log, &options, plan, task](WorkflowContext& context, const std::string&) {
+                             context.step("effect", [&] {
+                               log.write(Event::started, context.execution_id(), 0);
+                               wait_for_leave(options, plan);
+                             });
+                             return "\"" + context.run(task, "an order") + "\"";
+                           });
+}
+
 }  // namespace
 
 int run_worker(const torture::Options& options) {
@@ -43,6 +60,7 @@ int run_worker(const torture::Options& options) {
       return "\"" + base::new_uuid7().to_string() + "\"";
     });
   }
+  if (plan.value("task", "") == workflow_name) handle_workflow(app, options, log, plan);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.threads = plan.value("threads", 8);

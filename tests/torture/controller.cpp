@@ -21,55 +21,29 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// What a store is opened with, and what stands before its tables' names in SQL.
-struct Place {
-  std::string url;
-  std::string schema_prefix;
-};
-
-std::string make_folder() {
-  const char* base = std::getenv("TMPDIR");
-  std::string name = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/hapax-torture.XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  return name;
-}
-
-std::string first_lines(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(400, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
 }  // namespace
 
-Controller::Controller(const Options& options) : options_(options), folder_(make_folder()), random_(options.seed) {
-  Place place{.url = "sqlite:" + folder_ + "/torture.db", .schema_prefix = ""};
-  if (options_.store == "postgres") {
-    server_.emplace();
-    const std::string schema = "torture_" + std::to_string(::getpid());
-    place = {.url = server_->url() + "?schema=" + schema, .schema_prefix = schema + "."};
-  }
-  schema_prefix_ = place.schema_prefix;
-  store_ = store::open(place.url, {.migrate = store::Migrate::yes});
-  writes_ = own_writes(*store_, place.url);
+Controller::Controller(const Options& options)
+    : options_(options), place_(make_place(options.store, "torture")), random_(options.seed) {
+  store_ = store::open(place_.url, {.migrate = store::Migrate::yes});
+  writes_ = own_writes(*store_, place_.url);
   writes_->make_tables();
-  children_ = std::make_unique<Children>(options_, place.url, folder_);
+  children_ = std::make_unique<Children>(options_, place_.url, place_.folder);
 }
 
 Controller::~Controller() = default;
 
 int Controller::run() {
   std::printf("torture on %s: %d kills, seed %llu, folder %s\n", options_.store.c_str(), options_.kills,
-              static_cast<unsigned long long>(options_.seed), folder_.c_str());
+              static_cast<unsigned long long>(options_.seed), place_.folder.c_str());
   std::fflush(stdout);
-  check_the_checker(folder_);
+  check_the_checker(place_.folder);
   chaos();
   settle();
   scenes();
-  check_at_the_end({.store = *store_, .writes = *writes_, .folder = folder_, .schema_prefix = schema_prefix_},
-                   findings_);
+  check_at_the_end(
+      {.store = *store_, .writes = *writes_, .folder = place_.folder, .schema_prefix = place_.schema_prefix},
+      findings_);
   findings_.count("kills", kills_);
   if (kills_ < options_.kills) findings_.violation("too few kills", std::to_string(kills_) + " in the time given");
   findings_.print();
@@ -86,8 +60,8 @@ int Controller::run() {
       static_cast<long long>(std::chrono::duration_cast<seconds>(Ticks::now() - begun_).count()));
   const bool passed = findings_.violations() == 0;
   store_.reset();
-  if (passed && !options_.keep) std::filesystem::remove_all(folder_);
-  if (!passed) std::printf("logs and store are kept in %s\n", folder_.c_str());
+  if (passed && !options_.keep) std::filesystem::remove_all(place_.folder);
+  if (!passed) std::printf("logs and store are kept in %s\n", place_.folder.c_str());
   return passed ? 0 : 1;
 }
 
@@ -103,7 +77,7 @@ void Controller::chaos() {
       hurt_somebody();
       next_hurt = Ticks::now() + milliseconds(20 + below(random_, 280));
     }
-    if (server_ && Ticks::now() >= next_restart) {
+    if (place_.server && Ticks::now() >= next_restart) {
       restart_server();
       next_restart = Ticks::now() + seconds(6 + below(random_, 15));
     }
@@ -115,9 +89,9 @@ void Controller::chaos() {
 
 void Controller::hurt_somebody() {
   const int draw = below(random_, 100);
-  if (server_ && draw < 8) {
+  if (place_.server && draw < 8) {
     try {
-      findings_.count("backends terminated", server_->terminate_backends(1 + below(random_, 4)));
+      findings_.count("backends terminated", place_.server->terminate_backends(1 + below(random_, 4)));
     } catch (const std::exception&) { findings_.count("server away when asked"); }
     return;
   }
@@ -136,9 +110,9 @@ void Controller::hurt_somebody() {
 }
 
 void Controller::restart_server() {
-  server_->stop_immediately();
+  place_.server->stop_immediately();
   std::this_thread::sleep_for(milliseconds(below(random_, 400)));
-  server_->start();
+  place_.server->start();
   findings_.count("server stopped and started");
 }
 
@@ -162,7 +136,7 @@ void Controller::keep_up_numbers(bool with_faults) {
 }
 
 void Controller::settle() {
-  tell_to_be_quiet(folder_);
+  tell_to_be_quiet(place_.folder);
   for (const std::string role : {"producer", "engine-producer"}) end_children(role);
   children_->resume_due(true);
   const bool idle = wait_until(seconds(120), [&] {
@@ -198,7 +172,7 @@ void Controller::note_ended(const std::vector<Ended>& ended) {
     if (!one.failed) continue;
     const std::string name = one.child.role + "-" + std::to_string(one.child.number);
     findings_.violation("a child failed", name + " " + one.how + " (" + one.child.fault + ") " +
-                                              first_lines(folder_ + "/" + name + ".err"));
+                                              first_lines(place_.folder + "/" + name + ".err"));
   }
 }
 
@@ -214,7 +188,7 @@ void Controller::look() {
   if (Ticks::now() - last_look_ < milliseconds(700)) return;
   last_look_ = Ticks::now();
   try {
-    check_while_running(*store_, schema_prefix_, findings_);
+    check_while_running(*store_, place_.schema_prefix, findings_);
   } catch (const StoreUnavailable&) { findings_.count("server away when asked"); }
 }
 

@@ -8,14 +8,13 @@
 #include "torture/children.hpp"
 #include "torture/options.hpp"
 #include "torture/own_writes.hpp"
-#include "torture/server.hpp"
+#include "torture/place.hpp"
 
 #include "base/random.hpp"
 #include "store/open.hpp"
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,9 +59,7 @@ class Controller {
   [[nodiscard]] std::vector<Child*> those(const std::string& role_ending);
 
   Options options_;
-  std::string folder_;
-  std::string schema_prefix_;
-  std::optional<Server> server_;
+  Place place_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<OwnWrites> writes_;
   std::unique_ptr<Children> children_;

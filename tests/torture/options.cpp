@@ -12,9 +12,11 @@ namespace {
 constexpr const char* usage =
     "torture --store sqlite|postgres [--kills N] [--seed S] [--seconds MAX] [--workers W] [--producers P]\n"
     "        [--raw] [--keep]\n"
-    "torture --store sqlite|postgres --slice\n"
+    "torture --store sqlite|postgres --programs N [--kills N] [--seed S] [--seconds MAX] [--workers W] [--keep]\n"
+    "torture --store sqlite|postgres [--programs N] --slice\n"
     "\n"
     "Kills processes (and PostgreSQL servers) under load, lets everything end, and checks what the stores promise.\n"
+    "With --programs the load are generated workflows, and an oracle says what they must have done.\n"
     "PostgreSQL: HAPAX_TEST_POSTGRES_URL, _FOLDER and _CONTROL name a cluster that may be stopped (./dev torture).\n";
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -70,6 +72,8 @@ Options parse_options(int argc, char** argv) {
       options.workers = at_least(name, value, 2);
     } else if (name == "--producers") {
       options.producers = at_least(name, value, 1);
+    } else if (name == "--programs") {
+      options.programs = at_least(name, value, 1);
     } else if (name == "--role") {
       options.role = value;
     } else if (name == "--url") {
@@ -88,7 +92,7 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.store != "sqlite" && options.store != "postgres") refuse("--store is sqlite or postgres");
   if (options.slice) {
-    options.kills = 25;
+    options.kills = options.programs > 0 ? 8 : 25;
     options.seed = 20260301;
     options.seconds = 60;
   }

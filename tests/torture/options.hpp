@@ -24,9 +24,11 @@ struct Options {
   bool slice = false;  // the short, fixed run of the test suite
   bool raw = false;    // only processes on the seam itself, without the engine: whose fault is it?
   bool keep = false;   // keep the folder of a run that passed, too
+  // Generated workflows instead of the load of tasks: at least so many, and as many as the kills take. 0: none.
+  int programs = 0;
 
   // Children only.
-  std::string role;    // "worker", "engine-worker" or "producer"
+  std::string role;    // "worker", "engine-worker", "workflow-worker", "producer" or "engine-producer"
   std::string url;     // of the store
   std::string folder;  // where logs go
   int number = 0;      // of the child; never used twice

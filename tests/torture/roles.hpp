@@ -18,6 +18,8 @@ int run_engine_producer(const Options& options);
 int run_raw_worker(const Options& options);
 // The engine's worker, as programs use it.
 int run_engine_worker(const Options& options);
+// An app's worker with generated workflows, as programs use it.
+int run_workflow_worker(const Options& options);
 
 // Set by SIGTERM.
 [[nodiscard]] bool told_to_end();

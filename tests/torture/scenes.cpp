@@ -83,7 +83,7 @@ void Controller::zombie_scene(const std::string& role) {
   children_->resume_due(true);
   if (!wait_until(patience, [&] { return is_idle({queue}); })) findings_.violation("zombie scene", "not idle");
   end_children(role);
-  for (const auto& record : read_log(folder_, role, first)) {
+  for (const auto& record : read_log(place_.folder, role, first)) {
     if (record.event != Event::finished || record.id() != item.id) continue;
     if (record.words.at(3) == "accepted") findings_.violation("zombie scene", role + ": the zombie was believed");
     findings_.count("zombies refused");
@@ -164,7 +164,7 @@ bool Controller::is_idle(const std::vector<std::string>& queues) {
 bool Controller::was_started(const Uuid& id, int not_by) {
   for (const auto& child : children_->living()) {
     if (child.number == not_by || !child.role.ends_with("worker")) continue;
-    for (const auto& record : read_log(folder_, child.role, child.number)) {
+    for (const auto& record : read_log(place_.folder, child.role, child.number)) {
       if (record.event == Event::started && record.id() == id) return true;
     }
   }

@@ -50,6 +50,15 @@ Range programs(std::uint64_t usual) {
 
 constexpr int failures_shown = 3;
 
+// The whole runs without sanitizers (the process test workflow.programs), under which it would take minutes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t in_memory = 1000;
+constexpr std::uint64_t on_sqlite = 60;
+#else
+constexpr std::uint64_t in_memory = 10000;
+constexpr std::uint64_t on_sqlite = 300;
+#endif
+
 // Most are small, so that many are quick; each small one has its place in some large one.
 int size_of(std::uint64_t seed) { return seed % 16 == 0 ? 8 : 2; }
 
@@ -103,14 +112,14 @@ void die_everywhere(const Range& range, const std::function<Stage()>& next_stage
             << put_aside_in_catch() - in_catch << " times put aside in a catch block\n";
 }
 
-TEST(Crashes, EverywhereInMemory) { die_everywhere(programs(10000), memory_stage); }
+TEST(Crashes, EverywhereInMemory) { die_everywhere(programs(in_memory), memory_stage); }
 
 TEST(Crashes, EverywhereOnSqlite) {
   const std::string folder = ::testing::TempDir() + "hapax-crashes-" + base::new_uuid7().to_string();
   std::filesystem::create_directories(folder);
   {
     const Stage stage = sqlite_stage(folder + "/store.db");
-    die_everywhere(programs(300), [&] { return stage; });
+    die_everywhere(programs(on_sqlite), [&] { return stage; });
   }
   std::filesystem::remove_all(folder);
 }

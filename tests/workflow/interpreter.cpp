@@ -70,14 +70,17 @@ class Interpreter {
     for (const Op& op : ops) { exec(op); }
   }
 
-  // Inside a catch block.
-  void handle(const std::vector<Op>& ops) {
+  // Inside a catch block, or called from one.
+  void handle(const std::vector<Op>& ops, Guard guard) {
+    setting_.ledger.entered(actor_, guard);
     try {
       block(ops);
     } catch (...) {
       if (detail::is_unwinding()) { aside_in_catch.fetch_add(1); }
+      setting_.ledger.left(actor_, guard);
       throw;
     }
+    setting_.ledger.left(actor_, guard);
   }
 
   void exec(const Op& op) {
@@ -128,17 +131,19 @@ class Interpreter {
 
   Started<std::uint32_t> start_task(const Op& op) {
     // Attempts that are lost with their worker are spent; a flaky task has some to lose.
-    RunOptions options{.max_attempts = attempts_of(op) + (op.mode == Mode::flaky ? 6 : 0), .retry = retry()};
+    RunOptions options{.max_attempts = attempts_of(op) + (op.mode == Mode::flaky ? 50 : 0), .retry = retry()};
     if (op.ticks != 0) { options.delay = ticks(op.ticks); }
     if (op.id % 3 == 0) { options.queue = "other"; }
-    return ctx_.start(work, {.program = input_.program, .actor = below(op), .op = op.id, .acc = acc_}, options);
+    return ctx_.start(setting_.sturdy ? sturdy_work : work,
+                      {.program = input_.program, .actor = below(op), .op = op.id, .acc = acc_}, options);
   }
 
   Started<std::uint32_t> start_child(const Op& op) {
     ChildOptions options;
     if (op.id % 2 == 0) { options.workflow_id = below(op); }
     if (op.way == Way::abandoned) { options.parent_close = ParentClose::abandon; }
-    return ctx_.start(flow, {.program = input_.program, .chain = below(op), .op = op.id, .generation = 0, .acc = acc_},
+    return ctx_.start(setting_.sturdy ? sturdy_flow : flow,
+                      {.program = input_.program, .chain = below(op), .op = op.id, .generation = 0, .acc = acc_},
                       options);
   }
 
@@ -228,7 +233,7 @@ class Interpreter {
     try {
       block(op.body);
     } catch (...) {
-      handle(op.handler);
+      handle(op.handler, Guard::handler);
       throw;
     }
   }
@@ -237,16 +242,16 @@ class Interpreter {
     try {
       block(op.body);
     } catch (const Cancelled&) {
-      handle(op.handler);
+      handle(op.handler, Guard::handler);
       throw;
-    } catch (const std::exception&) { handle(op.handler); }
+    } catch (const std::exception&) { handle(op.handler, Guard::handler); }
   }
 
   void saga(const Op& op) {
     hapax::saga(ctx_, [&](Saga& saga) {
       for (std::size_t i = 0; i < op.body.size(); ++i) {
         exec(op.body[i]);
-        saga.undo("undo", [this, &op, i] { handle(op.undo[i]); });
+        saga.undo("undo", [this, &op, i] { handle(op.undo[i], Guard::compensation); });
       }
     });
   }

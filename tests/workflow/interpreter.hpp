@@ -35,6 +35,10 @@ void from_json(const nlohmann::json& json, TaskInput& input);
 
 inline const Task<TaskInput, std::uint32_t> work{"work"};
 inline const Workflow<RunInput, std::uint32_t> flow{"flow"};
+// The same where workers die by themselves, again and again.
+inline constexpr int lost_often = 1000;
+inline const Task<TaskInput, std::uint32_t> sturdy_work{"work", {.max_lost = lost_often}};
+inline const Workflow<RunInput, std::uint32_t> sturdy_flow{"flow", {.max_lost = lost_often}};
 
 // What an app that runs programs needs.
 struct Setting {
@@ -44,6 +48,7 @@ struct Setting {
   Duration forever;
   Duration retry = std::chrono::seconds(1);
   bool upgraded = true;  // the code has the patches
+  bool sturdy = false;
 };
 
 // The setting outlives the app's workers.

@@ -1,6 +1,7 @@
 // Ledger: what happened in the world outside while programs ran, in whichever process.
 #pragma once
 
+#include <hapax/time.hpp>
 #include <hapax/uuid.hpp>
 
 #include <compare>
@@ -26,6 +27,9 @@ struct Strike {
   friend bool operator==(const Strike&, const Strike&) = default;
 };
 
+// Code that runs while an exception is being handled, or to undo what was done.
+enum class Guard : char { handler = 'h', compensation = 'c' };
+
 // Written by the interpreter, from any thread.
 class Ledger {
  public:
@@ -42,6 +46,9 @@ class Ledger {
   virtual void began(const std::string& actor, const Uuid& execution) = 0;
   virtual void struck(const std::string& actor, const Strike& strike) = 0;
   virtual void patched(const std::string& actor, int op, bool patched) = 0;
+  // A run comes into such code, or leaves it in whatever way.
+  virtual void entered(const std::string& actor, Guard guard) = 0;
+  virtual void left(const std::string& actor, Guard guard) = 0;
 };
 
 // One that happened.
@@ -49,6 +56,7 @@ struct Call {
   Ledger::Effect effect;
   int process = 0;
   int number = 0;  // over all effects
+  Time at{};       // where it was looked at
 };
 
 // What the ledger has of one run.

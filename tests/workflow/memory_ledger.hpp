@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hapax::generated {
@@ -20,9 +21,7 @@ class MemoryLedger final : public Ledger {
       problems_.push_back("operation " + std::to_string(effect.key.op) + " of " + effect.key.actor +
                           " happened again although it was recorded");
     }
-    std::vector<Call>& calls = calls_[effect.key];
-    calls.push_back({.effect = effect, .process = process_, .number = ++number_});
-    return static_cast<int>(calls.size()) - 1;
+    return add({.effect = effect, .process = process_});
   }
   void began(const std::string& actor, const Uuid& execution) override {
     const std::lock_guard lock(mutex_);
@@ -38,8 +37,16 @@ class MemoryLedger final : public Ledger {
     const std::lock_guard lock(mutex_);
     runs_[actor].patches[op] = patched;
   }
+  void entered(const std::string&, Guard) override {}
+  void left(const std::string&, Guard) override {}
 
   // ---- The test's side ---------------------------------------------------------------------------------------------
+  // A call that a process made whose ledger this is not; in the order in which they were made.
+  void copy(Call call) {
+    const std::lock_guard lock(mutex_);
+    (void)add(std::move(call));
+  }
+
   // What the store has of something.
   struct Recorded {
     int calls = 0;         // that it knows of, failed ones too
@@ -88,6 +95,14 @@ class MemoryLedger final : public Ledger {
   }
 
  private:
+  // Holding mutex_.
+  int add(Call call) {
+    call.number = ++number_;
+    std::vector<Call>& calls = calls_[call.effect.key];
+    calls.push_back(std::move(call));
+    return static_cast<int>(calls.size()) - 1;
+  }
+
   mutable std::mutex mutex_;
   std::map<std::string, ActorLog> runs_;
   std::map<EffectKey, std::vector<Call>> calls_;

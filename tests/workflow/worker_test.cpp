@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace hapax {
@@ -60,6 +62,43 @@ TEST_P(WorkflowWorker, ManyRunAtOnce) {
   for (int i = 0; i < 60; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), 7 * i); }
   EXPECT_EQ(sent_, 120);
   for (const auto& [step, times] : effects_) { EXPECT_EQ(times, 1) << step; }
+}
+
+// Steps that take long have a thread each, also when quick ones of the same workflow came before.
+TEST_P(WorkflowWorker, LongStepsRunSideBySide) {
+  constexpr int together = 4;
+  App app = open();
+  std::atomic<int> inside{0};
+  std::atomic<bool> all_met{false};
+  app.handle(sums, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("quick", [] {});
+    return ctx.step("long", [&] {
+      if (n < 0) { return n; }
+      if (++inside == together) { all_met = true; }
+      for (int i = 0; i < 3000 && !all_met; ++i) { std::this_thread::sleep_for(10ms); }
+      --inside;
+      return n;
+    });
+  });
+  const Worker worker = app.work({.threads = together});
+  for (int i = 1; i <= 50; ++i) { (void)app.start(sums, -i, {.workflow_id = std::to_string(-i)}).result_for(60s); }
+  std::vector<WorkflowHandle<int>> handles;
+  for (int i = 0; i < together; ++i) { handles.push_back(app.start(sums, i, {.workflow_id = std::to_string(i)})); }
+  for (const auto& handle : handles) { (void)handle.result_for(60s); }
+  EXPECT_TRUE(all_met);
+}
+
+TEST_P(WorkflowWorker, IsStartedWithoutWaiting) {
+  App app = open();
+  handle_sums(app);
+  const Worker worker = app.work({.threads = 2});
+  std::vector<std::future<WorkflowHandle<int>>> started;
+  for (int i = 0; i < 10; ++i) { started.push_back(app.start_async(sums, i, {.workflow_id = std::to_string(i)})); }
+  auto again = app.start_async(sums, 3, {.workflow_id = "3"});
+  for (int i = 0; i < 10; ++i) { EXPECT_EQ(started[static_cast<std::size_t>(i)].get().result_for(60s), 7 * i); }
+  EXPECT_EQ(again.get().result_for(60s), 21);
+  EXPECT_EQ(sent_, 20);
+  EXPECT_THROW((void)app.start_async(sums, 3, {}).get(), InvalidArgument);
 }
 
 TEST_P(WorkflowWorker, WithoutACacheEachTurnIsAReplay) {

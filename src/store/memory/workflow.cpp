@@ -131,10 +131,10 @@ void continue_run(State& state, Record& record, const Turn& turn, Time now) {
   Record& fresh = state.insert(std::move(made), identity, now);
   fresh.waiters = std::exchange(record.waiters, {});
   for (const Event& event : record.events) {
-    if (event.kind != EventKind::signal) { continue; }
-    if (event.number > turn.seen || std::ranges::find(turn.carried, event.number) != turn.carried.end()) {
-      state.tell(fresh, event, now);
-    }
+    const bool unseen = event.number > turn.seen;
+    const bool signal = event.kind == EventKind::signal;
+    const bool carried = signal && std::ranges::find(turn.carried, event.number) != turn.carried.end();
+    if (carried || (unseen && (signal || event.kind == EventKind::cancel))) { state.tell(fresh, event, now); }
   }
   fresh.signal_keys = record.signal_keys;
   record.execution.continued_as = next.id;

@@ -97,10 +97,10 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
     exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
   }
-  if (with_limits) {
+  if (claim != nullptr && with_limits) {
     exchange.claim = claim_in_groups(claim_work(connection), *claim);
     lose_reply(connection);
-  } else if (!passed_over.empty()) {
+  } else if (claim != nullptr && !passed_over.empty()) {
     claim_passed_over(connection, *claim, passed_over, exchange.claim);
   }
   return exchange;

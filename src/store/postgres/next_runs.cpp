@@ -17,21 +17,22 @@ SET execution = u.next, run = l.run + 1, fingerprint = NULL, created_at = {now} 
 FROM unnest($2::uuid[], $3::uuid[]) u(before, next) JOIN {s}.live l ON l.id = u.before
 WHERE i.identity = l.identity AND i.execution = u.before)"};
 
-// Signals that the old run has not used come first in the new inbox, in their order. The keys of all the others are kept
-// below zero, so that one of them sent again still changes nothing.
+// Signals that the old run has not used, and a cancellation that it has not seen, come first in the new inbox, in their
+// order. The keys of all other signals are kept below zero, so that one of them sent again still changes nothing.
 constexpr Statement carry{"hapax_next_carry", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 run AS MATERIALIZED (
   SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::boolean[]) u(before, next, seen, holds)),
 wanted AS MATERIALIZED (SELECT DISTINCT * FROM unnest($6::uuid[], $7::bigint[]) u(before, number)),
 signal AS MATERIALIZED (
-  SELECT r.next, e.number, e.name, e.data, e.signal_key,
+  SELECT r.next, e.number, e.kind, e.name, e.data, e.error, e.signal_key,
          e.number > 0 AND (e.number > r.seen OR w.number IS NOT NULL) AS carried
-  FROM run r JOIN {s}.events e ON e.execution = r.before AND e.kind = 0
+  FROM run r JOIN {s}.events e ON e.execution = r.before AND (e.kind = 0 OR e.kind = 3 AND e.number > r.seen)
   LEFT JOIN wanted w ON w.before = r.before AND w.number = e.number),
 carried AS (
-  INSERT INTO {s}.events (execution, number, at, kind, name, data, signal_key)
-  SELECT s.next, row_number() OVER (PARTITION BY s.next ORDER BY s.number), t.now, 0, s.name, s.data, s.signal_key
+  INSERT INTO {s}.events (execution, number, at, kind, name, data, error, signal_key)
+  SELECT s.next, row_number() OVER (PARTITION BY s.next ORDER BY s.number), t.now, s.kind, s.name, s.data, s.error,
+         s.signal_key
   FROM signal s CROSS JOIN t WHERE s.carried
   RETURNING execution),
 remembered AS (

@@ -24,7 +24,7 @@ void throw_mapped(const SqlError& error, const std::string& location) {
     throw InvalidArgument("text", "the database can't store it: " + std::string(error.what()));
   }
   // Something in the request itself: sent again it would be refused again.
-  if (state.starts_with("22") || state.starts_with("23") || state.starts_with("54")) {
+  if (state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0")) {
     throw InvalidArgument("request", "the database refused it: " + std::string(error.what()));
   }
   static constexpr std::array<std::string_view, 9> unavailable{

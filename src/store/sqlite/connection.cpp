@@ -1,5 +1,6 @@
 #include "store/sqlite/connection.hpp"
 
+#include "store/sqlite/log_file.hpp"
 #include "store/sqlite/sqlite_error.hpp"
 
 #include <chrono>
@@ -41,7 +42,8 @@ Connection::Connection(const std::string& path, Mode mode, Duration busy_timeout
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   flags |= mode == Mode::writer ? SQLITE_OPEN_CREATE : 0;
-  const int code = sqlite3_open_v2(plain_path(path).c_str(), &handle_, flags, nullptr);
+  const char* const vfs = mode == Mode::reader ? nullptr : log_gathering_vfs();
+  const int code = sqlite3_open_v2(plain_path(path).c_str(), &handle_, flags, vfs);
   try {
     if (code != SQLITE_OK) { fail(code, "opening the file"); }
     const auto busy_ms = std::chrono::duration_cast<std::chrono::milliseconds>(busy_timeout).count();

@@ -19,10 +19,10 @@ constexpr const char* inbox_sql = "UPDATE live SET inbox = ? WHERE id = ?";
 constexpr const char* wake_sql = "UPDATE live SET inbox = ?, line = ?, state = 0, run_at = ? WHERE id = ?";
 constexpr const char* signal_key_sql = "INSERT INTO signal_keys(execution, signal_key) VALUES (?, ?)";
 constexpr const char* carry_sql =
-    "INSERT INTO events(execution, number, kind, at, position, status, name, data)"
-    " SELECT ?1, row_number() OVER (ORDER BY number), kind, ?2, position, status, name, data FROM events"
-    " WHERE execution = ?3 AND kind = 0"
-    " AND (number > ?4 OR number IN (SELECT json_each.value FROM json_each(?5)))";
+    "INSERT INTO events(execution, number, kind, at, position, status, name, error, data)"
+    " SELECT ?1, row_number() OVER (ORDER BY number), kind, ?2, position, status, name, error, data FROM events"
+    " WHERE execution = ?3 AND (kind IN (0, 3) AND number > ?4"
+    " OR kind = 0 AND number IN (SELECT json_each.value FROM json_each(?5)))";
 constexpr const char* carry_keys_sql = "UPDATE OR IGNORE signal_keys SET execution = ? WHERE execution = ?";
 constexpr const char* read_sql =
     "SELECT number, kind, at, position, status, child, name, error, data FROM events WHERE execution = ? AND number > ?"

@@ -77,7 +77,7 @@ class LentTransaction final : public Transaction {
 }  // namespace
 
 void lend_transaction(Writer& writer, const std::function<void(Transaction&)>& fn) {
-  WriteTransaction tx(writer);
+  WriteTransaction tx(writer, WriteTransaction::Begin::alone);
   LentTransaction lent(tx);
   tx.lend();
   fn(lent);

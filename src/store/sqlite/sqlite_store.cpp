@@ -9,6 +9,7 @@
 #include <hapax/error.hpp>
 
 #include <filesystem>
+#include <mutex>
 #include <type_traits>
 
 namespace hapax::store {
@@ -82,7 +83,8 @@ class SqliteStore final : public Store {
   }
 
   SweepReport sweep(const SweepRequest& request) override {
-    WriteTransaction tx(writer_);
+    const std::lock_guard lock(sweep_mutex_);
+    WriteTransaction tx(writer_, WriteTransaction::Begin::alone);
     sqlite::RetentionCursor cursor = retention_cursor_;
     SweepReport report = sqlite::sweep(tx, request, cursor);
     tx.commit("sqlite.sweep.before_commit");
@@ -263,7 +265,8 @@ class SqliteStore final : public Store {
 
   sqlite::Writer writer_;
   sqlite::ReaderPool readers_;
-  sqlite::RetentionCursor retention_cursor_;
+  std::mutex sweep_mutex_;
+  sqlite::RetentionCursor retention_cursor_;  // guarded by it
 };
 
 }  // namespace

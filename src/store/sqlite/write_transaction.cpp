@@ -7,34 +7,47 @@
 #include <hapax/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace hapax::store::sqlite {
 
 namespace {
 
 constexpr const char* begin_sql = "BEGIN IMMEDIATE";
-constexpr const char* commit_sql = "COMMIT";
+constexpr const char* savepoint_sql = "SAVEPOINT hapax_share";
+constexpr const char* release_sql = "RELEASE hapax_share";
 constexpr const char* worker_sql = "SELECT worker FROM sessions WHERE id = ?";
 constexpr const char* expiry_sql = "INSERT OR IGNORE INTO expiries(expiry_hour, id_hour) VALUES (?, ?)";
 
 }  // namespace
 
-WriteTransaction::WriteTransaction(Writer& writer) : writer_(writer), queues_(writer.db_) {
+WriteTransaction::WriteTransaction(Writer& writer, Begin begin) : writer_(writer), queues_(writer.db_) {
   writer_.enter();
+  entered_ = true;
   try {
-    db().use(begin_sql).run();
-    open_ = true;
-    now_ = writer_.clock().now();
+    this->begin(begin);
   } catch (...) {
-    writer_.leave();
+    leave();
     throw;
   }
+}
+
+void WriteTransaction::begin(Begin begin) {
+  if (begin == Begin::alone) { writer_.settle_shared(); }
+  joined_ = writer_.shared_ != nullptr;
+  db().use(joined_ ? savepoint_sql : begin_sql).run();
+  open_ = true;
+  now_ = writer_.clock().now();
 }
 
 WriteTransaction::~WriteTransaction() {
   take_back();
   roll_back();
-  writer_.leave();
+  leave();
+}
+
+void WriteTransaction::leave() {
+  if (std::exchange(entered_, false)) { writer_.leave(); }
 }
 
 const std::string* WriteTransaction::worker_of(const Uuid& session) {
@@ -75,21 +88,14 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
       base::fault_point(fault_before);
     } catch (const base::FaultInjected& fault) { throw StoreUnavailable(fault.what()); }
   }
-  writer_.grow_log();
-  Cursor cursor = db().use(commit_sql);
-  const int code = sqlite3_step(db().prepared(commit_sql).handle());
-  if (code != SQLITE_DONE) {
-    const int extended = sqlite3_extended_errcode(db().handle());
-    const std::string message = sqlite3_errmsg(db().handle());
-    cursor.reset();
-    roll_back();
-    if (extended == SQLITE_IOERR_FSYNC) {
-      throw CommitUnknown("SQLite store " + db().path() + ": the disk failed to sync a commit (" + message + ")");
-    }
-    db().fail(extended, "committing");
-  }
+  const std::shared_ptr<SharedCommit> shared = writer_.shared_ ? writer_.shared_ : std::make_shared<SharedCommit>();
+  if (joined_) { db().use(release_sql).run(); }
   open_ = false;
-  writer_.checkpoint_if_due();
+  writer_.shared_ = shared;
+  ++shared->members;
+  leave();
+  shared->done.wait_while(SharedCommit::open);
+  if (shared->error) { std::rethrow_exception(shared->error); }
   if (fault_after != nullptr) {
     try {
       base::fault_point(fault_after);
@@ -98,11 +104,15 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
 }
 
 void WriteTransaction::roll_back() {
-  if (open_) {
-    // SQLite has rolled back by itself after some errors; then there is nothing left to do.
-    sqlite3_exec(db().handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-    open_ = false;
+  if (!open_) { return; }
+  open_ = false;
+  // SQLite has rolled back by itself after some errors; then there is nothing left to do.
+  if (!writer_.in_transaction()) { return; }
+  if (joined_ && sqlite3_exec(db().handle(), "ROLLBACK TO hapax_share; RELEASE hapax_share", nullptr, nullptr,
+                              nullptr) == SQLITE_OK) {
+    return;
   }
+  sqlite3_exec(db().handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 void WriteTransaction::lend() {
@@ -120,6 +130,11 @@ void WriteTransaction::take_back() {
     writer_.lent_to_.store(std::thread::id(), std::memory_order_relaxed);
     sqlite3_commit_hook(db().handle(), nullptr, nullptr);
     sqlite3_rollback_hook(db().handle(), nullptr, nullptr);
+    // A statement that the caller's function has left in the middle would keep everybody's COMMIT from happening.
+    for (sqlite3_stmt* statement = sqlite3_next_stmt(db().handle(), nullptr); statement != nullptr;
+         statement = sqlite3_next_stmt(db().handle(), statement)) {
+      if (sqlite3_stmt_busy(statement) != 0) { sqlite3_reset(statement); }
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 // WriteTransaction: BEGIN IMMEDIATE … COMMIT on the writer, with what a verb needs inside it.
 //
-// Costs a verb, whatever it does: BEGIN, COMMIT, one fdatasync of the log if anything was changed, none otherwise.
-// Owned and used by one thread; rolls back when it goes without commit().
+// Costs a verb, whatever it does: BEGIN, COMMIT, one fdatasync of the log if anything was changed, none otherwise; those
+// who share a commit have these once, and a SAVEPOINT and a RELEASE each. Owned and used by one thread; rolls back when it
+// goes without commit().
 #pragma once
 
 #include "store/sqlite/queue_table.hpp"
@@ -15,7 +16,9 @@ namespace hapax::store::sqlite {
 
 class WriteTransaction {
  public:
-  explicit WriteTransaction(Writer& writer);
+  // alone: does not begin within a shared commit, as those in it would wait for a long piece of work.
+  enum class Begin : std::uint8_t { shared, alone };
+  explicit WriteTransaction(Writer& writer, Begin begin = Begin::shared);
   ~WriteTransaction();
   WriteTransaction(const WriteTransaction&) = delete;
   WriteTransaction& operator=(const WriteTransaction&) = delete;
@@ -33,7 +36,8 @@ class WriteTransaction {
   // The queues so noted. 1 SELECT for each that was not looked at yet.
   [[nodiscard]] std::vector<model::QueueRef> woken();
 
-  // Throws, having changed nothing; or CommitUnknown. The names are base::fault_point's; null for none.
+  // Returns when it is on the disk. Throws, having changed nothing; or CommitUnknown. The names are base::fault_point's;
+  // null for none.
   void commit(const char* fault_before = nullptr, const char* fault_after = nullptr);
 
   // While a caller's function has the connection: its thread may not enter the writer, and only commit() can commit.
@@ -43,13 +47,17 @@ class WriteTransaction {
   [[nodiscard]] bool ended_by_caller() const { return ended_by_caller_; }
 
  private:
+  void begin(Begin begin);
   void roll_back();
+  void leave();
   void write_expiries();
 
   Writer& writer_;
   Time now_;
   QueueTable queues_;
+  bool entered_ = false;
   bool open_ = false;
+  bool joined_ = false;  // behind a savepoint, in a shared commit
   bool lent_ = false;
   bool ended_by_caller_ = false;
   std::vector<std::pair<Uuid, std::optional<std::string>>> workers_;

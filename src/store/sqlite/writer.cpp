@@ -1,6 +1,7 @@
 #include "store/sqlite/writer.hpp"
 
 #include "store/sqlite/database_file.hpp"
+#include "store/sqlite/log_file.hpp"
 #include "store/sqlite/schema.hpp"
 
 #include <hapax/error.hpp>
@@ -25,6 +26,11 @@ constexpr sqlite3_int64 frame_bytes = 24 + 4096;
 constexpr int few_pages = 64;
 // What a commit of one task needs, with room to spare.
 constexpr int pages_ahead = 32;
+
+constexpr const char* commit_sql = "COMMIT";
+// A shared commit takes no more after this; its first member has waited long enough.
+constexpr int shared_members_max = 32;
+constexpr std::chrono::milliseconds shared_patience(5);
 
 }  // namespace
 
@@ -70,7 +76,10 @@ void Writer::enter() {
     throw UsageError(
         "the store was called inside a transaction that it lent to this thread; use the transaction's own calls");
   }
+  waiting_.fetch_add(1);
   mutex_.lock();
+  waiting_.fetch_sub(1);
+  if (shared_) { return; }  // with the lock file
   try {
     lock_.acquire(busy_timeout_);
   } catch (...) {
@@ -80,8 +89,58 @@ void Writer::enter() {
 }
 
 void Writer::leave() {
+  if (shared_) {
+    const bool full =
+        shared_->members >= shared_members_max || std::chrono::steady_clock::now() - shared_->began > shared_patience;
+    // Nothing may be added to what SQLite has rolled back.
+    if (waiting_.load() > 0 && !full && in_transaction()) {
+      mutex_.unlock();
+      return;
+    }
+    settle_shared();
+  }
   lock_.release();
   mutex_.unlock();
+}
+
+void Writer::settle_shared() {
+  if (!shared_) { return; }
+  const std::shared_ptr<SharedCommit> shared = std::move(shared_);
+  shared_ = nullptr;
+  try {
+    // Some errors of one member make SQLite roll back all.
+    if (!in_transaction()) {
+      throw StoreUnavailable("SQLite store " + path() + ": a transaction was rolled back by another's error");
+    }
+    commit();
+  } catch (...) {
+    shared->error = std::current_exception();
+    if (in_transaction()) { sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+  }
+  shared->done.set_and_wake_all(SharedCommit::over);
+  if (!shared->error) { checkpoint_if_due(); }
+}
+
+bool Writer::in_transaction() const { return sqlite3_get_autocommit(db_.handle()) == 0; }
+
+void Writer::commit() {
+  grow_log();
+  Cursor cursor = db_.use(commit_sql);
+  int code = SQLITE_OK;
+  {
+    const GatheredLog gathered(db_.handle());
+    code = sqlite3_step(db_.prepared(commit_sql).handle());
+  }
+  if (code == SQLITE_DONE) { return; }
+  const int extended = sqlite3_extended_errcode(db_.handle());
+  const std::string message = sqlite3_errmsg(db_.handle());
+  cursor.reset();
+  // SQLite has rolled back by itself after some errors; then there is nothing left to do.
+  sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (extended == SQLITE_IOERR_FSYNC) {
+    throw CommitUnknown("SQLite store " + path() + ": the disk failed to sync a commit (" + message + ")");
+  }
+  db_.fail(extended, "committing");
 }
 
 std::int64_t Writer::foreign_version() {

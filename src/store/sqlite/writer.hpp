@@ -3,13 +3,23 @@
 // Any thread may ask for it; a mutex gives it to one at a time, the lock file to one process at a time. While a
 // transaction is lent to a caller's function, that function's thread may not ask again: it would wait for itself, so it
 // gets UsageError. A forked child gets UsageError too: connections do not survive a fork.
+//
+// Those who come while others are waiting share one COMMIT and its sync (docs/decisions/0022): who is done leaves its
+// work in the open transaction to the next, each behind a savepoint of its own, and the last commits for all. Nobody is
+// answered before that.
 #pragma once
 
 #include "store/open.hpp"
 #include "store/sqlite/connection.hpp"
 #include "store/sqlite/file_lock.hpp"
 
+#include "base/futex.hpp"
+
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -35,6 +45,18 @@ inline constexpr int checkpoint_pages = 2000;
 // written more than a few commits. SQLite takes such a tail for what it is: no frames.
 inline constexpr int log_step_bytes = 256 << 10;
 
+// Work that shares one COMMIT. It is over when `done` is set; `error` says why nothing of it was kept, or that it is
+// not known.
+struct SharedCommit {
+  static constexpr std::uint32_t open = 0;
+  static constexpr std::uint32_t over = 1;
+
+  base::FutexWord done{open};
+  std::exception_ptr error;
+  int members = 0;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+};
+
 class Writer {
  public:
   // Opens the file, sets it up and brings its schema up to date, or throws as open_sqlite says.
@@ -55,8 +77,15 @@ class Writer {
  private:
   friend class WriteTransaction;
 
+  // The connection is the caller's until leave(), which whoever has entered must call. After enter() there may be a
+  // shared commit under way, which the caller may join or settle.
   void enter();
+  // Leaves an open shared commit to the next who waits, or settles it.
   void leave();
+  void settle_shared();
+  [[nodiscard]] bool in_transaction() const;
+  // COMMIT of what is open on the connection; throws as WriteTransaction::commit says.
+  void commit();
   void checkpoint_if_due();
   void grow_log();
   void set_up(const OpenOptions& options);
@@ -66,6 +95,8 @@ class Writer {
   pid_t process_;
   FileLock lock_;
   std::mutex mutex_;
+  std::atomic<int> waiting_{0};           // for mutex_, in enter()
+  std::shared_ptr<SharedCommit> shared_;  // guarded by mutex_
   Connection db_;
   int schema_ = 0;
   std::atomic<int> wal_pages_{0};

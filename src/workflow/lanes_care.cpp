@@ -1,0 +1,107 @@
+// What lanes do with runs that cannot go on, and how they end.
+#include "workflow/lanes.hpp"
+
+#include "engine/step_thread.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hapax::workflow {
+
+namespace {
+
+// As often as not it comes back to the one who left it.
+constexpr int left_before_parking = 16;
+constexpr std::size_t misfits_kept = 10'000;
+constexpr Duration never_yields = std::chrono::seconds(10);
+
+}  // namespace
+
+// Another build may be able to go on (a rolling deploy): it is left to that one, for some seconds, before it is parked.
+// When it is tried again later it is left again, as the build that fits may have come meanwhile.
+void Lanes::put_aside(const RunState& state) {
+  const model::Claim& claim = state->claim();
+  const bool another = another_build_is_there(claim);
+  bool leave = false;
+  bool parked = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (misfits_.size() > misfits_kept) { misfits_.clear(); }
+    Misfit& misfit = misfits_[claim.id];
+    parked = misfit.parked;
+    leave = another && misfit.left < left_before_parking;
+    misfit.left = leave ? misfit.left + 1 : 0;
+    misfit.parked = parked || !leave;
+  }
+  if (!leave) {
+    trouble("workflow '" + state->name() + "' " + claim.id.to_string() + " is stuck: " + state->stuck_reason());
+  }
+  settle(state->run(), leave ? state->leave_finish(parked) : state->wait_finish());
+}
+
+bool Lanes::another_build_is_there(const model::Claim& claim) {
+  try {
+    const Time now = options_.app->store().now();
+    const auto sessions = options_.app->store().sessions();
+    return std::ranges::any_of(sessions, [&](const model::SessionInfo& session) {
+      return session.build != options_.build && session.expires_at > now &&
+             std::ranges::find(session.queues, claim.queue) != session.queues.end() &&
+             std::ranges::find(session.tasks, claim.task) != session.tasks.end();
+    });
+  } catch (const std::exception&) { return false; }
+}
+
+void Lanes::give_back(const RunState& state, std::string_view why) {
+  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is given back: " + std::string(why));
+  drop(state);
+  settle(state->run(), engine::release_finish(*state->run()));
+}
+
+// Its cancellation was asked for while it runs: the event is there by now.
+void Lanes::refresh_cancel(const RunState& state) {
+  if (state->replay().cancel() || state->replay().replaying()) { return; }
+  const model::HistoryRequest request{.execution = state->claim().id,
+                                      .from_position = state->replay().recorded(),
+                                      .after_event = state->replay().seen()};
+  try {
+    auto histories = options_.app->store().histories({&request, 1});
+    state->replay().load({}, std::move(histories.front().events));
+  } catch (const std::exception& error) { trouble(error.what()); }
+}
+
+void Lanes::look(Time now) {
+  const std::lock_guard lock(mutex_);
+  if (!fresh_.empty() && !is_soon_looked_after(fresh_.front()->claim().task, now)) { wake_idle(); }
+  if (held_up_lane(now)) { wake_idle(); }
+  for (const LanePtr& lane : lanes_) {
+    const std::int64_t since = lane->busy_since_us.load();
+    if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
+    const std::lock_guard name_lock(lane->name_mutex);
+    trouble("workflow '" + lane->name + "' has not come to a context call for " +
+            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
+            "; others on its thread wait. Long work belongs into ctx.step");
+  }
+}
+
+void Lanes::stop(Time until) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  for (const LanePtr& lane : lanes_) { lane->work.notify_all(); }
+  const auto all_ended = [this] {
+    return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
+  };
+  ended_.wait_for(lock, std::max(until - engine::engine_now(), Duration::zero()), all_ended);
+  std::vector<std::thread> finished;
+  for (const LanePtr& lane : lanes_) {
+    if (!lane->thread.joinable()) { continue; }
+    if (lane->ended) {
+      finished.push_back(std::move(lane->thread));
+    } else {
+      lane->thread.detach();
+    }
+  }
+  lock.unlock();
+  for (std::thread& thread : finished) { thread.join(); }
+}
+
+}  // namespace hapax::workflow

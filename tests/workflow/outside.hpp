@@ -1,0 +1,62 @@
+// Outside: the world around programs that run on workers. Starts them, sends signals to whoever has begun, cancels, and
+// asks the oracle when all have ended.
+#pragma once
+
+#include "base/random.hpp"
+#include "workflow/interpreter.hpp"
+#include "workflow/memory_ledger.hpp"
+#include "workflow/oracle.hpp"
+#include "workflow/program.hpp"
+
+#include <hapax/hapax.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace hapax::generated {
+
+// One thread. Program n is the chain "p<n>".
+class Outside {
+ public:
+  struct Options {
+    Duration cancel_within;  // of its start, if it is to be cancelled
+    bool sturdy = false;
+  };
+  Outside(App& app, MemoryLedger& ledger, const Options& options) : app_(app), ledger_(ledger), options_(options) {}
+
+  void start(const std::shared_ptr<const Program>& program);
+  // Sends what is due.
+  void act();
+  // Workflows of all kinds that have not ended.
+  [[nodiscard]] std::size_t live();
+
+  // What was wrong with each that did not do as it should. `excuse` may add what the ledger cannot know.
+  struct Verdict {
+    std::shared_ptr<const Program> program;
+    std::vector<std::string> problems;
+  };
+  [[nodiscard]] std::vector<Verdict> check(const std::function<void(Observed&)>& excuse = {});
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void send_signals();
+  void send_cancels();
+  void look(ObservedRun& run);
+
+  App& app_;
+  MemoryLedger& ledger_;
+  const Options options_;
+  base::SeededRandom random_{7};
+  std::map<std::uint64_t, std::shared_ptr<const Program>> programs_;
+  std::multimap<Clock::time_point, std::string> cancels_;
+  std::set<std::string> cancelled_;
+  std::set<std::string> signalled_;
+};
+
+}  // namespace hapax::generated
