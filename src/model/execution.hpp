@@ -360,6 +360,7 @@ struct ListQuery {
   std::optional<std::string> task;
   std::optional<std::string> tag;
   std::optional<base::Digest> identity;  // all runs under it
+  std::optional<Uuid> parent;            // what a workflow or an activity started
   std::optional<Time> created_from;      // inclusive
   std::optional<Time> created_before;    // exclusive
   bool dead_only = false;

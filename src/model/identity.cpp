@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace hapax::model {
@@ -27,6 +28,15 @@ base::Digest identity_hash(const IdentityParts& parts) {
 
 base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id, std::string_view key) {
   return base::sha256_parts(std::array<std::string_view, 4>{ns, "activity", activity_id, key});
+}
+
+Uuid activity_uuid(std::string_view ns, std::string_view activity_id) {
+  const base::Digest digest = base::sha256_parts(std::array<std::string_view, 3>{ns, "activity", activity_id});
+  Uuid id;
+  std::copy_n(digest.begin(), id.bytes.size(), id.bytes.begin());
+  id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0F) | 0x80);
+  id.bytes[8] = static_cast<std::uint8_t>((id.bytes[8] & 0x3F) | 0x80);
+  return id;
 }
 
 base::Digest input_fingerprint(std::string_view input_json) { return base::sha256(base::canonical_json(input_json)); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <hapax/policy.hpp>
+#include <hapax/uuid.hpp>
 
 #include "base/sha256.hpp"
 
@@ -25,6 +26,9 @@ struct IdentityParts {
 // the activity's, so that it does not matter what it runs.
 [[nodiscard]] base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id,
                                                   std::string_view key);
+
+// What stands for an activity as the parent of its runs, whenever one of that id is made again: version 8 of RFC 9562.
+[[nodiscard]] Uuid activity_uuid(std::string_view ns, std::string_view activity_id);
 
 // What is compared to tell the same key with the same input from a mismatch: SHA-256 of the canonical input.
 [[nodiscard]] base::Digest input_fingerprint(std::string_view input_json);

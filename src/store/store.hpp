@@ -103,11 +103,18 @@
 //   A waiting, continued, or any other finish with a turn whose entries cannot be appended (a taken position) is stale.
 // - Advance: as journal_append, all entries of one or none; clears_lost sets lost to 0.
 // - Seed: entries and events stand in journal and inbox when the execution is admitted.
+// - Activities (model/activity_state.hpp): the store keeps their state and does not read their definitions. A change whose
+//   revision is not the present one does nothing. One that is removed is absent to every read; made again it goes on with
+//   its uuid, versions, counts and revisions. An applied change with a revision raises it by one; one without a revision is
+//   applied if the activity is there. Of `admit`, the runs are counted (model::tally); with one that was created,
+//   last_started is now. A paused one and one of kind event has no next_due, whatever a change says. A run whose `continued_as`
+//   is set gave no result. The generation of a namespace grows with every definition, pause and removal there.
 // - Listener: what happened between listen() and wait() counts; interrupt() ends the present wait or else the next one.
 #pragma once
 
 #include <hapax/error.hpp>
 
+#include "model/activity_state.hpp"
 #include "model/turn.hpp"
 
 #include <atomic>
@@ -272,6 +279,17 @@ class Store {
   [[nodiscard]] virtual std::vector<History> histories(std::span<const HistoryRequest> requests) = 0;
   // Sent to a run that was continued, it goes to the last run.
   [[nodiscard]] virtual std::vector<SignalResult> signal(std::span<const Signal> signals) = 0;
+
+  // ---- Activities (SPEC S1, S7) ------------------------------------------------------------------------------------
+  // Each change as a whole or not at all, all of the span in one transaction; no activity is named twice.
+  [[nodiscard]] virtual std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) = 0;
+  [[nodiscard]] virtual std::vector<ActivityState> activities(const ActivityQuery& query) = 0;
+  // Newest first; also of one that was removed.
+  [[nodiscard]] virtual std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) = 0;
+  // A cheap read: whoever keeps activities in memory asks whether they are still those. 0: there were never any.
+  [[nodiscard]] virtual std::int64_t activity_generation(std::string_view ns) = 0;
+  // What is due now, at most `limit`. Looks at no others.
+  [[nodiscard]] virtual DueActivities due_activities(int limit) = 0;
 
   // ---- Transactions with the caller's own writes -----------------------------------------------------------------
   // Lends the writer: begins, calls fn, commits; rolls back if fn throws. Throws Unsupported without the capability.

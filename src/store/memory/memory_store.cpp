@@ -203,6 +203,32 @@ class MemoryStore final : public Store {
                               [this](const Signal& signal, Time at) { return memory::signal(state_, signal, at); });
   }
 
+  std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override {
+    return each<ActivityReply>(
+        changes, [this](const ActivityChange& change, Time at) { return memory::change_activity(state_, change, at); });
+  }
+
+  std::vector<ActivityState> activities(const ActivityQuery& query) override {
+    const std::lock_guard lock(mutex_);
+    return memory::activities(state_, query);
+  }
+
+  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    return memory::activity_versions(state_, ns, id);
+  }
+
+  std::int64_t activity_generation(std::string_view ns) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = state_.generations.find(ns);
+    return found == state_.generations.end() ? 0 : found->second;
+  }
+
+  DueActivities due_activities(int limit) override {
+    const std::lock_guard lock(mutex_);
+    return memory::due_activities(state_, limit, now());
+  }
+
   void transaction(const std::function<void(Transaction&)>&) override {
     throw Unsupported("the memory store has no transactions; open a sqlite: store");
   }

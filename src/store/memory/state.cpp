@@ -84,6 +84,7 @@ Record& State::insert(Record fresh, const IdentityRow& identity, Time now) {
     row.created_at = execution.created_at;
   }
   if (execution.deadline) { deadlines.emplace(*execution.deadline, id); }
+  if (execution.parent) { children.emplace(*execution.parent, id); }
   join_key(record);
   enter_queue(record, now);
   return record;
@@ -205,6 +206,7 @@ void State::forget(Record& record, Time now) {
     }
   }
   expiries.erase({*execution.expires_at, id});
+  if (execution.parent) { children.erase({*execution.parent, id}); }
   records.erase(id);
 }
 

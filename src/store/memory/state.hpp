@@ -52,6 +52,7 @@ struct ReadyKey {
 };
 
 using TimedId = std::pair<Time, Uuid>;
+using ActivityName = std::pair<std::string, std::string>;  // namespace and id
 
 // Live executions of one limit key.
 struct Key {
@@ -92,6 +93,13 @@ struct Session {
   std::map<Uuid, Record*> running;
 };
 
+// An activity, also one that was removed.
+struct StoredActivity {
+  ActivityState state;
+  std::vector<ActivityVersion> versions;  // oldest first
+  bool removed = false;
+};
+
 // How an execution ends. `was_lost` and `pending` endings belong to no attempt, so the record names no worker.
 struct Ending {
   Status status = Status::completed;
@@ -111,7 +119,11 @@ struct State {
   std::map<std::pair<std::string, std::string>, TaskEntry> tasks;  // by namespace and name
   std::map<std::pair<std::string, std::string>, std::string> settings;
   std::vector<AuditLine> audit;
-  std::vector<QueueRef> woken;  // by the present call
+  std::map<ActivityName, StoredActivity> activities;
+  std::set<std::pair<Time, ActivityName>> due;                   // by next_due
+  std::map<std::string, std::int64_t, std::less<>> generations;  // by namespace
+  std::set<std::pair<Uuid, Uuid>> children;                      // parent and child, of all that have one
+  std::vector<QueueRef> woken;                                   // by the present call
 
   // ---- Looking -----------------------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.

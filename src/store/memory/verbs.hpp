@@ -57,6 +57,13 @@ void count_finished(State& state, const QueueCount& count, Time now);
                                Time now);
 [[nodiscard]] std::vector<AuditLine> audit(const State& state, std::string_view ns, int limit);
 
+// activities.cpp
+[[nodiscard]] ActivityReply change_activity(State& state, const ActivityChange& change, Time now);
+[[nodiscard]] std::vector<ActivityState> activities(const State& state, const ActivityQuery& query);
+[[nodiscard]] std::vector<ActivityVersion> activity_versions(const State& state, std::string_view ns,
+                                                             std::string_view id);
+[[nodiscard]] DueActivities due_activities(State& state, int limit, Time now);
+
 // workflow.cpp
 // Appends the entries with what they start; false, and nothing done, when one of the positions is taken.
 [[nodiscard]] bool append_turn(State& state, Record& record, const std::vector<JournalEntry>& entries, Time now);

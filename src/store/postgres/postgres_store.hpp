@@ -69,6 +69,11 @@ class PostgresStore final : public Store {
   std::vector<History> histories(std::span<const HistoryRequest> requests) override;
   std::vector<SignalResult> signal(std::span<const Signal> signals) override;
 
+  std::vector<ActivityReply> change_activities(std::span<const ActivityChange>) override { throw Unsupported("todo"); }
+  std::vector<ActivityState> activities(const ActivityQuery&) override { throw Unsupported("todo"); }
+  std::vector<ActivityVersion> activity_versions(std::string_view, std::string_view) override { throw Unsupported("todo"); }
+  std::int64_t activity_generation(std::string_view) override { throw Unsupported("todo"); }
+  DueActivities due_activities(int) override { throw Unsupported("todo"); }
   void transaction(const std::function<void(Transaction&)>& fn) override;
   std::unique_ptr<Transaction> attach(void* connection) override;
 

@@ -210,6 +210,11 @@ class SqliteStore final : public Store {
     return write_each<SignalResult>(signals, sqlite::signal);
   }
 
+  std::vector<ActivityReply> change_activities(std::span<const ActivityChange>) override { throw Unsupported("todo"); }
+  std::vector<ActivityState> activities(const ActivityQuery&) override { throw Unsupported("todo"); }
+  std::vector<ActivityVersion> activity_versions(std::string_view, std::string_view) override { throw Unsupported("todo"); }
+  std::int64_t activity_generation(std::string_view) override { throw Unsupported("todo"); }
+  DueActivities due_activities(int) override { throw Unsupported("todo"); }
   void transaction(const std::function<void(Transaction&)>& fn) override { sqlite::lend_transaction(writer_, fn); }
 
   std::unique_ptr<Transaction> attach(void* /*connection*/) override {
