@@ -10,6 +10,7 @@
 // copy, handle and worker is gone. Every failure is an exception derived from hapax::Error.
 #pragma once
 
+#include <hapax/activity.hpp>
 #include <hapax/bulk.hpp>
 #include <hapax/context.hpp>
 #include <hapax/handle.hpp>
@@ -177,6 +178,28 @@ class App {
   [[nodiscard]] std::vector<TimelineEntry> timeline(const Uuid& id);
   // The journal as JSON text, for ReplayTester and for people. Throws NotFound.
   [[nodiscard]] std::string export_journal(const Uuid& id);
+
+  // ---- Activities: schedules and events -------------------------------------------------------------------------------
+  // Makes it, or gives it another definition: a new version. The same definition again changes nothing. New ones, and those
+  // whose timetable changes, count their ticks from now. Throws InvalidArgument naming the member.
+  AppliedActivity apply(const Activity& activity);
+  AppliedActivity apply_activity_json(std::string_view definition);
+  [[nodiscard]] std::optional<ActivityRecord> activity(std::string_view id);
+  [[nodiscard]] std::vector<ActivityRecord> activities();  // by id
+  // The following throw NotFound. Ticks of a pause are missed ones when it is over; events of a pause are dropped.
+  void pause_activity(std::string_view id, std::string_view note = {});
+  void resume_activity(std::string_view id);
+  void remove_activity(std::string_view id);  // its runs stay
+  // Runs it now, paused or not. The same key again meets the first run; without a key every call is one.
+  AnyHandle trigger_activity(std::string_view id, std::optional<std::string> key = {});
+  // Runs the ticks of a time gone by, both ends inside; those that ran already do not run again.
+  BackfillReport backfill_activity(std::string_view id, Time from, Time to);
+  // Its next ticks; none of one that waits for events.
+  [[nodiscard]] std::vector<Time> next_fires(std::string_view id, int count = 10);
+  // CloudEvents 1.0 envelopes as JSON text. Each starts every activity it matches once, however often it is sent; returns
+  // after commit. Throws InvalidArgument naming the attribute, before anything is started.
+  RoutedEvent send_event(std::string_view event);
+  std::vector<RoutedEvent> send_events(std::span<const std::string> events);
 
   // ---- Executions --------------------------------------------------------------------------------------------------
   // A handle on an execution known by its id, or by its task and key. Throws NotFound.

@@ -1,6 +1,7 @@
 // Everything of hapax but hapax/asio.hpp, which needs Boost, and hapax/testing.hpp, which is for tests.
 #pragma once
 
+#include <hapax/activity.hpp>
 #include <hapax/app.hpp>
 #include <hapax/bulk.hpp>
 #include <hapax/context.hpp>

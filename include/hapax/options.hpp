@@ -79,6 +79,7 @@ struct WorkerOptions {
   int workflow_cache = 1000;                  // waiting workflows kept in memory, so that they go on without a replay
   std::size_t workflow_stack = 256 << 10;     // bytes of stack a workflow's function has; steps run on the thread's own
   bool sweep = true;                          // also look after lost workers, deadlines and retention
+  bool schedules = true;                      // also start what schedules are due for
   // How often what has expired is deleted. None: [cleanup] interval as it is stored, or an hour.
   std::optional<Duration> cleanup_interval{};
   // Something a person may want to know: the store is away, the session was lost, a handler does not return. Called on

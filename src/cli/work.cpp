@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "engine/worker.hpp"
 #include "model/validate.hpp"
+#include "schedule/ticker.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -164,6 +165,9 @@ int run(Shell& shell, const Options& options) {
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
   const auto begun = std::chrono::steady_clock::now();
   engine::Worker worker(engine, worker_settings, [process](engine::Run& attempt) { return process->run(attempt); });
+  schedule::Ticker::Options ticking;
+  ticking.on_trouble = worker_settings.events.trouble;
+  schedule::start_ticker(*engine, std::move(ticking));
   ProgressLine progress(shell);
 
   std::atomic<bool> finished{false};

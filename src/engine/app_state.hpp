@@ -19,6 +19,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace hapax::schedule {
+class EventRouter;
+}
+
 namespace hapax::detail {
 
 // Whether a transaction in which a handler completed its execution came through.
@@ -109,6 +113,9 @@ class AppState : public std::enable_shared_from_this<AppState> {
   // A workflow's turn on this thread.
   [[nodiscard]] model::Finish turn(const engine::RunPtr& run);
 
+  // ---- Events (defined by the room schedule) -------------------------------------------------------------------------
+  [[nodiscard]] schedule::EventRouter& router();
+
   // ---- For the testing kit -----------------------------------------------------------------------------------------
   std::shared_ptr<base::ManualClock> manual_clock;
   std::atomic<bool> runs_inline{false};
@@ -129,10 +136,17 @@ class AppState : public std::enable_shared_from_this<AppState> {
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();
   std::vector<std::weak_ptr<engine::Worker>> workers_;
   std::shared_ptr<engine::WorkflowSupport> workflows_;
+  std::mutex router_mutex_;
+  std::shared_ptr<schedule::EventRouter> router_;  // under router_mutex_; uses the engine
 };
 
 // The last owner may be a callback on a thread of the engine's own; the state is then destroyed by another.
 [[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns);
+
+// Defined by the room schedule: the ticker of this process, started if it does not run yet; and what is due by the store's
+// clock, done here and now.
+void start_ticker(engine::Engine& engine);
+void tick_now(engine::Engine& engine);
 
 // On this thread, a transaction of this app is being lent.
 class TransactionGuard {

@@ -85,6 +85,7 @@ Worker App::work(const WorkerOptions& options) {
   state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
                                                    [app = state_](engine::Run& run) { return app->execute(run); });
   state_->add_worker(state->worker);
+  if (options.schedules) { detail::start_ticker(state_->engine()); }
   state->worker->set_tasks(state_->tasks());  // a handler may have been added meanwhile
   return Worker(std::move(state));
 }

@@ -54,6 +54,13 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
   return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
 }
 
+std::shared_ptr<const model::Catalogue> CatalogueCache::all() {
+  const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
+  const std::lock_guard lock(mutex_);
+  if (!fresh || !catalogue_) { refresh(); }
+  return catalogue_;
+}
+
 void CatalogueCache::refresh() {
   // Asked again by the request after this one, whatever comes of it.
   read_at_us_.store(steady_us(), std::memory_order_relaxed);

@@ -34,6 +34,8 @@ class CatalogueCache {
   // the next call outside.
   enum class Declare : std::uint8_t { yes, not_now };
   [[nodiscard]] Entry find(const TaskSpec& task, Declare declare = Declare::yes);
+  // All of it, for those who start tasks by name alone. Throws as find() does.
+  [[nodiscard]] std::shared_ptr<const model::Catalogue> all();
   // The next find() reads anew.
   void forget() { read_at_us_.store(never_read); }
 

@@ -116,6 +116,7 @@ std::vector<model::AdvanceReply> Engine::advance(std::vector<model::Advance> tur
 }
 
 Engine::~Engine() {
+  background_.clear();
   sweeper_.reset();
   admissions_.reset();
   hub_->stop();
@@ -185,14 +186,34 @@ void Engine::wake_workers(std::span<const model::QueueRef> queues) {
 }
 
 void Engine::start_sweeper(Duration cleanup_interval) {
-  const std::lock_guard lock(sweeper_mutex_);
+  const std::lock_guard lock(background_mutex_);
   if (sweeper_ && cleanup_interval >= cleanup_interval_) { return; }
   cleanup_interval_ = cleanup_interval;
   sweeper_.reset();
   sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_, cleanup_interval);
 }
 
+void Engine::start_background(const std::string& name, const std::function<StepThread::Step()>& make) {
+  const std::lock_guard lock(background_mutex_);
+  std::unique_ptr<StepThread>& thread = background_[name];
+  if (thread) { return; }
+  thread = std::make_unique<StepThread>(make());
+  thread->start();
+}
+
+void Engine::wake_background(const std::string& name) {
+  const std::lock_guard lock(background_mutex_);
+  const auto found = background_.find(name);
+  if (found != background_.end() && found->second) { found->second->wake(); }
+}
+
 void Engine::nudge() {
+  {
+    const std::lock_guard lock(background_mutex_);
+    for (const auto& [name, thread] : background_) {
+      if (thread) { thread->wake(); }
+    }
+  }
   hub_->everything_changed();
   waiters_->hint();
 }

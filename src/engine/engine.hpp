@@ -6,14 +6,17 @@
 
 #include "base/random.hpp"
 #include "engine/batcher.hpp"
+#include "engine/step_thread.hpp"
 #include "model/turn.hpp"
 #include "store/store.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +59,11 @@ class Engine {
   [[nodiscard]] WakeHub& hub() { return *hub_; }
   // The shortest interval asked for counts.
   void start_sweeper(Duration cleanup_interval = std::chrono::hours(1));
+  // A step of another room that runs on a thread of its own for as long as the engine lives; one of each name. `make` is
+  // called if there is none of that name yet.
+  void start_background(const std::string& name, const std::function<StepThread::Step()>& make);
+  // Its next step is now.
+  void wake_background(const std::string& name);
   // Runs what waits on real time again now: virtual time has moved.
   void nudge();
 
@@ -75,9 +83,10 @@ class Engine {
   std::unique_ptr<Batcher<model::NewExecution, model::Admission>> admissions_;
   std::unique_ptr<Batcher<model::JournalEntry, model::FinishVerdict>> journal_;
   std::unique_ptr<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>> turns_;
-  std::mutex sweeper_mutex_;
+  std::mutex background_mutex_;
   Duration cleanup_interval_{0};
   std::unique_ptr<BackgroundSweeper> sweeper_;
+  std::map<std::string, std::unique_ptr<StepThread>> background_;  // under background_mutex_
 };
 
 }  // namespace hapax::engine

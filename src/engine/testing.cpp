@@ -81,6 +81,7 @@ DrainReport drain(App& app, const DrainOptions& options) {
   if (tasks.empty()) { throw UsageError("nothing can be drained: the app has no handlers"); }
   int runs = 0;
   while (true) {
+    hapax::detail::tick_now(state.engine());
     // Handlers may make new queues, so each round looks again.
     engine::InlineRunner runner(
         state.store(), {queues_of(state, options.queue), tasks}, [&](engine::Run& run) { return state.execute(run); },

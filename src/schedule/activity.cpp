@@ -124,6 +124,15 @@ void check_activity_id(std::string_view id, const std::string& field) {
   }
 }
 
+std::string describe_trigger(const Activity& activity) {
+  if (const CronTrigger* const cron = activity.cron()) { return cron->timetable.describe(); }
+  const EventTrigger& event = *activity.event();
+  std::string text = "on ";
+  for (std::size_t i = 0; i < event.types.size(); ++i) { text += (i == 0 ? "" : " or ") + event.types[i]; }
+  if (event.source) { text += " from " + *event.source; }
+  return text + (event.filter.empty() ? "" : ", filtered");
+}
+
 Activity parse_activity(std::string_view text, std::string_view where) {
   const std::string path(where);
   const std::string whole = path.empty() ? "activity" : path;

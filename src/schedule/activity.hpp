@@ -60,6 +60,9 @@ struct Activity {
 // Two activities are the same if these are: parse_activity reads it back to the same bytes.
 [[nodiscard]] std::string encode_activity(const Activity& activity);
 
+// For people: "at 09:00 on weekdays, Europe/Zurich", "on order.* or refund.* from /shop, filtered".
+[[nodiscard]] std::string describe_trigger(const Activity& activity);
+
 // 1..limits::name_bytes bytes of UTF-8 without control characters and colons. Throws InvalidArgument naming `field`.
 void check_activity_id(std::string_view id, const std::string& field = "id");
 

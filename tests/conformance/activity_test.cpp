@@ -297,7 +297,7 @@ TEST_F(ActivityConformance, OthersAreCancelledOrTerminatedBeforeANewRunStarts) {
   const Claim first = claim_one(anne);
   EXPECT_EQ(first.id, tick.admit[0].id);
   ActivityChange cancelling = change("daily", revision);
-  cancelling.cancel = {tick.admit[0].id, tick.admit[1].id, base::uuid7()};
+  cancelling.cancel = {tick.admit[0].id, tick.admit[1].id, base::new_uuid7()};
   cancelling.admit = {run("daily", "3")};
   cancelling.admit[0].limit_key = one_at_a_time;
   revision = apply(cancelling).revision;

@@ -1,0 +1,85 @@
+// EventRouter: from events to what they start (SPEC S8).
+//
+// Knows the namespace's activities with an event trigger, and looks once a second whether they are still those. Each event
+// starts each activity it matches once: the run's identity says whether it did before, so an event may come as often and
+// through as many processes as it likes. An event that matches nothing starts nothing.
+//
+// Cost: a batch is one bulk admission, as of tasks; the counts of what was started and met again are written about once a
+// second, and when the router goes. A crash may lose counts of the last second, never a run.
+//
+// Any thread.
+#pragma once
+
+#include "engine/catalogue_cache.hpp"
+#include "engine/engine.hpp"
+#include "schedule/activity.hpp"
+#include "schedule/event.hpp"
+#include "schedule/subscriptions.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hapax::schedule {
+
+// What became of one event.
+struct Routed {
+  struct Run {
+    std::string activity;
+    std::string run_id;
+    Uuid execution;  // also of the run that was there before
+    bool created = false;
+    std::string error;  // neither started nor there already: why
+  };
+  std::vector<Run> runs;  // by activity; none: nobody subscribes to it
+};
+
+class EventRouter {
+ public:
+  EventRouter(engine::Engine& engine, std::string ns);
+  EventRouter(const EventRouter&) = delete;
+  EventRouter& operator=(const EventRouter&) = delete;
+  // flush(), if the store answers.
+  ~EventRouter();
+
+  // One answer for each, in order. Returns after commit. Throws what the store throws: then some of the batch may be
+  // started, and sending it again is safe.
+  [[nodiscard]] std::vector<Routed> route(std::span<const Event> events);
+
+  // Writes the counts that are not yet.
+  void flush();
+
+ private:
+  struct Subscribed {
+    std::vector<Activity> activities;
+    std::vector<Uuid> uuids;
+    std::vector<bool> paused;
+    Subscriptions index;
+  };
+  struct Counted {
+    model::ActivityCounts counts;
+    std::string trouble;
+  };
+  class Batch;
+
+  [[nodiscard]] std::shared_ptr<const Subscribed> subscribed();
+  [[nodiscard]] std::shared_ptr<const Subscribed> read();
+  void count(const std::map<std::string, Counted>& counted);
+
+  engine::Engine& engine_;
+  const std::string ns_;
+  engine::CatalogueCache catalogue_;
+  std::mutex mutex_;  // guards what follows
+  std::shared_ptr<const Subscribed> subscribed_;
+  std::int64_t generation_ = -1;
+  std::chrono::steady_clock::time_point looked_at_{};
+  std::map<std::string, Counted> uncounted_;  // by activity
+  std::chrono::steady_clock::time_point counted_at_{};
+};
+
+}  // namespace hapax::schedule

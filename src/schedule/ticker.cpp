@@ -1,0 +1,138 @@
+#include "schedule/ticker.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+#include "base/limits.hpp"
+#include "base/uuid7.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hapax::schedule {
+
+namespace {
+
+constexpr std::size_t kept_definitions = 20'000;
+constexpr int activities_at_once = 64;  // that one look advances
+
+}  // namespace
+
+Ticker::Ticker(engine::Engine& engine, Options options) : engine_(engine), options_(std::move(options)) {}
+
+void Ticker::say(const std::string& text) const {
+  if (options_.on_trouble) { options_.on_trouble(text); }
+}
+
+Time Ticker::step(Time now) {
+  try {
+    const Look done = look();
+    backoff_.reset();
+    Duration wait = options_.look;
+    if (done.next) { wait = std::min(wait, std::max(Duration::zero(), *done.next - done.now)); }
+    const double part = engine_.random().fraction();
+    return now + wait + Duration(static_cast<Duration::rep>(static_cast<double>(options_.spread.count()) * part));
+  } catch (const std::exception& error) {
+    if (!backoff_.active()) { say("schedules wait: " + trouble_of(error)); }
+    return now + std::max(options_.look, backoff_.next());
+  }
+}
+
+Ticker::Look Ticker::look() {
+  const model::DueActivities report = engine_.store().due_activities(activities_at_once);
+  Look look{.now = report.now, .next = report.next};
+  std::vector<model::ActivityChange> changes;
+  std::size_t first = 0;
+  std::size_t executions = 0;
+  const auto flush = [&] {
+    const std::vector<model::DueActivity> due(report.due.begin() + static_cast<std::ptrdiff_t>(first),
+                                              report.due.begin() + static_cast<std::ptrdiff_t>(first + changes.size()));
+    first += changes.size();
+    apply(changes, due, look);
+    changes.clear();
+    executions = 0;
+  };
+  for (const model::DueActivity& due : report.due) {
+    changes.push_back(change_of(due, report.now));
+    executions += changes.back().admit.size();
+    if (executions >= static_cast<std::size_t>(limits::bulk_batch) / 2) { flush(); }
+  }
+  if (!changes.empty()) { flush(); }
+  // What is due next may be one of these.
+  if (!report.due.empty()) { look.next = report.now; }
+  return look;
+}
+
+const Ticker::Read& Ticker::read(const model::ActivityState& state) {
+  if (read_.size() > kept_definitions) { read_.clear(); }
+  Read& read = read_[state.uuid];
+  if (read.definition == state.definition && (read.activity || !read.trouble.empty())) { return read; }
+  read = {.definition = state.definition, .activity = nullptr, .trouble = {}};
+  try {
+    read.activity = std::make_shared<const Activity>(parse_activity(state.definition));
+  } catch (const Error& error) { read.trouble = "this build cannot read the definition: " + trouble_of(error); }
+  return read;
+}
+
+engine::CatalogueCache& Ticker::catalogue(const std::string& ns) {
+  return catalogues_.try_emplace(ns, engine_.store(), ns).first->second;
+}
+
+model::ActivityChange Ticker::change_of(const model::DueActivity& due, Time now) {
+  const Read& activity = read(due.state);
+  if (!activity.activity) { return postpone(due, now, activity.trouble); }
+  try {
+    const std::shared_ptr<const model::Catalogue> tasks = catalogue(due.state.ns).all();
+    return tick_change(due, *activity.activity,
+                       {.now = now, .catalogue = tasks.get(), .new_id = [] { return base::new_uuid7(); }});
+  } catch (const InvalidArgument& error) { return postpone(due, now, trouble_of(error)); }
+}
+
+void Ticker::apply(std::vector<model::ActivityChange>& changes, const std::vector<model::DueActivity>& due,
+                   Look& look) {
+  std::vector<model::ActivityReply> replies;
+  try {
+    base::fault_point("ticker.before");
+    replies = engine_.store().change_activities(changes);
+    base::fault_point("ticker.after");
+  } catch (const StoreUnavailable&) { throw; } catch (const Error&) {
+    // One of them is to blame, or somebody's open transaction has one of the identities.
+    for (std::size_t i = 0; i < changes.size(); ++i) { apply_alone(changes[i], due[i], look); }
+    return;
+  }
+  for (std::size_t i = 0; i < changes.size(); ++i) { applied(changes[i], replies[i], look); }
+}
+
+void Ticker::apply_alone(const model::ActivityChange& change, const model::DueActivity& due, Look& look) {
+  try {
+    applied(change, engine_.store().change_activities({&change, 1}).at(0), look);
+  } catch (const StoreUnavailable&) { throw; } catch (const Error& error) {
+    const model::ActivityChange later = postpone(due, look.now, trouble_of(error));
+    say("activity '" + change.id + "' waits: " + trouble_of(error));
+    static_cast<void>(engine_.store().change_activities({&later, 1}));
+  }
+}
+
+void Ticker::applied(const model::ActivityChange& change, const model::ActivityReply& reply, Look& look) {
+  if (!reply.applied) { return; }
+  ++look.activities;
+  if (!change.trouble.empty()) { say("activity '" + change.id + "': " + change.trouble); }
+  std::vector<model::QueueRef> queues;
+  for (std::size_t i = 0; i < change.admit.size(); ++i) {
+    const model::NewExecution& request = change.admit[i];
+    if (reply.admissions[i].created()) {
+      if (std::ranges::find(queues, request.queue) == queues.end()) { queues.push_back(request.queue); }
+    } else if (request.identity) {
+      say("activity '" + change.id + "': " + request.identity->key + " is there already and is not started again");
+    }
+  }
+  if (!queues.empty()) { engine_.wake_workers(queues); }
+}
+
+void start_ticker(engine::Engine& engine, Ticker::Options options) {
+  engine.start_background("ticker", [&engine, &options]() -> engine::StepThread::Step {
+    return [ticker = std::make_shared<Ticker>(engine, std::move(options))](Time now) { return ticker->step(now); };
+  });
+}
+
+}  // namespace hapax::schedule
