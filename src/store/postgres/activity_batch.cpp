@@ -232,7 +232,7 @@ Call ActivityBatch::write_call() const {
     troubles.optional_bytes(trouble_of(change, row.tally, row.is_made));
     made.boolean(row.is_made);
     removed.boolean(row.removed);
-    has_started.boolean(row.tally.counts.started > 0);
+    has_started.boolean(counts.started > 0);
     told.boolean(is_told(change));
     actors.bytes(base::escape_invalid(change.actor));
     actions.bytes(change.revision ? std::string_view(change.action) : std::string_view());
