@@ -340,6 +340,63 @@ TEST_F(ActivityConformance, OthersAreCancelledOrTerminatedBeforeANewRunStarts) {
   EXPECT_EQ(claim_one(anne).id, terminating.admit[0].id);
 }
 
+TEST_F(ActivityConformance, NobodyIsStoppedForARunThatIsNotStarted) {
+  std::int64_t revision = make("daily", 0s);
+  ActivityChange tick = change("daily", revision);
+  tick.admit = {run("daily", "1")};
+  revision = apply(tick).revision;
+  ActivityChange again = change("daily", revision);
+  again.admit = {run("daily", "1")};
+  again.terminate = {tick.admit[0].id};
+  revision = apply(again).revision;
+  EXPECT_EQ(status(tick.admit[0].id), Status::pending) << "it is the very run that was asked for";
+  QueuePatch drain;
+  drain.draining = true;
+  store().configure_queue({.ns = "default", .name = "default"}, drain);
+  ActivityChange refused = change("daily", revision);
+  refused.admit = {run("daily", "2")};
+  refused.cancel = {tick.admit[0].id};
+  EXPECT_TRUE(apply(refused).applied);
+  EXPECT_EQ(status(tick.admit[0].id), Status::pending);
+}
+
+TEST_F(ActivityConformance, WhatBelongsToARunStartsWithItOnly) {
+  std::int64_t revision = make("etl", 0s);
+  const auto instances = [](const NewExecution& target, const std::string& queue) {
+    std::vector<NewExecution> all = {target};
+    for (const char* task : {"extract", "load"}) {
+      all.push_back(request(task, queue));
+      all.back().parent = target.id;
+    }
+    return all;
+  };
+  ActivityChange tick = change("etl", revision);
+  tick.admit = instances(run("etl", "1"), "db");
+  revision = apply(tick).revision;
+  EXPECT_EQ(store().list({}).size(), 3U);
+  ActivityChange again = change("etl", revision);
+  again.admit = instances(run("etl", "1"), "db");
+  const ActivityReply met = apply(again);
+  for (const Admission& admission : met.admissions) {
+    EXPECT_FALSE(admission.created());
+    EXPECT_EQ(admission.id, tick.admit[0].id);
+  }
+  EXPECT_EQ(store().list({}).size(), 3U) << "they have no identity, and are not started again all the same";
+  QueuePatch drain;
+  drain.draining = true;
+  store().configure_queue({.ns = "default", .name = "db"}, drain);
+  ActivityChange half;  // without a revision, as for events
+  half.id = "etl";
+  half.admit = instances(run("etl", "2"), "db");
+  const ActivityReply reply = apply(half);
+  EXPECT_TRUE(reply.applied);
+  EXPECT_EQ(reply.revision, met.revision);
+  EXPECT_TRUE(reply.admissions.at(0).created());
+  EXPECT_EQ(reply.admissions.at(1).verdict, AdmissionVerdict::queue_draining);
+  EXPECT_EQ(find("etl")->counts, (ActivityCounts{.started = 2, .duplicates = 1, .refused = 2}));
+  EXPECT_NE(find("etl")->trouble, "");
+}
+
 TEST_F(ActivityConformance, ADrainingQueueRefuses) {
   const std::int64_t revision = make("daily", 0s);
   QueuePatch drain;
