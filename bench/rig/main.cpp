@@ -16,6 +16,8 @@ const std::map<std::string, std::function<void()>> workloads = {
     {"workflow", rig::workflow},
     {"workflow-tasks", rig::workflow_tasks},
     {"sleepers", rig::sleepers},
+    {"events", rig::events},
+    {"ticker-idle", rig::ticker_idle},
     {"scale-history", rig::scale_history},
     {"scale-backlog", rig::scale_backlog},
     {"scale-cleanup", rig::scale_cleanup},

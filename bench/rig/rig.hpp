@@ -44,7 +44,9 @@ void workflow_tasks();
 void scale_history();
 void scale_backlog();
 void scale_cleanup();
-// Likewise: many workflows that sleep.
+// Likewise: many workflows that sleep; events beside bulk enqueue; a ticker that has nothing to do.
 void sleepers();
+void events();
+void ticker_idle();
 
 }  // namespace rig

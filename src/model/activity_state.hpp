@@ -69,7 +69,7 @@ struct ActivityQuery {
 struct DueActivity {
   ActivityState state;
   std::vector<Uuid> live;                  // its runs that have not ended, oldest first
-  std::optional<std::string> last_result;  // of the newest run that completed
+  std::optional<std::string> last_result;  // of the newest run that completed, if it is not a thousand runs back
 };
 
 struct DueActivities {

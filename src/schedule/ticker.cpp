@@ -16,6 +16,11 @@ namespace {
 constexpr std::size_t kept_definitions = 20'000;
 constexpr int activities_at_once = 64;  // that one look advances
 
+// Not just held up by somebody's lock.
+bool is_away(const Error& error) {
+  return dynamic_cast<const StoreUnavailable*>(&error) != nullptr && dynamic_cast<const StoreBusy*>(&error) == nullptr;
+}
+
 }  // namespace
 
 Ticker::Ticker(engine::Engine& engine, Options options) : engine_(engine), options_(std::move(options)) {}
@@ -95,7 +100,8 @@ void Ticker::apply(std::vector<model::ActivityChange>& changes, const std::vecto
     base::fault_point("ticker.before");
     replies = engine_.store().change_activities(changes);
     base::fault_point("ticker.after");
-  } catch (const StoreUnavailable&) { throw; } catch (const Error&) {
+  } catch (const Error& error) {
+    if (is_away(error)) { throw; }
     // One of them is to blame, or somebody's open transaction has one of the identities.
     for (std::size_t i = 0; i < changes.size(); ++i) { apply_alone(changes[i], due[i], look); }
     return;
@@ -106,7 +112,8 @@ void Ticker::apply(std::vector<model::ActivityChange>& changes, const std::vecto
 void Ticker::apply_alone(const model::ActivityChange& change, const model::DueActivity& due, Look& look) {
   try {
     applied(change, engine_.store().change_activities({&change, 1}).at(0), look);
-  } catch (const StoreUnavailable&) { throw; } catch (const Error& error) {
+  } catch (const Error& error) {
+    if (is_away(error)) { throw; }
     const model::ActivityChange later = postpone(due, look.now, trouble_of(error));
     say("activity '" + change.id + "' waits: " + trouble_of(error));
     static_cast<void>(engine_.store().change_activities({&later, 1}));

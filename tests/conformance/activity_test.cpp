@@ -368,6 +368,7 @@ TEST_F(ActivityConformance, CountsAreAddedWithoutARevision) {
   apply(counted);
   const ActivityState state = *find("on-order");
   EXPECT_EQ(state.counts, (ActivityCounts{.started = 14, .duplicates = 4, .refused = 2}));
+  EXPECT_TRUE(state.last_started);
   EXPECT_EQ(state.trouble, "PayloadTooLarge: input");
   EXPECT_EQ(state.revision, revision);
   counted.id = "nobody";

@@ -28,6 +28,8 @@ int run_role(int argc, char** argv) {
   if (options.role == "player") return run_player(options);
   if (options.role == "claimer") return run_claimer(options);
   if (options.role.starts_with("build-")) return run_build(options);
+  if (options.role == "ticker") return run_ticker(options);
+  if (options.role == "sender") return run_sender(options);
   if (options.role == "feeder") return run_feeder(options);
   std::fprintf(stderr, "herd: unknown role %s\n", options.role.c_str());
   return 64;
@@ -44,6 +46,12 @@ void play(Stage& stage) {
     history(stage, {.keys = options.keys, .processes = or_else(options.processes, 4)});
   }
   if (all || options.mode == "deploy") deploy(stage);
+  if (all || options.mode == "tickers") {
+    TickersSize size{.processes = or_else(options.processes, 8)};
+    if (options.slice) size = {.processes = 4, .activities = 25, .how_long = seconds(6), .outage = seconds(6)};
+    tickers(stage, size);
+  }
+  if (all || options.mode == "events") events(stage, options.slice ? 10'000 : 100'000, or_else(options.processes, 8));
   if (all || options.mode == "limits") limits(stage, seconds(or_else(options.seconds, 15)));
 }
 

@@ -16,6 +16,8 @@ constexpr const char* usage =
     "herd history    --store sqlite|postgres [--keys N] [--processes P]\n"
     "herd limits     --store sqlite|postgres [--seconds N]\n"
     "herd deploy     --store sqlite|postgres\n"
+    "herd tickers    --store sqlite|postgres [--processes P]\n"
+    "herd events     --store sqlite|postgres [--processes P]\n"
     "herd all        --store sqlite|postgres\n"
     "each also with [--seed S] [--keep], or with --slice\n"
     "\n"
@@ -49,7 +51,8 @@ Options parse_options(int argc, char** argv) {
   Options options;
   if (argc < 2) refuse("nothing to do");
   options.mode = argv[1];
-  if (!std::set<std::string>{"thundering", "starts", "history", "limits", "deploy", "all"}.contains(options.mode)) {
+  if (!std::set<std::string>{"thundering", "starts", "history", "limits", "deploy", "tickers", "events", "all"}
+           .contains(options.mode)) {
     refuse("unknown mode " + options.mode);
   }
   for (int index = 2; index < argc; ++index) {

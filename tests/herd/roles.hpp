@@ -3,6 +3,7 @@
 
 #include "torture/options.hpp"
 
+#include <hapax/activity.hpp>
 #include <hapax/task.hpp>
 #include <hapax/workflow.hpp>
 
@@ -24,6 +25,14 @@ int run_claimer(const torture::Options& options);
 int run_feeder(const torture::Options& options);
 // A worker of a build, named by its role, that has its own idea of the order workflow.
 int run_build(const torture::Options& options);
+
+// A worker whose process sees to schedules; it has nothing else to do.
+int run_ticker(const torture::Options& options);
+// Sends the events of its scene's plan: all of them one by one, or its part of them in batches.
+int run_sender(const torture::Options& options);
+
+// What activities of the scenes run.
+inline const Task<Fired<nlohmann::json>> tick_task{"tick", {.queue = "ticks"}};
 
 inline const Workflow<std::string, std::string> order_workflow{"order"};
 inline constexpr const char* first_build = "build-a";

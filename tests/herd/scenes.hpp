@@ -26,4 +26,16 @@ void limits(Stage& stage, Duration how_long);
 // Builds of a program whose workflow differs, at once and one after the other (SPEC W5).
 void deploy(Stage& stage);
 
+struct TickersSize {
+  int processes = 8;
+  int activities = 100;
+  Duration how_long = std::chrono::seconds(30);
+  Duration outage = std::chrono::seconds(10);
+};
+// Tickers that are killed: each due tick has one execution; and one that is stopped: what misfire policies make of it.
+void tickers(Stage& stage, const TickersSize& size);
+
+// The same event by many processes, and many events with repeats by senders that are killed (SPEC S8).
+void events(Stage& stage, int events, int processes);
+
 }  // namespace hapax::herd

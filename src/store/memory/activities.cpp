@@ -53,8 +53,9 @@ std::string storable_text(std::string_view text) {
   return base::keep_head(base::escape_invalid(text), limits::note_bytes);
 }
 
-void count(ActivityState& activity, const ActivityCounts& counts, std::string_view trouble) {
+void count(ActivityState& activity, const ActivityCounts& counts, std::string_view trouble, Time now) {
   activity.counts += counts;
+  if (counts.started > 0) { activity.last_started = now; }
   if (!trouble.empty()) { activity.trouble = storable_text(trouble); }
 }
 
@@ -69,8 +70,7 @@ std::vector<Admission> start_runs(State& state, ActivityState& activity, const A
   std::vector<Admission> admissions;
   for (const NewExecution& item : change.admit) { admissions.push_back(admit(state, item, now)); }
   const ActivityTally tally = model::tally(activity.uuid, change.admit, admissions);
-  count(activity, tally.counts, tally.trouble);
-  if (tally.counts.started > 0) { activity.last_started = now; }
+  count(activity, tally.counts, tally.trouble, now);
   return admissions;
 }
 
@@ -81,7 +81,7 @@ ActivityReply change_activity(State& state, const ActivityChange& change, Time n
   StoredActivity* stored = find(state, name);
   const std::int64_t present = stored == nullptr ? 0 : stored->state.revision;
   if (!change.revision) {
-    if (stored != nullptr) { count(stored->state, change.add, change.trouble); }
+    if (stored != nullptr) { count(stored->state, change.add, change.trouble, now); }
     return {.applied = stored != nullptr, .revision = present, .admissions = {}};
   }
   if (*change.revision != present || (present == 0 && !change.definition)) {
@@ -104,7 +104,7 @@ ActivityReply change_activity(State& state, const ActivityChange& change, Time n
   ++activity.revision;
   ActivityReply reply{.applied = true, .revision = change.remove ? 0 : activity.revision, .admissions = {}};
   reply.admissions = start_runs(state, activity, change, now);
-  count(activity, change.add, change.trouble);
+  count(activity, change.add, change.trouble, now);
   if (!change.action.empty()) { state.note(change.ns, change.actor, change.action, change.id, change.detail, now); }
   return reply;
 }

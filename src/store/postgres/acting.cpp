@@ -1,25 +1,17 @@
-#include "store/postgres/endings.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/retrying.hpp"
-#include "store/postgres/telling.hpp"
+#include "store/postgres/stopping.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "model/labels.hpp"
 
-#include <algorithm>
+#include <set>
+#include <unordered_map>
 
 namespace hapax::store::postgres {
 
 namespace {
-
-constexpr Statement lock_live{"hapax_cancel_lock", R"(
-SELECT id, state = 1, kind = 1 AND fence > 0, cancel_requested FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
-
-constexpr Statement request_statement{"hapax_cancel_request", R"(
-UPDATE {s}.live SET cancel_requested = true, cancel_error = $2::text
-WHERE id = ANY ($1::uuid[]) AND NOT cancel_requested)"};
 
 constexpr Statement finished_statement{"hapax_cancel_finished", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
@@ -41,51 +33,20 @@ Array id_array(std::span<const Uuid> ids) {
 
 }  // namespace
 
-// BEGIN, lock, end or ask, look among the finished, COMMIT: 4 to 7 round trips. Rows are locked by id, as everywhere. A
-// workflow that has begun is told, and ends by itself.
+// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips.
 std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason) {
   if (ids.empty()) { return {}; }
-  const std::string error = cancelled_error(reason);
   return run([&](Connection& connection) {
-    std::unordered_map<Uuid, CancelResult> found;
     FreedKeys freed;
     TransactionGuard guard(connection);
-    const Result live = connection.query(lock_live, Params().array(id_array(ids)));
-    std::vector<Ending> pending;
-    std::vector<Uuid> asked;
-    std::vector<Event> told;
-    for (int row = 0; row < live.rows(); ++row) {
-      RowReader reader(live, row);
-      const Uuid id = reader.uuid();
-      const bool running = reader.boolean();
-      const bool begun = reader.boolean();
-      if (running || begun) {
-        asked.push_back(id);
-        if (begun && !reader.boolean()) {
-          told.push_back({.execution = id, .kind = EventKind::cancel, .error = decode_error(error)});
-        }
-        found[id] = {.verdict = CancelVerdict::requested, .status = running ? Status::running : Status::pending};
-      } else {
-        pending.push_back({.id = id, .status = Status::cancelled, .error = error});
-      }
-    }
+    const StopRequest request{.cancel = {ids.begin(), ids.end()}, .terminate = {}, .reason = reason};
+    std::unordered_map<Uuid, CancelResult> found = stop(connection, request, offset_us(), freed);
     const Result finished = connection.query(finished_statement, Params().array(id_array(ids)).int8(offset_us()));
     for (int row = 0; row < finished.rows(); ++row) {
       RowReader reader(finished, row);
       const Uuid id = reader.uuid();
-      found[id] = {.verdict = CancelVerdict::finished, .status = static_cast<Status>(reader.int2())};
-    }
-    if (!pending.empty()) {
-      const Call call = end_call(pending, offset_us());
-      freed.add_ended(connection.query(*call.statement, call.params));
-      for (const Ending& ending : pending) {
-        found[ending.id] = {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
-      }
-    }
-    if (!asked.empty()) { connection.query(request_statement, Params().array(uuid_array(asked)).text(error)); }
-    if (!told.empty()) {
-      const Call call = tell_call(told, offset_us());
-      connection.query(*call.statement, call.params);
+      found.try_emplace(id,
+                        CancelResult{.verdict = CancelVerdict::finished, .status = static_cast<Status>(reader.int2())});
     }
     guard.commit();
     unpark(connection, freed);

@@ -141,7 +141,8 @@ HeldIdentities read_holders(const Result& result) {
     holder.created_at = reader.time();
     holder.finished_at = reader.optional_time();
     holder.result = reader.optional_bytes();
-    held.insert_or_assign(identity, Held{.execution = holder.id, .holder = std::move(holder)});
+    const Uuid id = holder.id;
+    held.insert_or_assign(identity, Held{.execution = id, .holder = std::move(holder)});
   }
   return held;
 }

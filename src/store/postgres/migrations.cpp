@@ -220,10 +220,18 @@ std::vector<std::string_view> migration(int version) {
     case 2: return {journal, queue_stats};
     case 3: return migration_3();
     case 4: return migration_4();
+    case 5: return migration_5();
     default: return {};
   }
 }
 
-int usable_from(int version) { return version < 3 ? 1 : version; }
+int usable_from(int version) {
+  switch (version) {
+    case 1:
+    case 2: return 1;
+    case 5: return 4;
+    default: return version;
+  }
+}
 
 }  // namespace hapax::store::postgres

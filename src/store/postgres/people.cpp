@@ -161,6 +161,12 @@ void check_rows(Connection& connection, std::int64_t offset_us, std::vector<Find
   findings.push_back(finding(lost > 0 ? Finding::Level::warning : Finding::Level::ok, "lost sessions",
                              std::to_string(lost),
                              lost > 0 ? "their leases are over but no worker has swept them; start one" : ""));
+  const std::int64_t overdue =
+      number(connection, "SELECT count(*) FROM {s}.activities WHERE next_due < {now} + $1::bigint - 60000000",
+             Params().int8(offset_us));
+  findings.push_back(
+      finding(overdue > 0 ? Finding::Level::warning : Finding::Level::ok, "overdue activities", std::to_string(overdue),
+              overdue > 0 ? "they were due a minute ago or longer and nobody ticks; start a worker" : ""));
   const std::int64_t stray = number(connection, "SELECT count(*) FROM (SELECT FROM {s}.history_default LIMIT 10000) x");
   findings.push_back(finding(stray >= 10000 ? Finding::Level::note : Finding::Level::ok, "history_default",
                              std::to_string(stray) + " rows",

@@ -69,11 +69,12 @@ class PostgresStore final : public Store {
   std::vector<History> histories(std::span<const HistoryRequest> requests) override;
   std::vector<SignalResult> signal(std::span<const Signal> signals) override;
 
-  std::vector<ActivityReply> change_activities(std::span<const ActivityChange>) override { throw Unsupported("todo"); }
-  std::vector<ActivityState> activities(const ActivityQuery&) override { throw Unsupported("todo"); }
-  std::vector<ActivityVersion> activity_versions(std::string_view, std::string_view) override { throw Unsupported("todo"); }
-  std::int64_t activity_generation(std::string_view) override { throw Unsupported("todo"); }
-  DueActivities due_activities(int) override { throw Unsupported("todo"); }
+  std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override;
+  std::vector<ActivityState> activities(const ActivityQuery& query) override;
+  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override;
+  std::int64_t activity_generation(std::string_view ns) override;
+  DueActivities due_activities(int limit) override;
+
   void transaction(const std::function<void(Transaction&)>& fn) override;
   std::unique_ptr<Transaction> attach(void* connection) override;
 
@@ -145,6 +146,15 @@ class PostgresStore final : public Store {
   std::vector<FinishVerdict> finish_by_steps(Connection& connection, std::span<const Finish> finishes,
                                              std::set<QueueRef>& woken);
   std::vector<AdvanceReply> advance_by_steps(Connection& connection, std::span<const Advance> turns, bool again);
+  // Changes of activities whose commit was sent.
+  struct SentChange {
+    std::string transaction;  // the server's number for it
+    Params raised;            // a row that it changed, and the revision it then has
+    std::vector<ActivityReply> replies;
+  };
+  std::vector<ActivityReply> change_once(Connection& connection, std::span<const ActivityChange> changes,
+                                         std::optional<SentChange>& sent);
+  bool was_committed(const SentChange& sent);
   // Whether outcomes are sent with the statement that tells those who wait (endings.hpp): for a while after somebody did.
   [[nodiscard]] bool is_telling() const;
   void tell_for_a_while();

@@ -110,6 +110,10 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
     filter.params.digest(*query.identity);
     filter.both("identity =", "::bytea");
   }
+  if (query.parent) {
+    filter.params.uuid(*query.parent);
+    filter.both("parent =", "::uuid");
+  }
   if (query.created_from) {
     filter.params.int8(query.created_from->time_since_epoch().count());
     filter.both("created_at >=", "::bigint");
@@ -186,7 +190,8 @@ std::optional<Uuid> PostgresStore::holder(const base::Digest& identity) {
   });
 }
 
-// 1 round trip. Newest first by merging the tables' id indexes, so a page costs what it shows plus what it filters out.
+// 1 round trip. Newest first by merging the tables' id indexes, so a page costs what it shows plus what it filters out; of
+// one parent by merging those of parents.
 std::vector<Execution> PostgresStore::list(const ListQuery& query) {
   return run(Planning::plain, [&](Connection& connection) {
     Filter filter = make_filter(query, offset_us());

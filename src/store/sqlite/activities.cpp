@@ -104,8 +104,9 @@ std::string storable_text(std::string_view text) {
   return base::keep_head(base::escape_invalid(text), limits::note_bytes);
 }
 
-void count(ActivityState& state, const ActivityCounts& counts, std::string_view trouble) {
+void count(ActivityState& state, const ActivityCounts& counts, std::string_view trouble, Time now) {
   state.counts += counts;
+  if (counts.started > 0) { state.last_started = now; }
   if (!trouble.empty()) { state.trouble = storable_text(trouble); }
 }
 
@@ -150,8 +151,7 @@ std::vector<Admission> start_runs(WriteTransaction& tx, ActivityState& state, co
   admissions.reserve(change.admit.size());
   for (const NewExecution& item : change.admit) { admissions.push_back(admit(tx, item)); }
   const ActivityTally tally = model::tally(state.uuid, change.admit, admissions);
-  count(state, tally.counts, tally.trouble);
-  if (tally.counts.started > 0) { state.last_started = tx.now(); }
+  count(state, tally.counts, tally.trouble, tx.now());
   return admissions;
 }
 
@@ -174,7 +174,7 @@ ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change
   const std::int64_t present = was_there ? found->state.revision : 0;
   if (!change.revision) {
     if (was_there) {
-      count(found->state, change.add, change.trouble);
+      count(found->state, change.add, change.trouble, tx.now());
       save(tx, update_sql, *found);
     }
     return {.applied = was_there, .revision = present, .admissions = {}};
@@ -197,7 +197,7 @@ ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change
   state.revision += 1;
   ActivityReply reply{.applied = true, .revision = change.remove ? 0 : state.revision, .admissions = {}};
   reply.admissions = start_runs(tx, state, change);
-  count(state, change.add, change.trouble);
+  count(state, change.add, change.trouble, tx.now());
   save(tx, is_new ? insert_sql : update_sql, stored);
   if (!change.action.empty()) {
     write_audit(tx, {.ns = change.ns,

@@ -1,0 +1,110 @@
+// Version 5: activities.
+//
+// A build that knows only version 4 neither reads nor changes them, and runs what they start like anything else: it may
+// go on beside builds that tick.
+#include "store/postgres/migrations.hpp"
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// A removed one stays, so that one made again goes on with its revisions, versions and counts. next_due is set only of
+// what the ticker has to look at. Each tick is an update of one row: space in the page, and vacuum early.
+constexpr std::string_view activities = R"(
+CREATE TABLE {s}.activities (
+  ns text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  uuid uuid NOT NULL UNIQUE,
+  revision bigint NOT NULL,
+  version int NOT NULL,
+  kind smallint NOT NULL,
+  paused boolean NOT NULL DEFAULT false,
+  removed boolean NOT NULL,
+  cursor bigint NOT NULL,
+  next_due bigint,
+  last_started bigint,
+  started bigint NOT NULL DEFAULT 0,
+  duplicates bigint NOT NULL DEFAULT 0,
+  missed bigint NOT NULL DEFAULT 0,
+  overlapped bigint NOT NULL DEFAULT 0,
+  refused bigint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  note text COLLATE "C" NOT NULL DEFAULT '',
+  trouble text COLLATE "C" NOT NULL DEFAULT '',
+  definition text COLLATE "C" NOT NULL,
+  PRIMARY KEY (ns, id)
+) WITH (fillfactor = 70, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.02))";
+constexpr std::string_view activities_due =
+    "CREATE INDEX activities_due ON {s}.activities (next_due, ns, id) WHERE next_due IS NOT NULL";
+
+constexpr std::string_view activity_versions = R"(
+CREATE TABLE {s}.activity_versions (
+  ns text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  version int NOT NULL,
+  definition text COLLATE "C" NOT NULL,
+  actor text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  PRIMARY KEY (ns, id, version)
+))";
+
+constexpr std::string_view activity_generations = R"(
+CREATE TABLE {s}.activity_generations (
+  ns text COLLATE "C" NOT NULL PRIMARY KEY,
+  generation bigint NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0))";
+
+// What has no parent pays nothing. The history's one is built under a lock that outcomes wait for.
+constexpr std::string_view live_parent = "CREATE INDEX live_parent ON {s}.live (parent, id) WHERE parent IS NOT NULL";
+constexpr std::string_view history_parent =
+    "CREATE INDEX history_parent ON {s}.history (parent, id) WHERE parent IS NOT NULL";
+
+// SPEC S9: one record of each run and of each of its task instances. What was retried or continued is told by the
+// execution that followed. LATERAL, so that those of one activity are found by the indexes of parents.
+constexpr std::string_view activity_runs = R"(
+CREATE VIEW {s}.activity_runs AS
+SELECT a.ns AS namespace, a.id AS activity, e.identity_key AS run_id, e.id AS execution, e.status, q.name AS queue, e.task,
+       to_timestamp(e.created_at / 1000000.0) AS created_at, to_timestamp(e.started_at / 1000000.0) AS started_at,
+       to_timestamp(e.finished_at / 1000000.0) AS finished_at
+FROM {s}.activities a
+CROSS JOIN LATERAL (
+  SELECT l.id, l.queue_id, l.task, l.identity_key, CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status,
+         l.created_at, l.claimed_at AS started_at, NULL::bigint AS finished_at
+  FROM {s}.live l WHERE l.parent = a.uuid
+  UNION ALL
+  SELECT h.id, h.queue_id, h.task, h.identity_key,
+         CASE h.status WHEN 2 THEN 'completed' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' ELSE 'timed_out' END,
+         h.created_at, h.started_at, h.finished_at
+  FROM {s}.history h WHERE h.parent = a.uuid AND h.retried_as IS NULL AND h.continued_as IS NULL) e
+JOIN {s}.queues q ON q.id = e.queue_id)";
+
+constexpr std::string_view task_instances = R"(
+CREATE VIEW {s}.task_instances AS
+SELECT a.ns AS namespace, a.id AS activity, r.identity_key AS run_id, e.identity_key AS task_instance_id,
+       e.task AS task_type, e.id AS execution, e.status, q.name AS queue,
+       to_timestamp(e.created_at / 1000000.0) AS created_at, to_timestamp(e.finished_at / 1000000.0) AS finished_at
+FROM {s}.activities a
+CROSS JOIN LATERAL (
+  SELECT l.id, l.identity_key FROM {s}.live l WHERE l.parent = a.uuid
+  UNION ALL
+  SELECT h.id, h.identity_key FROM {s}.history h WHERE h.parent = a.uuid) r
+CROSS JOIN LATERAL (
+  SELECT l.id, l.queue_id, l.task, l.identity_key, CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status,
+         l.created_at, NULL::bigint AS finished_at
+  FROM {s}.live l WHERE l.parent = r.id
+  UNION ALL
+  SELECT h.id, h.queue_id, h.task, h.identity_key,
+         CASE h.status WHEN 2 THEN 'completed' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' ELSE 'timed_out' END,
+         h.created_at, h.finished_at
+  FROM {s}.history h WHERE h.parent = r.id AND h.retried_as IS NULL AND h.continued_as IS NULL) e
+JOIN {s}.queues q ON q.id = e.queue_id)";
+
+}  // namespace
+
+std::vector<std::string_view> migration_5() {
+  return {activities,  activities_due, activity_versions, activity_generations,
+          live_parent, history_parent, activity_runs,     task_instances};
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,63 @@
+#include "store/postgres/stopping.hpp"
+
+#include "model/labels.hpp"
+#include "store/postgres/endings.hpp"
+#include "store/postgres/telling.hpp"
+
+#include <unordered_set>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+constexpr Statement lock_live{"hapax_cancel_lock", R"(
+SELECT id, state = 1, kind = 1 AND fence > 0, cancel_requested FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
+
+constexpr Statement request_statement{"hapax_cancel_request", R"(
+UPDATE {s}.live SET cancel_requested = true, cancel_error = $2::text
+WHERE id = ANY ($1::uuid[]) AND NOT cancel_requested)"};
+
+}  // namespace
+
+std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRequest& request, std::int64_t offset_us,
+                                            FreedKeys& freed) {
+  const std::string error = cancelled_error(request.reason);
+  const std::unordered_set<Uuid> terminated(request.terminate.begin(), request.terminate.end());
+  std::vector<Uuid> ids = request.cancel;
+  ids.insert(ids.end(), request.terminate.begin(), request.terminate.end());
+  const Result live = connection.query(lock_live, Params().array(uuid_array(ids)));
+  std::unordered_map<Uuid, CancelResult> stopped;
+  std::vector<Ending> endings;
+  std::vector<Uuid> asked;
+  std::vector<Event> told;
+  for (int row = 0; row < live.rows(); ++row) {
+    RowReader reader(live, row);
+    const Uuid id = reader.uuid();
+    const bool running = reader.boolean();
+    const bool begun = reader.boolean();
+    if (terminated.contains(id) || (!running && !begun)) {
+      endings.push_back({.id = id, .status = Status::cancelled, .error = error});
+      stopped[id] = {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
+      continue;
+    }
+    asked.push_back(id);
+    if (begun && !reader.boolean()) {
+      told.push_back({.execution = id, .kind = EventKind::cancel, .error = decode_error(error)});
+    }
+    stopped[id] = {.verdict = CancelVerdict::requested, .status = running ? Status::running : Status::pending};
+  }
+  if (!endings.empty()) {
+    const Call call = end_call(endings, offset_us);
+    freed.add_ended(connection.query(*call.statement, call.params));
+  }
+  if (!asked.empty()) { connection.query(request_statement, Params().array(uuid_array(asked)).text(error)); }
+  if (!told.empty()) {
+    const Call call = tell_call(told, offset_us);
+    connection.query(*call.statement, call.params);
+  }
+  return stopped;
+}
+
+}  // namespace hapax::store::postgres

@@ -1,0 +1,171 @@
+// Events start what subscribes to them, each once (SPEC S8, S9).
+#include "conformance/schedule_fixture.hpp"
+
+#include <thread>
+
+namespace hapax::conformance {
+
+namespace {
+
+using nlohmann::json;
+
+class EventConformance : public ScheduleConformance {
+ protected:
+  static schedule::Event event(const std::string& id, const std::string& type = "order.created",
+                               const json& data = json::object(), const std::string& source = "/shop") {
+    return schedule::parse_event(
+        json{{"specversion", "1.0"}, {"id", id}, {"source", source}, {"type", type}, {"data", data}}.dump());
+  }
+
+  static json on(const json& types, json more = json::object()) {
+    more["type"] = "event";
+    more["types"] = types;
+    return more;
+  }
+
+  schedule::Routed route(const schedule::Event& event) { return router().route({&event, 1}).at(0); }
+
+  // A fresh one sees activities at once.
+  schedule::EventRouter& router() {
+    if (!router_) { router_ = std::make_unique<schedule::EventRouter>(*engine_, "default"); }
+    return *router_;
+  }
+
+  void TearDown() override {
+    router_.reset();
+    ScheduleConformance::TearDown();
+  }
+
+  std::unique_ptr<schedule::EventRouter> router_;
+};
+
+TEST_F(EventConformance, AnEventStartsEachActivityOnce) {
+  apply("ship", on({"order.*"}));
+  apply("mail", on({"order.created", "refund.*"}), {{"target", {{"workflow", "mailing"}}}});
+  apply("other", on({"refund.*"}));
+  const schedule::Routed first = route(event("e1"));
+  ASSERT_EQ(first.runs.size(), 2U);
+  for (const auto& run : first.runs) {
+    EXPECT_TRUE(run.created);
+    EXPECT_EQ(run.run_id, "activity-" + run.activity + ":e1");
+    EXPECT_EQ(get(run.execution).identity_key, run.run_id);
+  }
+  const schedule::Routed again = route(event("e1"));
+  ASSERT_EQ(again.runs.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_FALSE(again.runs[i].created);
+    EXPECT_EQ(again.runs[i].execution, first.runs[i].execution);
+  }
+  EXPECT_TRUE(route(event("e2", "stock.low")).runs.empty());
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 1, .duplicates = 1}));
+  EXPECT_EQ(counts("other"), ActivityCounts{});
+  const Execution run = executions("ship").at(0);
+  EXPECT_EQ(trigger_of(run)["kind"], "event");
+  EXPECT_EQ(trigger_of(run)["event"]["id"], "e1");
+  EXPECT_EQ(executions("mail").at(0).kind, Kind::workflow);
+}
+
+TEST_F(EventConformance, IdsAreUniqueWithinASource) {
+  apply("ship", on({"order.*"}));
+  EXPECT_TRUE(route(event("1", "order.created", {}, "/shop")).runs.at(0).created);
+  EXPECT_TRUE(route(event("1", "order.created", {}, "/market")).runs.at(0).created);
+  EXPECT_FALSE(route(event("1", "order.created", {}, "/market")).runs.at(0).created);
+}
+
+TEST_F(EventConformance, DuplicatesWithinABatchAreMet) {
+  apply("ship", on({"order.*"}));
+  const std::vector<schedule::Event> events = {event("1"), event("2"), event("1"), event("3", "stock.low"), event("2")};
+  const std::vector<schedule::Routed> routed = router().route(events);
+  ASSERT_EQ(routed.size(), 5U);
+  EXPECT_TRUE(routed[0].runs.at(0).created);
+  EXPECT_TRUE(routed[1].runs.at(0).created);
+  EXPECT_FALSE(routed[2].runs.at(0).created);
+  EXPECT_EQ(routed[2].runs.at(0).execution, routed[0].runs.at(0).execution);
+  EXPECT_TRUE(routed[3].runs.empty());
+  EXPECT_FALSE(routed[4].runs.at(0).created);
+}
+
+TEST_F(EventConformance, ABatchMayBeLongerThanATransaction) {
+  apply("ship", on({"order.*"}), {{"tasks", {{{"task_type", "pack"}}, {{"task_type", "label"}}}}});
+  std::vector<schedule::Event> events;
+  for (int i = 0; i < 2000; ++i) { events.push_back(event("e" + std::to_string(i % 1900))); }
+  int created = 0;
+  for (const schedule::Routed& routed : router().route(events)) { created += routed.runs.at(0).created ? 1 : 0; }
+  EXPECT_EQ(created, 1900);
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 1900, .duplicates = 100}));
+  ListQuery query;
+  query.parent = executions("ship").at(0).id;
+  EXPECT_EQ(store().list(query).size(), 2U);
+}
+
+TEST_F(EventConformance, EventsOfAPauseAreDropped) {
+  apply("ship", on({"order.*"}));
+  activities_->pause("ship", "", "ann");
+  EXPECT_TRUE(route(event("1")).runs.empty());
+  router_.reset();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.missed = 1})) << "counts are written when the router goes";
+  activities_->resume("ship", "ann");
+  EXPECT_TRUE(route(event("1")).runs.at(0).created);
+}
+
+TEST_F(EventConformance, FiltersAndTemplatesSeeTheEnvelope) {
+  apply("ship", on({"*"}, {{"source", "/shop*"}, {"filter", {{"/data/country", {"CH", "AT"}}}}}),
+        {{"input", {{"order", "{{event.data/order}}"}, {"text", "Order of {{event.source}}"}}}});
+  EXPECT_TRUE(route(event("1", "order", {{"country", "DE"}})).runs.empty());
+  EXPECT_TRUE(route(event("2", "order", {{"country", "CH"}}, "/market")).runs.empty());
+  EXPECT_TRUE(route(event("3", "order", {{"country", "CH"}, {"order", 7}}, "/shop/eu")).runs.at(0).created);
+  EXPECT_EQ(json::parse(executions("ship").at(0).input)["input"],
+            json::parse(R"({"order": 7, "text": "Order of /shop/eu"})"));
+}
+
+TEST_F(EventConformance, ADrainingQueueIsSaid) {
+  apply("ship", on({"order.*"}), {{"target", {{"task", "pack"}, {"queue", "packing"}}}});
+  QueuePatch drain;
+  drain.draining = true;
+  store().configure_queue({.ns = "default", .name = "packing"}, drain);
+  const schedule::Routed routed = route(event("1"));
+  EXPECT_FALSE(routed.runs.at(0).created);
+  EXPECT_EQ(routed.runs.at(0).error.rfind("QueueDraining", 0), 0U);
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.refused = 1}));
+}
+
+TEST_F(EventConformance, AnActivityMadeElsewhereIsSeenWithinTwoSeconds) {
+  EXPECT_TRUE(route(event("1")).runs.empty());
+  apply("ship", on({"order.*"}));
+  const auto until = std::chrono::steady_clock::now() + 2s;
+  while (route(event("1")).runs.empty() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(route(event("1")).runs.size(), 1U);
+}
+
+TEST_F(EventConformance, ManySendersOfTheSameEventsStartEachOnce) {
+  apply("ship", on({"order.*"}));
+  apply("mail", on({"order.*"}));
+  std::atomic<int> created{0};
+  std::vector<std::jthread> senders;
+  for (int sender = 0; sender < 4; ++sender) {
+    senders.emplace_back([this, &created, sender] {
+      engine::Engine engine(second());
+      schedule::EventRouter mine(engine, "default");
+      for (int round = 0; round < 5; ++round) {
+        std::vector<schedule::Event> events;
+        for (int i = 0; i < 20; ++i) { events.push_back(event(std::to_string((i * (sender + 1)) % 20 + 20 * round))); }
+        for (const schedule::Routed& routed : mine.route(events)) {
+          for (const auto& run : routed.runs) { created += run.created ? 1 : 0; }
+        }
+      }
+    });
+  }
+  senders.clear();
+  EXPECT_EQ(static_cast<std::size_t>(created.load()), runs("ship").size() + runs("mail").size());
+  EXPECT_EQ(runs("ship").size(), runs("mail").size());
+  EXPECT_EQ(runs("ship").size(), 100U);
+}
+
+}  // namespace
+
+}  // namespace hapax::conformance
