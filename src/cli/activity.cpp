@@ -95,6 +95,7 @@ void add_activity(Commands& commands) {
   add_activity_preview(commands, group);
   add_activity_control(commands, group);
   add_activity_runs(commands, group);
+  add_activity_delete(commands, group);
 }
 
 }  // namespace hapax::cli

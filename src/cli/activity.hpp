@@ -16,6 +16,7 @@ namespace hapax::cli {
 
 // Each adds its commands to the group.
 void add_activity_apply(Commands& commands, CLI::App& group);
+void add_activity_delete(Commands& commands, CLI::App& group);
 void add_activity_looking(Commands& commands, CLI::App& group);
 void add_activity_control(Commands& commands, CLI::App& group);
 void add_activity_preview(Commands& commands, CLI::App& group);

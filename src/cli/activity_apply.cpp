@@ -177,17 +177,19 @@ void add_activity_apply(Commands& commands, CLI::App& group) {
   struct Options {
     std::string file;
     bool dry_run = false;
-    std::string id;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& applying = commands.add({"apply", "Make activities, or change them, by a file", apply_examples}, &group);
-  applying.add_option("file", options->file, "JSON or TOML; - for standard input")->type_name("FILE|-")->required();
-  applying.add_flag("--dry-run", options->dry_run, "Only check it and say what would change");
-  commands.run_with(applying, [options](Shell& shell) { return apply(shell, options->file, options->dry_run); });
+  CLI::App& command = commands.add({"apply", "Make activities, or change them, by a file", apply_examples}, &group);
+  command.add_option("file", options->file, "JSON or TOML; - for standard input")->type_name("FILE|-")->required();
+  command.add_flag("--dry-run", options->dry_run, "Only check it and say what would change");
+  commands.run_with(command, [options](Shell& shell) { return apply(shell, options->file, options->dry_run); });
+}
 
-  CLI::App& removing = commands.add({"delete", "Take an activity away; its runs stay", delete_examples}, &group);
-  add_activity_id(removing, options->id);
-  commands.run_with(removing, [options](Shell& shell) { return remove(shell, options->id); });
+void add_activity_delete(Commands& commands, CLI::App& group) {
+  const auto id = std::make_shared<std::string>();
+  CLI::App& command = commands.add({"delete", "Take an activity away; its runs stay", delete_examples}, &group);
+  add_activity_id(command, *id);
+  commands.run_with(command, [id](Shell& shell) { return remove(shell, *id); });
 }
 
 }  // namespace hapax::cli

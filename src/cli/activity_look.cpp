@@ -27,9 +27,9 @@ constexpr const char* list_examples =
     "  hapax activity list --json | jq -r '.[] | select(.trouble) | .id'";
 
 constexpr const char* show_examples =
-    "The definition, when it runs next, what became of its ticks or events so far, and the last trouble. With --json "
-    "as in\n"
-    "list, and \"next_fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\",\"note\"}]; with --versions also "
+    "The definition, when it runs next, what became of its ticks or events so far, and the last trouble.\n"
+    "With --json as in list, and \"next_fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\",\"note\"}]; with "
+    "--versions also\n"
     "\"versions\":[{\"version\",\"at\",\"actor\",\"definition\"}].\n"
     "\n"
     "Examples:\n"
@@ -39,6 +39,11 @@ constexpr const char* show_examples =
 
 std::string state_text(const model::ActivityState& state) {
   return state.paused ? "paused" + (state.note.empty() ? "" : ": " + state.note) : "active";
+}
+
+// A ticker is seconds late at most: nobody is there to look.
+bool is_overdue(const model::ActivityState& state, Time now) {
+  return state.next_due && now - *state.next_due > std::chrono::seconds(10);
 }
 
 struct ListOptions {
@@ -75,9 +80,10 @@ int list(Shell& shell, const ListOptions& options) {
   for (const model::ActivityState& state : found) {
     const std::optional<schedule::Activity> activity = readable(state);
     table.add({state.id, state.paused ? Cell("paused", Style::warn) : Cell("active"), trigger_text(state),
-               activity ? target_text(*activity) : "", when(state.next_due, now), when(state.last_started, now),
-               std::to_string(state.counts.started), std::to_string(state.counts.missed + state.counts.overlapped),
-               Cell(state.trouble, Style::bad)});
+               activity ? target_text(*activity) : "",
+               Cell(when(state.next_due, now), is_overdue(state, now) ? Style::warn : Style::plain),
+               when(state.last_started, now), std::to_string(state.counts.started),
+               std::to_string(state.counts.missed + state.counts.overlapped), Cell(state.trouble, Style::bad)});
   }
   table.print("no activities");
   if (std::ssize(found) == options.limit) {
@@ -167,6 +173,11 @@ void print_facts(const model::ActivityState& state, Time now) {
   facts.add("version", std::to_string(state.version) + ", since " + when(state.updated_at, now));
   add_counts(facts, state, now);
   if (!state.trouble.empty()) { facts.add("trouble", state.trouble, Style::bad); }
+  if (is_overdue(state, now)) {
+    facts.add("overdue",
+              "since " + format_time(*state.next_due) + ": no worker is running on this store (hapax work …)",
+              Style::warn);
+  }
   if (activity && !state.paused) {
     std::string next;
     for (const schedule::PreviewedFire& fire : fires_of(*activity, now)) {

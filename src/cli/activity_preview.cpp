@@ -141,12 +141,12 @@ void print_fires(const schedule::Activity& activity, const std::vector<schedule:
   table.print("never from then on");
 }
 
-std::string why(const schedule::PreviewedRun& run) {
+std::string why(const schedule::PreviewedRun& run, const schedule::CronTrigger& cron) {
   if (run.tick.window) {
     return "for " + plural(run.tick.window->missed, "missed tick") + ", " + format_time(run.tick.window->from) +
            " to " + format_time(run.tick.window->to);
   }
-  return run.tick.missed ? "made up for" : "within misfire_grace";
+  return run.tick.missed ? "made up for" : "late by less than " + format_duration(cron.misfire_grace);
 }
 
 void print_outage(const schedule::Activity& activity, const Told& told) {
@@ -160,7 +160,7 @@ void print_outage(const schedule::Activity& activity, const Told& told) {
     const bool own = policy.policy == cron.misfire_policy;
     const Cell name(std::string(to_word(policy.policy)) + (own ? " (its own)" : ""), own ? Style::bold : Style::plain);
     for (std::size_t i = 0; i < policy.runs.size() && i < runs_told; ++i) {
-      table.add({i == 0 ? name : Cell(""), policy.runs[i].id, why(policy.runs[i])});
+      table.add({i == 0 ? name : Cell(""), policy.runs[i].id, why(policy.runs[i], cron)});
     }
     if (policy.runs.empty()) { table.add({name, Cell("nothing", Style::dim), ""}); }
     if (policy.runs.size() > runs_told) {

@@ -115,16 +115,6 @@ class Applying(ActivityCase):
         told = self.apply(DAILY, "activity.json", "--dry-run")
         self.assertEqual((told["created"], told["applied"], self.listed()), (1, False, []))
 
-    def test_what_cannot_be_taken_names_the_member_and_stores_nothing(self):
-        for activity, field, shown in BAD:
-            with self.subTest(field=field, shown=shown):
-                path = self.file(activity)
-                problem = self.refused(DATA, "InvalidArgument", "activity", "apply", path)
-                self.assertEqual(problem["field"], field, problem)
-                self.assertTrue(problem["detail"].startswith(f"{path}: {field}: "), problem)
-                self.assertIn(shown, problem["detail"])
-        self.assertEqual(self.listed(), [])
-
     def test_one_bad_activity_keeps_the_whole_file_out(self):
         path = self.file([DAILY, changed(ON_ORDER, "trigger.types", "order.*")])
         problem = self.refused(DATA, "InvalidArgument", "activity", "apply", path)
@@ -135,16 +125,6 @@ class Applying(ActivityCase):
         problem = self.refused(DATA, "InvalidArgument", "activity", "apply", self.file(bad, "bad.toml"))
         self.assertIn("bad.toml:13: activities.daily.trigger.jiter: unknown key; did you mean \"jitter\"?", problem["detail"])
         self.assertIn("(1 more)", problem["detail"])
-        self.assertEqual(self.listed(), [])
-
-    def test_what_is_no_definition_at_all(self):
-        for text, name, error in (("{", "a.json", "InvalidJson"), ("7", "a.json", "InvalidArgument"), ("[]", "a.json", "InvalidArgument"),
-                                  ("", "a.toml", "InvalidArgument"), ("[activities.x", "a.toml", "InvalidArgument"),
-                                  ("x" * (1 << 21), "a.json", "PayloadTooLarge"),
-                                  (json.dumps(changed(DAILY, "input", "x" * 70000)), "a.json", "PayloadTooLarge")):
-            with self.subTest(text=text[:20]):
-                self.refused(DATA, error, "activity", "apply", self.file(text, name))
-        self.refused(MISSING, "MissingFile", "activity", "apply", "nowhere.json")
         self.assertEqual(self.listed(), [])
 
     def test_a_target_that_nobody_knows_is_taken_and_a_near_miss_is_told(self):
@@ -168,6 +148,35 @@ class Applying(ActivityCase):
                          [(2, "@daily"), (1, "0 9 * * MON-FRI")])
         self.assertRegex(versions[0]["actor"], "^command line")
         self.assertIn("0 9 * * MON-FRI", self.hapax("activity", "show", "daily", "--versions").out)
+
+
+class Refusing(ActivityCase, StoreCase, unittest.TestCase):
+    """What cannot be taken is refused before a store is opened."""
+
+    def make_store(self):
+        return "sqlite:" + self.path("never.db")
+
+    def tearDown(self):
+        super().tearDown()
+        self.assertFalse(os.path.exists(self.path("never.db")), "a store was made")
+
+    def test_what_cannot_be_taken_names_the_member_and_stores_nothing(self):
+        for activity, field, shown in BAD:
+            with self.subTest(field=field, shown=shown):
+                path = self.file(activity)
+                problem = self.refused(DATA, "InvalidArgument", "activity", "apply", path)
+                self.assertEqual(problem["field"], field, problem)
+                self.assertTrue(problem["detail"].startswith(f"{path}: {field}: "), problem)
+                self.assertIn(shown, problem["detail"])
+
+    def test_what_is_no_definition_at_all(self):
+        for text, name, error in (("{", "a.json", "InvalidJson"), ("7", "a.json", "InvalidArgument"), ("[]", "a.json", "InvalidArgument"),
+                                  ("", "a.toml", "InvalidArgument"), ("[activities.x", "a.toml", "InvalidArgument"),
+                                  ("x" * (1 << 21), "a.json", "PayloadTooLarge"),
+                                  (json.dumps(changed(DAILY, "input", "x" * 70000)), "a.json", "PayloadTooLarge")):
+            with self.subTest(text=text[:20]):
+                self.refused(DATA, error, "activity", "apply", self.file(text, name))
+        self.refused(MISSING, "MissingFile", "activity", "apply", "nowhere.json")
 
 
 @on_stores
@@ -315,14 +324,23 @@ class Running(ActivityCase):
         self.assertEqual(len(self.good("activity", "runs", "daily")), 1)
 
     def test_explain_tells_of_the_activity_and_of_the_run_before(self):
+        def explained():
+            return {reason["code"]: reason for reason in self.good("explain", "--run", "activity-daily:manual-k")["reasons"]}
+
         self.apply(DAILY)
+        done = self.path("done")
+        self.start("work", "--queue", "reports", "--exec", self.script(f"for i in $(seq 600); do [ -e {done} ] && exit 0; sleep 0.1; done"),
+                   "--concurrency", "2")
         first = self.good("activity", "trigger", "daily")["id"]
         second = self.good("activity", "trigger", "daily", "--key", "k")["id"]
-        reasons = {reason["code"]: reason for reason in self.good("explain", "--run", "activity-daily:manual-k")["reasons"]}
+        self.until(lambda: "earlier_run" in explained(), "the second run to meet the first")
+        reasons = explained()
         self.assertIn("It waits for the earlier runs of activity 'daily'", reasons["earlier_run"]["sentence"])
         self.assertIn("Activity 'daily' started it, as run activity-daily:manual-k.", reasons["started_by_activity"]["sentence"])
         self.assertIn("so its activity does not start it again", reasons["holds_key"]["sentence"])
         self.assertNotIn("earlier_run", [reason["code"] for reason in self.good("explain", first)["reasons"]])
+        open(done, "w", encoding="utf-8").close()
+        self.until_status(second, "completed")
         self.assertRegex(self.hapax("show", second).out, r"(?m)^activity +daily$")
         own = self.enqueue("job", "--task-id", "activity-daily:mine")
         self.assertNotIn("started_by_activity", [reason["code"] for reason in self.good("explain", own)["reasons"]])
@@ -367,7 +385,7 @@ class Previewing(unittest.TestCase):
         self.assertIn("02:30 does not exist on this day", said["fires"][1]["note"])
         self.assertEqual(said["fires"][0]["note"], None)
         plain = self.preview(self.nightly(), "--from", "2026-10-24", "--count", "2").out
-        self.assertIn("nightly: at 02:30, Europe/Zurich", plain)
+        self.assertIn("nightly: at 02:30 every day, Europe/Zurich", plain)
         self.assertIn("comes twice on this day", plain)
 
     def test_an_outage_under_each_policy(self):

@@ -129,7 +129,7 @@ class Checking(unittest.TestCase):
                                ("{ task =", "{ tasks =", "hapax.toml:3: activities.daily.target.tasks: unknown key"),
                                ("target =", "traget =", 'hapax.toml:3: activities.daily.traget: unknown key; did you mean "target"?'),
                                ("[activities.daily]", '[activities."a:b"]\n[activities.daily]', 'hapax.toml:1: activities."a:b".id: '),
-                               ("[activities.daily]", "[activity.daily]", 'hapax.toml:1: activity: unknown section; did you mean "activities"?'),
+                               ("[activities.daily]", "[activitys.daily]", 'hapax.toml:1: activitys: unknown section; did you mean "activities"?'),
                                ("input =", 'id = "other"\ninput =', "hapax.toml:2: activities.daily.id: is \"other\""),
                                ("kind = ", "limit = inf, kind = ", "hapax.toml:2: "),
                                ("= true", '= "yes"', 'hapax.toml:11: events.require_event_id: is "yes"; expected true or false'),
