@@ -56,6 +56,8 @@ void Table::print(const std::string& when_empty) const {
       // No blanks at the end of a line: they make diffs and copies ugly.
       text += columns_[i].numeric || i + 1 == columns_.size() ? "" : padding;
     }
+    // Neither do empty cells leave any.
+    text.erase(text.find_last_not_of(' ') + 1);
     cli::print(text);
   };
   line([&](std::size_t i) { return Cell(columns_[i].title, Style::dim); });

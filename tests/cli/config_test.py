@@ -34,6 +34,20 @@ heartbeat = "9s"
 """
 
 
+ACTIVITIES = """[activities.daily]
+input = { kind = "daily" }
+target = { task = "generate-report", queue = "reports" }
+trigger.start = 2026-03-01T00:00:00Z
+trigger.cron = "0 9 * * MON-FRI"
+trigger.time_zone = "Europe/Zurich"
+trigger.type = "cron"
+trigger.misfire_policy = "catchup"
+trigger.catchup_limit = 3
+[events]
+require_event_id = true
+"""
+
+
 def write(path, text, mode=0o644):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -93,6 +107,40 @@ class Checking(unittest.TestCase):
         self.assertEqual([one["key"] for one in problem.json["problems"]],
                          ["queues.payments.retention", "queues.payments.rate_limit", "queues.payments.retenton",
                           "tasks.report.identity_keys", "worker.heartbeat"])
+
+    def test_activities_are_told_in_words(self):
+        self.file(ACTIVITIES)
+        answer = self.check("--json")
+        self.assertEqual(answer.code, OK, answer)
+        values = {one["key"]: (one["value"], one["from"]) for one in answer.json["values"]}
+        self.assertEqual(values["activities.daily.trigger.cron"], ("0 9 * * MON-FRI", "hapax.toml:5"))
+        self.assertEqual(values["activities.daily.input"], ('{"kind":"daily"}', "hapax.toml:2"))
+        self.assertEqual(values["events.require_event_id"], ("true", "hapax.toml:11"))
+        words = "\n".join(answer.json["words"])
+        self.assertIn("Activity daily: at 09:00 on weekdays, Europe/Zurich, runs task generate-report in queue reports; "
+                      "of what is missed by 1m the newest 3 are made up for; runs may overlap; from 2026-03-01T00:00:00Z.", words)
+        self.assertIn("Activity daily: at 09:00 on weekdays", self.check().out)
+
+    def test_bad_activities_are_told_at_their_lines(self):
+        for old, new, told in (("0 9 * * MON-FRI", "61 9 * * *", "hapax.toml:5: activities.daily.trigger.cron: "),
+                               ("cron =", "crom =", 'hapax.toml:5: activities.daily.trigger.crom: unknown key; did you mean "cron"?'),
+                               ("Europe/Zurich", "Europe/Zurick", "hapax.toml:6: activities.daily.trigger.time_zone: "),
+                               ("catchup_limit = 3", "catchup_limit = 0", "hapax.toml:9: activities.daily.trigger.catchup_limit: "),
+                               ("{ task =", "{ tasks =", "hapax.toml:3: activities.daily.target.tasks: unknown key"),
+                               ("target =", "traget =", 'hapax.toml:3: activities.daily.traget: unknown key; did you mean "target"?'),
+                               ("[activities.daily]", '[activities."a:b"]\n[activities.daily]', 'hapax.toml:1: activities."a:b".id: '),
+                               ("[activities.daily]", "[activitys.daily]", 'hapax.toml:1: activitys: unknown section; did you mean "activities"?'),
+                               ("input =", 'id = "other"\ninput =', "hapax.toml:2: activities.daily.id: is \"other\""),
+                               ("kind = ", "limit = inf, kind = ", "hapax.toml:2: "),
+                               ("= true", '= "yes"', 'hapax.toml:11: events.require_event_id: is "yes"; expected true or false'),
+                               ("require_event_id", "require_id", "hapax.toml:11: events.require_id: unknown key")):
+            with self.subTest(new=new):
+                self.file(ACTIVITIES.replace(old, new, 1))
+                answer = self.check()
+                self.assertEqual(answer.code, CONFIGURATION, answer)
+                self.assertIn("ConfigurationError: " + told, answer.err)
+                stopped = run("enqueue", "job", "--store", "memory:", cwd=self.folder)
+                self.assertEqual(stopped.code, CONFIGURATION, stopped)
 
     def test_every_command_refuses_to_start_with_a_bad_file(self):
         self.file(BAD)
@@ -207,6 +255,35 @@ class Applying:
         self.assertEqual((first["created"], again["created"], other["created"]), (True, False, True))
         self.assertEqual(again["id"], first["id"])
         self.assertEqual(self.show(first["id"])["queue"], "reports")
+
+    def test_activities_of_the_file_are_applied(self):
+        path = self.file(ACTIVITIES)
+        dry = self.good("config", "apply", path, "--dry-run")
+        self.assertEqual(self.good("activity", "list"), [])
+        made = self.good("config", "apply", path)
+        self.assertEqual(made["changes"], dry["changes"])
+        self.assertIn({"subject": "activities.daily", "from": None, "to": "at 09:00 on weekdays, Europe/Zurich", "note": None},
+                      made["changes"])
+        self.assertIn({"subject": "events.require_event_id", "from": None, "to": "true", "note": None}, made["changes"])
+        self.assertEqual(self.good("config", "apply", path)["changes"], [])
+        line = next(line for line in self.good("config", "audit") if line["action"] == "activity.apply")
+        self.assertEqual(line["subject"], "daily")
+        self.assertIn("config apply of", line["actor"])
+        self.file(ACTIVITIES.replace("catchup_limit = 3", "catchup_limit = 5"))
+        self.assertEqual(self.good("config", "apply", path)["changes"],
+                         [{"subject": "activities.daily.trigger.catchup_limit", "from": "3", "to": "5", "note": None}])
+        self.assertEqual(self.good("activity", "show", "daily")["version"], 2)
+
+    def test_a_start_applies_activities_and_leaves_what_was_done_since(self):
+        path = self.file(ACTIVITIES)
+        self.enqueue("job", "--config", path)
+        self.assertEqual(self.good("activity", "show", "daily")["version"], 1)
+        self.good("activity", "delete", "daily")
+        self.enqueue("job", "--config", path)
+        self.assertEqual(self.good("activity", "list"), [])
+        self.file(ACTIVITIES.replace("MON-FRI", "MON"))
+        self.good("event", "send", "--config", path, "--source", "/s", "--type", "t", "--id", "1")
+        self.assertEqual(self.good("activity", "show", "daily")["definition"]["trigger"]["cron"], "0 9 * * MON")
 
     def test_forget_takes_a_task_out_of_the_catalogue(self):
         self.good("config", "apply", self.file("[tasks.report]\nmax_attempts = 6\n"))

@@ -6,8 +6,8 @@ import unittest
 
 from _hapax import *
 
-COMMANDS = ["enqueue", "start", "signal", "journal", "work", "list", "show", "wait", "cancel", "retry", "explain", "queue", "dlq",
-            "migrate", "cleanup", "sql", "doctor", "bench", "version"]
+COMMANDS = ["enqueue", "start", "signal", "journal", "work", "list", "show", "wait", "cancel", "retry", "explain", "activity", "event",
+            "queue", "dlq", "config", "migrate", "cleanup", "sql", "doctor", "bench", "version"]
 
 
 class Usage(unittest.TestCase):
@@ -21,7 +21,8 @@ class Usage(unittest.TestCase):
             self.assertIn("--namespace", own.out)
             self.assertIn("--json", own.out)
         for group, commands in (("queue", "list show pause resume drain purge move set"), ("dlq", "list show retry discard annotate"),
-                                ("journal", "show export fork")):
+                                ("journal", "show export fork"), ("event", "send"),
+                                ("activity", "apply list show pause resume trigger backfill preview runs delete")):
             for command in commands.split():
                 self.assertEqual(run(group, command, "--help").code, OK)
 
@@ -33,7 +34,8 @@ class Usage(unittest.TestCase):
 
     def test_mistyped_words_get_a_suggestion(self):
         for arguments, suggestion in ((["enqeue", "x"], "'enqueue'"), (["queue", "pasue", "q"], "'pause'"),
-                                      (["list", "--staus", "failed"], "'--status'"), (["dlq", "lits"], "'list'")):
+                                      (["list", "--staus", "failed"], "'--status'"), (["dlq", "lits"], "'list'"),
+                                      (["activity", "puase", "x"], "'pause'"), (["event", "sned"], "'send'")):
             answer = run(*arguments)
             self.assertEqual((answer.code, answer.err.count("\n")), (USAGE, 1), answer)
             self.assertTrue(answer.err.startswith("UsageError: unknown "), answer)

@@ -1,5 +1,7 @@
 #include "model/explain.hpp"
 
+#include "model/identity.hpp"
+
 #include <gtest/gtest.h>
 
 namespace hapax::model {
@@ -133,6 +135,38 @@ TEST(Explain, ADeadLetterSaysHowToRetryIt) {
   execution.dead = false;
   execution.retried_as = Uuid{};
   EXPECT_EQ(codes({.execution = execution, .now = now}), (Codes{"failed", "retried"}));
+}
+
+Execution activity_run() {
+  Execution execution = pending_execution();
+  execution.identity = base::Digest{};
+  execution.identity_key = "activity-daily:2026-03-01T09:00:00+00:00";
+  execution.parent = activity_uuid("default", "daily");
+  execution.limit_key = {.text = "activity:daily", .ordered = true};
+  return execution;
+}
+
+TEST(Explain, TellsARunThatWaitsForAnEarlierOneOfItsActivity) {
+  Execution execution = activity_run();
+  execution.parked = true;
+  const auto reasons = explain({.execution = execution, .now = now, .sessions = {session_on("emails")}});
+  ASSERT_EQ(reasons.size(), 3U);
+  EXPECT_EQ(reasons[0].code, "earlier_run");
+  EXPECT_NE(reasons[0].sentence.find("the earlier runs of activity 'daily'"), std::string::npos) << reasons[0].sentence;
+  EXPECT_EQ(reasons[1].code, "started_by_activity");
+  EXPECT_EQ(reasons[1].sentence, "Activity 'daily' started it, as run activity-daily:2026-03-01T09:00:00+00:00.");
+  EXPECT_EQ(reasons[2].code, "holds_key");
+}
+
+TEST(Explain, DoesNotTakeAnotherOrderingKeyForAnActivitys) {
+  Execution execution = activity_run();
+  execution.parked = true;
+  execution.limit_key = {.text = "customer-7", .ordered = true};
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails")}}),
+            (Codes{"ordering_key", "started_by_activity", "holds_key"}));
+  execution.parent.reset();
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails")}}),
+            (Codes{"ordering_key", "holds_key"}));
 }
 
 }  // namespace
