@@ -45,6 +45,7 @@ class Commands {
   std::vector<std::pair<CLI::App*, Run>> runs_;
 };
 
+void add_activity(Commands& commands);
 void add_bench(Commands& commands);
 void add_cancel(Commands& commands);
 void add_cleanup(Commands& commands);
@@ -52,6 +53,7 @@ void add_config(Commands& commands);
 void add_dlq(Commands& commands);
 void add_doctor(Commands& commands);
 void add_enqueue(Commands& commands);
+void add_event(Commands& commands);
 void add_explain(Commands& commands);
 void add_identity(Commands& commands);
 void add_journal(Commands& commands);

@@ -5,9 +5,10 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "config/apply.hpp"
 #include "config/queue_keys.hpp"
+#include "engine/engine.hpp"
 #include "model/validate.hpp"
+#include "schedule/configured.hpp"
 
 #include <algorithm>
 
@@ -17,7 +18,9 @@ namespace {
 constexpr const char* group_examples =
     "The configuration is --config FILE, else $HAPAX_CONFIG, else hapax.toml in this folder. The environment (HAPAX_…) "
     "goes\n"
-    "over the file, flags over both. Queues, tasks and settings are kept in the store, which all workers read; the "
+    "over the file, flags over both. Queues, tasks, activities and settings are kept in the store, which all workers "
+    "read; "
+    "the "
     "file "
     "is\n"
     "applied to it when a program starts with another file than the one applied last, or by `apply`.\n"
@@ -29,9 +32,10 @@ constexpr const char* group_examples =
     "  hapax config audit --limit 20";
 
 constexpr const char* check_examples =
-    "Prints every value that counts and where it comes from, and what it means for queues and tasks; or all problems, "
-    "a\n"
-    "line each: hapax.toml:4: queues.payments.retention: '7 days' …  Touches no store.\n"
+    "Prints every value that counts and where it comes from, and what it means for queues, tasks and activities; or "
+    "all "
+    "problems,\n"
+    "a line each: hapax.toml:4: queues.payments.retention: '7 days' …  Touches no store.\n"
     "\n"
     "Examples:\n"
     "  hapax config check\n"
@@ -41,10 +45,11 @@ constexpr const char* check_examples =
     "Exit codes: 0 good, 66 no such file, 78 with problems.";
 
 constexpr const char* apply_examples =
-    "Brings queues, tasks and settings of the file into the store and prints what changed; what the file does not "
-    "mention "
-    "is\n"
-    "left alone. Always applies, also what was changed by `hapax queue set` since. Roll back by applying the older "
+    "Brings queues, tasks, activities and settings of the file into the store and prints what changed; what the file "
+    "does "
+    "not\n"
+    "mention is left alone. Always applies, also what was changed by `hapax queue set` since. Roll back by applying "
+    "the older "
     "file.\n"
     "\n"
     "Examples:\n"
@@ -76,8 +81,10 @@ int apply_configuration(Shell& shell, bool dry_run) {
     throw BadUsage("there is no file to apply: give FILE or --config, or make a hapax.toml here");
   }
   const std::string actor = "config apply of " + config.path + ", " + command_line_actor();
-  const std::vector<config::Change> changes = dry_run ? config::plan(shell.store(), shell.ns(), config)
-                                                      : config::apply(shell.store(), shell.ns(), config, actor);
+  engine::Engine engine(shell.shared_store());
+  const std::vector<config::Change> changes = dry_run
+                                                  ? schedule::plan_configuration(engine, shell.ns(), config)
+                                                  : schedule::apply_configuration(engine, shell.ns(), config, actor);
   if (shell.json()) {
     print(JsonObject().boolean("applied", !dry_run).raw("changes", changes_json(changes)).str());
     return exit_ok;

@@ -4,6 +4,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_out.hpp"
 #include "cli/table.hpp"
+#include "schedule/configured.hpp"
 
 #include <cstdio>
 
@@ -29,6 +30,14 @@ int print_problems(const Shell& shell, const config::Reading& reading) {
   return exit_configuration;
 }
 
+std::vector<std::string> words_of(const config::Config& config) {
+  std::vector<std::string> words = config::in_words(config);
+  for (const schedule::Activity& activity : schedule::activities_of(config)) {
+    words.push_back(schedule::in_words(activity));
+  }
+  return words;
+}
+
 void print_json(const config::Config& config, const std::vector<config::Stated>& values) {
   std::vector<std::string> items;
   for (const config::Stated& one : values) {
@@ -36,13 +45,13 @@ void print_json(const config::Config& config, const std::vector<config::Stated>&
   }
   JsonObject object;
   object.text_or_null("file", config.path).boolean("good", true).raw("values", json_array(items));
-  print(object.raw("words", json_text_array(config::in_words(config))).str());
+  print(object.raw("words", json_text_array(words_of(config))).str());
 }
 
 }  // namespace
 
 int check_configuration(const Shell& shell) {
-  const config::Reading reading = config::read(shell.config_path(), config::process_environment());
+  const config::Reading reading = schedule::read_configuration(shell.config_path(), config::process_environment());
   if (!reading.problems.empty()) { return print_problems(shell, reading); }
   const config::Config& config = reading.config;
   const std::vector<config::Stated> values = config::effective(config);
@@ -58,7 +67,7 @@ int check_configuration(const Shell& shell) {
   }
   print("");
   table.print("");
-  const std::vector<std::string> words = config::in_words(config);
+  const std::vector<std::string> words = words_of(config);
   if (!words.empty()) { print(""); }
   for (const std::string& sentence : words) { print(base::printable(sentence)); }
   return exit_ok;

@@ -1,9 +1,9 @@
 #include "model/explain.hpp"
 
 #include "base/text.hpp"
-#include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_out.hpp"
+#include "cli/target.hpp"
 #include "cli/terminal.hpp"
 #include "engine/explain_facts.hpp"
 
@@ -17,8 +17,9 @@ constexpr const char* examples =
     "how it ended, or why other requests are deduplicated to it, and what would change that.\n"
     "With --json: {\"id\",\"status\",\"reasons\":[{\"code\",\"sentence\",\"remedy\"}]}.\n"
     "\n"
-    "Example:\n"
-    "  hapax explain 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
+    "Examples:\n"
+    "  hapax explain 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f\n"
+    "  hapax explain --run activity-daily-report:2026-03-01T09:00:00+00:00";
 
 int run(Shell& shell, const Uuid& id) {
   const model::Execution execution = shell.find(id);
@@ -47,10 +48,13 @@ int run(Shell& shell, const Uuid& id) {
 }  // namespace
 
 void add_explain(Commands& commands) {
-  const auto id = std::make_shared<std::string>();
+  const auto target = std::make_shared<Target>();
   CLI::App& command = commands.add({"explain", "Why an execution is where it is", examples});
-  command.add_option("id", *id, "Execution id")->type_name("ID")->required();
-  commands.run_with(command, [id](Shell& shell) { return run(shell, parse_id(*id)); });
+  command.add_option("id", target->id, "Execution id")->type_name("ID");
+  add_task_flags(command, *target);
+  add_workflow_flags(command, *target);
+  add_run_flag(command, *target);
+  commands.run_with(command, [target](Shell& shell) { return run(shell, find_target(shell, *target)); });
 }
 
 }  // namespace hapax::cli

@@ -2,6 +2,8 @@
 #include "cli/execution_table.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "model/identity.hpp"
+#include "schedule/activity.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -14,12 +16,14 @@ constexpr const char* examples =
     "Examples:\n"
     "  hapax list --status failed --queue payments\n"
     "  hapax list --status pending,running --limit 500 --json | jq -r '.[].id'\n"
+    "  hapax list --activity daily-report --status failed\n"
     "  hapax list --task charge --after 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
 
 struct Options {
   Filter filter;
   std::int64_t limit = 50;
   std::optional<std::string> after;
+  std::optional<std::string> activity;
 };
 
 int run(Shell& shell, const Options& options) {
@@ -28,6 +32,10 @@ int run(Shell& shell, const Options& options) {
   }
   model::ListQuery query = options.filter.query(shell);
   if (options.after) { query.after = parse_id(*options.after); }
+  if (options.activity) {
+    schedule::check_activity_id(*options.activity, "activity");
+    query.parent = model::activity_uuid(shell.ns(), *options.activity);
+  }
   print_executions(shell, query, options.limit, "no executions");
   return exit_ok;
 }
@@ -38,6 +46,7 @@ void add_list(Commands& commands) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add({"list", "Executions, newest first", examples});
   add_filter(command, options->filter);
+  command.add_option("--activity", options->activity, "Only runs of this activity")->type_name("ID");
   command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
   command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
   commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });

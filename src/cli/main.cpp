@@ -34,6 +34,8 @@ int main(int argc, char** argv) {
   add_explain(commands);
   add_journal(commands);
   add_identity(commands);
+  add_activity(commands);
+  add_event(commands);
   add_queue(commands);
   add_dlq(commands);
   add_config(commands);

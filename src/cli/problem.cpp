@@ -72,6 +72,8 @@ std::string facts_of(const std::exception& error) {
     facts.text("existing_status", to_string(wrong->status));
   } else if (const auto* argument = dynamic_cast<const InvalidArgument*>(&error)) {
     facts.text("field", argument->field());
+  } else if (const auto* data = dynamic_cast<const BadData*>(&error); data != nullptr && !data->field().empty()) {
+    facts.text("field", data->field());
   }
   return facts.tail();
 }

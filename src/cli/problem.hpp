@@ -14,10 +14,15 @@ class BadUsage : public Error {
   explicit BadUsage(const std::string& message) : Error("UsageError", message) {}
 };
 
-// Data that cannot be taken, whatever its own error was: exit 65. Keeps the cause's name.
+// Data that cannot be taken, whatever its own error was: exit 65. Keeps the cause's name, and the field if it names one.
 class BadData : public Error {
  public:
-  using Error::Error;
+  BadData(std::string_view name, const std::string& message, std::string field = {})
+      : Error(name, message), field_(std::move(field)) {}
+  [[nodiscard]] const std::string& field() const { return field_; }
+
+ private:
+  std::string field_;
 };
 
 // A file named on the command line cannot be read. Exit 66.

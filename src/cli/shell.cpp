@@ -3,10 +3,10 @@
 #include <hapax/app.hpp>
 
 #include "base/text.hpp"
-#include "config/apply.hpp"
 #include "engine/app_state.hpp"
 #include "engine/engine.hpp"
 #include "model/validate.hpp"
+#include "schedule/configured.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -71,7 +71,7 @@ std::string Shell::config_path() const {
 
 const config::Config& Shell::configuration() const {
   if (!configuration_) {
-    configuration_ = config::require_good(config::read(config_path(), config::process_environment()));
+    configuration_ = config::require_good(schedule::read_configuration(config_path(), config::process_environment()));
   }
   return *configuration_;
 }
@@ -91,7 +91,9 @@ const std::string& Shell::store_url() const {
 void Shell::use_configuration() {
   const config::Config& configuration_now = configuration();
   const std::string from = configuration_now.path.empty() ? "the environment" : configuration_now.path;
-  config::apply_at_start(store(), ns(), configuration_now, "start with " + from + " (" + user_at_host() + ")");
+  engine::Engine engine(shared_store());
+  schedule::apply_configuration_at_start(engine, ns(), configuration_now,
+                                         "start with " + from + " (" + user_at_host() + ")");
 }
 
 std::shared_ptr<store::Store> Shell::shared_store() {

@@ -18,6 +18,7 @@ constexpr const char* examples =
     "  hapax show 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f\n"
     "  hapax show --task charge --task-id charge-order-456 --json | jq .result\n"
     "  hapax show --workflow process_order --workflow-id order-456\n"
+    "  hapax show --run activity-daily-report:2026-03-01T09:00:00+00:00\n"
     "\n"
     "Exit codes: 0 shown; 66 no such execution.";
 
@@ -29,6 +30,7 @@ void add_show(Commands& commands) {
   command.add_option("id", target->id, "Execution id")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);
+  add_run_flag(command, *target);
   commands.run_with(command, [target](Shell& shell) {
     show_execution(shell, find_target(shell, *target));
     return static_cast<int>(exit_ok);

@@ -7,6 +7,7 @@
 #include "cli/timeline.hpp"
 
 #include "base/sha256.hpp"
+#include "model/activity_origin.hpp"
 #include "model/turn.hpp"
 
 namespace hapax::cli {
@@ -55,6 +56,9 @@ void print_facts(const model::Execution& e, Time now, const std::vector<Timeline
   facts.add_if("worker", e.worker);
   facts.add_if("progress",
                e.progress ? std::to_string(static_cast<int>(*e.progress * 100)) + " % " + e.progress_message : "");
+  if (const std::optional<model::RunName> origin = model::activity_origin(e)) {
+    facts.add("activity", origin->activity + (origin->is_instance ? ", a task instance of " + origin->run_id : ""));
+  }
   facts.add_if("parent", e.parent ? e.parent->to_string() : "");
   facts.add_if("continued as", e.continued_as ? e.continued_as->to_string() : "");
   facts.add_if("retried as", e.retried_as ? e.retried_as->to_string() : "");

@@ -8,9 +8,9 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "Read-only: anything that would write is refused. The view `executions` has pending, running and ended ones. "
-    "Never\n"
-    "open a SQLite store's file with another program while hapax uses it: this is the safe prompt.\n"
+    "Read-only: anything that would write is refused. The view `executions` has pending, running and ended ones,\n"
+    "`activity_runs` those that activities started and `task_instances` what these started.\n"
+    "Never open a SQLite store's file with another program while hapax uses it: this is the safe prompt.\n"
     "With --json an array of objects; columns of numbers and booleans are such, any other strings.\n"
     "\n"
     "Examples:\n"

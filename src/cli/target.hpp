@@ -1,4 +1,5 @@
-// One execution as people name it: by its id, or by its task or workflow and the key it was asked for under.
+// One execution as people name it: by its id, by its task or workflow and the key it was asked for under, or as the run of
+// an activity.
 #pragma once
 
 #include "cli/commands.hpp"
@@ -15,12 +16,14 @@ struct Target {
   std::optional<std::string> task_id;
   std::optional<std::string> workflow;
   std::optional<std::string> workflow_id;
+  std::optional<std::string> run;
 
-  [[nodiscard]] bool by_key() const { return task || task_id || workflow || workflow_id; }
+  [[nodiscard]] bool by_key() const { return task || task_id || workflow || workflow_id || run; }
 };
 
 void add_task_flags(CLI::App& command, Target& target);
 void add_workflow_flags(CLI::App& command, Target& target);
+void add_run_flag(CLI::App& command, Target& target);
 
 // Throws BadUsage when it is named in no way or in two, NotFound when it is not there.
 [[nodiscard]] Uuid find_target(Shell& shell, const Target& target);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace hapax::config {
 namespace {
@@ -91,6 +92,10 @@ std::vector<model::Setting> settings_of(const Config& config) {
     settings.push_back(
         {.name = std::string(cleanup_interval_setting), .value = format_duration(*config.cleanup_interval)});
   }
+  if (config.require_event_id) {
+    settings.push_back(
+        {.name = std::string(model::require_event_id_setting), .value = *config.require_event_id ? "true" : "false"});
+  }
   return settings;
 }
 
@@ -136,7 +141,8 @@ std::vector<Change> plan(store::Store& store, const std::string& ns, const Confi
   return steps_of(store, ns, config).changes;
 }
 
-std::vector<Change> apply(store::Store& store, const std::string& ns, const Config& config, const std::string& actor) {
+std::vector<Change> apply(store::Store& store, const std::string& ns, const Config& config, const std::string& actor,
+                          const AlsoApply& also) {
   Steps steps = steps_of(store, ns, config);
   // First what decides when two requests are the same.
   for (const model::Setting& setting : steps.settings) { store.put_setting(ns, setting, actor); }
@@ -150,16 +156,18 @@ std::vector<Change> apply(store::Store& store, const std::string& ns, const Conf
     changed.push_back(step.queue);
   }
   if (!changed.empty()) { store.announce(changed); }
+  if (also) { std::ranges::move(also(), std::back_inserter(steps.changes)); }
   // Last, so that a start after a failure tries again.
   store.put_setting(ns, {.name = std::string(applied_setting), .value = content_digest(config)}, actor);
   return std::move(steps.changes);
 }
 
 std::vector<Change> apply_at_start(store::Store& store, const std::string& ns, const Config& config,
-                                   const std::string& actor) {
-  const bool says_something = !config.queues.empty() || !config.tasks.empty() || !settings_of(config).empty();
+                                   const std::string& actor, const AlsoApply& also) {
+  const bool says_something =
+      !config.queues.empty() || !config.tasks.empty() || !config.activities.empty() || !settings_of(config).empty();
   if (!says_something || stored_setting(store.catalogue(ns), applied_setting) == content_digest(config)) { return {}; }
-  return apply(store, ns, config, actor);
+  return apply(store, ns, config, actor, also);
 }
 
 std::string content_digest(const Config& config) {
@@ -171,6 +179,8 @@ std::string content_digest(const Config& config) {
     content["tasks"][name] = json::parse(model::encode_definition(definition));
   }
   for (const model::Setting& setting : settings_of(config)) { content["settings"][setting.name] = setting.value; }
+  // Without any it is as it was before there were activities: a program that is upgraded does not apply its file again.
+  for (const auto& [name, table] : config.activities) { content["activities"][name] = json::parse(table.json); }
   return base::to_hex(base::sha256(base::canonical_json(content.dump())));
 }
 

@@ -1,4 +1,5 @@
-// Config: what hapax.toml and the environment say (SPEC C1), checked, as values of the model.
+// Config: what hapax.toml and the environment say (SPEC C1), checked, as values of the model; but for activities, which
+// are kept as JSON.
 //
 // A plain value; nothing here opens a store. config/apply.hpp brings it into one.
 #pragma once
@@ -32,6 +33,16 @@ struct WorkerSection {
   std::optional<Duration> grace{};
 };
 
+// An [activities.ID] table as it stands in the file. What its members mean is known by the room schedule alone, which
+// stands above this one and reads the JSON (schedule/configured.hpp).
+struct ActivityTable {
+  std::string json{};    // the definition, the table's name as its id
+  std::string source{};  // "hapax.toml:12"
+  int line = 0;
+  // Lines of the members by their paths within the table: "trigger.cron", "tasks[1].queue".
+  std::map<std::string, int, std::less<>> lines{};
+};
+
 // What is not set was not said.
 struct Config {
   std::string path{};  // of the file; empty: there is none
@@ -39,7 +50,9 @@ struct Config {
   std::optional<std::string> ns{};
   std::map<std::string, model::QueuePatch> queues{};
   std::map<std::string, model::TaskDefinition> tasks{};
+  std::map<std::string, ActivityTable> activities{};
   std::optional<IdentityStrategy> identity_default{};
+  std::optional<bool> require_event_id{};
   std::optional<Duration> cleanup_interval{};
   WorkerSection worker{};
   std::vector<Stated> stated{};  // everything above, in the file's order

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace hapax::config {
 namespace {
@@ -16,36 +15,6 @@ const std::vector<std::string>& known_keys() {
       "queue",    "identity_strategy", "identity_keys", "identity_scope", "fingerprint", "reuse", "dedup_window",
       "priority", "max_attempts",      "max_lost",      "timeout",        "deadline",    "retry"};
   return names;
-}
-
-json json_of(const Node& node) {
-  switch (node.kind) {
-    case Node::Kind::table: {
-      json object = json::object();
-      for (const Node& child : node.children) { object[child.name] = json_of(child); }
-      return object;
-    }
-    case Node::Kind::array: {
-      json array = json::array();
-      for (const Node& child : node.children) { array.push_back(json_of(child)); }
-      return array;
-    }
-    case Node::Kind::text: return node.text;
-    case Node::Kind::integer: return node.integer;
-    case Node::Kind::real: return node.real;
-    case Node::Kind::boolean: return node.boolean;
-    case Node::Kind::date: return nullptr;
-  }
-  return nullptr;
-}
-
-// What JSON cannot say, wherever it stands: no key of a task takes it.
-const Node* find_foreign(const Node& node) {
-  if (node.kind == Node::Kind::date || (node.kind == Node::Kind::real && !std::isfinite(node.real))) { return &node; }
-  for (const Node& child : node.children) {
-    if (const Node* found = find_foreign(child)) { return found; }
-  }
-  return nullptr;
 }
 
 // The catalogue tells a value out of range under the whole task, with a request's word for it: "timeout" is its
@@ -60,7 +29,7 @@ std::string retold(const InvalidArgument& error, const std::string& where, const
 }
 
 std::string spelled(const Node& node) {
-  return node.kind == Node::Kind::table || node.kind == Node::Kind::array ? json_of(node).dump() : node.text;
+  return node.kind == Node::Kind::table || node.kind == Node::Kind::array ? json_text_of(node) : node.text;
 }
 
 }  // namespace
@@ -72,7 +41,7 @@ void Reader::read_task(const Node& table) {
   json whole = json::object();
   for (const Node& member : table.children) {
     if (read_task_member(member, where)) {
-      whole[member.name] = json_of(member);
+      whole[member.name] = json::parse(json_text_of(member));
     } else {
       good = false;
     }
@@ -95,11 +64,11 @@ bool Reader::read_task_member(const Node& member, const std::string& where) {
     return false;
   }
   const std::string field = key_path(where, member.name);
-  if (const Node* foreign = find_foreign(member)) {
+  if (const Node* foreign = find_foreign(member, Dates::foreign)) {
     add_problem(member, field, "has " + foreign->shown() + "; expected texts, numbers and lists of them");
     return false;
   }
-  json alone = {{member.name, json_of(member)}};
+  json alone = {{member.name, json::parse(json_text_of(member))}};
   // The one pair that is good only together.
   if (alone == json{{"identity_strategy", "contextual"}}) { alone["identity_keys"] = {"/any"}; }
   if (member.name == "identity_keys") { alone["identity_strategy"] = "contextual"; }

@@ -11,7 +11,7 @@
 namespace hapax::config {
 namespace {
 
-constexpr std::array<std::string_view, 4> sections = {"store", "identity", "cleanup", "worker"};
+constexpr std::array<std::string_view, 5> sections = {"store", "identity", "cleanup", "worker", "events"};
 
 bool is_bare(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -39,8 +39,10 @@ const ScalarKey* find_scalar(std::string_view key) {
 
 // How the file would say it, for messages: "30s" in quotes, 8 without.
 std::string expected(const ScalarKey& scalar) {
-  return scalar.is_number ? "; expected a whole number such as " + std::string(scalar.example)
-                          : "; expected a text in quotes such as \"" + std::string(scalar.example) + "\"";
+  const std::string example(scalar.example);
+  if (scalar.kind == Node::Kind::boolean) { return "; expected true or false"; }
+  return scalar.kind == Node::Kind::integer ? "; expected a whole number such as " + example
+                                            : "; expected a text in quotes such as \"" + example + "\"";
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ std::string key_path(std::string_view section, std::string_view name) {
 void Reader::read(const Node& root) {
   for (const Node& node : root.children) {
     const bool is_section = std::find(sections.begin(), sections.end(), node.name) != sections.end();
-    const bool holds_names = node.name == "queues" || node.name == "tasks";
+    const bool holds_names = node.name == "queues" || node.name == "tasks" || node.name == "activities";
     if (is_section || holds_names) {
       if (node.kind != Node::Kind::table) {
         add_problem(node, node.name,
@@ -61,14 +63,21 @@ void Reader::read(const Node& root) {
       } else if (is_section) {
         read_section(node);
       } else {
-        for (const Node& table : node.children) { node.name == "queues" ? read_queue(table) : read_task(table); }
+        for (const Node& table : node.children) { read_named(node.name, table); }
       }
     } else if (find_scalar(node.name) != nullptr) {
       read_section({.children = {node}});
     } else {
-      refuse_unknown(node, "", {"store", "queues", "tasks", "identity", "cleanup", "worker", "namespace"});
+      refuse_unknown(
+          node, "", {"store", "queues", "tasks", "activities", "identity", "events", "cleanup", "worker", "namespace"});
     }
   }
+}
+
+void Reader::read_named(std::string_view section, const Node& table) {
+  if (section == "queues") { return read_queue(table); }
+  if (section == "tasks") { return read_task(table); }
+  read_activity(table);
 }
 
 void Reader::read_section(const Node& section) {
@@ -79,7 +88,7 @@ void Reader::read_section(const Node& section) {
       refuse_unknown(value, section.name, keys_of(section.name));
       continue;
     }
-    if (value.kind != (scalar->is_number ? Node::Kind::integer : Node::Kind::text)) {
+    if (value.kind != scalar->kind) {
       add_problem(value, key, "is " + value.shown() + expected(*scalar));
       continue;
     }

@@ -21,11 +21,14 @@ class Reader {
 
  private:
   void read_section(const Node& section);
+  void read_named(std::string_view section, const Node& table);
   void read_queue(const Node& table);
   void read_queue_value(model::QueuePatch& patch, const Node& value, const std::string& where);
   void read_burst(model::QueuePatch& patch, const Node& table, const std::string& where);
   void read_task(const Node& table);
   [[nodiscard]] bool read_task_member(const Node& member, const std::string& where);
+  void read_activity(const Node& table);
+  void state_activity(const Node& node, const std::string& where);
 
   // Notes a problem and gives false unless the node is a table whose name can be a queue's or a task's.
   [[nodiscard]] bool is_named_table(const Node& node, const std::string& where, std::string_view example);
@@ -42,11 +45,16 @@ class Reader {
 // "queues.payments", or queues."a.b" for a name that TOML wants quoted.
 [[nodiscard]] std::string key_path(std::string_view section, std::string_view name);
 
+// What JSON cannot say, wherever it stands in a value: null, if all of it can be said. Dates count as their text, if asked.
+enum class Dates : std::uint8_t { foreign, as_text };
+[[nodiscard]] const Node* find_foreign(const Node& node, Dates dates);
+[[nodiscard]] std::string json_text_of(const Node& node);
+
 // A setting of one value, by file or by variable.
 struct ScalarKey {
   std::string_view key;       // "worker.lease"
   std::string_view variable;  // "HAPAX_WORKER_LEASE"
-  bool is_number;
+  Node::Kind kind;            // text, integer or boolean
   std::string_view example;
   // Throws InvalidArgument naming `field`.
   void (*set)(Config&, std::string_view text, const std::string& field);

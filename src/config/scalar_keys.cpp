@@ -40,6 +40,13 @@ void set_identity_default(Config& config, std::string_view text, const std::stri
   config.identity_default = strategy;
 }
 
+void set_require_event_id(Config& config, std::string_view text, const std::string& field) {
+  if (text != "true" && text != "false") {
+    throw InvalidArgument(field, quoted(text) + " is neither; expected true or false");
+  }
+  config.require_event_id = text == "true";
+}
+
 Duration ranged(std::string_view text, const std::string& field, Duration least, Duration most) {
   const Duration value = parse_duration(text, field);
   if (value < least || value > most) {
@@ -76,14 +83,16 @@ void set_threads(Config& config, std::string_view text, const std::string& field
 }
 
 constexpr std::array keys = {
-    ScalarKey{"namespace", "HAPAX_NAMESPACE", false, "default", set_namespace},
-    ScalarKey{"store.url", "HAPAX_STORE_URL", false, "sqlite:hapax.db", set_store},
-    ScalarKey{"identity.default", "HAPAX_IDENTITY_DEFAULT", false, "strict", set_identity_default},
-    ScalarKey{"cleanup.interval", "HAPAX_CLEANUP_INTERVAL", false, "1h", set_interval},
-    ScalarKey{"worker.lease", "HAPAX_WORKER_LEASE", false, "30s", set_lease},
-    ScalarKey{"worker.heartbeat", "HAPAX_WORKER_HEARTBEAT", false, "10s", set_heartbeat},
-    ScalarKey{"worker.threads", "HAPAX_WORKER_THREADS", true, "8", set_threads},
-    ScalarKey{"worker.grace", "HAPAX_WORKER_GRACE", false, "30s", set_grace},
+    ScalarKey{"namespace", "HAPAX_NAMESPACE", Node::Kind::text, "default", set_namespace},
+    ScalarKey{"store.url", "HAPAX_STORE_URL", Node::Kind::text, "sqlite:hapax.db", set_store},
+    ScalarKey{"identity.default", "HAPAX_IDENTITY_DEFAULT", Node::Kind::text, "strict", set_identity_default},
+    ScalarKey{"events.require_event_id", "HAPAX_EVENTS_REQUIRE_EVENT_ID", Node::Kind::boolean, "true",
+              set_require_event_id},
+    ScalarKey{"cleanup.interval", "HAPAX_CLEANUP_INTERVAL", Node::Kind::text, "1h", set_interval},
+    ScalarKey{"worker.lease", "HAPAX_WORKER_LEASE", Node::Kind::text, "30s", set_lease},
+    ScalarKey{"worker.heartbeat", "HAPAX_WORKER_HEARTBEAT", Node::Kind::text, "10s", set_heartbeat},
+    ScalarKey{"worker.threads", "HAPAX_WORKER_THREADS", Node::Kind::integer, "8", set_threads},
+    ScalarKey{"worker.grace", "HAPAX_WORKER_GRACE", Node::Kind::text, "30s", set_grace},
 };
 
 }  // namespace

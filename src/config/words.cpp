@@ -96,6 +96,7 @@ std::vector<Stated> effective(const Config& config) {
       {.key = "store.url", .value = "sqlite:hapax.db"},
       {.key = "namespace", .value = "default"},
       {.key = "identity.default", .value = "strict"},
+      {.key = "events.require_event_id", .value = "false"},
       {.key = "cleanup.interval", .value = format_duration(usual_cleanup_interval)},
       {.key = "worker.lease", .value = format_duration(usual_lease)},
       {.key = "worker.heartbeat", .value = format_duration(lease / 3)},

@@ -3,7 +3,7 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
-#include "config/apply.hpp"
+#include "config/config.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
 #include "model/strategy.hpp"
@@ -18,11 +18,11 @@ App open(const std::string& url, const OpenOptions& options) {
   if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
   store_options.must_exist = options.must_exist;
   if (options.config.empty()) { return App(detail::make_app_state(store::open(url, store_options), options.ns)); }
-  const config::Config config = config::require_good(config::read(options.config, config::process_environment()));
+  const config::Config config = detail::load_configuration(options.config);
   const std::string place = url.empty() ? config.store_url.value_or("") : url;
-  auto store = store::open(place, store_options);
-  (void)config::apply_at_start(*store, options.ns, config, "code");
-  return App(detail::make_app_state(std::move(store), options.ns));
+  const auto state = detail::make_app_state(store::open(place, store_options), options.ns);
+  detail::apply_configuration_at_start(state->engine(), options.ns, config);
+  return App(state);
 }
 
 AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {

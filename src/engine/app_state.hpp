@@ -19,6 +19,9 @@
 #include <unordered_map>
 #include <vector>
 
+namespace hapax::config {
+struct Config;
+}
 namespace hapax::schedule {
 class EventRouter;
 }
@@ -147,6 +150,9 @@ class AppState : public std::enable_shared_from_this<AppState> {
 // clock, done here and now.
 void start_ticker(engine::Engine& engine);
 void tick_now(engine::Engine& engine);
+// Likewise: hapax.toml with its activities, and what it says brought into the store if it is another than the last one.
+[[nodiscard]] config::Config load_configuration(const std::string& path);
+void apply_configuration_at_start(engine::Engine& engine, const std::string& ns, const config::Config& config);
 
 // On this thread, a transaction of this app is being lent.
 class TransactionGuard {

@@ -1,5 +1,6 @@
 #include "model/explain.hpp"
 
+#include "model/activity_origin.hpp"
 #include "model/turn.hpp"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ bool takes_task(const SessionInfo& session, const std::string& task) {
 
 class Explainer {
  public:
-  explicit Explainer(const ExplainFacts& facts) : facts_(facts), e_(facts.execution) {}
+  explicit Explainer(const ExplainFacts& facts)
+      : facts_(facts), e_(facts.execution), origin_(activity_origin(facts.execution)) {}
 
   std::vector<Reason> run() {
     switch (e_.status) {
@@ -49,6 +51,7 @@ class Explainer {
         add("timed_out", "It was not done in time: " + told(e_.error) + ".", retry_remedy());
         break;
     }
+    if (origin_) { started_by(); }
     if (e_.status == Status::completed || !is_terminal(e_.status)) { holds_key(); }
     return std::move(reasons_);
   }
@@ -105,6 +108,14 @@ class Explainer {
   void behind_its_key() {
     if (!e_.limit_key) { return; }
     const std::string key = quoted(e_.limit_key->text);
+    if (e_.limit_key->ordered && origin_ && e_.limit_key->text == "activity:" + origin_->activity) {
+      add("earlier_run",
+          "It waits for the earlier runs of activity " + quoted(origin_->activity) +
+              ", whose runs may not overlap: they run one after the other.",
+          "The run before it ends, or is cancelled: hapax activity runs " + origin_->activity +
+              " --status pending,running");
+      return;
+    }
     if (e_.limit_key->ordered) {
       add("ordering_key",
           "It waits for those with ordering key " + key +
@@ -217,6 +228,13 @@ class Explainer {
     }
   }
 
+  void started_by() {
+    add("started_by_activity",
+        "Activity " + quoted(origin_->activity) + " started it, as " +
+            (origin_->is_instance ? "a task instance of run " : "run ") + origin_->run_id + ".",
+        "hapax activity show " + origin_->activity + " tells when it runs next.");
+  }
+
   // Why another request was, or would be, deduplicated to this one.
   void holds_key() {
     if (!e_.identity) { return; }
@@ -224,8 +242,9 @@ class Explainer {
       add("superseded", "Another execution holds its identity now: " + facts_.holder->to_string() + ".");
       return;
     }
-    std::string sentence =
-        "It holds " + what_it_holds() + ", so the same request gets this execution instead of a new one";
+    std::string sentence = "It holds " + what_it_holds() +
+                           (origin_ ? ", so its activity does not start it again"
+                                    : ", so the same request gets this execution instead of a new one");
     sentence += e_.expires_at ? ", until " + format_time(*e_.expires_at) + "." : ", for as long as it is kept.";
     add("holds_key", sentence);
   }
@@ -243,6 +262,7 @@ class Explainer {
 
   const ExplainFacts& facts_;
   const Execution& e_;
+  const std::optional<RunName> origin_;
   std::vector<Reason> reasons_;
 };
 

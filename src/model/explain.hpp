@@ -23,7 +23,8 @@ struct ExplainFacts {
 // One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
 // "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
 // "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key", "ordering_key",
-// "concurrency_key", "rate_limit", "concurrency", "superseded", "waiting", "stuck".
+// "concurrency_key", "rate_limit", "concurrency", "superseded", "waiting", "stuck",
+// "started_by_activity", "earlier_run".
 struct Reason {
   std::string code;
   std::string sentence;

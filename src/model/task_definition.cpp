@@ -286,6 +286,7 @@ Catalogue decode_catalogue(const StoredCatalogue& stored) {
   }
   for (const Setting& setting : stored.settings) {
     if (setting.name == default_strategy_setting) { catalogue.usual = parse_strategy(setting.value, setting.name); }
+    if (setting.name == require_event_id_setting) { catalogue.require_event_id = setting.value == "true"; }
   }
   return catalogue;
 }

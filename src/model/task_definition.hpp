@@ -50,6 +50,7 @@ void check_definition(const TaskDefinition& definition, std::string_view where);
 struct Catalogue {
   std::map<std::string, TaskDefinition, std::less<>> tasks;
   IdentityStrategy usual = IdentityStrategy::strict;  // of entries that name none: [identity] default
+  bool require_event_id = false;                      // events without an id are refused (SPEC S8)
   [[nodiscard]] const TaskDefinition* find(std::string_view task) const {
     const auto found = tasks.find(task);
     return found == tasks.end() ? nullptr : &found->second;
@@ -67,7 +68,8 @@ struct Catalogue {
 [[nodiscard]] Reuse parse_reuse(std::string_view word, std::string_view field);
 [[nodiscard]] Jitter parse_jitter(std::string_view word, std::string_view field);
 
-// The setting that holds Catalogue::usual.
+// The settings that hold Catalogue::usual and Catalogue::require_event_id ("true" or "false").
 inline constexpr std::string_view default_strategy_setting = "identity.default";
+inline constexpr std::string_view require_event_id_setting = "events.require_event_id";
 
 }  // namespace hapax::model

@@ -175,11 +175,12 @@ std::vector<Time> App::next_fires(std::string_view id, int count) {
 
 std::vector<RoutedEvent> App::send_events(std::span<const std::string> events) {
   state_->forbid_in_transaction("an event");
+  const schedule::MissingId missing_id = state_->router().missing_id();
   std::vector<schedule::Event> parsed;
   parsed.reserve(events.size());
   for (const std::string& event : events) {
     try {
-      parsed.push_back(schedule::parse_event(event));
+      parsed.push_back(schedule::parse_event(event, missing_id));
     } catch (const InvalidArgument& error) {
       if (events.size() == 1) { throw; }
       throw InvalidArgument("events[" + std::to_string(parsed.size()) + "]", error.what());

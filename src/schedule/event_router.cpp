@@ -48,7 +48,10 @@ class EventRouter::Batch {
     counted.trouble = trouble;
   }
 
-  void drop(const Activity& activity) { ++counted_[activity.id].counts.missed; }
+  void drop(std::size_t event, const Activity& activity) {
+    answers_[event].paused.push_back(activity.id);
+    ++counted_[activity.id].counts.missed;
+  }
 
   void admit() {
     if (requests_.empty()) { return; }
@@ -155,7 +158,7 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events) {
     for (const std::size_t match : all->index.matching(events[i])) {
       const Activity& activity = all->activities[match];
       if (all->paused[match]) {
-        batch.drop(activity);
+        batch.drop(i, activity);
         continue;
       }
       try {

@@ -36,7 +36,9 @@ struct Routed {
     bool created = false;
     std::string error;  // neither started nor there already: why
   };
-  std::vector<Run> runs;  // by activity; none: nobody subscribes to it
+  std::vector<Run> runs;  // by activity
+  // Activities that want it and are paused: there it is dropped. Both empty: nobody subscribes to it.
+  std::vector<std::string> paused;
 };
 
 class EventRouter {
@@ -50,6 +52,12 @@ class EventRouter {
   // One answer for each, in order. Returns after commit. Throws what the store throws: then some of the batch may be
   // started, and sending it again is safe.
   [[nodiscard]] std::vector<Routed> route(std::span<const Event> events);
+
+  // What is done about events without an id in this namespace ([events] require_event_id): for parse_event. At most a
+  // second old.
+  [[nodiscard]] MissingId missing_id() {
+    return catalogue_.all()->require_event_id ? MissingId::refuse : MissingId::hash;
+  }
 
   // Writes the counts that are not yet.
   void flush();

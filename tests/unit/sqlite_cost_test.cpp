@@ -1,7 +1,8 @@
 // What the SQLite store does for those who use no limits, no identity and no workflow, which is nothing more than without
 // them; that what uses limits leaves nothing behind in the tables that they are counted from; and the statements that
-// workflows cost.
+// workflows and activities cost.
 #include "base/uuid7.hpp"
+#include "model/identity.hpp"
 #include "store/open.hpp"
 #include "store/store.hpp"
 
@@ -110,7 +111,7 @@ TEST_F(SqliteCost, an_execution_without_identity_in_a_queue_without_limits_runs_
                                          "DELETE live", "INSERT expiries", "COMMIT"));
   EXPECT_EQ(
       store->sql("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'live'", 1).rows.at(0).at(0),
-      "2")
+      "3")
       << "an index more is opened by every change of a row";
 }
 
@@ -239,6 +240,36 @@ TEST_F(SqliteWorkflowCost, the_end_of_a_child_with_one_who_waits) {
   EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "SELECT queues", "SELECT sessions", "INSERT history",
                                    "DELETE live", "SELECT waiters", "DELETE waiters", "SELECT live", "INSERT events",
                                    "UPDATE live", "INSERT expiries", "COMMIT"));
+}
+
+TEST_F(SqliteCost, a_tick_is_one_look_and_one_update_beside_its_runs) {
+  const auto store = open();
+  admit(*store);
+  const auto apply = [&](const ActivityChange& change) { return store->change_activities({&change, 1}).at(0); };
+  ActivityChange made{.id = "daily", .revision = 0};
+  made.definition = {.json = "{}"};
+  made.action = "activity.apply";
+  Trace trace(*store);
+
+  const std::int64_t revision = apply(made).revision;
+  EXPECT_THAT(trace.taken(), ElementsAre("BEGIN", "SELECT activities", "INSERT activity_versions",
+                                         "INSERT activity_generations", "INSERT activities", "INSERT audit", "COMMIT"));
+
+  ActivityChange tick{.id = "daily", .revision = revision};
+  tick.schedule = {.cursor = store->now(), .next_due = store->now() + 1h};
+  for (const char* key : {"1", "2"}) {
+    NewExecution& run = tick.admit.emplace_back(item());
+    run.identity = IdentityClaim{.hash = activity_identity_hash("default", "daily", key), .key = key};
+    run.parent = activity_uuid("default", "daily");
+  }
+  EXPECT_TRUE(apply(tick).applied);
+  EXPECT_THAT(trace.taken(),
+              ElementsAre("BEGIN", "SELECT activities",                                                             //
+                          "SELECT live", "SELECT identities", "SELECT queues", "INSERT identities", "INSERT live",  //
+                          "SELECT live", "SELECT identities", "INSERT identities", "INSERT live",                   //
+                          "UPDATE activities", "COMMIT"));
+  EXPECT_FALSE(apply(tick).applied);
+  EXPECT_THAT(trace.taken(), ElementsAre("BEGIN", "SELECT activities", "COMMIT")) << "another ticker was first";
 }
 
 }  // namespace

@@ -48,16 +48,6 @@ std::optional<Admission> present(WriteTransaction& tx, const Uuid& id) {
   return created(id, cursor.small(0) == 1 ? Status::running : Status::pending, cursor.small(1), cursor.time(2));
 }
 
-void terminate(WriteTransaction& tx, const Uuid& id) {
-  FoundLive found(tx, id);
-  if (found) {
-    end_execution(tx, found,
-                  {.status = Status::cancelled,
-                   .error = cancelled_error("terminated by a newer request"),
-                   .started_at = found->session ? found->claimed_at : std::nullopt});
-  }
-}
-
 // The pending holder gets the request's input and instant.
 void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   FoundLive found(tx, id);
@@ -113,7 +103,7 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
   if (holder) {
     row.run = holder->run + 1;
     if (decision.step == AdmissionStep::terminate_and_new_run) {
-      terminate(tx, holder->id);
+      terminate(tx, holder->id, "terminated by a newer request");
       holder->status = Status::cancelled;
     }
     mark_superseded(tx, identity.hash, *holder);
@@ -126,6 +116,16 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
 }
 
 }  // namespace
+
+void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason) {
+  FoundLive found(tx, id);
+  if (found) {
+    end_execution(tx, found,
+                  {.status = Status::cancelled,
+                   .error = cancelled_error(reason),
+                   .started_at = found->session ? found->claimed_at : std::nullopt});
+  }
+}
 
 bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, const Birth& birth) {
   const Place place = birth.running != nullptr

@@ -16,6 +16,7 @@ constexpr std::uintmax_t low_disk_bytes = 256ULL << 20;
 constexpr int long_wal_pages = 16 * checkpoint_pages;
 // A look over every page is cheap up to here; larger files are left to PRAGMA integrity_check by hand.
 constexpr std::int64_t checked_pages = 50'000;
+constexpr Duration overdue_after = std::chrono::minutes(1);
 
 Finding version_finding() {
   const std::string version = sqlite3_libversion();
@@ -94,12 +95,22 @@ Finding sessions_finding(ReadTransaction& tx) {
                              "any running worker sweeps them; start one"};
 }
 
+Finding activities_finding(ReadTransaction& tx) {
+  Cursor cursor = tx.db().use(
+      "SELECT count(*) FROM activities INDEXED BY activities_due WHERE next_due IS NOT NULL AND next_due <= ?");
+  const std::int64_t count = cursor.bind(tx.now() - overdue_after).next() ? cursor.integer(0) : 0;
+  return count == 0 ? Finding{Level::ok, "overdue activities", "none", ""}
+                    : Finding{Level::warning, "overdue activities", std::to_string(count) + " with a tick a minute old",
+                              "any running worker starts their ticks; start one"};
+}
+
 }  // namespace
 
 std::vector<Finding> doctor(Writer& writer, ReadTransaction& tx) {
   return {version_finding(),           schema_finding(tx.db()),     durability_finding(tx.db()),
           wal_finding(writer),         lock_finding(writer.path()), integrity_finding(tx.db()),
-          disk_finding(writer.path()), dead_letters_finding(tx),    sessions_finding(tx)};
+          disk_finding(writer.path()), dead_letters_finding(tx),    sessions_finding(tx),
+          activities_finding(tx)};
 }
 
 }  // namespace hapax::store::sqlite

@@ -1,4 +1,5 @@
-// Listing: one SELECT on live and one on history, each newest first and no longer than the page, merged.
+// Listing: one SELECT on live and one on history, each newest first and no longer than the page, merged. That on the
+// history of what a parent started is a union by status, as its index is; the database merges it row by row.
 #include "base/limits.hpp"
 #include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -17,6 +18,12 @@ constexpr const char* live_columns = HAPAX_LIVE_EXECUTION_COLUMNS
 constexpr const char* ended_columns =
     HAPAX_ENDED_EXECUTION_COLUMNS " FROM history CROSS JOIN queues ON queues.id = history.queue_id";
 constexpr const char* few_ended_columns = HAPAX_ENDED_EXECUTION;
+// What a parent started: by indexes in which it is newest first already.
+constexpr const char* live_child_columns = HAPAX_LIVE_EXECUTION_COLUMNS
+    " FROM live INDEXED BY live_parent CROSS JOIN queues ON queues.id = live.queue_id"
+    " LEFT JOIN sessions ON sessions.id = live.session";
+constexpr const char* ended_child_columns = HAPAX_ENDED_EXECUTION_COLUMNS
+    " FROM history INDEXED BY history_parent CROSS JOIN queues ON queues.id = history.queue_id";
 
 // Conditions and the values they bind, in one order.
 class Filter {
@@ -34,9 +41,10 @@ class Filter {
     bind_.push_back([value](Cursor& cursor, int index) { cursor.put(index, value); });
   }
   [[nodiscard]] const std::string& text() const { return text_; }
-  void bind(Cursor& cursor) const {
-    int index = 0;
+  // Behind `index` values of others; returns how many there are then.
+  [[nodiscard]] int bind(Cursor& cursor, int index) const {
     for (const auto& put : bind_) { put(cursor, ++index); }
+    return index;
   }
 
  private:
@@ -59,6 +67,7 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
                    ".labels, '$.tags') WHERE json_each.value = ?)",
                std::string_view(*query.tag));
   }
+  if (query.parent) { filter.add(table + ".parent = ?", *query.parent); }
   if (query.created_from) { filter.add(table + ".created_at >= ?", *query.created_from); }
   if (query.created_before) { filter.add(table + ".created_at < ?", *query.created_before); }
   if (query.after) { filter.add(table + ".id < ?", *query.after); }
@@ -75,13 +84,18 @@ void add_identity(Filter& filter, const std::string& table, const base::Digest& 
   }
 }
 
-std::vector<Execution> read(ReadTransaction& tx, const char* columns, const Filter& filter, const char* table,
-                            int limit, Execution (*row)(const Cursor&)) {
-  const std::string sql = "SELECT " + std::string(columns) + filter.text() + " ORDER BY " + table + ".id DESC LIMIT " +
-                          std::to_string(limit);
+// What passes any of the filters, which have no row in common. The id is the first column.
+std::vector<Execution> read(ReadTransaction& tx, const char* columns, std::span<const Filter> filters, int limit,
+                            Execution (*row)(const Cursor&)) {
+  std::string sql;
+  for (const Filter& filter : filters) {
+    sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + std::string(columns) + filter.text();
+  }
+  sql += " ORDER BY 1 DESC LIMIT " + std::to_string(limit);
   Statement statement(tx.db().handle(), tx.db().path(), sql, false);
   Cursor cursor(statement);
-  filter.bind(cursor);
+  int bound = 0;
+  for (const Filter& filter : filters) { bound = filter.bind(cursor, bound); }
   std::vector<Execution> rows;
   while (cursor.next()) { rows.push_back(row(cursor)); }
   return rows;
@@ -95,25 +109,38 @@ std::vector<Execution> list_live(ReadTransaction& tx, const ListQuery& query, in
   add_common(filter, "live", query);
   if (query.identity) { add_identity(filter, "live", *query.identity); }
   if (!pending || !running) { filter.add(pending ? "live.state <> 1" : "live.state = 1"); }
-  return read(tx, live_columns, filter, "live", limit, read_live_execution);
+  return read(tx, query.parent ? live_child_columns : live_columns, {&filter, 1}, limit, read_live_execution);
+}
+
+// As stored, of those that are asked for.
+std::vector<std::string> ended_statuses(const ListQuery& query) {
+  std::vector<std::string> statuses;
+  for (const Status status : {Status::completed, Status::failed, Status::cancelled, Status::timed_out}) {
+    if (asks_for(query, status)) { statuses.push_back(std::to_string(static_cast<int>(status))); }
+  }
+  return statuses;
 }
 
 std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, int limit) {
-  std::string statuses;
-  for (const Status status : {Status::completed, Status::failed, Status::cancelled, Status::timed_out}) {
-    if (asks_for(query, status)) {
-      statuses += (statuses.empty() ? "" : ",") + std::to_string(static_cast<int>(status));
-    }
-  }
+  const std::vector<std::string> statuses = ended_statuses(query);
   if (statuses.empty()) { return {}; }
   Filter filter;
   add_common(filter, "history", query);
   if (query.identity) { add_identity(filter, "history", *query.identity); }
   filter.add("history.expires_at > ?", tx.now());
-  if (!query.statuses.empty()) { filter.add("history.status IN (" + statuses + ")"); }
   if (query.dead_only) { filter.add("history.dead = 1"); }
+  if (query.parent) {
+    std::vector<Filter> filters(statuses.size(), filter);
+    for (std::size_t i = 0; i < statuses.size(); ++i) { filters[i].add("history.status = " + statuses[i]); }
+    return read(tx, ended_child_columns, filters, limit, read_ended_execution);
+  }
+  if (!query.statuses.empty()) {
+    std::string any = statuses[0];
+    for (std::size_t i = 1; i < statuses.size(); ++i) { any += "," + statuses[i]; }
+    filter.add("history.status IN (" + any + ")");
+  }
   const bool few = query.dead_only || query.identity.has_value();
-  return read(tx, few ? few_ended_columns : ended_columns, filter, "history", limit, read_ended_execution);
+  return read(tx, few ? few_ended_columns : ended_columns, {&filter, 1}, limit, read_ended_execution);
 }
 
 }  // namespace

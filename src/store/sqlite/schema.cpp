@@ -2,6 +2,7 @@
 
 #include "store/sqlite/schema_sql.hpp"
 #include "store/sqlite/schema_sql_v4.hpp"
+#include "store/sqlite/schema_sql_v5.hpp"
 
 #include <hapax/error.hpp>
 
@@ -24,6 +25,8 @@ constexpr Step steps[] = {
     {3, "limits, identity windows, catalogue, audit", schema_v3, 3},
     // An older build would end executions without telling those who wait for them.
     {4, "workflows: events, waiters", schema_v4, 4},
+    // An older build has no ticker; what it admits and ends, the new indexes see all the same.
+    {5, "activities", schema_v5, 4},
 };
 
 constexpr const char* migrations_table = R"sql(

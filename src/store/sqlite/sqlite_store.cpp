@@ -210,11 +210,33 @@ class SqliteStore final : public Store {
     return write_each<SignalResult>(signals, sqlite::signal);
   }
 
-  std::vector<ActivityReply> change_activities(std::span<const ActivityChange>) override { throw Unsupported("todo"); }
-  std::vector<ActivityState> activities(const ActivityQuery&) override { throw Unsupported("todo"); }
-  std::vector<ActivityVersion> activity_versions(std::string_view, std::string_view) override { throw Unsupported("todo"); }
-  std::int64_t activity_generation(std::string_view) override { throw Unsupported("todo"); }
-  DueActivities due_activities(int) override { throw Unsupported("todo"); }
+  std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override {
+    WriteTransaction tx(writer_);
+    auto replies = each<ActivityReply>(tx, changes, sqlite::change_activity);
+    tx.commit("sqlite.activities.before_commit", "sqlite.activities.after_commit");
+    return replies;
+  }
+
+  std::vector<ActivityState> activities(const ActivityQuery& query) override {
+    ReadTransaction tx(readers_);
+    return sqlite::activities(tx, query);
+  }
+
+  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
+    ReadTransaction tx(readers_);
+    return sqlite::activity_versions(tx, ns, id);
+  }
+
+  std::int64_t activity_generation(std::string_view ns) override {
+    ReadTransaction tx(readers_);
+    return sqlite::activity_generation(tx, ns);
+  }
+
+  DueActivities due_activities(int limit) override {
+    ReadTransaction tx(readers_);
+    return sqlite::due_activities(tx, limit);
+  }
+
   void transaction(const std::function<void(Transaction&)>& fn) override { sqlite::lend_transaction(writer_, fn); }
 
   std::unique_ptr<Transaction> attach(void* /*connection*/) override {

@@ -32,6 +32,9 @@ struct Birth {
 [[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
                                const Birth& birth);
 
+// Ends a live one as cancelled, whatever it does; what has ended is passed over. 1 SELECT and the moves of an ending.
+void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
+
 // identities.cpp
 [[nodiscard]] std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& identity);
 // Who holds an identity now. 2 or 3 SELECTs, 1 less with its row at hand.
@@ -138,6 +141,14 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
 
 // signal.cpp
 [[nodiscard]] SignalResult signal(WriteTransaction& tx, const Signal& signal);
+
+// activities.cpp
+[[nodiscard]] ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change);
+[[nodiscard]] std::vector<ActivityState> activities(ReadTransaction& tx, const ActivityQuery& query);
+[[nodiscard]] std::vector<ActivityVersion> activity_versions(ReadTransaction& tx, std::string_view ns,
+                                                             std::string_view id);
+[[nodiscard]] std::int64_t activity_generation(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] DueActivities due_activities(ReadTransaction& tx, int limit);
 
 // sql_prompt.cpp
 [[nodiscard]] TextTable run_sql(const std::string& path, std::string_view statement, int max_rows);

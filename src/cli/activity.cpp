@@ -1,0 +1,100 @@
+#include "cli/activity.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "An activity runs a task or a workflow by the clock (cron, time zone) or for events. Each tick and each event "
+    "starts "
+    "one\n"
+    "run, whoever notices it first and however often: every `hapax work` and every worker in a program of yours sees "
+    "to "
+    "it.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax activity apply activities.json\n"
+    "  hapax activity preview daily-report --from 2026-03-27 --count 5\n"
+    "  hapax activity preview daily-report --down 2h30m\n"
+    "  hapax activity list\n"
+    "  hapax activity pause daily-report --note 'the warehouse moves'\n"
+    "  hapax activity trigger daily-report --wait\n"
+    "  hapax activity backfill daily-report --from 2026-03-01 --to 2026-03-07\n"
+    "  hapax activity runs daily-report --status failed\n"
+    "\n"
+    "docs/schemas/activity.schema.json describes the definition.";
+
+}  // namespace
+
+model::ActivityState ActivityDesk::get(const std::string& id) {
+  if (std::optional<model::ActivityState> found = activities_.find(id)) { return *std::move(found); }
+  std::vector<std::string> ids;
+  model::ActivityQuery query;
+  query.limit = limits::list_page;
+  for (const model::ActivityState& state : activities_.list(query)) { ids.push_back(state.id); }
+  const std::string near = base::closest(id, ids);
+  throw NotFound("no activity '" + base::keep_head(id, limits::name_bytes) + "' in namespace '" + ns_ + "'" +
+                 (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+std::optional<schedule::Activity> readable(const model::ActivityState& state) {
+  try {
+    return schedule::parse_activity(state.definition);
+  } catch (const InvalidArgument&) { return std::nullopt; }
+}
+
+std::string target_text(const schedule::Activity& activity) {
+  const schedule::Target& target = activity.target;
+  return std::string(target.kind == model::Kind::workflow ? "workflow " : "task ") + target.name +
+         (target.queue ? " in queue " + *target.queue : "");
+}
+
+std::string trigger_text(const model::ActivityState& state) {
+  const std::optional<schedule::Activity> activity = readable(state);
+  return activity ? schedule::describe_trigger(*activity) : "this build cannot read its definition";
+}
+
+JsonObject activity_json(const model::ActivityState& state) {
+  const model::ActivityCounts& counts = state.counts;
+  JsonObject counted;
+  counted.number("started", counts.started).number("duplicates", counts.duplicates).number("missed", counts.missed);
+  counted.number("overlapped", counts.overlapped).number("refused", counts.refused);
+  JsonObject object;
+  object.text("id", state.id)
+      .text("namespace", state.ns)
+      .text("kind", state.kind == model::ActivityKind::cron ? "cron" : "event")
+      .text("description", trigger_text(state))
+      .number("version", std::int64_t{state.version})
+      .boolean("paused", state.paused)
+      .text_or_null("note", state.note)
+      .time("next_due", state.next_due)
+      .time("last_started", state.last_started)
+      .raw("counts", counted.str())
+      .text_or_null("trouble", state.trouble)
+      .time("created_at", state.created_at)
+      .time("updated_at", state.updated_at)
+      .raw("definition", state.definition);
+  return object;
+}
+
+CLI::Option* add_activity_id(CLI::App& command, std::string& id) {
+  return command.add_option("id", id, "Activity")->type_name("ID")->required();
+}
+
+void add_activity(Commands& commands) {
+  CLI::App& group = commands.add(
+      {"activity",
+       "Schedules and subscriptions: apply, list, show, preview, pause, resume, trigger, backfill, runs, delete",
+       examples});
+  add_activity_apply(commands, group);
+  add_activity_looking(commands, group);
+  add_activity_preview(commands, group);
+  add_activity_control(commands, group);
+  add_activity_runs(commands, group);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,58 @@
+// The parts of `hapax activity`, which is in several files.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "cli/json_out.hpp"
+#include "engine/engine.hpp"
+#include "schedule/activities.hpp"
+#include "schedule/preview.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::cli {
+
+// Each adds its commands to the group.
+void add_activity_apply(Commands& commands, CLI::App& group);
+void add_activity_looking(Commands& commands, CLI::App& group);
+void add_activity_control(Commands& commands, CLI::App& group);
+void add_activity_preview(Commands& commands, CLI::App& group);
+void add_activity_runs(Commands& commands, CLI::App& group);
+
+// The activities of the shell's store and namespace.
+class ActivityDesk {
+ public:
+  explicit ActivityDesk(Shell& shell) : ns_(shell.ns()), engine_(shell.shared_store()), activities_(engine_, ns_) {}
+
+  [[nodiscard]] engine::Engine& engine() { return engine_; }
+  [[nodiscard]] schedule::Activities& activities() { return activities_; }
+  // Throws NotFound, with a suggestion if another's id is near.
+  [[nodiscard]] model::ActivityState get(const std::string& id);
+
+ private:
+  std::string ns_;
+  engine::Engine engine_;
+  schedule::Activities activities_;
+};
+
+// The definition, if this build can read it: a later release may have written more.
+[[nodiscard]] std::optional<schedule::Activity> readable(const model::ActivityState& state);
+
+// "task generate-report in queue reports"
+[[nodiscard]] std::string target_text(const schedule::Activity& activity);
+// "at 09:00 on weekdays, Europe/Zurich"; of one that cannot be read, that.
+[[nodiscard]] std::string trigger_text(const model::ActivityState& state);
+
+// {"id","namespace","kind","description","version","paused","note","next_due","last_started","counts":{…},"trouble",
+// "created_at","updated_at","definition":{…}}
+[[nodiscard]] JsonObject activity_json(const model::ActivityState& state);
+
+// {"run_id","scheduled_for","local","due","note"}
+[[nodiscard]] std::string fire_json(const schedule::Activity& activity, const schedule::PreviewedFire& fire);
+
+// Adds the ID argument.
+CLI::Option* add_activity_id(CLI::App& command, std::string& id);
+
+}  // namespace hapax::cli

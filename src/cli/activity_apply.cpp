@@ -1,0 +1,193 @@
+// hapax activity apply and delete.
+#include "base/text.hpp"
+#include "cli/activity.hpp"
+#include "cli/activity_file.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
+#include "cli/table.hpp"
+
+#include <algorithm>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* apply_examples =
+    "FILE is JSON (one activity or a list of them) or TOML with [activities.ID] tables, such as a hapax.toml; - is "
+    "standard\n"
+    "input. All of it is checked first: when something is wrong, nothing is stored. Applying again what is there "
+    "changes\n"
+    "nothing. New activities, and those with another timetable, count their ticks from now; paused ones stay paused.\n"
+    "With --json: {\"created\",\"changed\",\"unchanged\",\"applied\",\"activities\":[{\"id\",\"result\",\"version\","
+    "\"description\",\"notes\"}]}.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax activity apply daily-report.json\n"
+    "  hapax activity apply hapax.toml --dry-run\n"
+    "  echo '{\"id\":\"tidy\",\"trigger\":{\"type\":\"cron\",\"cron\":\"@daily\"},\"target\":{\"task\":\"tidy\"}}' | "
+    "hapax "
+    "activity apply -\n"
+    "\n"
+    "Exit codes: 0 applied, 65 something in FILE cannot be taken, 66 no such file.";
+
+constexpr const char* delete_examples =
+    "Its runs and versions stay, and one that is applied again under its id goes on with them.\n"
+    "\n"
+    "Example:\n"
+    "  hapax activity delete daily-report";
+
+// What this store has heard of. A target that is not among it may be good all the same: its program may be still to come.
+struct KnownNames {
+  std::vector<std::string> tasks;
+  std::vector<std::string> queues;
+};
+
+KnownNames known_names(Shell& shell) {
+  KnownNames known;
+  for (const model::TaskEntry& entry : shell.store().catalogue(shell.ns()).tasks) { known.tasks.push_back(entry.name); }
+  for (const model::SessionInfo& session : shell.store().sessions()) {
+    const bool ours = std::any_of(session.queues.begin(), session.queues.end(),
+                                  [&shell](const model::QueueRef& queue) { return queue.ns == shell.ns(); });
+    if (ours) { known.tasks.insert(known.tasks.end(), session.tasks.begin(), session.tasks.end()); }
+  }
+  for (const model::QueueInfo& queue : shell.store().queues(shell.ns())) { known.queues.push_back(queue.queue.name); }
+  return known;
+}
+
+void note_near_miss(std::vector<std::string>& notes, const std::string& what, const std::string& name,
+                    const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) { return; }
+  const std::string near = base::closest(name, known);
+  if (near.empty()) { return; }
+  std::string note = "nothing is known here of " + what + " '" + name + "'; did you mean '" + near + "'?";
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) { notes.push_back(std::move(note)); }
+}
+
+std::vector<std::string> notes_on(const schedule::Activity& activity, const KnownNames& known) {
+  std::vector<std::string> notes;
+  const bool is_workflow = activity.target.kind == model::Kind::workflow;
+  note_near_miss(notes, is_workflow ? "workflow" : "task", activity.target.name, known.tasks);
+  if (activity.target.queue) { note_near_miss(notes, "queue", *activity.target.queue, known.queues); }
+  for (const schedule::TaskInstance& task : activity.tasks) {
+    note_near_miss(notes, "task", task.task_type, known.tasks);
+    if (task.queue) { note_near_miss(notes, "queue", *task.queue, known.queues); }
+  }
+  return notes;
+}
+
+struct Row {
+  std::string id;
+  std::string result;  // created, changed or unchanged
+  int version = 0;
+  std::string description;
+  std::vector<std::string> notes;
+};
+
+std::string result_of(bool created, bool changed) { return created ? "created" : changed ? "changed" : "unchanged"; }
+
+Row apply_one(ActivityDesk& desk, const schedule::Activity& activity, bool dry_run) {
+  Row row{.id = activity.id, .result = {}, .version = 0, .description = describe_trigger(activity), .notes = {}};
+  if (!dry_run) {
+    const schedule::Activities::Applied applied = desk.activities().apply(activity, command_line_actor());
+    row.result = result_of(applied.created, applied.changed);
+    row.version = applied.state.version;
+    return row;
+  }
+  const std::optional<model::ActivityState> state = desk.activities().find(activity.id);
+  const bool changed = !state || state->definition != schedule::encode_activity(activity);
+  row.result = result_of(!state, changed);
+  row.version = state ? state->version + (changed ? 1 : 0) : 1;
+  return row;
+}
+
+std::int64_t count_of(const std::vector<Row>& rows, std::string_view result) {
+  return std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.result == result; });
+}
+
+void print_json(const std::vector<Row>& rows, bool dry_run) {
+  std::vector<std::string> items;
+  for (const Row& row : rows) {
+    JsonObject item;
+    item.text("id", row.id).text("result", row.result).number("version", std::int64_t{row.version});
+    item.text("description", row.description).raw("notes", json_text_array(row.notes));
+    items.push_back(item.str());
+  }
+  JsonObject object;
+  for (const char* result : {"created", "changed", "unchanged"}) { object.number(result, count_of(rows, result)); }
+  print(object.boolean("applied", !dry_run).raw("activities", json_array(items)).str());
+}
+
+void print_table(const std::vector<Row>& rows, ProgressLine& remarks) {
+  Table table({{.title = "ACTIVITY"},
+               {.title = "RESULT"},
+               {.title = "VERSION", .numeric = true},
+               {.title = "RUNS", .widest = 100}});
+  for (const Row& row : rows) {
+    const Style style = row.result == "unchanged" ? Style::dim : Style::good;
+    table.add({row.id, Cell(row.result, style), std::to_string(row.version), row.description});
+  }
+  table.print("");
+  for (const Row& row : rows) {
+    for (const std::string& note : row.notes) { remarks.remark("note: " + row.id + ": " + note); }
+  }
+}
+
+int apply(Shell& shell, const std::string& path, bool dry_run) {
+  const ActivityFile file = read_activity_file(path);
+  ActivityDesk desk(shell);
+  const KnownNames known = known_names(shell);
+  ProgressLine progress(shell);
+  std::vector<Row> rows;
+  for (const schedule::Activity& activity : file.activities) {
+    Row row = apply_one(desk, activity, dry_run);
+    row.notes = notes_on(activity, known);
+    rows.push_back(std::move(row));
+    if (progress.due()) {
+      progress.show(progress_bar(static_cast<double>(rows.size()) / static_cast<double>(file.activities.size())) +
+                    "  " + grouped(std::ssize(rows)) + " activities");
+    }
+  }
+  progress.clear();
+  if (shell.json()) {
+    print_json(rows, dry_run);
+    return exit_ok;
+  }
+  print_table(rows, progress);
+  if (dry_run) { progress.remark("nothing was stored: --dry-run"); }
+  if (file.has_other_sections) {
+    progress.remark("note: only the activities of " + path + " were looked at; hapax config apply brings in the rest");
+  }
+  return exit_ok;
+}
+
+int remove(Shell& shell, const std::string& id) {
+  ActivityDesk desk(shell);
+  (void)desk.get(id);
+  desk.activities().remove(id, command_line_actor());
+  if (shell.json()) {
+    print(JsonObject().text("deleted", id).str());
+  } else {
+    print("activity " + base::printable(id) + " is deleted; its runs stay");
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_activity_apply(Commands& commands, CLI::App& group) {
+  struct Options {
+    std::string file;
+    bool dry_run = false;
+    std::string id;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& applying = commands.add({"apply", "Make activities, or change them, by a file", apply_examples}, &group);
+  applying.add_option("file", options->file, "JSON or TOML; - for standard input")->type_name("FILE|-")->required();
+  applying.add_flag("--dry-run", options->dry_run, "Only check it and say what would change");
+  commands.run_with(applying, [options](Shell& shell) { return apply(shell, options->file, options->dry_run); });
+
+  CLI::App& removing = commands.add({"delete", "Take an activity away; its runs stay", delete_examples}, &group);
+  add_activity_id(removing, options->id);
+  commands.run_with(removing, [options](Shell& shell) { return remove(shell, options->id); });
+}
+
+}  // namespace hapax::cli

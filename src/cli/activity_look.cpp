@@ -1,0 +1,228 @@
+// hapax activity list and show.
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/activity.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
+#include "cli/render.hpp"
+#include "cli/table.hpp"
+#include "schedule/preview.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr int next_fires = 5;
+
+constexpr const char* list_examples =
+    "By id. DROPPED counts ticks that were missed or met a run that was still going, and events of a pause. With "
+    "--json "
+    "an\n"
+    "array of "
+    "{\"id\",\"namespace\",\"kind\",\"description\",\"version\",\"paused\",\"note\",\"next_due\",\"last_started\","
+    "\"counts\",\"trouble\",\n"
+    "\"created_at\",\"updated_at\",\"definition\"}.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax activity list\n"
+    "  hapax activity list --json | jq -r '.[] | select(.trouble) | .id'";
+
+constexpr const char* show_examples =
+    "The definition, when it runs next, what became of its ticks or events so far, and the last trouble. With --json "
+    "as in\n"
+    "list, and \"next_fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\",\"note\"}]; with --versions also "
+    "\"versions\":[{\"version\",\"at\",\"actor\",\"definition\"}].\n"
+    "\n"
+    "Examples:\n"
+    "  hapax activity show daily-report\n"
+    "  hapax activity show daily-report --versions\n"
+    "  hapax activity show daily-report --json | jq .definition > daily-report.json";
+
+std::string state_text(const model::ActivityState& state) {
+  return state.paused ? "paused" + (state.note.empty() ? "" : ": " + state.note) : "active";
+}
+
+struct ListOptions {
+  int limit = limits::list_page;
+  std::optional<std::string> after;
+};
+
+int list(Shell& shell, const ListOptions& options) {
+  if (options.limit < 1 || options.limit > limits::list_page) {
+    throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 to " +
+                                       std::to_string(limits::list_page));
+  }
+  ActivityDesk desk(shell);
+  model::ActivityQuery query;
+  query.limit = options.limit;
+  query.after = options.after;
+  const std::vector<model::ActivityState> found = desk.activities().list(query);
+  if (shell.json()) {
+    std::vector<std::string> items;
+    for (const model::ActivityState& state : found) { items.push_back(activity_json(state).str()); }
+    print(json_array(items));
+    return exit_ok;
+  }
+  const Time now = shell.store().now();
+  Table table({{.title = "ACTIVITY", .widest = 40},
+               {.title = "STATE"},
+               {.title = "RUNS", .widest = 60},
+               {.title = "TARGET", .widest = 40},
+               {.title = "NEXT"},
+               {.title = "LAST"},
+               {.title = "STARTED", .numeric = true},
+               {.title = "DROPPED", .numeric = true},
+               {.title = "TROUBLE", .widest = 60}});
+  for (const model::ActivityState& state : found) {
+    const std::optional<schedule::Activity> activity = readable(state);
+    table.add({state.id, state.paused ? Cell("paused", Style::warn) : Cell("active"), trigger_text(state),
+               activity ? target_text(*activity) : "", when(state.next_due, now), when(state.last_started, now),
+               std::to_string(state.counts.started), std::to_string(state.counts.missed + state.counts.overlapped),
+               Cell(state.trouble, Style::bad)});
+  }
+  table.print("no activities");
+  if (std::ssize(found) == options.limit) {
+    ProgressLine(shell).remark("there may be more: --after " + found.back().id);
+  }
+  return exit_ok;
+}
+
+std::vector<schedule::PreviewedFire> fires_of(const schedule::Activity& activity, Time now) {
+  if (activity.cron() == nullptr) { return {}; }
+  return schedule::preview_fires(*activity.cron(), activity.id, now, next_fires);
+}
+
+std::string fires_json(const schedule::Activity& activity, Time now) {
+  std::vector<std::string> items;
+  for (const schedule::PreviewedFire& fire : fires_of(activity, now)) { items.push_back(fire_json(activity, fire)); }
+  return json_array(items);
+}
+
+std::string versions_json(const std::vector<model::ActivityVersion>& versions) {
+  std::vector<std::string> items;
+  for (const model::ActivityVersion& version : versions) {
+    JsonObject item;
+    item.number("version", std::int64_t{version.version}).time("at", version.at).text("actor", version.actor);
+    items.push_back(item.raw("definition", version.definition).str());
+  }
+  return json_array(items);
+}
+
+void add_clock_facts(Facts& facts, const schedule::CronTrigger& cron) {
+  facts.add("cron", cron.timetable.cron().text + ", " + cron.timetable.zone().name());
+  std::string missed(to_word(cron.misfire_policy));
+  if (cron.misfire_policy == schedule::MisfirePolicy::catchup) {
+    missed += ", the newest " + std::to_string(cron.catchup_limit);
+  }
+  facts.add("when missed", missed + " (by more than " + format_duration(cron.misfire_grace) + ")");
+  facts.add("when it overlaps", std::string(to_word(cron.overlap)));
+  if (cron.jitter > Duration{0}) { facts.add("jitter", format_duration(cron.jitter)); }
+  if (cron.start) { facts.add("start", format_time(*cron.start)); }
+  if (cron.end) { facts.add("end", format_time(*cron.end)); }
+}
+
+void add_event_facts(Facts& facts, const schedule::EventTrigger& event) {
+  const nlohmann::json trigger = schedule::encode_event_trigger(event);
+  if (const auto filter = trigger.find("filter"); filter != trigger.end()) { facts.add("filter", filter->dump()); }
+}
+
+std::string tasks_text(const schedule::Activity& activity) {
+  std::string text;
+  for (const schedule::TaskInstance& task : activity.tasks) {
+    text += (text.empty() ? "" : ", ") + task.task_type + (task.queue ? " in queue " + *task.queue : "");
+  }
+  return text;
+}
+
+void add_counts(Facts& facts, const model::ActivityState& state, Time now) {
+  const model::ActivityCounts& counts = state.counts;
+  facts.add("started",
+            std::to_string(counts.started) + (state.last_started ? ", the last " + when(state.last_started, now) : ""));
+  const auto add = [&facts](const char* name, std::int64_t count, const char* what) {
+    if (count > 0) { facts.add(name, std::to_string(count) + " " + what); }
+  };
+  add("duplicates", counts.duplicates, "that had run before");
+  add("missed", counts.missed,
+      state.kind == model::ActivityKind::cron ? "dropped by the misfire policy" : "dropped while paused");
+  add("overlapped", counts.overlapped, "dropped by the overlap policy");
+  add("refused", counts.refused, "could not be started");
+}
+
+void print_facts(const model::ActivityState& state, Time now) {
+  const std::optional<schedule::Activity> activity = readable(state);
+  Facts facts;
+  facts.add("activity", state.id, Style::bold);
+  if (activity && activity->name != state.id) { facts.add("name", activity->name); }
+  if (activity) { facts.add_if("description", activity->description); }
+  facts.add("state", state_text(state), state.paused ? Style::warn : Style::plain);
+  facts.add("runs", trigger_text(state));
+  if (activity) {
+    if (activity->cron() != nullptr) { add_clock_facts(facts, *activity->cron()); }
+    if (activity->event() != nullptr) { add_event_facts(facts, *activity->event()); }
+    facts.add("target", target_text(*activity));
+    facts.add_if("with it", tasks_text(*activity));
+    if (activity->input.json() != "null") { facts.add("input", std::string(activity->input.json())); }
+  } else {
+    facts.add("definition", state.definition);
+  }
+  facts.add("version", std::to_string(state.version) + ", since " + when(state.updated_at, now));
+  add_counts(facts, state, now);
+  if (!state.trouble.empty()) { facts.add("trouble", state.trouble, Style::bad); }
+  if (activity && !state.paused) {
+    std::string next;
+    for (const schedule::PreviewedFire& fire : fires_of(*activity, now)) {
+      next += (next.empty() ? "" : "\n") + fire.local + (fire.note.empty() ? "" : "  " + fire.note);
+    }
+    facts.add_if("next", next.empty() && activity->cron() != nullptr ? "never again" : next);
+  }
+  facts.print();
+}
+
+int show(Shell& shell, const std::string& id, bool with_versions) {
+  ActivityDesk desk(shell);
+  const model::ActivityState state = desk.get(id);
+  const Time now = shell.store().now();
+  std::vector<model::ActivityVersion> versions;
+  if (with_versions) { versions = desk.activities().versions(id); }
+  if (shell.json()) {
+    const std::optional<schedule::Activity> activity = readable(state);
+    JsonObject object = activity_json(state);
+    object.raw("next_fires", activity && !state.paused ? fires_json(*activity, now) : "[]");
+    if (with_versions) { object.raw("versions", versions_json(versions)); }
+    print(object.str());
+    return exit_ok;
+  }
+  print_facts(state, now);
+  if (!with_versions) { return exit_ok; }
+  print("");
+  Table table({{.title = "VERSION", .numeric = true},
+               {.title = "SINCE"},
+               {.title = "BY"},
+               {.title = "DEFINITION", .widest = 200}});
+  for (const model::ActivityVersion& version : versions) {
+    table.add({std::to_string(version.version), when(version.at, now), version.actor, version.definition});
+  }
+  table.print("no versions");
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_activity_looking(Commands& commands, CLI::App& group) {
+  const auto listing = std::make_shared<ListOptions>();
+  CLI::App& list_command = commands.add({"list", "All activities of the namespace", list_examples}, &group);
+  list_command.add_option("--limit", listing->limit, "At most so many")->type_name("N")->capture_default_str();
+  list_command.add_option("--after", listing->after, "Go on behind this activity")->type_name("ID");
+  commands.run_with(list_command, [listing](Shell& shell) { return list(shell, *listing); });
+
+  struct ShowOptions {
+    std::string id;
+    bool versions = false;
+  };
+  const auto showing = std::make_shared<ShowOptions>();
+  CLI::App& show_command = commands.add({"show", "One activity in full", show_examples}, &group);
+  add_activity_id(show_command, showing->id);
+  show_command.add_flag("--versions", showing->versions, "Also its earlier definitions, and who made them");
+  commands.run_with(show_command, [showing](Shell& shell) { return show(shell, showing->id, showing->versions); });
+}
+
+}  // namespace hapax::cli

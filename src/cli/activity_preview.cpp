@@ -1,0 +1,230 @@
+// hapax activity preview: what an activity is going to do, and what an outage would make of it.
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/activity.hpp"
+#include "cli/activity_file.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/instant.hpp"
+#include "cli/render.hpp"
+#include "cli/table.hpp"
+#include "schedule/firing.hpp"
+
+#include <unistd.h>
+
+namespace hapax::cli {
+namespace {
+
+constexpr int usual_count = 20;
+constexpr std::size_t runs_told = 12;  // of one policy, in a table
+
+constexpr const char* examples =
+    "The next fires with local time, UTC and, where clocks are changed, what that does to them. FILE (JSON or TOML, as "
+    "for\n"
+    "apply; - is standard input) is looked at without a store. --from is an instant, a date or time of the activity's "
+    "time\n"
+    "zone, or now, which is the default. With --down, also what each misfire policy would do if everything were down "
+    "from\n"
+    "then on for so long.\n"
+    "With --json: "
+    "{\"id\",\"description\",\"time_zone\",\"from\",\"fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\","
+    "\"note\"}],\n"
+    "\"outage\"?:{\"from\",\"to\",\"down\",\"policies\":[{\"policy\",\"own\",\"runs\":[{\"run_id\",\"scheduled_for\","
+    "\"missed\","
+    "\"window\"}],\n"
+    "\"dropped\",\"more\"}]}}.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax activity preview daily-report\n"
+    "  hapax activity preview daily-report --from 2026-03-27 --count 5      # clocks go forward on the 29th\n"
+    "  hapax activity preview daily-report --from now --down 2h30m\n"
+    "  hapax activity preview activities.toml --activity daily-report";
+
+struct Options {
+  std::string subject;
+  std::optional<std::string> activity;
+  std::string from = "now";
+  int count = usual_count;
+  std::optional<std::string> down;
+};
+
+struct Subject {
+  schedule::Activity activity;
+  Time now;
+};
+
+// A name with an ending or a slash, or one that is there as a file, is a file.
+bool is_file(const std::string& subject) {
+  return subject == "-" || subject.ends_with(".json") || subject.ends_with(".toml") ||
+         subject.find('/') != std::string::npos || access(subject.c_str(), F_OK) == 0;
+}
+
+schedule::Activity pick(std::vector<schedule::Activity> activities, const Options& options) {
+  std::vector<std::string> ids;
+  for (schedule::Activity& activity : activities) {
+    if (options.activity ? activity.id == *options.activity : activities.size() == 1) { return std::move(activity); }
+    ids.push_back(activity.id);
+  }
+  throw BadUsage(options.activity
+                     ? "no activity '" + *options.activity + "' in " + options.subject + "; it has " + base::listed(ids)
+                     : options.subject + " has " + std::to_string(ids.size()) +
+                           " activities; say which with --activity: " + base::listed(ids));
+}
+
+Subject subject_of(Shell& shell, const Options& options) {
+  if (is_file(options.subject)) {
+    const auto now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
+    return {.activity = pick(read_activity_file(options.subject).activities, options), .now = now};
+  }
+  if (options.activity) {
+    throw BadUsage("--activity picks one of a FILE; " + options.subject + " is an activity's id");
+  }
+  ActivityDesk desk(shell);
+  return {.activity = schedule::parse_activity(desk.get(options.subject).definition), .now = shell.store().now()};
+}
+
+std::string window_json(const std::optional<schedule::Window>& window) {
+  return window ? schedule::encode_window(*window) : "null";
+}
+
+std::string policy_json(const schedule::PreviewedPolicy& policy, const schedule::CronTrigger& cron) {
+  std::vector<std::string> runs;
+  for (const schedule::PreviewedRun& run : policy.runs) {
+    JsonObject item;
+    item.text("run_id", run.id).text("scheduled_for", schedule::format_scheduled_for(run.tick.scheduled_for));
+    runs.push_back(item.boolean("missed", run.tick.missed).raw("window", window_json(run.tick.window)).str());
+  }
+  JsonObject object;
+  object.text("policy", to_word(policy.policy)).boolean("own", policy.policy == cron.misfire_policy);
+  object.raw("runs", json_array(runs)).number("dropped", policy.dropped);
+  return object.boolean("more", policy.more).str();
+}
+
+// What an outage is told by: all that there is to say of it.
+struct Told {
+  schedule::Outage outage;
+  std::array<schedule::PreviewedPolicy, 3> policies;
+};
+
+void print_json(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires, Time from,
+                const std::optional<Told>& told) {
+  std::vector<std::string> items;
+  for (const schedule::PreviewedFire& fire : fires) { items.push_back(fire_json(activity, fire)); }
+  JsonObject object;
+  object.text("id", activity.id).text("description", describe_trigger(activity));
+  object.text("time_zone", activity.cron()->timetable.zone().name()).time("from", from);
+  object.raw("fires", json_array(items));
+  if (told) {
+    std::vector<std::string> policies;
+    for (const schedule::PreviewedPolicy& policy : told->policies) {
+      policies.push_back(policy_json(policy, *activity.cron()));
+    }
+    JsonObject outage;
+    outage.time("from", told->outage.from).time("to", told->outage.from + told->outage.length);
+    outage.duration("down", told->outage.length).raw("policies", json_array(policies));
+    object.raw("outage", outage.str());
+  }
+  print(object.str());
+}
+
+void print_fires(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires) {
+  const bool jittered = activity.cron()->jitter > Duration{0};
+  std::vector<Column> columns = {{.title = "LOCAL"}, {.title = "UTC"}};
+  if (jittered) { columns.push_back({.title = "DUE, WITH ITS JITTER"}); }
+  columns.push_back({.title = "NOTE", .widest = 120});
+  Table table(columns);
+  for (const schedule::PreviewedFire& fire : fires) {
+    std::vector<Cell> cells = {fire.local, format_time(fire.scheduled_for)};
+    if (jittered) { cells.emplace_back(format_time(fire.due)); }
+    cells.emplace_back(fire.note, Style::warn);
+    table.add(std::move(cells));
+  }
+  table.print("never from then on");
+}
+
+std::string why(const schedule::PreviewedRun& run) {
+  if (run.tick.window) {
+    return "for " + plural(run.tick.window->missed, "missed tick") + ", " + format_time(run.tick.window->from) +
+           " to " + format_time(run.tick.window->to);
+  }
+  return run.tick.missed ? "made up for" : "within misfire_grace";
+}
+
+void print_outage(const schedule::Activity& activity, const Told& told) {
+  const schedule::Outage& outage = told.outage;
+  const schedule::CronTrigger& cron = *activity.cron();
+  print("");
+  print("If everything is down for " + format_duration(outage.length) + ", from " + format_time(outage.from) + " to " +
+        format_time(outage.from + outage.length) + ":");
+  Table table({{.title = "POLICY"}, {.title = "STARTED THEN"}, {.title = "WHY", .widest = 100}});
+  for (const schedule::PreviewedPolicy& policy : told.policies) {
+    const bool own = policy.policy == cron.misfire_policy;
+    const Cell name(std::string(to_word(policy.policy)) + (own ? " (its own)" : ""), own ? Style::bold : Style::plain);
+    for (std::size_t i = 0; i < policy.runs.size() && i < runs_told; ++i) {
+      table.add({i == 0 ? name : Cell(""), policy.runs[i].id, why(policy.runs[i])});
+    }
+    if (policy.runs.empty()) { table.add({name, Cell("nothing", Style::dim), ""}); }
+    if (policy.runs.size() > runs_told) {
+      const std::size_t more = policy.runs.size() - runs_told;
+      table.add(
+          {"", Cell("and " + std::to_string(more) + (policy.more ? " or more" : "") + " others", Style::dim), ""});
+    }
+    if (policy.dropped > 0) { table.add({"", Cell(plural(policy.dropped, "tick") + " dropped", Style::warn), ""}); }
+  }
+  table.print("");
+}
+
+int preview(Shell& shell, const Options& options) {
+  if (options.count < 1 || options.count > limits::preview_fires) {
+    throw InvalidArgument("count", std::to_string(options.count) + " is out of range; expected 1 to " +
+                                       std::to_string(limits::preview_fires));
+  }
+  const std::optional<Duration> down =
+      options.down ? std::optional(parse_duration(*options.down, "down")) : std::nullopt;
+  const Subject subject = subject_of(shell, options);
+  const schedule::Activity& activity = subject.activity;
+  if (activity.cron() == nullptr) {
+    throw InvalidArgument("activity", "'" + activity.id + "' has an event trigger, and so no ticks to tell ahead");
+  }
+  const Time from =
+      parse_instant(options.from, {.zone = activity.cron()->timetable.zone(), .now = subject.now}, "from");
+  const std::vector<schedule::PreviewedFire> fires =
+      schedule::preview_fires(*activity.cron(), activity.id, from, options.count);
+  std::optional<Told> told;
+  if (down) {
+    const schedule::Outage outage{.from = from, .length = *down};
+    told = Told{.outage = outage, .policies = schedule::preview_outage(*activity.cron(), activity.id, outage)};
+  }
+  if (shell.json()) {
+    print_json(activity, fires, from, told);
+    return exit_ok;
+  }
+  print(base::printable(activity.id + ": " + describe_trigger(activity)));
+  print("");
+  print_fires(activity, fires);
+  if (told) { print_outage(activity, *told); }
+  return exit_ok;
+}
+
+}  // namespace
+
+std::string fire_json(const schedule::Activity& activity, const schedule::PreviewedFire& fire) {
+  const schedule::TickReason reason{.tick = {.scheduled_for = fire.scheduled_for, .missed = false, .window = {}}};
+  JsonObject object;
+  object.text("run_id", schedule::run_id(activity.id, reason));
+  object.text("scheduled_for", schedule::format_scheduled_for(fire.scheduled_for)).text("local", fire.local);
+  return object.time("due", fire.due).text_or_null("note", fire.note).str();
+}
+
+void add_activity_preview(Commands& commands, CLI::App& group) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command =
+      commands.add({"preview", "When it runs next, and what would become of an outage", examples}, &group);
+  command.add_option("subject", options->subject, "Activity, or a file of one")->type_name("ID|FILE|-")->required();
+  command.add_option("--activity", options->activity, "Which one, of a file with several")->type_name("ID");
+  command.add_option("--from", options->from, "From then on")->type_name("TIME")->capture_default_str();
+  command.add_option("--count", options->count, "So many fires")->type_name("N")->capture_default_str();
+  command.add_option("--down", options->down, "What each misfire policy does after being down so long")->type_name("D");
+  commands.run_with(command, [options](Shell& shell) { return preview(shell, *options); });
+}
+
+}  // namespace hapax::cli

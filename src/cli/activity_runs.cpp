@@ -1,0 +1,141 @@
+// hapax activity runs: what an activity started, with the task instances of each run.
+#include "base/text.hpp"
+#include "cli/activity.hpp"
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+#include "cli/table.hpp"
+#include "model/identity.hpp"
+
+#include <algorithm>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Newest first; also of an activity that was deleted, for as long as its runs are kept. RUN is the id that tells a "
+    "tick\n"
+    "or an event from the others; hapax show takes the execution's id, or --run RUN.\n"
+    "With --json an array of "
+    "{\"run_id\",\"id\",\"task\",\"queue\",\"status\",\"attempt\",\"run\",\"created_at\",\"started_at\","
+    "\"finished_at\",\n"
+    "\"duration_ms\",\"error\"}, with --tasks each with \"tasks\":[…] of the same.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax activity runs daily-report --limit 10\n"
+    "  hapax activity runs daily-report --status failed,timed_out --json | jq -r '.[].id'\n"
+    "  hapax activity runs nightly-load --tasks";
+
+struct Options {
+  std::string id;
+  std::vector<std::string> statuses;
+  std::int64_t limit = 50;
+  std::optional<std::string> after;
+  bool tasks = false;
+};
+
+std::optional<Duration> took(const model::Execution& execution) {
+  if (!execution.started_at || !execution.finished_at) { return std::nullopt; }
+  return *execution.finished_at - *execution.started_at;
+}
+
+JsonObject run_json(const model::Execution& e) {
+  JsonObject object;
+  object.text("run_id", e.identity_key).text("id", e.id.to_string()).text("task", e.task).text("queue", e.queue.name);
+  object.text("status", to_string(e.status)).number("attempt", std::int64_t{e.attempt});
+  object.number("run", std::int64_t{e.run}).time("created_at", e.created_at).time("started_at", e.started_at);
+  object.time("finished_at", e.finished_at);
+  if (const std::optional<Duration> duration = took(e)) {
+    object.number("duration_ms", static_cast<double>(duration->count()) / 1000);
+  } else {
+    object.null("duration_ms");
+  }
+  return object.raw("error", error_json(e.error));
+}
+
+// A target that is a workflow starts tasks of its own too; an instance is told by its id, which begins with the run's.
+std::vector<model::Execution> instances_of(Shell& shell, const model::Execution& run) {
+  model::ListQuery query;
+  query.ns = shell.ns();
+  query.parent = run.id;
+  query.payloads = false;
+  const std::string prefix = "task-" + run.identity_key + ":";
+  std::vector<model::Execution> found;
+  each_execution(shell.store(), query, INT64_MAX, [&](const model::Execution& execution) {
+    if (execution.identity_key.starts_with(prefix)) { found.push_back(execution); }
+    return true;
+  });
+  std::reverse(found.begin(), found.end());  // as the definition has them
+  return found;
+}
+
+void add_row(Table& table, const model::Execution& e, Time now, bool is_instance) {
+  const std::optional<Duration> duration = took(e);
+  table.add({(is_instance ? "  " : "") + e.identity_key, e.id.to_string(), status_cell(e, now), when(e.created_at, now),
+             when(e.started_at, now), duration ? rough(*duration) : "",
+             Cell(e.stuck.empty() ? error_line(e.error) : e.stuck, Style::dim)});
+}
+
+int runs(Shell& shell, const Options& options) {
+  if (options.limit < 1) {
+    throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
+  }
+  model::ListQuery query;
+  for (const std::string& text : options.statuses) { query.statuses.push_back(require_status(text)); }
+  if (options.after) { query.after = parse_id(*options.after); }
+  query.payloads = false;
+  ActivityDesk desk(shell);
+  if (desk.activities().versions(options.id).empty()) { (void)desk.get(options.id); }
+  query.ns = shell.ns();
+  query.parent = model::activity_uuid(shell.ns(), options.id);
+  std::vector<std::string> items;
+  const Time now = shell.store().now();
+  Table table({{.title = "RUN", .widest = 80},
+               {.title = "EXECUTION"},
+               {.title = "STATUS"},
+               {.title = "CREATED"},
+               {.title = "STARTED"},
+               {.title = "TOOK", .numeric = true},
+               {.title = "REMARK", .widest = 60}});
+  each_execution(shell.store(), query, options.limit, [&](const model::Execution& run) {
+    std::vector<model::Execution> instances;
+    if (options.tasks) { instances = instances_of(shell, run); }
+    if (!shell.json()) {
+      add_row(table, run, now, false);
+      for (const model::Execution& instance : instances) { add_row(table, instance, now, true); }
+      return true;
+    }
+    JsonObject object = run_json(run);
+    if (options.tasks) {
+      std::vector<std::string> told;
+      for (const model::Execution& instance : instances) { told.push_back(run_json(instance).str()); }
+      object.raw("tasks", json_array(told));
+    }
+    items.push_back(object.str());
+    return true;
+  });
+  if (shell.json()) {
+    print(json_array(items));
+  } else {
+    table.print("no runs");
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_activity_runs(Commands& commands, CLI::App& group) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"runs", "What it started, newest first", examples}, &group);
+  add_activity_id(command, options->id);
+  command.add_option("--status", options->statuses, "pending, running, completed, failed, cancelled or timed_out")
+      ->type_name("S")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
+  command.add_option("--after", options->after, "Go on below this execution")->type_name("ID");
+  command.add_flag("--tasks", options->tasks, "Also the task instances of each run");
+  commands.run_with(command, [options](Shell& shell) { return runs(shell, *options); });
+}
+
+}  // namespace hapax::cli
