@@ -104,6 +104,17 @@ class CrashStore final : public store::Store {
   bool put_setting(std::string_view ns, const model::Setting& setting, std::string_view actor) override {
     return alive().put_setting(ns, setting, actor);
   }
+  std::vector<model::ActivityReply> change_activities(std::span<const model::ActivityChange> changes) override {
+    return alive().change_activities(changes);
+  }
+  std::vector<model::ActivityState> activities(const model::ActivityQuery& query) override {
+    return alive().activities(query);
+  }
+  std::vector<model::ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
+    return alive().activity_versions(ns, id);
+  }
+  std::int64_t activity_generation(std::string_view ns) override { return alive().activity_generation(ns); }
+  model::DueActivities due_activities(int limit) override { return alive().due_activities(limit); }
   std::vector<model::AuditLine> audit(std::string_view ns, int limit) override { return alive().audit(ns, limit); }
   int purge(const model::QueueRef& queue, int limit) override { return alive().purge(queue, limit); }
   int move(const model::QueueRef& from, const model::QueueRef& to, int limit) override {
