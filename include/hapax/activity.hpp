@@ -66,18 +66,28 @@ struct EventTrigger {
   nlohmann::json filter{};              // by JSON Pointer: {{"/data/country", {"CH", "AT"}}}; null for none
 };
 
-// What an activity runs: a task or a workflow, in its queue unless another is named.
+template <class In>
+struct Fired;
+
+// What an activity runs: a task or a workflow whose input is Fired<…> (or JSON, which is then all of it), with the options
+// it was declared with. By a name alone: a task that another program handles.
 struct ActivityTarget {
   ActivityTarget() = default;
   template <class In, class Out>
-  ActivityTarget(const Task<In, Out>& task)
-      : name(task.name()), queue(task.spec().options.queue) {}  // NOLINT: implicit
+  ActivityTarget(const Task<Fired<In>, Out>& task) : ActivityTarget(task.spec(), false) {}  // NOLINT: implicit
+  template <class Out>
+  ActivityTarget(const Task<nlohmann::json, Out>& task) : ActivityTarget(task.spec(), false) {}  // NOLINT: implicit
   template <class In, class Out>
-  ActivityTarget(const Workflow<In, Out>& flow)  // NOLINT: implicit
-      : name(flow.name()), queue(flow.spec().options.queue), workflow(true) {}
+  ActivityTarget(const Workflow<Fired<In>, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
+  template <class Out>
+  ActivityTarget(const Workflow<nlohmann::json, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
+  ActivityTarget(std::string task) : name(std::move(task)) {}                                       // NOLINT: implicit
+  ActivityTarget(const char* task) : name(task) {}                                                  // NOLINT: implicit
+  ActivityTarget(const TaskSpec& spec, bool is_workflow)
+      : name(spec.name), options(spec.options), workflow(is_workflow) {}
 
   std::string name{};
-  std::string queue{};  // empty: the catalogue's, or "default"
+  TaskOptions options{};  // what is as usual is the catalogue's to say
   bool workflow = false;
 };
 

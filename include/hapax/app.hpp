@@ -194,6 +194,8 @@ class App {
   AnyHandle trigger_activity(std::string_view id, std::optional<std::string> key = {});
   // Runs the ticks of a time gone by, both ends inside; those that ran already do not run again.
   BackfillReport backfill_activity(std::string_view id, Time from, Time to);
+  // Its runs, newest first; of the options, `parent` is its own. The task instances of a run are those whose parent it is.
+  [[nodiscard]] std::vector<ExecutionRecord> activity_runs(std::string_view id, const ListOptions& options = {});
   // Its next ticks; none of one that waits for events.
   [[nodiscard]] std::vector<Time> next_fires(std::string_view id, int count = 10);
   // CloudEvents 1.0 envelopes as JSON text. Each starts every activity it matches once, however often it is sent; returns

@@ -78,6 +78,7 @@ struct ListOptions {
   std::optional<std::string> queue{};
   std::optional<std::string> task{};
   std::optional<std::string> tag{};
+  std::optional<Uuid> parent{};          // what a workflow or an activity started
   std::optional<Time> created_from{};    // inclusive
   std::optional<Time> created_before{};  // exclusive
   bool dead_only = false;

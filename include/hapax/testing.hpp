@@ -45,7 +45,7 @@ struct DrainReport {
   int waiting = 0;  // turns of workflows that ended in a wait
 };
 
-// Starts what schedules are due for, and runs everything that is due and has a handler, one after the other, on this thread, until nothing is.
+// Starts what schedules are due for (ticks that advance() or through_delays left behind are missed ones), and runs everything that is due and has a handler, one after the other, on this thread, until nothing is.
 DrainReport drain(App& app, const DrainOptions& options = {});
 
 // What a task's pending and running executions are, oldest first.

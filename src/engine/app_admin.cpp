@@ -78,6 +78,7 @@ model::ListQuery to_query(const std::string& ns, const ListOptions& options) {
   query.queue = options.queue;
   query.task = options.task;
   query.tag = options.tag;
+  query.parent = options.parent;
   query.created_from = options.created_from;
   query.created_before = options.created_before;
   query.dead_only = options.dead_only;

@@ -148,7 +148,7 @@ class AppState : public std::enable_shared_from_this<AppState> {
 
 // Defined by the room schedule: the ticker of this process, started if it does not run yet; and what is due by the store's
 // clock, done here and now.
-void start_ticker(engine::Engine& engine);
+void start_ticker(engine::Engine& engine, std::function<void(std::string_view)> on_trouble);
 void tick_now(engine::Engine& engine);
 // Likewise: hapax.toml with its activities, and what it says brought into the store if it is another than the last one.
 [[nodiscard]] config::Config load_configuration(const std::string& path);

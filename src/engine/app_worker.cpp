@@ -5,16 +5,43 @@
 #include "engine/app_state.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 namespace hapax {
 
 namespace detail {
 
+// The ticker is the process's and outlives a worker, whose listener it must not call then.
+class TroubleListener {
+ public:
+  explicit TroubleListener(std::function<void(std::string_view)> listener)
+      : listener_(std::make_shared<const std::function<void(std::string_view)>>(std::move(listener))) {}
+
+  void tell(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    const auto listener = listener_;  // kept while it is called, as it may be the one that ends the worker
+    if (listener && *listener) { (*listener)(text); }
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    listener_.reset();
+  }
+
+ private:
+  std::recursive_mutex mutex_;
+  std::shared_ptr<const std::function<void(std::string_view)>> listener_;
+};
+
 class WorkerState {
  public:
+  void forget_listener() const {
+    if (trouble) { trouble->forget(); }
+  }
+
   // Shared, so that tasks registered later reach it.
   std::shared_ptr<engine::Worker> worker;
+  std::shared_ptr<TroubleListener> trouble;  // none: it does not see to schedules
 };
 
 }  // namespace detail
@@ -34,8 +61,16 @@ Worker::~Worker() {
   if (state_) { stop(); }
 }
 
-void Worker::stop() { state_->worker->stop(); }
-void Worker::stop(Duration grace) { state_->worker->stop(grace); }
+void Worker::stop() {
+  state_->worker->stop();
+  state_->forget_listener();
+}
+
+void Worker::stop(Duration grace) {
+  state_->worker->stop(grace);
+  state_->forget_listener();
+}
+
 bool Worker::wait_until_empty(std::optional<Duration> at_most) { return state_->worker->wait_until_empty(at_most); }
 Uuid Worker::session() const { return state_->worker->session(); }
 
@@ -85,7 +120,10 @@ Worker App::work(const WorkerOptions& options) {
   state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
                                                    [app = state_](engine::Run& run) { return app->execute(run); });
   state_->add_worker(state->worker);
-  if (options.schedules) { detail::start_ticker(state_->engine()); }
+  if (options.schedules) {
+    state->trouble = std::make_shared<detail::TroubleListener>(options.on_trouble);
+    detail::start_ticker(state_->engine(), [trouble = state->trouble](std::string_view text) { trouble->tell(text); });
+  }
   state->worker->set_tasks(state_->tasks());  // a handler may have been added meanwhile
   return Worker(std::move(state));
 }

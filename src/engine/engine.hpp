@@ -10,6 +10,8 @@
 #include "model/turn.hpp"
 #include "store/store.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +66,9 @@ class Engine {
   void start_background(const std::string& name, const std::function<StepThread::Step()>& make);
   // Its next step is now.
   void wake_background(const std::string& name);
+  // Definitions of activities were changed by this process, so often so far: what it keeps of them is out of date.
+  void activities_changed() { activity_changes_.fetch_add(1); }
+  [[nodiscard]] std::uint64_t activity_changes() const { return activity_changes_.load(); }
   // Runs what waits on real time again now: virtual time has moved.
   void nudge();
 
@@ -86,6 +91,7 @@ class Engine {
   std::mutex background_mutex_;
   Duration cleanup_interval_{0};
   std::unique_ptr<BackgroundSweeper> sweeper_;
+  std::atomic<std::uint64_t> activity_changes_{0};
   std::map<std::string, std::unique_ptr<StepThread>> background_;  // under background_mutex_
 };
 

@@ -1,14 +1,31 @@
 #include "model/activity_state.hpp"
 
+#include <map>
+
 namespace hapax::model {
+
+std::vector<std::optional<std::size_t>> dependants(std::span<const NewExecution* const> items) {
+  std::vector<std::optional<std::size_t>> of(items.size());
+  std::map<Uuid, std::size_t> places;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i]->parent) {
+      if (const auto found = places.find(*items[i]->parent); found != places.end()) { of[i] = found->second; }
+    }
+    places.emplace(items[i]->id, i);
+  }
+  return of;
+}
 
 ActivityTally tally(const Uuid& activity, std::span<const NewExecution> items, std::span<const Admission> admissions) {
   ActivityTally tally;
+  bool run_created = false;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].parent != activity) { continue; }
+    const bool is_run = items[i].parent == activity;
+    if (is_run) { run_created = admissions[i].created(); }
     switch (admissions[i].verdict) {
-      case AdmissionVerdict::created: ++tally.counts.started; break;
+      case AdmissionVerdict::created: tally.counts.started += is_run ? 1 : 0; break;
       case AdmissionVerdict::queue_draining:
+        if (!is_run && !run_created) { break; }
         ++tally.counts.refused;
         tally.trouble = "QueueDraining: queue '" + items[i].queue.name + "' is draining and takes nothing new";
         break;
@@ -16,7 +33,7 @@ ActivityTally tally(const Uuid& activity, std::span<const NewExecution> items, s
       case AdmissionVerdict::already_exists:
       case AdmissionVerdict::already_completed:
       case AdmissionVerdict::already_finished:
-      case AdmissionVerdict::mismatch: ++tally.counts.duplicates; break;
+      case AdmissionVerdict::mismatch: tally.counts.duplicates += is_run ? 1 : 0; break;
     }
   }
   return tally;

@@ -68,9 +68,12 @@ struct ActivityQuery {
 // For the ticker: what is due by the store's clock, of all namespaces, the longest due first.
 struct DueActivity {
   ActivityState state;
-  std::vector<Uuid> live;                  // its runs that have not ended, oldest first
+  std::vector<Uuid> live;                  // its runs that have not ended, oldest first, at most live_runs_told
   std::optional<std::string> last_result;  // of the newest run that completed, if it is not a thousand runs back
 };
+
+// More than any policy asks for.
+inline constexpr int live_runs_told = 1002;
 
 struct DueActivities {
   Time now{};
@@ -82,8 +85,8 @@ struct DueActivities {
 struct ActivityChange {
   std::string ns = "default";
   std::string id;
-  // What the caller has seen: 0, that there is none. Not given: whatever there is; then only `add` and `trouble` count,
-  // and the revision stays.
+  // What the caller has seen: 0, that there is none. Not given: whatever there is; then only `admit`, `add` and `trouble`
+  // count, and the revision stays.
   std::optional<std::int64_t> revision;
 
   // Makes it, or replaces its definition: a new version, which is kept, if it is another text.
@@ -105,10 +108,12 @@ struct ActivityChange {
   };
   std::optional<Schedule> schedule;
 
-  // In this order. What has ended meanwhile is passed over. Both for the reason `newer_run`.
+  // In their order. One whose parent is the id of one before it belongs to that one: it is admitted if that was created,
+  // and otherwise has its answer.
+  std::vector<NewExecution> admit;
+  // Then, if a run of the activity was created, for the reason `newer_run`. What has ended meanwhile is passed over.
   std::vector<Uuid> cancel;     // asked to stop, as cancel() does it
   std::vector<Uuid> terminate;  // ended as cancelled, also when it runs
-  std::vector<NewExecution> admit;
 
   ActivityCounts add;   // beside what the store counts of `admit`
   std::string trouble;  // empty: as it was
@@ -126,7 +131,11 @@ struct ActivityReply {
 
 inline constexpr std::string_view newer_run = "a newer run of its activity";
 
-// What the store counts of a change's `admit`: those whose parent is the activity are its runs.
+// Which of a change's `admit` belongs to which before it, by place; none: to nothing before it.
+[[nodiscard]] std::vector<std::optional<std::size_t>> dependants(std::span<const NewExecution* const> items);
+
+// What the store counts of a change's `admit`: those whose parent is the activity are its runs. Refused is also what a run
+// that was created could not start.
 struct ActivityTally {
   ActivityCounts counts;
   std::string trouble;  // empty: none

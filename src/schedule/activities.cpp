@@ -30,12 +30,17 @@ bool same_timetable(const CronTrigger& a, const CronTrigger& b) {
   });
 }
 
-// Where the cursor is after a change of the definition.
+// Where the cursor is after a change of the definition. Ticks behind an end that has passed were nobody's; nor does a
+// clock that was set back leave a schedule waiting for the time it once had.
 Time next_cursor(const model::ActivityState* state, const Activity& activity, Time now) {
   if (state == nullptr || activity.cron() == nullptr) { return now; }
   try {
     const Activity before = parse_activity(state->definition);
-    if (before.cron() != nullptr && same_timetable(*before.cron(), *activity.cron())) { return state->cursor; }
+    const CronTrigger* const cron = before.cron();
+    const bool had_ended = cron != nullptr && cron->end && *cron->end < now;
+    if (cron != nullptr && !had_ended && same_timetable(*cron, *activity.cron())) {
+      return std::min(state->cursor, now);
+    }
   } catch (const InvalidArgument&) {
     // One that this build cannot read has another timetable.
   }
@@ -113,6 +118,7 @@ void Activities::wake(const model::ActivityChange& change, const model::Activity
   }
   if (!queues.empty()) { engine_.wake_workers(queues); }
   if (change.schedule || change.pause) { engine_.wake_background("ticker"); }
+  if (change.definition || change.pause || change.remove) { engine_.activities_changed(); }
 }
 
 std::optional<std::string> Activities::last_result(const Uuid& activity) {
@@ -165,7 +171,8 @@ model::ActivityState Activities::resume(std::string_view id, std::string_view ac
     if (!state->paused) { return std::nullopt; }
     model::ActivityChange made = change_of(id, state, actor, "activity.resume");
     made.pause = {.paused = false, .note = {}};
-    made.schedule = {.cursor = state->cursor, .next_due = first_look(parse_activity(state->definition), state->cursor)};
+    const Time cursor = std::min(state->cursor, engine_.store().now());
+    made.schedule = {.cursor = cursor, .next_due = first_look(parse_activity(state->definition), cursor)};
     return made;
   });
   return get(id);
@@ -217,14 +224,13 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
       if (activity.cron() == nullptr) {
         throw InvalidArgument("activity", "'" + activity.id + "' has an event trigger, and so no ticks to run again");
       }
-      const auto executions = static_cast<int>(1 + activity.tasks.size());
-      page = ticks_in(*activity.cron(), {.from = *from, .to = range.to},
-                      std::clamp(limits::bulk_batch / executions, 1, limits::ticks_at_once));
+      const std::optional<std::string> result = last_result(state->uuid);
+      page = ticks_in(*activity.cron(), {.from = *from, .to = range.to}, most_runs(activity, result));
       step = {};
       if (page.ticks.empty()) { return std::nullopt; }
       model::ActivityChange made = change_of(id, state, actor, "activity.backfill");
       const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-      const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = last_result(state->uuid)};
+      const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = result};
       for (const Time tick : page.ticks) {
         try {
           RunRequests run = run_requests(

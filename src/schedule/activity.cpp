@@ -18,14 +18,30 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 8> members = {"id",     "name",  "description", "trigger",
                                                      "target", "input", "tasks",       "dedupe_key_strategy"};
-constexpr std::array<std::string_view, 3> target_members = {"task", "workflow", "queue"};
-constexpr std::array<std::string_view, 3> task_members = {"task_type", "queue", "input"};
+constexpr std::array<std::string_view, 4> target_members = {"task", "workflow", "queue", "options"};
+constexpr std::array<std::string_view, 4> task_members = {"task_type", "queue", "options", "input"};
+constexpr std::array<std::string_view, 6> option_members = {"priority", "max_attempts", "max_lost",
+                                                            "timeout",  "deadline",     "retry"};
 constexpr std::array<std::string_view, 2> trigger_types = {"cron", "event"};
 
 std::optional<std::string> parse_queue(const Fields& fields) {
   std::optional<std::string> queue = fields.text("queue", "reports");
   if (queue) { model::check_name(*queue, fields.path("queue")); }
   return queue;
+}
+
+// The words of [tasks.X]; what makes requests the same is not an activity's to say.
+model::TaskDefinition parse_options(const Fields& outer) {
+  const json* const value = outer.find("options");
+  if (value == nullptr) { return {}; }
+  const std::string path = outer.path("options");
+  const Fields known(*value, path, option_members, R"({"max_attempts": 1, "timeout": "30s"})");
+  return model::decode_definition(value->dump(), path);
+}
+
+void encode_options(json& out, const model::TaskDefinition& options) {
+  json encoded = json::parse(model::encode_definition(options));
+  if (!encoded.empty()) { out["options"] = std::move(encoded); }
 }
 
 Template parse_template(const Fields& fields, TriggerKind kind) {
@@ -68,7 +84,8 @@ Target parse_target(const Fields& outer) {
   const std::string_view kind = is_task ? "task" : "workflow";
   Target target{.kind = is_task ? model::Kind::task : model::Kind::workflow,
                 .name = fields.required_text(kind, "generate-report"),
-                .queue = parse_queue(fields)};
+                .queue = parse_queue(fields),
+                .options = parse_options(fields)};
   model::check_name(target.name, fields.path(kind));
   return target;
 }
@@ -86,6 +103,7 @@ std::vector<TaskInstance> parse_tasks(const Fields& outer, TriggerKind kind) {
     const Fields fields(item, outer.path("tasks") + "[" + std::to_string(tasks.size()) + "]", task_members, example);
     TaskInstance task{.task_type = fields.required_text("task_type", "extract"),
                       .queue = parse_queue(fields),
+                      .options = parse_options(fields),
                       .input = parse_template(fields, kind)};
     model::check_name(task.task_type, fields.path("task_type"));
     tasks.push_back(std::move(task));
@@ -110,6 +128,7 @@ void check_dedupe_key_strategy(const Fields& fields, const Activity& activity) {
 json encode_task(const TaskInstance& task) {
   json out = {{"task_type", task.task_type}, {"input", json::parse(task.input.json())}};
   if (task.queue) { out["queue"] = *task.queue; }
+  encode_options(out, task.options);
   return out;
 }
 
@@ -176,6 +195,7 @@ std::string encode_activity(const Activity& activity) {
   json& target =
       out["target"] = {{activity.target.kind == model::Kind::workflow ? "workflow" : "task", activity.target.name}};
   if (activity.target.queue) { target["queue"] = *activity.target.queue; }
+  encode_options(target, activity.target.options);
   if (!activity.tasks.empty()) {
     json& tasks = out["tasks"] = json::array();
     for (const TaskInstance& task : activity.tasks) { tasks.push_back(encode_task(task)); }

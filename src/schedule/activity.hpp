@@ -2,9 +2,10 @@
 //
 //   {"id": "daily-report", "name": "Daily report", "description": "…",
 //    "trigger": {"type": "cron", …} | {"type": "event", …},       cron_trigger.hpp, event_trigger.hpp
-//    "target": {"task": "generate-report", "queue": "reports"},   or {"workflow": …}; queue: else the task's own
+//    "target": {"task": "generate-report", "queue": "reports",    or {"workflow": …}; queue: else the task's own
+//               "options": {"max_attempts": 1, "timeout": "30s"}}, also priority, max_lost, deadline, retry
 //    "input": {"kind": "daily"},                                  template.hpp; null if there is none
-//    "tasks": [{"task_type": "extract", "queue": "etl", "input": {}}],
+//    "tasks": [{"task_type": "extract", "queue": "etl", "options": {}, "input": {}}],
 //    "dedupe_key_strategy": "catchup"}                            has to equal the misfire policy
 //
 // Each run starts the target under the run's ID, and every one of `tasks` under an ID of its own (firing.hpp). The name
@@ -15,6 +16,7 @@
 #pragma once
 
 #include "model/execution.hpp"
+#include "model/task_definition.hpp"
 #include "schedule/cron_trigger.hpp"
 #include "schedule/event_trigger.hpp"
 #include "schedule/template.hpp"
@@ -31,11 +33,13 @@ struct Target {
   model::Kind kind = model::Kind::task;  // or workflow
   std::string name;
   std::optional<std::string> queue;
+  model::TaskDefinition options;  // only how it is run: before what the catalogue says
 };
 
 struct TaskInstance {
   std::string task_type;
   std::optional<std::string> queue;
+  model::TaskDefinition options;
   Template input;
 };
 

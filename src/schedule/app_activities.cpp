@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "engine/app_state.hpp"
+#include "model/identity.hpp"
 #include "schedule/activities.hpp"
 #include "schedule/event_router.hpp"
 #include "schedule/preview.hpp"
@@ -37,6 +38,24 @@ json encode(const EventTrigger& trigger) {
   if (trigger.source) { out["source"] = *trigger.source; }
   if (!trigger.filter.is_null()) { out["filter"] = trigger.filter; }
   return out;
+}
+
+// What differs from the usual.
+void add_options(json& out, const ActivityTarget& target) {
+  const TaskOptions usual;
+  const TaskOptions& options = target.options;
+  if (options.queue != usual.queue) { out["queue"] = options.queue; }
+  model::TaskDefinition definition;
+  if (options.priority != usual.priority) { definition.priority = options.priority; }
+  if (!target.workflow && options.max_attempts != usual.max_attempts) {
+    definition.max_attempts = options.max_attempts;
+  }
+  if (options.max_lost != usual.max_lost) { definition.max_lost = options.max_lost; }
+  definition.timeout = options.timeout;
+  definition.deadline = options.deadline;
+  definition.retry = options.retry;
+  json encoded = json::parse(model::encode_definition(definition));
+  if (!encoded.empty()) { out["options"] = std::move(encoded); }
 }
 
 std::string trigger_text(const std::string& definition) {
@@ -77,10 +96,14 @@ std::string to_json_text(const Activity& activity) {
   if (!activity.description.empty()) { out["description"] = activity.description; }
   out["trigger"] = std::visit([](const auto& trigger) { return encode(trigger); }, activity.trigger);
   json& target = out["target"] = {{activity.target.workflow ? "workflow" : "task", activity.target.name}};
-  if (!activity.target.queue.empty()) { target["queue"] = activity.target.queue; }
+  add_options(target, activity.target);
   for (const ActivityTask& task : activity.tasks) {
+    if (task.task.workflow) {
+      throw InvalidArgument("tasks",
+                            "'" + task.task.name + "' is a workflow; expected tasks, as a run starts them once");
+    }
     json& one = out["tasks"].emplace_back(json{{"task_type", task.task.name}, {"input", task.input}});
-    if (!task.task.queue.empty()) { one["queue"] = task.task.queue; }
+    add_options(one, task.task);
   }
   return detail::encode_strict(out, "activity");
 }
@@ -161,6 +184,12 @@ BackfillReport App::backfill_activity(std::string_view id, Time from, Time to) {
   return {.ticks = report.ticks, .started = report.started, .existing = report.existing, .refused = report.refused};
 }
 
+std::vector<ExecutionRecord> App::activity_runs(std::string_view id, const ListOptions& options) {
+  ListOptions own = options;
+  own.parent = model::activity_uuid(state_->ns(), id);
+  return list(own);
+}
+
 std::vector<Time> App::next_fires(std::string_view id, int count) {
   const model::ActivityState state = activities_of(*state_).get(id);
   const schedule::Activity activity = schedule::parse_activity(state.definition);
@@ -216,11 +245,15 @@ schedule::EventRouter& AppState::router() {
   return *router_;
 }
 
-void start_ticker(engine::Engine& engine) { schedule::start_ticker(engine, {}); }
+void start_ticker(engine::Engine& engine, std::function<void(std::string_view)> on_trouble) {
+  schedule::Ticker::Options options;
+  options.on_trouble = std::move(on_trouble);
+  schedule::start_ticker(engine, std::move(options));
+}
 
 void tick_now(engine::Engine& engine) {
   schedule::Ticker ticker(engine, {});
-  while (ticker.look().activities > 0) {}
+  while (ticker.look().due > 0) {}
 }
 
 }  // namespace detail

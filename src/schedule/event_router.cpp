@@ -27,16 +27,19 @@ class EventRouter::Batch {
   Batch(EventRouter& router, std::vector<Routed>& answers) : router_(router), answers_(answers) {}
 
   void add(std::size_t event, const Activity& activity, RunRequests run) {
-    if (requests_.size() + run.requests.size() > static_cast<std::size_t>(limits::bulk_batch) || bytes_ > batch_bytes) {
+    if (executions_ + run.requests.size() > static_cast<std::size_t>(limits::bulk_batch) || bytes_ > batch_bytes) {
       admit();
     }
+    const bool alone = run.requests.size() == 1;
+    std::vector<model::NewExecution>& requests = alone ? requests_ : changes_[activity.id].admit;
     std::vector<Routed::Run>& runs = answers_[event].runs;
-    targets_.push_back({.event = event, .run = runs.size(), .request = requests_.size()});
+    targets_.push_back({.event = event, .run = runs.size(), .request = requests.size(), .alone = alone});
     runs.push_back(
         {.activity = activity.id, .run_id = std::move(run.run_id), .execution = {}, .created = false, .error = {}});
+    executions_ += run.requests.size();
     for (model::NewExecution& request : run.requests) {
       bytes_ += request.input.size();
-      requests_.push_back(std::move(request));
+      requests.push_back(std::move(request));
     }
   }
 
@@ -54,13 +57,18 @@ class EventRouter::Batch {
   }
 
   void admit() {
-    if (requests_.empty()) { return; }
+    if (executions_ == 0) { return; }
     base::fault_point("router.admit.before");
-    const std::vector<model::Admission> admissions = router_.engine_.admit_bulk(requests_);
+    if (!requests_.empty()) { admissions_ = router_.engine_.admit_bulk(requests_); }
+    if (!changes_.empty()) { change(); }
     base::fault_point("router.admit.after");
-    for (const Place& place : targets_) { settle(place, admissions[place.request]); }
+    for (const Place& place : targets_) { settle(place); }
     requests_.clear();
+    admissions_.clear();
+    changes_.clear();
+    replies_.clear();
     targets_.clear();
+    executions_ = 0;
     bytes_ = 0;
   }
 
@@ -72,15 +80,43 @@ class EventRouter::Batch {
     std::size_t event = 0;
     std::size_t run = 0;
     std::size_t request = 0;
+    bool alone = true;  // among requests_; else in its activity's change
   };
 
-  void settle(const Place& place, const model::Admission& admission) {
+  // The store counts these itself.
+  void change() {
+    std::vector<model::ActivityChange> changes;
+    for (auto& [activity, change] : changes_) {
+      change.ns = router_.ns_;
+      change.id = activity;
+      changes.push_back(change);
+    }
+    std::vector<model::ActivityReply> replies = router_.engine_.store().change_activities(changes);
+    std::vector<model::QueueRef> queues;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      for (const model::NewExecution& request : changes[i].admit) {
+        if (std::ranges::find(queues, request.queue) == queues.end()) { queues.push_back(request.queue); }
+      }
+      replies_.emplace(changes[i].id, std::move(replies[i]));
+    }
+    router_.engine_.wake_workers(queues);
+  }
+
+  void settle(const Place& place) {
     Routed::Run& run = answers_[place.event].runs[place.run];
-    const model::ActivityTally tally =
-        model::tally(requests_[place.request].parent.value_or(Uuid{}), {&requests_[place.request], 1}, {&admission, 1});
+    if (!place.alone && !replies_.at(run.activity).applied) {
+      run.error = "NotFound: the activity was removed";
+      return;
+    }
+    const model::NewExecution& request =
+        place.alone ? requests_[place.request] : changes_.at(run.activity).admit[place.request];
+    const model::Admission& admission =
+        place.alone ? admissions_[place.request] : replies_.at(run.activity).admissions[place.request];
+    const model::ActivityTally tally = model::tally(request.parent.value_or(Uuid{}), {&request, 1}, {&admission, 1});
     run.execution = admission.id;
     run.created = admission.created();
     run.error = tally.trouble;
+    if (!place.alone) { return; }
     Counted& counted = counted_[run.activity];
     counted.counts += tally.counts;
     if (!tally.trouble.empty()) { counted.trouble = tally.trouble; }
@@ -88,8 +124,12 @@ class EventRouter::Batch {
 
   EventRouter& router_;
   std::vector<Routed>& answers_;
-  std::vector<model::NewExecution> requests_;
+  std::vector<model::NewExecution> requests_;  // runs of one execution
+  std::vector<model::Admission> admissions_;
+  std::map<std::string, model::ActivityChange> changes_;  // runs with task instances, by activity
+  std::map<std::string, model::ActivityReply> replies_;
   std::vector<Place> targets_;
+  std::size_t executions_ = 0;
   std::size_t bytes_ = 0;
   std::map<std::string, Counted> counted_;
 };
@@ -108,7 +148,8 @@ EventRouter::~EventRouter() {
 std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
-  if (subscribed_ && now - looked_at_ < fresh_for) { return subscribed_; }
+  const std::uint64_t own_changes = engine_.activity_changes();
+  if (subscribed_ && now - looked_at_ < fresh_for && own_changes == own_changes_) { return subscribed_; }
   // Read before the activities: what changes meanwhile is seen by the next look.
   const std::int64_t generation = engine_.store().activity_generation(ns_);
   if (!subscribed_ || generation != generation_) {
@@ -116,6 +157,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
     generation_ = generation;
   }
   looked_at_ = now;
+  own_changes_ = own_changes;
   return subscribed_;
 }
 
@@ -154,38 +196,46 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events) {
   const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}};
   std::vector<Routed> answers(events.size());
   Batch batch(*this, answers);
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    for (const std::size_t match : all->index.matching(events[i])) {
-      const Activity& activity = all->activities[match];
-      if (all->paused[match]) {
-        batch.drop(i, activity);
-        continue;
+  try {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      for (const std::size_t match : all->index.matching(events[i])) {
+        const Activity& activity = all->activities[match];
+        if (all->paused[match]) {
+          batch.drop(i, activity);
+          continue;
+        }
+        try {
+          batch.add(i, activity, run_requests(activity, EventReason{events[i]}, context, base::new_uuid7));
+        } catch (const InvalidArgument& error) { batch.refuse(i, activity, trouble_of(error)); }
       }
-      try {
-        batch.add(i, activity, run_requests(activity, EventReason{events[i]}, context, base::new_uuid7));
-      } catch (const InvalidArgument& error) { batch.refuse(i, activity, trouble_of(error)); }
     }
+    batch.admit();
+  } catch (...) {
+    keep(batch.counted());
+    throw;
   }
-  batch.admit();
-  count(batch.counted());
+  keep(batch.counted());
+  flush_if_due();
   return answers;
 }
 
-void EventRouter::count(const std::map<std::string, Counted>& counted) {
-  bool due = false;
+void EventRouter::keep(const std::map<std::string, Counted>& counted) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [activity, more] : counted) {
+    Counted& kept = uncounted_[activity];
+    kept.counts += more.counts;
+    if (!more.trouble.empty()) { kept.trouble = more.trouble; }
+  }
+}
+
+void EventRouter::flush_if_due() {
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [activity, more] : counted) {
-      Counted& kept = uncounted_[activity];
-      kept.counts += more.counts;
-      if (!more.trouble.empty()) { kept.trouble = more.trouble; }
-    }
-    due = std::chrono::steady_clock::now() - counted_at_ > counted_every;
+    if (std::chrono::steady_clock::now() - counted_at_ < counted_every) { return; }
   }
-  if (!due) { return; }
   try {
     flush();
-  } catch (const StoreUnavailable&) {
+  } catch (const Error&) {
     // What was asked for is done; the counts are written with the next ones.
   }
 }
@@ -210,8 +260,7 @@ void EventRouter::flush() {
   try {
     static_cast<void>(engine_.store().change_activities(changes));
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [activity, more] : counted) { uncounted_[activity].counts += more.counts; }
+    keep(counted);
     throw;
   }
 }

@@ -5,7 +5,8 @@
 // through as many processes as it likes. An event that matches nothing starts nothing.
 //
 // Cost: a batch is one bulk admission, as of tasks; the counts of what was started and met again are written about once a
-// second, and when the router goes. A crash may lose counts of the last second, never a run.
+// second, and when the router goes. A crash may lose counts of the last second, never a run. Activities with task instances
+// are changed beside it, one transaction a batch, as their instances must start with the run and only with it.
 //
 // Any thread.
 #pragma once
@@ -77,7 +78,8 @@ class EventRouter {
 
   [[nodiscard]] std::shared_ptr<const Subscribed> subscribed();
   [[nodiscard]] std::shared_ptr<const Subscribed> read();
-  void count(const std::map<std::string, Counted>& counted);
+  void keep(const std::map<std::string, Counted>& counted);
+  void flush_if_due();
 
   engine::Engine& engine_;
   const std::string ns_;
@@ -85,6 +87,7 @@ class EventRouter {
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<const Subscribed> subscribed_;
   std::int64_t generation_ = -1;
+  std::uint64_t own_changes_ = 0;  // of this process, when it was read
   std::chrono::steady_clock::time_point looked_at_{};
   std::map<std::string, Counted> uncounted_;  // by activity
   std::chrono::steady_clock::time_point counted_at_{};

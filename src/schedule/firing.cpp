@@ -129,21 +129,22 @@ std::string render(const Template& input, const Facts& facts) {
   return out + ",\"trigger\":" + facts.trigger + "}";
 }
 
-// What the catalogue says of how a task is run. The rest of an entry is about identities, and these have their own.
+// How a task is run, as far as it is said. The rest of an entry is about identities, and these have their own.
 void apply(model::NewExecution& request, const model::TaskDefinition& definition) {
   if (definition.queue) { request.queue.name = *definition.queue; }
   request.priority = definition.priority.value_or(request.priority);
   request.max_attempts = definition.max_attempts.value_or(request.max_attempts);
   request.max_lost = definition.max_lost.value_or(request.max_lost);
-  request.retry = definition.retry;
-  request.attempt_timeout = definition.timeout;
-  request.deadline = definition.deadline;
+  if (definition.retry) { request.retry = definition.retry; }
+  if (definition.timeout) { request.attempt_timeout = definition.timeout; }
+  if (definition.deadline) { request.deadline = definition.deadline; }
 }
 
 struct Wanted {
   model::Kind kind = model::Kind::task;
   const std::string& task;
   const std::optional<std::string>& queue;
+  const model::TaskDefinition& options;
   std::string input;
   std::string id;
 };
@@ -155,6 +156,7 @@ model::NewExecution request_of(const Activity& activity, Wanted wanted, const Re
   request.task = wanted.task;
   request.kind = wanted.kind;
   request.input = std::move(wanted.input);
+  if (wanted.kind == model::Kind::workflow) { request.max_attempts = 1; }
   model::IdentityClaim& identity = request.identity.emplace();
   identity.hash = model::activity_identity_hash(context.ns, activity.id, key_material(wanted.id, reason));
   identity.key = std::move(wanted.id);
@@ -163,6 +165,7 @@ model::NewExecution request_of(const Activity& activity, Wanted wanted, const Re
     apply(request, *found);
     identity.dedup_window = found->dedup_window;
   }
+  apply(request, wanted.options);
   if (wanted.queue) { request.queue.name = *wanted.queue; }
   model::check_new_execution(request);
   return request;
@@ -201,6 +204,7 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
                                     {.kind = activity.target.kind,
                                      .task = activity.target.name,
                                      .queue = activity.target.queue,
+                                     .options = activity.target.options,
                                      .input = render(activity.input, facts),
                                      .id = run.id},
                                     reason, context));
@@ -210,6 +214,7 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
     run.requests.push_back(request_of(activity,
                                       {.task = task.task_type,
                                        .queue = task.queue,
+                                       .options = task.options,
                                        .input = render(task.input, facts),
                                        .id = "task-" + run.id + ":" + task.task_type + ":" + index},
                                       reason, context));

@@ -13,16 +13,11 @@ namespace hapax::schedule {
 namespace {
 
 constexpr Duration postponed_for = std::chrono::seconds(5);
+constexpr std::size_t change_bytes = 16 << 20;
 
 bool may_overlap(const Activity& activity) {
   const CronTrigger* const cron = activity.cron();
   return cron == nullptr || cron->overlap == Overlap::allow;
-}
-
-// Runs that one change may start: all of its executions are one transaction.
-int most_runs(const Activity& activity) {
-  const auto executions = static_cast<int>(1 + activity.tasks.size());
-  return std::clamp(limits::bulk_batch / executions, 1, limits::ticks_at_once);
 }
 
 class Turn {
@@ -98,6 +93,14 @@ std::string trouble_of(const std::exception& error) {
   return named != nullptr ? named->name() + ": " + named->what() : std::string(error.what());
 }
 
+int most_runs(const Activity& activity, const std::optional<std::string>& last_result) {
+  const std::size_t executions = 1 + activity.tasks.size();
+  std::size_t bytes = executions * (1024 + (last_result ? last_result->size() : 0)) + activity.input.json().size();
+  for (const TaskInstance& task : activity.tasks) { bytes += task.input.json().size(); }
+  const std::size_t fit = std::min(static_cast<std::size_t>(limits::bulk_batch) / executions, change_bytes / bytes);
+  return std::clamp(static_cast<int>(fit), 1, limits::ticks_at_once);
+}
+
 RunRequests run_requests(const Activity& activity, const Reason& reason, const FiringContext& context,
                          const NewId& new_id) {
   ActivityRun run = fire(activity, reason, context);
@@ -118,7 +121,7 @@ model::ActivityChange tick_change(const model::DueActivity& due, const Activity&
                                            .cursor = due.state.cursor,
                                            .now = context.now,
                                            .paused = due.state.paused,
-                                           .most = most_runs(activity)});
+                                           .most = most_runs(activity, due.last_result)});
   Turn turn(due, activity, context);
   for (const Tick& each : plan.runs) { turn.add(each); }
   return turn.done(plan);

@@ -37,6 +37,9 @@ struct TickContext {
 [[nodiscard]] model::ActivityChange tick_change(const model::DueActivity& due, const Activity& activity,
                                                 const TickContext& context);
 
+// Runs that one change may start: all of their executions are one transaction, bounded in number and in bytes.
+[[nodiscard]] int most_runs(const Activity& activity, const std::optional<std::string>& last_result);
+
 // Of one that cannot be read, or could not be changed: looked at again later.
 [[nodiscard]] model::ActivityChange postpone(const model::DueActivity& due, Time now, const std::string& trouble);
 

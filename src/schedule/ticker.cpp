@@ -15,6 +15,24 @@ namespace {
 
 constexpr std::size_t kept_definitions = 20'000;
 constexpr int activities_at_once = 64;  // that one look advances
+constexpr std::size_t batch_bytes = 32 << 20;
+
+// Of one transaction.
+struct Weight {
+  std::size_t executions = 0;
+  std::size_t bytes = 0;
+};
+
+Weight weight_of(const model::ActivityChange& change) {
+  Weight weight{.executions = change.admit.size(), .bytes = 0};
+  for (const model::NewExecution& request : change.admit) { weight.bytes += request.input.size(); }
+  return weight;
+}
+
+bool fits(const Weight& weight, const Weight& more) {
+  return weight.executions + more.executions <= static_cast<std::size_t>(limits::bulk_batch) &&
+         weight.bytes + more.bytes <= batch_bytes;
+}
 
 // Not just held up by somebody's lock.
 bool is_away(const Error& error) {
@@ -26,7 +44,10 @@ bool is_away(const Error& error) {
 Ticker::Ticker(engine::Engine& engine, Options options) : engine_(engine), options_(std::move(options)) {}
 
 void Ticker::say(const std::string& text) const {
-  if (options_.on_trouble) { options_.on_trouble(text); }
+  try {
+    if (options_.on_trouble) { options_.on_trouble(text); }
+  } catch (...) {  // NOLINT: a listener's trouble is not the schedules'
+  }
 }
 
 Time Ticker::step(Time now) {
@@ -45,26 +66,27 @@ Time Ticker::step(Time now) {
 
 Ticker::Look Ticker::look() {
   const model::DueActivities report = engine_.store().due_activities(activities_at_once);
-  Look look{.now = report.now, .next = report.next};
+  Look look{.due = static_cast<int>(report.due.size()), .now = report.now, .next = report.next};
+  const std::span<const model::DueActivity> due(report.due);
   std::vector<model::ActivityChange> changes;
   std::size_t first = 0;
-  std::size_t executions = 0;
+  Weight weight;
   const auto flush = [&] {
-    const std::vector<model::DueActivity> due(report.due.begin() + static_cast<std::ptrdiff_t>(first),
-                                              report.due.begin() + static_cast<std::ptrdiff_t>(first + changes.size()));
+    apply(changes, due.subspan(first, changes.size()), look);
     first += changes.size();
-    apply(changes, due, look);
     changes.clear();
-    executions = 0;
+    weight = {};
   };
-  for (const model::DueActivity& due : report.due) {
-    changes.push_back(change_of(due, report.now));
-    executions += changes.back().admit.size();
-    if (executions >= static_cast<std::size_t>(limits::bulk_batch) / 2) { flush(); }
+  for (const model::DueActivity& one : due) {
+    model::ActivityChange change = change_of(one, report.now);
+    const Weight more = weight_of(change);
+    if (!changes.empty() && !fits(weight, more)) { flush(); }
+    weight = {.executions = weight.executions + more.executions, .bytes = weight.bytes + more.bytes};
+    changes.push_back(std::move(change));
   }
   if (!changes.empty()) { flush(); }
   // What is due next may be one of these.
-  if (!report.due.empty()) { look.next = report.now; }
+  if (!due.empty()) { look.next = report.now; }
   return look;
 }
 
@@ -90,10 +112,12 @@ model::ActivityChange Ticker::change_of(const model::DueActivity& due, Time now)
     const std::shared_ptr<const model::Catalogue> tasks = catalogue(due.state.ns).all();
     return tick_change(due, *activity.activity,
                        {.now = now, .catalogue = tasks.get(), .new_id = [] { return base::new_uuid7(); }});
-  } catch (const InvalidArgument& error) { return postpone(due, now, trouble_of(error)); }
+  } catch (const StoreUnavailable&) { throw; } catch (const std::exception& error) {
+    return postpone(due, now, trouble_of(error));
+  }
 }
 
-void Ticker::apply(std::vector<model::ActivityChange>& changes, const std::vector<model::DueActivity>& due,
+void Ticker::apply(std::span<const model::ActivityChange> changes, std::span<const model::DueActivity> due,
                    Look& look) {
   std::vector<model::ActivityReply> replies;
   try {
@@ -114,10 +138,17 @@ void Ticker::apply_alone(const model::ActivityChange& change, const model::DueAc
     applied(change, engine_.store().change_activities({&change, 1}).at(0), look);
   } catch (const Error& error) {
     if (is_away(error)) { throw; }
-    const model::ActivityChange later = postpone(due, look.now, trouble_of(error));
     say("activity '" + change.id + "' waits: " + trouble_of(error));
-    static_cast<void>(engine_.store().change_activities({&later, 1}));
+    put_off(due, look.now, trouble_of(error));
   }
+}
+
+// Who has its lock does something about it.
+void Ticker::put_off(const model::DueActivity& due, Time now, const std::string& trouble) {
+  try {
+    const model::ActivityChange later = postpone(due, now, trouble);
+    static_cast<void>(engine_.store().change_activities({&later, 1}));
+  } catch (const StoreBusy&) {}
 }
 
 void Ticker::applied(const model::ActivityChange& change, const model::ActivityReply& reply, Look& look) {
@@ -129,7 +160,10 @@ void Ticker::applied(const model::ActivityChange& change, const model::ActivityR
     const model::NewExecution& request = change.admit[i];
     if (reply.admissions[i].created()) {
       if (std::ranges::find(queues, request.queue) == queues.end()) { queues.push_back(request.queue); }
-    } else if (request.identity) {
+    } else if (reply.admissions[i].verdict == model::AdmissionVerdict::queue_draining) {
+      say("activity '" + change.id + "': queue '" + request.queue.name + "' is draining, " + request.identity->key +
+          " is not started");
+    } else {
       say("activity '" + change.id + "': " + request.identity->key + " is there already and is not started again");
     }
   }

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,7 +31,8 @@ class Ticker {
   struct Options {
     Duration look = std::chrono::seconds(1);          // for what others made
     Duration spread = std::chrono::milliseconds(10);  // so that many tickers do not look at one instant
-    // For people: a tick that ran already, one that could not be started, a store that does not answer.
+    // For people: a tick that ran already, one that could not be started, a store that does not answer. What it throws is
+    // dropped.
     std::function<void(std::string_view)> on_trouble;
   };
 
@@ -40,6 +42,7 @@ class Ticker {
   // Does what is due, once; the next instant by the store's clock when something is, if there is one. Throws what the store
   // throws.
   struct Look {
+    int due = 0;
     int activities = 0;  // that this ticker advanced
     Time now{};          // the store's
     std::optional<Time> next;
@@ -56,8 +59,9 @@ class Ticker {
   [[nodiscard]] const Read& read(const model::ActivityState& state);
   [[nodiscard]] model::ActivityChange change_of(const model::DueActivity& due, Time now);
   [[nodiscard]] engine::CatalogueCache& catalogue(const std::string& ns);
-  void apply(std::vector<model::ActivityChange>& changes, const std::vector<model::DueActivity>& due, Look& look);
+  void apply(std::span<const model::ActivityChange> changes, std::span<const model::DueActivity> due, Look& look);
   void apply_alone(const model::ActivityChange& change, const model::DueActivity& due, Look& look);
+  void put_off(const model::DueActivity& due, Time now, const std::string& trouble);
   void applied(const model::ActivityChange& change, const model::ActivityReply& reply, Look& look);
   void say(const std::string& text) const;
 

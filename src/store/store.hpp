@@ -106,7 +106,8 @@
 // - Activities (model/activity_state.hpp): the store keeps their state and does not read their definitions. A change whose
 //   revision is not the present one does nothing. One that is removed is absent to every read; made again it goes on with
 //   its uuid, versions, counts and revisions. An applied change with a revision raises it by one; one without a revision is
-//   applied if the activity is there. Of `admit`, the runs are counted (model::tally); with one that was created,
+//   applied if the activity is there. `admit` is done first; who belongs to a run that is there already is not started
+//   again, and others are stopped only for a run that was created. Of `admit`, the runs are counted (model::tally); with one that was created,
 //   or with `started` in `add`, last_started is now. A paused one and one of kind event has no next_due, whatever a change says. A run whose `continued_as`
 //   is set gave no result. The generation of a namespace grows with every definition, pause and removal there.
 // - Listener: what happened between listen() and wait() counts; interrupt() ends the present wait or else the next one.

@@ -132,9 +132,44 @@ TEST_F(EventConformance, ADrainingQueueIsSaid) {
   EXPECT_EQ(counts("ship"), (ActivityCounts{.refused = 1}));
 }
 
-TEST_F(EventConformance, AnActivityMadeElsewhereIsSeenWithinTwoSeconds) {
+TEST_F(EventConformance, WhatThisProcessChangesCountsAtOnce) {
   EXPECT_TRUE(route(event("1")).runs.empty());
   apply("ship", on({"order.*"}));
+  EXPECT_TRUE(route(event("1")).runs.at(0).created);
+  activities_->pause("ship", "", "ann");
+  EXPECT_TRUE(route(event("2")).runs.empty());
+  activities_->resume("ship", "ann");
+  EXPECT_EQ(route(event("3")).runs.size(), 1U);
+  activities_->remove("ship", "ann");
+  EXPECT_TRUE(route(event("4")).runs.empty());
+}
+
+TEST_F(EventConformance, InstancesAreNotStartedAgainWhenTheirIdentityHasLapsed) {
+  apply("ship", on({"order.*"}), {{"target", {{"workflow", "shipping"}}}, {"tasks", {{{"task_type", "pack"}}}}});
+  const schedule::Routed first = route(event("1"));
+  ListQuery query;
+  query.parent = first.runs.at(0).execution;
+  const std::vector<Execution> packing = store().list(query);
+  ASSERT_EQ(packing.size(), 1U);
+  TestWorker anne = worker();
+  for (const Claim& claimed : claim(anne)) {
+    if (claimed.task == "pack") { EXPECT_EQ(finish(completed(claimed)), FinishVerdict::accepted); }
+  }
+  advance(8 * 24h);  // tasks are kept for 7 days, the workflow goes on
+  const schedule::Routed again = route(event("1"));
+  EXPECT_FALSE(again.runs.at(0).created);
+  query.parent.reset();
+  query.task = "pack";
+  EXPECT_TRUE(store().list(query).empty());
+}
+
+TEST_F(EventConformance, AnActivityMadeElsewhereIsSeenWithinTwoSeconds) {
+  EXPECT_TRUE(route(event("1")).runs.empty());
+  engine::Engine other(second());
+  schedule::Activities(other, "default")
+      .apply(schedule::parse_activity(
+                 R"({"id": "ship", "trigger": {"type": "event", "types": ["order.*"]}, "target": {"task": "report"}})"),
+             "bob");
   const auto until = std::chrono::steady_clock::now() + 2s;
   while (route(event("1")).runs.empty() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(50ms);

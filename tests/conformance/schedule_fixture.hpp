@@ -51,7 +51,7 @@ class ScheduleConformance : public Conformance {
   // Looks until nothing is due.
   void tick() { tick(*ticker_); }
   static void tick(schedule::Ticker& ticker) {
-    while (ticker.look().activities > 0) {}
+    while (ticker.look().due > 0) {}
   }
 
   [[nodiscard]] Time minute(int number) const { return start_ + std::chrono::minutes(number); }

@@ -208,6 +208,50 @@ TEST_F(ScheduleConformance, CaughtUpTicksMeetTheOverlapPolicyOneAfterTheOther) {
   EXPECT_EQ(counts("newest"), (ActivityCounts{.started = 1, .overlapped = 3}));
 }
 
+TEST_F(ScheduleConformance, ABackfilledTickDoesNotEndItself) {
+  apply("daily", every_minute({{"overlap", "terminate_other"}}));
+  advance(70s);
+  EXPECT_EQ(activities_->backfill("daily", {.from = minute(0), .to = minute(1)}, "ann").started, 2);
+  tick();
+  ASSERT_EQ(runs("daily").size(), 2U);
+  for (const Execution& run : executions("daily")) { EXPECT_EQ(run.status, Status::pending); }
+}
+
+TEST_F(ScheduleConformance, AnEndThatIsMovedMakesNoOutage) {
+  apply("daily", every_minute({{"misfire_policy", "catchup"}, {"end", format_time(minute(2))}}));
+  advance(1min);
+  tick();
+  advance(1min);
+  tick();
+  EXPECT_EQ(runs("daily").size(), 2U);
+  EXPECT_FALSE(activities_->get("daily").next_due);
+  advance(60min);
+  apply("daily", every_minute({{"misfire_policy", "catchup"}}));
+  tick();
+  EXPECT_EQ(runs("daily").size(), 2U) << "nobody had scheduled the hour gone by";
+  advance(1min);
+  tick();
+  EXPECT_EQ(runs("daily").size(), 3U);
+}
+
+TEST_F(ScheduleConformance, OptionsOfTheTargetGoBeforeTheCatalogues) {
+  ASSERT_TRUE(store().put_task({.ns = "default",
+                                .name = "report",
+                                .definition = R"({"queue":"reports","max_attempts":9,"priority":3})",
+                                .origin = "file",
+                                .updated_at = {}},
+                               "ann"));
+  apply("daily", every_minute(),
+        {{"target", {{"task", "report"}, {"options", {{"max_attempts", 1}, {"timeout", "30s"}}}}}});
+  advance(1min);
+  tick();
+  const Execution run = executions("daily").at(0);
+  EXPECT_EQ(run.queue.name, "reports");
+  EXPECT_EQ(run.max_attempts, 1);
+  EXPECT_EQ(run.priority, 3);
+  EXPECT_EQ(run.attempt_timeout, Duration(30s));
+}
+
 TEST_F(ScheduleConformance, TheLastResultIsHandedOn) {
   apply("daily", every_minute(), {{"input", {{"since", "{{last_result/cursor}}"}}}});
   advance(1min);

@@ -76,14 +76,19 @@ class Tickers {
   [[nodiscard]] model::ActivityState state(const std::string& id) {
     return stage_.store().activities({.ns = "default", .id = id, .kind = {}, .after = {}}).at(0);
   }
-  // From the instant it was made, which is its first cursor.
-  [[nodiscard]] Time first_tick(const std::string& id) {
-    return std::chrono::floor<seconds>(state(id).created_at) + seconds(1);
+  // Before any ticker is there, its cursor is the instant it was made.
+  void make(const Activity& activity) {
+    app_.apply(activity);
+    made_[activity.id] = state(activity.id).cursor;
+  }
+  [[nodiscard]] Time first_tick(const std::string& id) const {
+    return std::chrono::floor<seconds>(made_.at(id)) + seconds(1);
   }
 
   Stage& stage_;
   Scene scene_;
   App app_;
+  std::map<std::string, Time> made_;
 };
 
 // Every due tick exactly one execution, while tickers are killed at random and between commit and what follows.
@@ -93,7 +98,7 @@ class EachTickOnce : Tickers {
 
   void run() {
     for (int i = 0; i < size_.activities; ++i) {
-      app_.apply({.id = activity_name(i), .trigger = CronTrigger{.cron = "@every 1s"}, .target = tick_task});
+      make({.id = activity_name(i), .trigger = CronTrigger{.cron = "@every 1s"}, .target = tick_task});
     }
     for (int i = 0; i < size_.processes; ++i) start_ticker(random_fault());
     const auto until = torture::Ticks::now() + size_.how_long;
@@ -174,7 +179,7 @@ class Outage : Tickers {
     for (const auto& [id, policy] : policies) {
       CronTrigger trigger{.cron = "@every 1s", .misfire_policy = policy, .misfire_grace = seconds(1)};
       trigger.catchup_limit = caught_up;
-      app_.apply({.id = id, .trigger = trigger, .target = tick_task});
+      make({.id = id, .trigger = trigger, .target = tick_task});
     }
     const int ticker = start_ticker();
     wait_for_tickers(1);

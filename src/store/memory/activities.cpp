@@ -28,6 +28,7 @@ void define(StoredActivity& stored, const ActivityChange& change, Time now) {
   if (!stored.removed && activity.definition == change.definition->json) { return; }
   activity.version = stored.versions.empty() ? 1 : stored.versions.back().version + 1;
   activity.definition = change.definition->json;
+  activity.trouble.clear();
   activity.updated_at = now;
   stored.versions.push_back(
       {.version = activity.version, .definition = activity.definition, .actor = change.actor, .at = now});
@@ -59,7 +60,23 @@ void count(ActivityState& activity, const ActivityCounts& counts, std::string_vi
   if (!trouble.empty()) { activity.trouble = storable_text(trouble); }
 }
 
+std::vector<Admission> admit_runs(State& state, const ActivityChange& change, Time now) {
+  std::vector<const NewExecution*> items;
+  for (const NewExecution& item : change.admit) { items.push_back(&item); }
+  const std::vector<std::optional<std::size_t>> of = dependants(items);
+  std::vector<Admission> admissions;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool belongs_to_another = of[i] && !admissions[*of[i]].created();
+    admissions.push_back(belongs_to_another ? admissions[*of[i]] : admit(state, *items[i], now));
+  }
+  return admissions;
+}
+
 std::vector<Admission> start_runs(State& state, ActivityState& activity, const ActivityChange& change, Time now) {
+  std::vector<Admission> admissions = admit_runs(state, change, now);
+  const ActivityTally tally = model::tally(activity.uuid, change.admit, admissions);
+  count(activity, tally.counts, tally.trouble, now);
+  if (tally.counts.started == 0 || !change.revision) { return admissions; }
   for (const Uuid& id : change.cancel) { static_cast<void>(cancel(state, id, newer_run, now)); }
   for (const Uuid& id : change.terminate) {
     Record* const record = state.find(id, now);
@@ -67,10 +84,6 @@ std::vector<Admission> start_runs(State& state, ActivityState& activity, const A
       state.end(*record, {.status = Status::cancelled, .error = cancelled_error(newer_run)}, now);
     }
   }
-  std::vector<Admission> admissions;
-  for (const NewExecution& item : change.admit) { admissions.push_back(admit(state, item, now)); }
-  const ActivityTally tally = model::tally(activity.uuid, change.admit, admissions);
-  count(activity, tally.counts, tally.trouble, now);
   return admissions;
 }
 
@@ -81,8 +94,12 @@ ActivityReply change_activity(State& state, const ActivityChange& change, Time n
   StoredActivity* stored = find(state, name);
   const std::int64_t present = stored == nullptr ? 0 : stored->state.revision;
   if (!change.revision) {
-    if (stored != nullptr) { count(stored->state, change.add, change.trouble, now); }
-    return {.applied = stored != nullptr, .revision = present, .admissions = {}};
+    ActivityReply reply{.applied = stored != nullptr, .revision = present, .admissions = {}};
+    if (stored != nullptr) {
+      reply.admissions = start_runs(state, stored->state, change, now);
+      count(stored->state, change.add, change.trouble, now);
+    }
+    return reply;
   }
   if (*change.revision != present || (present == 0 && !change.definition)) {
     return {.applied = false, .revision = present, .admissions = {}};
@@ -144,7 +161,7 @@ DueActivities due_activities(State& state, int limit, Time now) {
       const Record* const record = state.find(child->second, now);
       if (record == nullptr) { continue; }
       const Execution& run = record->execution;
-      if (!is_terminal(run.status)) { due.live.push_back(run.id); }
+      if (!is_terminal(run.status) && std::ssize(due.live) < live_runs_told) { due.live.push_back(run.id); }
       if (run.status == Status::completed && !run.continued_as && run.result) { due.last_result = run.result; }
     }
   }

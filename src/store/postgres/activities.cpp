@@ -49,7 +49,7 @@ ORDER BY due.next_due, due.ns, due.id)";
 
 constexpr Statement live_statement{"hapax_activity_live", R"(
 SELECT u.place, r.id FROM unnest($1::uuid[]) WITH ORDINALITY u(parent, place)
-CROSS JOIN LATERAL (SELECT l.id FROM {s}.live l WHERE l.parent = u.parent ORDER BY l.id OFFSET 0) r)"};
+CROSS JOIN LATERAL (SELECT l.id FROM {s}.live l WHERE l.parent = u.parent ORDER BY l.id LIMIT 1002) r)"};
 
 // One that fails for weeks is not walked through to its last result: a thousand runs back it has none.
 constexpr Statement results_statement{"hapax_activity_results", R"(

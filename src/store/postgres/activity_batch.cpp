@@ -80,10 +80,11 @@ std::optional<std::string> note_of(const ActivityChange& change, bool is_made) {
   return is_made ? std::optional<std::string>("") : std::nullopt;
 }
 
-std::optional<std::string> trouble_of(const ActivityChange& change, const ActivityTally& tally, bool is_made) {
+// A new definition begins without the trouble of the old one.
+std::optional<std::string> trouble_of(const ActivityChange& change, const ActivityTally& tally, bool is_new) {
   if (!change.trouble.empty()) { return storable(change.trouble); }
   if (!tally.trouble.empty()) { return storable(tally.trouble); }
-  return is_made ? std::optional<std::string>("") : std::nullopt;
+  return is_new ? std::optional<std::string>("") : std::nullopt;
 }
 
 }  // namespace
@@ -176,8 +177,8 @@ bool ActivityBatch::applies() const {
 
 StopRequest ActivityBatch::stops() const {
   StopRequest request{.cancel = {}, .terminate = {}, .reason = newer_run};
-  each_applied([&](const ActivityChange& change, const Row&) {
-    if (!change.revision) { return; }
+  each_applied([&](const ActivityChange& change, const Row& row) {
+    if (!change.revision || row.tally.counts.started == 0) { return; }
     request.cancel.insert(request.cancel.end(), change.cancel.begin(), change.cancel.end());
     request.terminate.insert(request.terminate.end(), change.terminate.begin(), change.terminate.end());
   });
@@ -187,7 +188,6 @@ StopRequest ActivityBatch::stops() const {
 Items ActivityBatch::items() const {
   Items items;
   each_applied([&](const ActivityChange& change, const Row&) {
-    if (!change.revision) { return; }
     for (const NewExecution& item : change.admit) { items.push_back(&item); }
   });
   return items;
@@ -197,7 +197,7 @@ void ActivityBatch::count(std::vector<Admission> admissions) {
   auto next = admissions.begin();
   for (std::size_t i = 0; i < changes_.size(); ++i) {
     const ActivityChange& change = changes_[i];
-    if (!replies_[i].applied || !change.revision) { continue; }
+    if (!replies_[i].applied) { continue; }
     std::vector<Admission>& mine = replies_[i].admissions;
     for (std::size_t n = 0; n < change.admit.size(); ++n) { mine.push_back(std::move(*next++)); }
     rows_[i].tally = tally(activity_uuid(change.ns, change.id), change.admit, mine);
@@ -229,7 +229,7 @@ Call ActivityBatch::write_call() const {
     missed.int8(counts.missed);
     overlapped.int8(counts.overlapped);
     refused.int8(counts.refused);
-    troubles.optional_bytes(trouble_of(change, row.tally, row.is_made));
+    troubles.optional_bytes(trouble_of(change, row.tally, row.is_made || row.is_new_version));
     made.boolean(row.is_made);
     removed.boolean(row.removed);
     has_started.boolean(counts.started > 0);

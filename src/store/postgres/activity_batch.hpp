@@ -27,9 +27,10 @@ class ActivityBatch {
 
   [[nodiscard]] bool applies() const;
   // Of those that are applied, in their order.
-  [[nodiscard]] StopRequest stops() const;
   [[nodiscard]] Items items() const;
   void count(std::vector<model::Admission> admissions);
+  // Of those that started a run.
+  [[nodiscard]] StopRequest stops() const;
 
   // 1 statement: states, versions, audit and generations.
   [[nodiscard]] Call write_call() const;

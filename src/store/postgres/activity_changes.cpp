@@ -34,6 +34,29 @@ Items items_of(std::span<const ActivityChange> changes) {
   return items;
 }
 
+// Those that belong to nothing before them, and then those whose run was created.
+std::vector<Admission> admit_runs(const AdmissionWork& work, const Items& items) {
+  const std::vector<std::optional<std::size_t>> of = dependants(items);
+  std::vector<Admission> admissions(items.size());
+  for (const bool dependent : {false, true}) {
+    Items now;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (of[i].has_value() != dependent) { continue; }
+      if (dependent && !admissions[*of[i]].created()) {
+        admissions[i] = admissions[*of[i]];
+      } else {
+        now.push_back(items[i]);
+        places.push_back(i);
+      }
+    }
+    if (now.empty()) { continue; }
+    std::vector<Admission> answers = admit_in_transaction(work, now);
+    for (std::size_t n = 0; n < places.size(); ++n) { admissions[places[n]] = std::move(answers[n]); }
+  }
+  return admissions;
+}
+
 Params raised_params(const std::optional<ActivityBatch::Raised>& raised) {
   if (!raised) { return std::move(Params().null(Type::text).null(Type::text).null(Type::int8)); }
   return std::move(Params().text(raised->change->ns).text(raised->change->id).int8(raised->revision));
@@ -42,7 +65,7 @@ Params raised_params(const std::optional<ActivityBatch::Raised>& raised) {
 }  // namespace
 
 // Begin and lock, admit, write and commit: 7 statements in 3 round trips for a span of ticks whose runs are new, whatever
-// their number; one statement more when an activity may be new. Round trips more: 1 to number two or more runs with limit
+// their number; 1 round trip more for task instances; one statement more when an activity may be new. Round trips more: 1 to number two or more runs with limit
 // keys, 4 when runs are there already, 1 to 4 to stop others, 1 for limit keys that this freed. 2 when nothing is applied.
 std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, std::span<const ActivityChange> changes,
                                                       std::optional<SentChange>& sent) {
@@ -59,13 +82,13 @@ std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, st
     const std::vector<Result> locked = connection.pipeline(calls);
     batch.read(locked.back());
     if (!batch.applies()) { return batch.replies(); }
+    if (const Items items = batch.items(); !items.empty()) {
+      batch.count(admit_runs({.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed},
+                             items));
+    }
     const StopRequest stops = batch.stops();
     if (!stops.cancel.empty() || !stops.terminate.empty()) {
       static_cast<void>(stop(connection, stops, offset_us(), freed));
-    }
-    if (const Items items = batch.items(); !items.empty()) {
-      batch.count(admit_in_transaction(
-          {.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed}, items));
     }
     sent = SentChange{.transaction = RowReader(locked[2], 0).bytes(),
                       .raised = raised_params(batch.raised()),

@@ -64,39 +64,46 @@ constexpr std::string_view history_parent =
 // execution that followed. LATERAL, so that those of one activity are found by the indexes of parents.
 constexpr std::string_view activity_runs = R"(
 CREATE VIEW {s}.activity_runs AS
-SELECT a.ns AS namespace, a.id AS activity, e.identity_key AS run_id, e.id AS execution, e.status, q.name AS queue, e.task,
-       to_timestamp(e.created_at / 1000000.0) AS created_at, to_timestamp(e.started_at / 1000000.0) AS started_at,
-       to_timestamp(e.finished_at / 1000000.0) AS finished_at
+SELECT a.ns AS namespace, a.id AS activity, e.identity_key AS run_id, e.id AS execution, e.task,
+       CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind, q.name AS queue, e.status, e.run,
+       e.attempt, to_timestamp(e.created_at / 1000000.0) AS created_at, to_timestamp(e.run_at / 1000000.0) AS run_at,
+       to_timestamp(e.started_at / 1000000.0) AS started_at, to_timestamp(e.finished_at / 1000000.0) AS finished_at,
+       e.error
 FROM {s}.activities a
 CROSS JOIN LATERAL (
-  SELECT l.id, l.queue_id, l.task, l.identity_key, CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status,
-         l.created_at, l.claimed_at AS started_at, NULL::bigint AS finished_at
+  SELECT l.id, l.queue_id, l.task, l.kind, l.identity_key, l.run, l.attempt,
+         CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status, l.created_at, l.run_at,
+         l.claimed_at AS started_at, NULL::bigint AS finished_at, NULL::jsonb AS error
   FROM {s}.live l WHERE l.parent = a.uuid
   UNION ALL
-  SELECT h.id, h.queue_id, h.task, h.identity_key,
+  SELECT h.id, h.queue_id, h.task, h.kind, h.identity_key, h.run, h.attempt,
          CASE h.status WHEN 2 THEN 'completed' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' ELSE 'timed_out' END,
-         h.created_at, h.started_at, h.finished_at
+         h.created_at, h.run_at, h.started_at, h.finished_at, h.error::jsonb
   FROM {s}.history h WHERE h.parent = a.uuid AND h.retried_as IS NULL AND h.continued_as IS NULL) e
 JOIN {s}.queues q ON q.id = e.queue_id)";
 
+// The tasks of the definition and, of a workflow, its children.
 constexpr std::string_view task_instances = R"(
 CREATE VIEW {s}.task_instances AS
 SELECT a.ns AS namespace, a.id AS activity, r.identity_key AS run_id, e.identity_key AS task_instance_id,
-       e.task AS task_type, e.id AS execution, e.status, q.name AS queue,
-       to_timestamp(e.created_at / 1000000.0) AS created_at, to_timestamp(e.finished_at / 1000000.0) AS finished_at
+       e.id AS execution, e.task AS task_type, CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
+       q.name AS queue, e.status, e.run, e.attempt, to_timestamp(e.created_at / 1000000.0) AS created_at,
+       to_timestamp(e.run_at / 1000000.0) AS run_at, to_timestamp(e.started_at / 1000000.0) AS started_at,
+       to_timestamp(e.finished_at / 1000000.0) AS finished_at, e.error
 FROM {s}.activities a
 CROSS JOIN LATERAL (
   SELECT l.id, l.identity_key FROM {s}.live l WHERE l.parent = a.uuid
   UNION ALL
   SELECT h.id, h.identity_key FROM {s}.history h WHERE h.parent = a.uuid) r
 CROSS JOIN LATERAL (
-  SELECT l.id, l.queue_id, l.task, l.identity_key, CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status,
-         l.created_at, NULL::bigint AS finished_at
+  SELECT l.id, l.queue_id, l.task, l.kind, l.identity_key, l.run, l.attempt,
+         CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status, l.created_at, l.run_at,
+         l.claimed_at AS started_at, NULL::bigint AS finished_at, NULL::jsonb AS error
   FROM {s}.live l WHERE l.parent = r.id
   UNION ALL
-  SELECT h.id, h.queue_id, h.task, h.identity_key,
+  SELECT h.id, h.queue_id, h.task, h.kind, h.identity_key, h.run, h.attempt,
          CASE h.status WHEN 2 THEN 'completed' WHEN 3 THEN 'failed' WHEN 4 THEN 'cancelled' ELSE 'timed_out' END,
-         h.created_at, h.finished_at
+         h.created_at, h.run_at, h.started_at, h.finished_at, h.error::jsonb
   FROM {s}.history h WHERE h.parent = r.id AND h.retried_as IS NULL AND h.continued_as IS NULL) e
 JOIN {s}.queues q ON q.id = e.queue_id)";
 

@@ -35,7 +35,7 @@ constexpr const char* page_sql =
 constexpr const char* due_sql =
     "SELECT " HAPAX_ACTIVITY_COLUMNS
     " FROM activities INDEXED BY activities_due WHERE next_due IS NOT NULL ORDER BY next_due, ns, id LIMIT ?";
-constexpr const char* live_runs_sql = "SELECT id FROM live INDEXED BY live_parent WHERE parent = ? ORDER BY id";
+constexpr const char* live_runs_sql = "SELECT id FROM live INDEXED BY live_parent WHERE parent = ? ORDER BY id LIMIT ?";
 constexpr const char* last_result_sql =
     "SELECT result FROM history INDEXED BY history_parent WHERE parent = ? AND status = 2 AND continued_as IS NULL"
     " AND result IS NOT NULL AND expires_at > ? ORDER BY id DESC LIMIT 1";
@@ -130,6 +130,7 @@ void define(WriteTransaction& tx, ActivityState& state, const ActivityChange& ch
   if (was_there && state.definition == change.definition->json) { return; }
   state.version += 1;
   state.definition = change.definition->json;
+  state.trouble.clear();
   state.updated_at = tx.now();
   tx.db().use(add_version_sql).bind(state.ns, state.id, state.version, tx.now(), change.actor, state.definition).run();
 }
@@ -144,14 +145,27 @@ void reschedule(StoredActivity& stored, const ActivityChange& change) {
   if (!ticks) { state.next_due.reset(); }
 }
 
-std::vector<Admission> start_runs(WriteTransaction& tx, ActivityState& state, const ActivityChange& change) {
-  for (const Uuid& id : change.cancel) { static_cast<void>(cancel(tx, id, newer_run)); }
-  for (const Uuid& id : change.terminate) { terminate(tx, id, newer_run); }
+std::vector<Admission> admit_runs(WriteTransaction& tx, const ActivityChange& change) {
+  std::vector<const NewExecution*> items;
+  items.reserve(change.admit.size());
+  for (const NewExecution& item : change.admit) { items.push_back(&item); }
+  const std::vector<std::optional<std::size_t>> of = dependants(items);
   std::vector<Admission> admissions;
-  admissions.reserve(change.admit.size());
-  for (const NewExecution& item : change.admit) { admissions.push_back(admit(tx, item)); }
+  admissions.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool belongs_to_another = of[i] && !admissions[*of[i]].created();
+    admissions.push_back(belongs_to_another ? admissions[*of[i]] : admit(tx, *items[i]));
+  }
+  return admissions;
+}
+
+std::vector<Admission> start_runs(WriteTransaction& tx, ActivityState& state, const ActivityChange& change) {
+  std::vector<Admission> admissions = admit_runs(tx, change);
   const ActivityTally tally = model::tally(state.uuid, change.admit, admissions);
   count(state, tally.counts, tally.trouble, tx.now());
+  if (tally.counts.started == 0 || !change.revision) { return admissions; }
+  for (const Uuid& id : change.cancel) { static_cast<void>(cancel(tx, id, newer_run)); }
+  for (const Uuid& id : change.terminate) { terminate(tx, id, newer_run); }
   return admissions;
 }
 
@@ -159,7 +173,7 @@ DueActivity look_at(ReadTransaction& tx, ActivityState state) {
   DueActivity due;
   due.state = std::move(state);
   Cursor live = tx.db().use(live_runs_sql);
-  live.bind(due.state.uuid);
+  live.bind(due.state.uuid, live_runs_told);
   while (live.next()) { due.live.push_back(live.uuid(0)); }
   Cursor last = tx.db().use(last_result_sql);
   if (last.bind(due.state.uuid, tx.now()).next()) { due.last_result = last.string(0); }
@@ -173,11 +187,13 @@ ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change
   const bool was_there = found && !found->removed;
   const std::int64_t present = was_there ? found->state.revision : 0;
   if (!change.revision) {
+    ActivityReply reply{.applied = was_there, .revision = present, .admissions = {}};
     if (was_there) {
+      reply.admissions = start_runs(tx, found->state, change);
       count(found->state, change.add, change.trouble, tx.now());
       save(tx, update_sql, *found);
     }
-    return {.applied = was_there, .revision = present, .admissions = {}};
+    return reply;
   }
   if (*change.revision != present || (!was_there && !change.definition)) {
     return {.applied = false, .revision = present, .admissions = {}};
