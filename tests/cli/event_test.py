@@ -92,14 +92,14 @@ class Sending:
 
     def test_a_stream_is_sent_in_batches_with_a_summary(self):
         self.subscribe()
-        events = [event(f"evt_{n % 2200}", data={"n": n}) for n in range(2500)] + [event("x", type="mail.sent")]
+        events = [event(f"evt_{n % 1100}", data={"n": n}) for n in range(1250)] + [event("x", type="mail.sent")]
         *told, summary = self.send("--bulk", self.file(lines(events)))
-        self.assertEqual(summary, {"events": 2501, "started": 4400, "duplicates": 600, "unmatched": 1, "dropped": 0, "refused": 0})
-        self.assertEqual([one["line"] for one in told], list(range(1, 2502)))
+        self.assertEqual(summary, {"events": 1251, "started": 2200, "duplicates": 300, "unmatched": 1, "dropped": 0, "refused": 0})
+        self.assertEqual([one["line"] for one in told], list(range(1, 1252)))
         counts = self.good("activity", "show", "on-order")["counts"]
-        self.assertEqual((counts["started"], counts["duplicates"]), (2200, 300))
+        self.assertEqual((counts["started"], counts["duplicates"]), (1100, 150))
         plain = self.hapax("event", "send", "-", input=lines(events))
-        self.assertRegex(plain.out, r"^2,501 events: 0 started, 5,000 duplicates, 1 unmatched in \d+ ms \([\d,]+/s\)\n$")
+        self.assertRegex(plain.out, r"^1,251 events: 0 started, 2,500 duplicates, 1 unmatched in \d+ ms \([\d,]+/s\)\n$")
         self.assertEqual(self.send("--bulk", "-", input="\n\n"),
                          [{"events": 0, "started": 0, "duplicates": 0, "unmatched": 0, "dropped": 0, "refused": 0}])
 
