@@ -431,12 +431,11 @@ TEST(Configuration, WhatCountsIsToldWithItsSource) {
                              variables({{"HAPAX_NAMESPACE", "shop"}})));
   std::vector<std::string> lines;
   for (const Stated& one : effective(config)) { lines.push_back(one.key + "=" + one.value + " from " + one.source); }
-  EXPECT_THAT(lines,
-              testing::UnorderedElementsAre("store.url=postgresql://me:***@db/app from f:2", "worker.lease=1m from f:4",
-                                            "namespace=shop from HAPAX_NAMESPACE",
-                                            "identity.default=strict from default", "events.require_event_id=false from default",
-                                            "cleanup.interval=1h from default",
-                                            "worker.heartbeat=20s from default", "worker.grace=30s from default"));
+  EXPECT_THAT(lines, testing::UnorderedElementsAre(
+                         "store.url=postgresql://me:***@db/app from f:2", "worker.lease=1m from f:4",
+                         "namespace=shop from HAPAX_NAMESPACE", "identity.default=strict from default",
+                         "events.require_event_id=false from default", "cleanup.interval=1h from default",
+                         "worker.heartbeat=20s from default", "worker.grace=30s from default"));
 }
 
 TEST(Configuration, WhatItMeansIsToldInSentences) {
