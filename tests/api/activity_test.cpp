@@ -8,14 +8,14 @@
 
 namespace hapax {
 
-namespace {
-
-using namespace std::chrono_literals;
-
 struct Report {
   std::string kind;
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Report, kind)
 };
+
+namespace {
+
+using namespace std::chrono_literals;
 
 const Task<Fired<Report>, int> generate_report{"generate-report", {.queue = "reports"}};
 const Task<Fired<nlohmann::json>> ship{"ship"};
