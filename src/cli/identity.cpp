@@ -128,7 +128,7 @@ int run(Shell& shell, const Options& options) {
   const model::NewExecution request = make_request(fields, shell.ns(), catalogue);
   std::string canonical;
   if (request.identity && request.identity->key.empty()) {
-    canonical = model::key_material(rules, request.input)->canonical;
+    canonical = model::key_material(rules, request.task, request.input)->canonical;
   }
   const Meeting meeting = meet(shell, request, rules);
   if (!shell.json()) {
