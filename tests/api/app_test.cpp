@@ -314,6 +314,19 @@ TEST_P(AppTest, QueuesArePausedDrainedPurgedAndMoved) {
   EXPECT_THROW((void)app.enqueue(say, "x", {.queue = "other"}), QueueDraining);
 }
 
+TEST_P(AppTest, AnEventOfABatchIsRefusedWithTheErrorThatOneWouldGet) {
+  auto app = open();
+  const std::vector<std::string> events = {R"({"specversion":"1.0","id":"1","source":"/s","type":"t"})", "{broken"};
+  try {
+    (void)app.send_events(events);
+    FAIL() << "was taken";
+  } catch (const InvalidJson& error) {
+    EXPECT_EQ(error.name(), "InvalidJson");
+    EXPECT_EQ(error.field(), "events[1]");
+    EXPECT_TRUE(std::string(error.what()).starts_with("events[1]: ")) << error.what();
+  }
+}
+
 TEST_P(AppTest, BadInputIsRefusedByNameBeforeAnythingIsWritten) {
   auto app = open();
   EXPECT_THROW((void)app.enqueue(say, "x", {.queue = ""}), InvalidArgument);
