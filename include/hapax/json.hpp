@@ -38,10 +38,18 @@ std::string encode_strict(const T& value, const char* field) {
   try {
     const nlohmann::json json(value);
     if (!has_only_finite(json)) {
-      throw InvalidArgument(field, "cannot be written as JSON: it has a number that is not finite");
+      throw InvalidArgument(field,
+                            "cannot be written as JSON: it has a number that is not finite; expected a finite one, or "
+                            "null (JSON has neither NaN nor Infinity)");
     }
     return json.dump();
   } catch (const nlohmann::json::exception& error) {
+    constexpr int not_utf8 = 316;  // nlohmann's number for it, stable by its documentation
+    if (error.id == not_utf8) {
+      throw InvalidArgument(field,
+                            "cannot be written as JSON: it has text that is not UTF-8; expected UTF-8, such as "
+                            "\"Z\xc3\xbcrich\" in two bytes for the \xc3\xbc, and other bytes as base64");
+    }
     throw InvalidArgument(field, std::string("cannot be written as JSON: ") + error.what());
   }
 }

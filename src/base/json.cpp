@@ -5,6 +5,7 @@
 #include "base/json_number.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 #include <algorithm>
@@ -12,11 +13,15 @@
 #include <cstdint>
 #include <cstring>
 #include <forward_list>
+#include <optional>
 #include <vector>
 
 namespace hapax::base {
 
 namespace {
+
+// Of what came, in a message.
+constexpr std::size_t shown_bytes = 60;
 
 constexpr std::uint64_t every_byte = 0x0101010101010101ULL;
 
@@ -53,18 +58,18 @@ class KeySet {
     return true;
   }
 
-  // Where the first key stands that was there already; null when there is none.
-  const char* find_repeated() {
-    if (many_.empty()) { return nullptr; }
+  // The first key that was there already.
+  std::optional<Key> find_repeated() {
+    if (many_.empty()) { return std::nullopt; }
     many_.insert(many_.end(), few_.begin(), few_.end());
     std::sort(many_.begin(), many_.end(), [](const Key& a, const Key& b) {
       const int order = a.text.compare(b.text);
       return order != 0 ? order < 0 : a.at < b.at;
     });
-    const char* repeated = nullptr;
+    std::optional<Key> repeated;
     for (std::size_t index = 1; index < many_.size(); ++index) {
       const bool same = many_[index].text == many_[index - 1].text;
-      if (same && (repeated == nullptr || many_[index].at < repeated)) { repeated = many_[index].at; }
+      if (same && (!repeated || many_[index].at < repeated->at)) { repeated = many_[index]; }
     }
     return repeated;
   }
@@ -88,11 +93,30 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void refuse_at(const char* at, const char* message) const {
+  [[noreturn]] void refuse_at(const char* at, const std::string& message) const {
     throw InvalidJson(std::string(field_), message, static_cast<std::size_t>(at - begin_));
   }
   [[noreturn]] void refuse(const char* message) const {
     refuse_at(at_, at_ == end_ ? "the text ends inside the JSON value" : message);
+  }
+
+  // Words that other notations know are the usual reason.
+  [[noreturn]] void refuse_no_value(const char* at) const {
+    const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
+    if (rest.starts_with("NaN") || rest.starts_with("Infinity") || rest.starts_with("-Infinity")) {
+      refuse_at(at, "expected a JSON value: JSON has neither NaN nor Infinity; send null, or a string such as \"NaN\"");
+    }
+    refuse_at(at, "expected a JSON value, such as {\"id\": 7}, [1, 2], \"text\", 7, true or null");
+  }
+  [[noreturn]] void refuse_repeated(const Key& key) const {
+    const std::string name = json_quote(keep_head(key.text, shown_bytes));
+    refuse_at(key.at, "duplicate key " + name + " in an object; expected each key once, such as {" + name +
+                          ": 1, \"other\": 2}");
+  }
+  [[noreturn]] void refuse_surrogate(const char* at) const {
+    refuse_at(at,
+              "lone surrogate in a string; expected both halves, such as \\ud83d\\ude00, or the character itself in "
+              "UTF-8");
   }
 
   void skip_space() {
@@ -104,7 +128,7 @@ class Checker {
   // A value and the white space behind it.
   void value(std::size_t depth) {
     if (at_ == end_) {
-      refuse_at(at_, begin_ == end_ ? "the text is empty; expected a JSON value"
+      refuse_at(at_, begin_ == end_ ? "the text is empty; expected a JSON value, such as null"
                                     : "the text ends where a value was expected");
     }
     switch (*at_) {
@@ -122,7 +146,7 @@ class Checker {
   void word(std::string_view expected) {
     if (static_cast<std::size_t>(end_ - at_) < expected.size() ||
         std::memcmp(at_, expected.data(), expected.size()) != 0) {
-      refuse_at(at_, "expected a JSON value");
+      refuse_no_value(at_);
     }
     at_ += expected.size();
   }
@@ -130,7 +154,9 @@ class Checker {
   // The opening bracket. Returns false when the closing one follows, which is then behind us.
   bool enter(std::size_t depth, char closing) {
     static_assert(limits::json_depth == 64, "the message says so");
-    if (depth > limits::json_depth) { refuse("is nested deeper than 64 levels"); }
+    if (depth > limits::json_depth) {
+      refuse("is nested deeper than 64 levels; expected at most 64: send what lies deeper as a string of its own");
+    }
     ++at_;
     skip_space();
     if (next_is(closing)) {
@@ -162,14 +188,14 @@ class Checker {
     KeySet keys;
     do {
       const Key found = key();
-      if (!keys.add(found)) { refuse_at(found.at, "duplicate key in an object"); }
+      if (!keys.add(found)) { refuse_repeated(found); }
       skip_space();
       if (!next_is(':')) { refuse("expected ':'"); }
       ++at_;
       skip_space();
       value(depth);
     } while (goes_on('}', "expected ',' or '}'"));
-    if (const char* const repeated = keys.find_repeated()) { refuse_at(repeated, "duplicate key in an object"); }
+    if (const std::optional<Key> repeated = keys.find_repeated()) { refuse_repeated(*repeated); }
   }
 
   Key key() {
@@ -228,12 +254,12 @@ class Checker {
       return;
     }
     const std::uint32_t unit = code_unit(backslash);
-    if (unit >= 0xDC00 && unit < 0xE000) { refuse_at(backslash, "lone surrogate in a string"); }
+    if (unit >= 0xDC00 && unit < 0xE000) { refuse_surrogate(backslash); }
     if (unit >= 0xD800 && unit < 0xDC00) {
-      if (end_ - at_ < 2 || at_[0] != '\\' || at_[1] != 'u') { refuse_at(backslash, "lone surrogate in a string"); }
+      if (end_ - at_ < 2 || at_[0] != '\\' || at_[1] != 'u') { refuse_surrogate(backslash); }
       ++at_;
       const std::uint32_t low = code_unit(backslash);
-      if (low < 0xDC00 || low >= 0xE000) { refuse_at(backslash, "lone surrogate in a string"); }
+      if (low < 0xDC00 || low >= 0xE000) { refuse_surrogate(backslash); }
     }
   }
 
@@ -268,7 +294,7 @@ class Checker {
     const char* const first = at_;
     if (*at_ == '-') { ++at_; }
     const bool leading_zero = next_is('0');
-    if (at_ == end_ || !is_digit(*at_)) { refuse_at(first, "expected a JSON value"); }
+    if (at_ == end_ || !is_digit(*at_)) { refuse_no_value(first); }
     const std::size_t whole_digits = digits();
     if (leading_zero && whole_digits > 1) { refuse_at(first, "a number has a leading zero"); }
     bool is_integer = true;
@@ -287,13 +313,21 @@ class Checker {
     }
     const std::string_view text(first, static_cast<std::size_t>(at_ - first));
     if (is_integer) {
-      if (!fits_64_bits(text)) { refuse_at(first, "an integer does not fit 64 bits"); }
+      if (!fits_64_bits(text)) { refuse_integer(text); }
       return;
     }
     // Without an exponent, 308 digits before the point are always within a double.
     if ((has_exponent || whole_digits > 308) && !read_json_number(text)) {
-      refuse_at(first, "a number is too large for a double");
+      refuse_at(first, "a number is too large for a double; expected at most 1.7976931348623157e308, or a string");
     }
+  }
+
+  [[noreturn]] void refuse_integer(std::string_view text) const {
+    const std::string shown =
+        text.size() > shown_bytes ? std::string(text.substr(0, shown_bytes)) + "…" : std::string(text);
+    refuse_at(text.data(), "the integer " + shown +
+                               " does not fit 64 bits; expected -9223372036854775808 to 18446744073709551615, or a "
+                               "string such as \"18446744073709551616\"");
   }
 
   std::string_view field_;

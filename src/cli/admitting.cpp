@@ -15,13 +15,19 @@ namespace {
 void print_admission(const Shell& shell, const model::Admission& admission, const std::optional<model::Outcome>& end) {
   const Status status = end ? end->status : admission.status;
   const std::optional<std::string> result = end && end->result ? end->result : admission.result;
+  // Only the key is still held: what came of it is not null, it is not known any more (SPEC I13).
+  const bool result_expired = !end && admission.expired;
   const std::string id = admission.id.to_string();
   if (shell.json()) {
     JsonObject object;
     object.text("id", id).boolean("created", admission.created()).text("status", to_string(status));
     object.number("run", std::int64_t{admission.run});
     if (admission.deduplicated_from) { object.time("deduplicated_from", admission.deduplicated_from); }
-    if (status == Status::completed) { object.raw("result", result && !result->empty() ? *result : "null"); }
+    if (result_expired) {
+      object.boolean("result_expired", true);
+    } else if (status == Status::completed) {
+      object.raw("result", result && !result->empty() ? *result : "null");
+    }
     if (end && end->error) { object.raw("error", error_json(end->error)); }
     print(object.str());
     return;
@@ -30,8 +36,9 @@ void print_admission(const Shell& shell, const model::Admission& admission, cons
   line += paint(output_terminal(), status_style(status), to_string(status));
   if (admission.run > 1) { line += ", run " + std::to_string(admission.run); }
   if (admission.deduplicated_from) { line += ", first asked for " + format_time(*admission.deduplicated_from); }
+  if (result_expired) { line += "; its record has expired, and its result with it: only the key is still held"; }
   print(line);
-  if (status == Status::completed) { print(base::printable(result.value_or("null"))); }
+  if (status == Status::completed && !result_expired) { print(base::printable(result.value_or("null"))); }
   if (end && end->error) { print(base::printable(error_line(end->error))); }
 }
 

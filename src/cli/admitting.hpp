@@ -22,8 +22,8 @@ struct AdmitOptions {
 // What tasks and workflows are asked for with alike.
 void add_admit_flags(CLI::App& command, AdmitOptions& options);
 
-// Prints {"id","created","status","run","deduplicated_from"?,"result"?} or its text form; returns the exit code. Throws
-// what is wrong with the request, and the error of a refusal.
+// Prints {"id","created","status","run","deduplicated_from"?,"result"?,"result_expired"?} or its text form; returns the
+// exit code. Throws what is wrong with the request, and the error of a refusal.
 int admit_one(Shell& shell, const AdmitOptions& options);
 
 }  // namespace hapax::cli

@@ -89,7 +89,7 @@ Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const 
   request.queue = {.ns = shell.ns(), .name = "default"};
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
   const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
-  if (const std::optional<Uuid> id = shell.store().holder(identity)) { return *id; }
+  if (const std::optional<Uuid> id = engine::latest_under(shell.store(), shell.ns(), identity)) { return *id; }
   const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
                                     : "no execution of task '" + task + "' holds the key '" + key;
   throw NotFound(what + "' in namespace '" + shell.ns() + "'");

@@ -50,6 +50,17 @@ std::string unknown(const std::string& what, const std::string& word, const std:
   return "unknown " + what + " '" + word + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
+// The parser would say no more than how many came.
+void refuse_repeated(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string>& given = option->results();
+    if (option->get_items_expected_max() != 1 || given.size() < 2) { continue; }
+    throw BadUsage(option->get_name() + " was given " + std::to_string(given.size()) + " times, as '" +
+                   base::keep_head(given[0], 100) + "' and '" + base::keep_head(given[1], 100) + "'; expected it once");
+  }
+  for (const CLI::App* below : command.get_subcommands()) { refuse_repeated(*below); }
+}
+
 }  // namespace
 
 Commands::Commands() : root_("Durable execution: tasks that take effect once.", "hapax") {
@@ -135,7 +146,10 @@ int Commands::run(int argc, char** argv) {
       root_.parse(argc, argv);
     } catch (const CLI::Success& asked) {  // --help, --version
       return root_.exit(asked);
-    } catch (const CLI::ParseError& error) { throw BadUsage(error.what()); }
+    } catch (const CLI::ParseError& error) {
+      refuse_repeated(root_);
+      throw BadUsage(error.what());
+    }
     refuse_extras(root_);
     const CLI::App* command = &root_;
     while (!command->get_subcommands().empty()) {

@@ -8,17 +8,22 @@
 #include "model/admission.hpp"
 #include "model/strategy.hpp"
 
+#include <algorithm>
+
 namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
     "Says what makes this request the same as another: the task's strategy, the canonical form of what is compared, "
     "the\n"
-    "identity it makes, who holds that now and what an enqueue would meet. Changes nothing.\n"
+    "identity it makes, who holds that now and what an enqueue would meet. Changes nothing: what a configuration file\n"
+    "says of tasks counts once it is applied.\n"
     "With --json: {\"task\",\"namespace\",\"queue\",\"strategy\",\"catalogued\",\"scope\",\"task_id\",\"canonical\","
     "\"identity\",\n"
-    "\"fingerprint\",\"holder\":{\"id\",\"status\",\"created_at\",\"finished_at\"}|null,\"would\"}; would is created,\n"
-    "deduplicated, or the name of the error.\n"
+    "\"fingerprint\",\"holder\":{\"id\",\"status\",\"run\",\"created_at\",\"finished_at\",\"held_until\",\"expired\"}|"
+    "null,"
+    "\"would\"};\n"
+    "would is created, deduplicated, or the name of the error.\n"
     "\n"
     "Examples:\n"
     "  hapax identity generate-report --input '{\"customer_id\":7,\"month\":\"2026-03\"}'\n"
@@ -29,10 +34,9 @@ struct Options {
   std::optional<std::string> input;
 };
 
-// What an enqueue would meet. The holder's input is compared as the store would compare its fingerprint.
+// What an enqueue would meet, by the rule that the stores admit by.
 struct Meeting {
-  std::optional<model::Execution> execution;  // none, with a holder: only its key is left
-  std::optional<Uuid> holder;
+  std::optional<model::Holding> holding;
   std::string would = "created";
 };
 
@@ -51,34 +55,42 @@ const char* word_of(const model::AdmissionDecision& decision) {
   return "";
 }
 
-Meeting meet(Shell& shell, const model::NewExecution& request, const model::IdentityRules& rules) {
+bool is_draining(Shell& shell, const model::QueueRef& name) {
+  const std::vector<model::QueueInfo> queues = shell.store().queues(name.ns);
+  return std::any_of(queues.begin(), queues.end(),
+                     [&](const model::QueueInfo& info) { return info.queue == name && info.settings.draining; });
+}
+
+Meeting meet(Shell& shell, const model::NewExecution& request) {
   Meeting meeting;
-  if (!request.identity) { return meeting; }
-  meeting.holder = shell.store().holder(request.identity->hash);
-  if (!meeting.holder) { return meeting; }
-  model::Holder holder;
-  holder.id = *meeting.holder;
-  meeting.execution = shell.store().get(*meeting.holder);
-  if (meeting.execution) {
-    const model::Execution& it = *meeting.execution;
-    holder.status = it.status;
-    holder.attempt = it.attempt;
-    holder.run = it.run;
-    holder.created_at = it.created_at;
-    holder.finished_at = it.finished_at;
-    if (request.identity->fingerprint) {
-      model::NewExecution same = request;
-      same.input = it.input;
-      model::identify(same, rules,
-                      {.key = request.identity->key.empty() ? std::nullopt : std::optional(request.identity->key)});
-      holder.fingerprint = same.identity->fingerprint;
+  model::AdmissionDecision decision{.step = model::AdmissionStep::new_run, .admission = {}};
+  if (request.identity) {
+    meeting.holding = shell.store().holding(request.identity->hash);
+    if (meeting.holding) {
+      decision = model::decide_admission(meeting.holding->holder, *request.identity, shell.store().now());
     }
-  } else {
-    holder.status = Status::completed;
-    holder.expired = true;
   }
-  meeting.would = word_of(model::decide_admission(holder, *request.identity, shell.store().now()));
+  meeting.would = word_of(decision);
+  if (meeting.would == "created" && is_draining(shell, request.queue)) { meeting.would = "QueueDraining"; }
   return meeting;
+}
+
+std::string about(const model::Holding& holding) {
+  const model::Holder& holder = holding.holder;
+  std::string text = holder.id.to_string() + " " + std::string(to_string(holder.status));
+  text += ", created " + format_time(holder.created_at);
+  if (holding.until) { text += ", held until " + format_time(*holding.until); }
+  if (holder.expired) { text += " (its record has expired; only the key is still held)"; }
+  return text;
+}
+
+std::string holding_json(const model::Holding& holding) {
+  JsonObject object;
+  object.text("id", holding.holder.id.to_string()).text("status", to_string(holding.holder.status));
+  object.number("run", std::int64_t{holding.holder.run});
+  object.time("created_at", holding.holder.created_at).time("finished_at", holding.holder.finished_at);
+  object.time("held_until", holding.until).boolean("expired", holding.holder.expired);
+  return object.str();
 }
 
 std::string hex(const std::optional<base::Digest>& digest) { return digest ? base::to_hex(*digest) : std::string(); }
@@ -101,18 +113,7 @@ void print_human(const model::NewExecution& request, const model::IdentityRules&
   } else {
     facts.add("identity", "none");
   }
-  if (meeting.holder) {
-    std::string holder = meeting.holder->to_string();
-    if (meeting.execution) {
-      holder += " " + std::string(to_string(meeting.execution->status)) + ", created " +
-                format_time(meeting.execution->created_at);
-    } else {
-      holder += " (its record has expired; only the key is still held)";
-    }
-    facts.add("holder", holder);
-  } else if (request.identity) {
-    facts.add("holder", "nobody");
-  }
+  if (request.identity) { facts.add("holder", meeting.holding ? about(*meeting.holding) : "nobody"); }
   facts.add("an enqueue now", meeting.would);
   facts.print();
 }
@@ -120,7 +121,6 @@ void print_human(const model::NewExecution& request, const model::IdentityRules&
 int run(Shell& shell, const Options& options) {
   RequestFields fields = options.fields;
   if (options.input) { fields.input = read_payload(*options.input, "input"); }
-  shell.use_configuration();
   engine::CatalogueCache catalogue(shell.store(), shell.ns());
   const TaskSpec task{.name = fields.task, .options = {}};
   const engine::CatalogueCache::Entry entry = catalogue.find(task);
@@ -128,9 +128,9 @@ int run(Shell& shell, const Options& options) {
   const model::NewExecution request = make_request(fields, shell.ns(), catalogue);
   std::string canonical;
   if (request.identity && request.identity->key.empty()) {
-    canonical = model::key_material(rules, request.input)->canonical;
+    canonical = model::key_material(rules, request.task, request.input)->canonical;
   }
-  const Meeting meeting = meet(shell, request, rules);
+  const Meeting meeting = meet(shell, request);
   if (!shell.json()) {
     print_human(request, rules, entry.definition != nullptr, canonical, meeting);
     return exit_ok;
@@ -143,13 +143,8 @@ int run(Shell& shell, const Options& options) {
   object.text_or_null("canonical", canonical);
   object.text_or_null("identity", request.identity ? base::to_hex(request.identity->hash) : "");
   object.text_or_null("fingerprint", request.identity ? hex(request.identity->fingerprint) : "");
-  if (meeting.holder) {
-    JsonObject holder;
-    holder.text("id", meeting.holder->to_string());
-    holder.text_or_null("status", meeting.execution ? to_string(meeting.execution->status) : "");
-    holder.time("created_at", meeting.execution ? std::optional(meeting.execution->created_at) : std::nullopt);
-    holder.time("finished_at", meeting.execution ? meeting.execution->finished_at : std::nullopt);
-    object.raw("holder", holder.str());
+  if (meeting.holding) {
+    object.raw("holder", holding_json(*meeting.holding));
   } else {
     object.null("holder");
   }

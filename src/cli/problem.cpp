@@ -20,6 +20,12 @@ bool is(const std::exception& error) {
   return dynamic_cast<const Type*>(&error) != nullptr;
 }
 
+// A payload that cannot be taken is bad data, whether it is no JSON or has not the fields its task wants.
+bool is_about_input(const std::exception& error) {
+  const auto* const argument = dynamic_cast<const InvalidArgument*>(&error);
+  return argument != nullptr && argument->field() == "input";
+}
+
 // The most derived type is asked for first; what is not named here is a defect.
 Codes codes_of(const std::exception& error) {
   if (is<BadUsage>(error)) return {exit_usage, 400};
@@ -30,6 +36,7 @@ Codes codes_of(const std::exception& error) {
   if (is<InvalidJson>(error)) return {exit_data, 400};
   if (is<InvalidIdempotencyKey>(error)) return {exit_data, 400};
   if (is<IdempotencyKeyRequired>(error)) return {exit_data, 400};
+  if (is_about_input(error)) return {exit_data, 400};
   if (is<InvalidArgument>(error)) return {exit_usage, 400};
   if (is<IdempotencyMismatch>(error)) return {exit_data, 422};
   if (is<NotFound>(error)) return {exit_missing, 404};

@@ -127,7 +127,10 @@ RequestFields parse_request_line(std::string_view line, const RequestFields& def
     if (given.is_null() && given.name != "input") { continue; }
     if (member->name == "task_id" || member->name == "idempotency_key") {
       if (std::exchange(has_key, true) && fields.task_id != given.text()) {
-        throw InvalidArgument("idempotency_key", "differs from task_id; they are the same thing");
+        throw InvalidArgument(given.name, "'" + base::keep_head(given.text(), 100) + "' after '" +
+                                              base::keep_head(*fields.task_id, 100) +
+                                              "'; task_id and idempotency_key are the same thing: expected one of "
+                                              "them, such as \"task_id\": \"charge-order-456\"");
       }
     }
     member->read(fields, given);

@@ -70,11 +70,12 @@ AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
   request.queue = {state_->ns(), has_queue ? *entry.definition->queue : task.options.queue};
   request.task = task.name;
   const auto rules = engine::rules_for(task, entry);
-  const auto holder = state_->store().holder(model::identity_of_key(rules, request, task_id));
-  if (!holder) {
+  const auto found =
+      engine::latest_under(state_->store(), state_->ns(), model::identity_of_key(rules, request, task_id));
+  if (!found) {
     throw NotFound("no execution of task '" + task.name + "' holds the ID '" + std::string(task_id) + "'");
   }
-  return state_->handle(*holder);
+  return state_->handle(*found);
 }
 
 }  // namespace hapax

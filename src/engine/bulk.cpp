@@ -3,6 +3,7 @@
 
 #include "base/limits.hpp"
 #include "engine/app_state.hpp"
+#include "model/placed_error.hpp"
 #include "model/validate.hpp"
 
 #include <future>
@@ -58,9 +59,7 @@ Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawS
       batch.requests.push_back(
           app.request(task, std::move(item->input), item->options ? *item->options : options.each));
       model::check_new_execution(batch.requests.back());
-    } catch (const InvalidArgument& error) {
-      throw InvalidArgument("items[" + std::to_string(index) + "]", error.what());
-    }
+    } catch (const InvalidArgument& error) { model::throw_placed("items[" + std::to_string(index) + "]", error); }
     ++index;
   }
   return batch;

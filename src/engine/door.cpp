@@ -100,6 +100,17 @@ model::NewExecution make_request(const std::string& ns, const TaskSpec& task, co
   return request;
 }
 
+std::optional<Uuid> latest_under(store::Store& store, const std::string& ns, const base::Digest& identity) {
+  if (const std::optional<Uuid> holder = store.holder(identity)) { return holder; }
+  model::ListQuery query;
+  query.ns = ns;
+  query.identity = identity;
+  query.payloads = false;
+  query.limit = 1;
+  const std::vector<model::Execution> newest = store.list(query);
+  return newest.empty() ? std::nullopt : std::optional(newest.front().id);
+}
+
 void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key) {
   const auto named = [&](std::string_view what) {
     const std::string who = key.empty() ? "Task '" + std::string(task) + "' with the same input "

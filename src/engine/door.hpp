@@ -19,6 +19,11 @@ namespace hapax::engine {
 // How a task's requests are told apart, with what its descriptor says when it is not catalogued.
 [[nodiscard]] model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry);
 
+// Who holds an identity, else the latest that is kept under it: a stub (SPEC R2) holds nothing and can be read all the
+// same.
+[[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& ns,
+                                               const base::Digest& identity);
+
 // Throws the error of SPEC I9 to I11 for a refused admission; returns for created and deduplicated. An empty key stands
 // for an identity made of the input.
 void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key);

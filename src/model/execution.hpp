@@ -443,6 +443,7 @@ struct QueueInfo {
   std::optional<Duration> oldest_ready;  // how long the oldest due one has been waiting
   std::int64_t completed_last_minute = 0;
   std::int64_t failed_last_minute = 0;
+  std::optional<Time> rate_arrival;  // the rate limit's state (model/rate.hpp)
 };
 
 enum class CancelVerdict : std::uint8_t {

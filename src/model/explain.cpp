@@ -1,6 +1,8 @@
 #include "model/explain.hpp"
 
+#include "base/limits.hpp"
 #include "model/activity_origin.hpp"
+#include "model/rate.hpp"
 #include "model/turn.hpp"
 
 #include <algorithm>
@@ -144,12 +146,36 @@ class Explainer {
               " at once, and " + std::to_string(facts_.queue->running) + " are running.",
           "hapax queue set " + e_.queue.name + " --concurrency N");
     }
-    if (limits.rate) {
-      add("rate_limit",
-          "Its queue " + quoted(e_.queue.name) + " starts at most " + format_rate_limit(*limits.rate) + "; " +
-              std::to_string(facts_.queue->ready) + " are due in it.",
-          "hapax queue set " + e_.queue.name + " --rate-limit R");
+    if (limits.worker_concurrency && workers_are_full(*limits.worker_concurrency)) {
+      add("worker_concurrency",
+          "One worker runs at most " + std::to_string(*limits.worker_concurrency) + " of queue " +
+              quoted(e_.queue.name) + " at once, and each that takes it does.",
+          "One more worker, or hapax queue set " + e_.queue.name + " --worker-concurrency N");
     }
+    if (limits.rate) { rate(*limits.rate); }
+  }
+
+  [[nodiscard]] bool workers_are_full(int limit) const {
+    return std::all_of(facts_.sessions.begin(), facts_.sessions.end(), [&](const SessionInfo& session) {
+      if (!is_alive(session, facts_.now) || !takes_queue(session, e_.queue) || !takes_task(session, e_.task)) {
+        return true;
+      }
+      const auto running = facts_.running_here.find(session.id);
+      return running != facts_.running_here.end() && running->second >= limit;
+    });
+  }
+
+  // Whether the rate would hold it back behind all others that are due; which of them come before it is not known.
+  void rate(const RateLimit& limit) {
+    RateMeter meter(limit, facts_.queue->rate_arrival, facts_.now);
+    const std::int64_t others = std::clamp<std::int64_t>(facts_.queue->ready - 1, 0, limits::rate);
+    if (others > 0) { meter.start(static_cast<int>(others)); }
+    if (meter.wait(e_.weight) <= Duration{0}) { return; }
+    add("rate_limit",
+        "Its queue " + quoted(e_.queue.name) + " starts at most " + format_rate_limit(limit) + "; " +
+            std::to_string(facts_.queue->ready) + " are due in it, the last of them starts in " +
+            about(meter.wait(e_.weight)) + " at the earliest.",
+        "hapax queue set " + e_.queue.name + " --rate-limit R");
   }
 
   void workers() {
@@ -238,14 +264,23 @@ class Explainer {
   // Why another request was, or would be, deduplicated to this one.
   void holds_key() {
     if (!e_.identity) { return; }
-    if (facts_.holder && *facts_.holder != e_.id) {
-      add("superseded", "Another execution holds its identity now: " + facts_.holder->to_string() + ".");
+    if (!facts_.holding) {
+      add("key_free",
+          "It does not hold " + what_it_holds() + " any more: the same request gets an execution of its own.",
+          e_.status == Status::completed
+              ? "A window holds it for longer: hapax queue set " + e_.queue.name + " --dedup-window 1d"
+              : "");
+      return;
+    }
+    if (facts_.holding->holder.id != e_.id) {
+      add("superseded", "Another execution holds its identity now: " + facts_.holding->holder.id.to_string() + ".");
       return;
     }
     std::string sentence = "It holds " + what_it_holds() +
                            (origin_ ? ", so its activity does not start it again"
                                     : ", so the same request gets this execution instead of a new one");
-    sentence += e_.expires_at ? ", until " + format_time(*e_.expires_at) + "." : ", for as long as it is kept.";
+    const std::optional<Time>& until = facts_.holding->until;
+    sentence += until ? ", until " + format_time(*until) + "." : ", for as long as it is kept.";
     add("holds_key", sentence);
   }
 

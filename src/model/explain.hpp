@@ -1,9 +1,10 @@
 // Why an execution is where it is, in sentences (SPEC D18): a pure function over what the store knows.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/holder.hpp"
 #include "model/task_definition.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,15 +16,16 @@ struct ExplainFacts {
   Time now{};                          // the store's
   std::optional<QueueInfo> queue;      // its queue
   std::vector<SessionInfo> sessions;   // all worker sessions
+  std::map<Uuid, int> running_here;    // of its queue, by session; filled where the queue limits it
   std::optional<TaskDefinition> task;  // its entry in the catalogue
   IdentityStrategy usual = IdentityStrategy::strict;
-  std::optional<Uuid> holder;  // who holds its identity now
+  std::optional<Holding> holding;  // of its identity; none: that is free
 };
 
 // One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
 // "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
 // "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key", "ordering_key",
-// "concurrency_key", "rate_limit", "concurrency", "superseded", "waiting", "stuck",
+// "concurrency_key", "rate_limit", "concurrency", "worker_concurrency", "superseded", "key_free", "waiting", "stuck",
 // "started_by_activity", "earlier_run".
 struct Reason {
   std::string code;

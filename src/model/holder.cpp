@@ -4,6 +4,25 @@
 
 namespace hapax::model {
 
+namespace {
+
+// When the identity of an execution that has ended is free; without a record of it, it is a tombstone or nothing.
+Time free_at(const IdentityRow& identity, const std::optional<EndedHolder>& ended) {
+  if (!ended) { return identity.hold_until.value_or(Time{}); }
+  const Time by_record = ended->stub ? ended->finished_at : ended->expires_at;
+  const Time by_window = ended->finished_at + identity.hold_for.value_or(Duration{0});
+  return std::max(by_record, by_window);
+}
+
+}  // namespace
+
+std::optional<Holding> holding_of(const IdentityRow& identity, const std::optional<LiveHolder>& live,
+                                  const std::optional<EndedHolder>& ended, Time now) {
+  std::optional<Holder> holder = holder_of(identity, live, ended, now);
+  if (!holder) { return std::nullopt; }
+  return Holding{.holder = *std::move(holder), .until = live ? std::nullopt : std::optional(free_at(identity, ended))};
+}
+
 std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional<LiveHolder>& live,
                                 const std::optional<EndedHolder>& ended, Time now) {
   Holder holder;
@@ -16,11 +35,9 @@ std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional
     holder.created_at = live->created_at;
     return holder;
   }
+  if (free_at(identity, ended) <= now) { return std::nullopt; }
   if (ended) {
     const bool recorded = ended->expires_at > now;
-    const Time by_record = ended->stub ? ended->finished_at : ended->expires_at;
-    const Time by_window = ended->finished_at + identity.hold_for.value_or(Duration{0});
-    if (std::max(by_record, by_window) <= now) { return std::nullopt; }
     holder.status = ended->status;
     holder.run = ended->run;
     holder.created_at = ended->created_at;
@@ -29,7 +46,6 @@ std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional
     if (recorded) { holder.result = ended->result; }
     return holder;
   }
-  if (!identity.hold_until || *identity.hold_until <= now) { return std::nullopt; }
   holder.status = identity.ended_as.value_or(Status::completed);
   holder.run = identity.run;
   holder.created_at = identity.created_at;

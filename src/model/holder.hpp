@@ -41,6 +41,14 @@ struct EndedHolder {
 [[nodiscard]] std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional<LiveHolder>& live,
                                               const std::optional<EndedHolder>& ended, Time now);
 
+// The same for those who ask about an identity and admit nothing.
+struct Holding {
+  Holder holder;
+  std::optional<Time> until;  // of one that has ended: when the identity is free; none: for as long as it lives
+};
+[[nodiscard]] std::optional<Holding> holding_of(const IdentityRow& identity, const std::optional<LiveHolder>& live,
+                                                const std::optional<EndedHolder>& ended, Time now);
+
 // How long an identity is held beyond its execution's record, when that is deleted; nothing: it goes with the record.
 [[nodiscard]] std::optional<Time> tombstone_until(const std::optional<Duration>& hold_for, Time finished_at, Time now);
 

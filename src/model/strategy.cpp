@@ -9,6 +9,8 @@
 #include "model/identity.hpp"
 #include "model/validate.hpp"
 
+#include <algorithm>
+
 namespace hapax::model {
 
 namespace {
@@ -29,11 +31,27 @@ std::string canonical_fields(std::string_view checked, const std::vector<std::st
   return out + "]";
 }
 
+// {"customer":{"id":7}} for /customer/id; a pointer with escapes or into an array is left to the reader.
+std::string example_of(std::string_view pointer) {
+  std::string open;
+  std::string close;
+  while (!pointer.empty()) {
+    pointer.remove_prefix(1);
+    const std::size_t end = std::min(pointer.find('/'), pointer.size());
+    open += "{" + base::json_quote(pointer.substr(0, end)) + ":";
+    close += "}";
+    pointer.remove_prefix(end);
+  }
+  return open + "7" + close;
+}
+
 void require_fields(std::string_view checked, const std::vector<std::string>& pointers) {
   for (const std::string& pointer : pointers) {
     if (!base::find_json_pointer(checked, pointer)) {
-      throw InvalidArgument(
-          "input", "has no " + pointer + ", which the task's identity_keys name; expected a value there (null counts)");
+      throw InvalidArgument("input", "has no " + pointer +
+                                         ", which the task's identity_keys name; expected a value there (null counts), "
+                                         "such as " +
+                                         example_of(pointer));
     }
   }
 }
@@ -50,6 +68,15 @@ std::optional<base::Digest> fingerprint_of(const IdentityRules& rules, std::stri
 // What is compared beyond the identity itself: the whole input is in a strict one, the keys are in a contextual one.
 std::optional<base::Digest> further_fingerprint(const IdentityRules& rules, std::string_view checked) {
   return rules.fingerprint.pointers.empty() ? std::nullopt : fingerprint_of(rules, checked);
+}
+
+// The task's name is part of what hapax makes by itself, whatever the scope (SPEC I1). Scope `task` has it in the
+// identity already; a wider one gets it here, behind its length, so that it does not run into the input.
+std::string named(const IdentityRules& rules, std::string_view task) {
+  if (rules.scope == IdentityScope::task) { return {}; }
+  std::string out;
+  for (int shift = 56; shift >= 0; shift -= 8) { out.push_back(static_cast<char>((task.size() >> shift) & 0xFF)); }
+  return out.append(task);
 }
 
 IdentityMode mode_of(const IdentityAsked& asked) {
@@ -116,17 +143,17 @@ IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy usual)
   return rules;
 }
 
-std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view input) {
+std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view task, std::string_view input) {
   if (rules.strategy == IdentityStrategy::strict) {
     KeyMaterial made{.canonical = base::canonical_json(input), .material = {}};
-    made.material = strict_mark + made.canonical;
+    made.material = strict_mark + named(rules, task) + made.canonical;
     return made;
   }
   if (rules.strategy == IdentityStrategy::contextual) {
     base::check_json(input, "input");
     require_fields(input, rules.keys);
     KeyMaterial made{.canonical = canonical_fields(input, rules.keys), .material = {}};
-    made.material = contextual_mark + made.canonical;
+    made.material = contextual_mark + named(rules, task) + made.canonical;
     return made;
   }
   return std::nullopt;
@@ -160,7 +187,7 @@ void identify(NewExecution& request, const IdentityRules& rules, const IdentityA
     identity.key = *asked.key;
     identity.fingerprint = fingerprint_of(rules, request.input);
   } else {
-    const std::optional<KeyMaterial> made = key_material(rules, request.input);
+    const std::optional<KeyMaterial> made = key_material(rules, request.task, request.input);
     identity.hash = identity_of_key(rules, request, made->material);
     identity.fingerprint = further_fingerprint(rules, request.input);
   }

@@ -34,13 +34,14 @@ struct IdentityAsked {
 // IdempotencyKeyRequired, InvalidIdempotencyKey, InvalidJson and InvalidArgument.
 void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked);
 
-// The key material of a request without a key: canonical JSON behind a control character, which no caller's key has.
-// Nothing for strategies that make none.
+// The key material of a request without a key: canonical JSON behind a control character, which no caller's key has,
+// and under a scope wider than the task behind the task's name too. Nothing for strategies that make none.
 struct KeyMaterial {
   std::string canonical;  // for people: the canonical input, or an array of [pointer, value]
   std::string material;
 };
-[[nodiscard]] std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view input);
+[[nodiscard]] std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view task,
+                                                      std::string_view input);
 
 // The identity that a key has under these rules, for those who look a holder up.
 [[nodiscard]] base::Digest identity_of_key(const IdentityRules& rules, const NewExecution& request,

@@ -14,6 +14,7 @@ namespace hapax::model {
 namespace {
 
 constexpr std::size_t shown_bytes = 60;
+constexpr std::string_view key_example = "charge-order-456";
 
 // What came, fit for a message.
 std::string quoted(std::string_view text) {
@@ -21,18 +22,19 @@ std::string quoted(std::string_view text) {
   return "'" + base::printable(base::keep_head(text, shown_bytes)) + (cut ? "…'" : "'");
 }
 
-std::string expected_text(std::size_t limit) {
-  return "; expected 1 to " + std::to_string(limit) + " bytes of UTF-8 without control characters";
+std::string expected_text(std::size_t limit, std::string_view example) {
+  std::string text = "; expected 1 to " + std::to_string(limit) + " bytes of UTF-8 without control characters";
+  if (!example.empty()) { text.append(", such as ").append(example); }
+  return text;
 }
 
 // What is wrong with a name or key, or nothing.
-std::string problem_of(std::string_view text, std::size_t limit) {
-  if (text.empty()) { return "is empty" + expected_text(limit); }
-  if (text.size() > limit) {
-    return quoted(text) + " has " + std::to_string(text.size()) + " bytes" + expected_text(limit);
-  }
-  if (!base::is_valid_utf8(text)) { return quoted(text) + " is not UTF-8" + expected_text(limit); }
-  if (base::has_control_characters(text)) { return quoted(text) + " has control characters" + expected_text(limit); }
+std::string problem_of(std::string_view text, std::size_t limit, std::string_view example = {}) {
+  const auto problem = [&](const std::string& what) { return what + expected_text(limit, example); };
+  if (text.empty()) { return problem("is empty"); }
+  if (text.size() > limit) { return problem(quoted(text) + " has " + std::to_string(text.size()) + " bytes"); }
+  if (!base::is_valid_utf8(text)) { return problem(quoted(text) + " is not UTF-8"); }
+  if (base::has_control_characters(text)) { return problem(quoted(text) + " has control characters"); }
   return {};
 }
 
@@ -124,7 +126,7 @@ void check_labels(const Labels& labels) {
 void check_name(std::string_view name, std::string_view field) { check_text(name, field, limits::name_bytes); }
 
 void check_key(std::string_view key) {
-  if (const std::string problem = problem_of(key, limits::key_bytes); !problem.empty()) {
+  if (const std::string problem = problem_of(key, limits::key_bytes, key_example); !problem.empty()) {
     throw InvalidIdempotencyKey(problem);
   }
 }

@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "engine/app_state.hpp"
 #include "model/identity.hpp"
+#include "model/placed_error.hpp"
 #include "schedule/activities.hpp"
 #include "schedule/event_router.hpp"
 #include "schedule/preview.hpp"
@@ -212,7 +213,7 @@ std::vector<RoutedEvent> App::send_events(std::span<const std::string> events) {
       parsed.push_back(schedule::parse_event(event, missing_id));
     } catch (const InvalidArgument& error) {
       if (events.size() == 1) { throw; }
-      throw InvalidArgument("events[" + std::to_string(parsed.size()) + "]", error.what());
+      model::throw_placed("events[" + std::to_string(parsed.size()) + "]", error);
     }
   }
   std::vector<schedule::Routed> routed = state_->router().route(parsed);

@@ -70,7 +70,7 @@
 // - sweep: lost sessions, then deadlines, then retention. requeued and dead count as said; the cancelled in neither.
 // - Expired (expires_at <= now) means absent to every read and act, swept or not. A swept execution takes its attempts,
 //   journal and, if it is the holder, its identity with it; unless hold_for is not over: then the identity becomes a
-//   tombstone (hold_until, ended_as, ended_at) that a later sweep deletes. holder() tells of tombstones too.
+//   tombstone (hold_until, ended_as, ended_at) that a later sweep deletes. holding() tells of tombstones too.
 // - Limits (model/claim_limits.hpp is the rule): a queue has them when its settings do, or once an execution with a limit
 //   key was admitted to it. A claim looks at such a queue in its place among the request's queues, takes at most
 //   ClaimRequest::idle from it (all such queues together), and locks it against other claims meanwhile. Counted are the
@@ -116,6 +116,7 @@
 #include <hapax/error.hpp>
 
 #include "model/activity_state.hpp"
+#include "model/holder.hpp"
 #include "model/turn.hpp"
 
 #include <atomic>
@@ -230,8 +231,13 @@ class Store {
   [[nodiscard]] virtual std::optional<Execution> get(const Uuid& id) = 0;
   // For those who wait: one entry per id in order, nullopt where the id is unknown (or expired).
   [[nodiscard]] virtual std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) = 0;
-  // The execution that holds an identity now.
-  [[nodiscard]] virtual std::optional<Uuid> holder(const base::Digest& identity) = 0;
+  // Who holds an identity now and until when, with the fingerprint that a request is compared by. The result may be left
+  // out.
+  [[nodiscard]] virtual std::optional<Holding> holding(const base::Digest& identity) = 0;
+  [[nodiscard]] std::optional<Uuid> holder(const base::Digest& identity) {
+    const std::optional<Holding> found = holding(identity);
+    return found ? std::optional(found->holder.id) : std::nullopt;
+  }
   [[nodiscard]] virtual std::vector<Execution> list(const ListQuery& query) = 0;
   // All attempts in order, the running or last one included.
   [[nodiscard]] virtual std::vector<Attempt> attempts(const Uuid& id) = 0;

@@ -314,6 +314,35 @@ TEST_P(AppTest, QueuesArePausedDrainedPurgedAndMoved) {
   EXPECT_THROW((void)app.enqueue(say, "x", {.queue = "other"}), QueueDraining);
 }
 
+TEST_P(AppTest, InputThatNoJsonCanHoldIsRefusedInPlainWords) {
+  auto app = open();
+  const auto message = [&](const nlohmann::json& input) -> std::string {
+    try {
+      (void)app.enqueue(echo, input);
+    } catch (const InvalidArgument& error) { return error.what(); }
+    return "was taken";
+  };
+  const std::string text = message("caf\xe9");
+  EXPECT_TRUE(text.starts_with("input: ")) << text;
+  EXPECT_NE(text.find("expected UTF-8"), std::string::npos) << text;
+  EXPECT_EQ(text.find("json.exception"), std::string::npos) << text;
+  EXPECT_NE(message(std::nan("")).find("expected a finite one, or null"), std::string::npos);
+  EXPECT_TRUE(app.list().empty());
+}
+
+TEST_P(AppTest, AnEventOfABatchIsRefusedWithTheErrorThatOneWouldGet) {
+  auto app = open();
+  const std::vector<std::string> events = {R"({"specversion":"1.0","id":"1","source":"/s","type":"t"})", "{broken"};
+  try {
+    (void)app.send_events(events);
+    FAIL() << "was taken";
+  } catch (const InvalidJson& error) {
+    EXPECT_EQ(error.name(), "InvalidJson");
+    EXPECT_EQ(error.field(), "events[1]");
+    EXPECT_TRUE(std::string(error.what()).starts_with("events[1]: ")) << error.what();
+  }
+}
+
 TEST_P(AppTest, BadInputIsRefusedByNameBeforeAnythingIsWritten) {
   auto app = open();
   EXPECT_THROW((void)app.enqueue(say, "x", {.queue = ""}), InvalidArgument);

@@ -56,6 +56,38 @@ TEST_P(IdentityTest, ATaskThatWantsAKeyIsRefusedWithoutOne) {
   EXPECT_FALSE(app.enqueue(by_key, 1, {.task_id = "k"}).created());
 }
 
+// One rule for one and for many (SPEC I3, D11): the type, the name and the facts are the same, the index is added.
+TEST_P(IdentityTest, ABulkEnqueueIsRefusedWithTheErrorThatOneWouldGet) {
+  auto app = open();
+  const auto refusal = [&](const JsonTask& task, BulkItem<json> bad) -> std::exception_ptr {
+    const std::vector<BulkItem<json>> items = {{1, {.task_id = "good"}}, std::move(bad)};
+    try {
+      (void)app.enqueue_many(task, items);
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(error.field(), "items[1]");
+      EXPECT_TRUE(std::string(error.what()).starts_with("items[1]: ")) << error.what();
+      return std::current_exception();
+    }
+    return nullptr;
+  };
+  const auto is = [](const std::exception_ptr& thrown, auto* type, const std::string& name) {
+    ASSERT_TRUE(thrown);
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::remove_pointer_t<decltype(type)>& error) {
+      EXPECT_EQ(error.name(), name);
+    } catch (const Error& error) { FAIL() << error.name() << ": " << error.what(); }
+  };
+  is(refusal(by_key, {2, {}}), static_cast<IdempotencyKeyRequired*>(nullptr), "IdempotencyKeyRequired");
+  is(refusal(by_key, {2, {.task_id = "a\nb"}}), static_cast<InvalidIdempotencyKey*>(nullptr), "InvalidIdempotencyKey");
+  is(refusal(bare, {std::string(2 << 20, 'x'), {}}), static_cast<PayloadTooLarge*>(nullptr), "PayloadTooLarge");
+  json deep = 1;
+  for (int depth = 0; depth < 65; ++depth) { deep = json::array({std::move(deep)}); }
+  is(refusal(bare, {deep, {}}), static_cast<InvalidJson*>(nullptr), "InvalidJson");
+  is(refusal(bare, {1, {.priority = 40000}}), static_cast<InvalidArgument*>(nullptr), "InvalidArgument");
+  EXPECT_TRUE(app.list().empty()) << "nothing of the batch was written";
+}
+
 TEST_P(IdentityTest, UniqueTasksAndBareNamesRunEachTime) {
   auto app = open();
   for (const JsonTask* task : {&each_time, &bare}) {

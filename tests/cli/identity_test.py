@@ -50,8 +50,9 @@ class Identity:
 
     def test_a_field_that_is_not_there_is_named(self):
         self.catalogue()
-        problem = self.refused(USAGE, "InvalidArgument", "enqueue", "generate-report", "--input", '{"customer_id":7}')
+        problem = self.refused(DATA, "InvalidArgument", "enqueue", "generate-report", "--input", '{"customer_id":7}')
         self.assertIn("/month", problem["detail"])
+        self.assertEqual(problem["field"], "input")
         self.assertEqual(self.good("list"), [])
 
     def test_bulk_lines_follow_it_too_and_meet_each_other(self):
@@ -80,6 +81,140 @@ class Identity:
         self.assertIn("deduplicated", plain.out)
         self.assertIn(id, plain.out)
 
+    def test_a_wider_scope_does_not_make_two_tasks_one(self):
+        self.catalogue("""
+[tasks.charge]
+identity_scope = "queue"
+[tasks.refund]
+identity_scope = "queue"
+[tasks.audit]
+identity_strategy = "contextual"
+identity_keys = ["/order"]
+identity_scope = "global"
+[tasks.report]
+identity_strategy = "contextual"
+identity_keys = ["/order"]
+identity_scope = "global"
+""")
+        tasks = ("charge", "refund", "audit", "report")
+        ids = [self.enqueue(task, "--input", '{"order":1}') for task in tasks]
+        self.assertEqual(len(set(ids)), 4)
+        self.assertEqual([self.enqueue(task, "--input", '{"order":1.0}') for task in tasks], ids)
+        self.assertEqual(self.good("identity", "refund", "--input", '{"order":1}')["holder"]["id"], ids[1])
+        self.assertEqual(self.enqueue("charge", "--task-id", "k"), self.enqueue("refund", "--task-id", "k"), "a key is shared")
+
+    def agree(self, would, task, *arguments, id=None):
+        """What identity says and what the enqueue then does."""
+        said = self.good("identity", task, *arguments)
+        self.assertEqual(said["would"], would, said)
+        if id:
+            self.assertEqual(said["holder"]["id"], id)
+        answer = self.hapax("enqueue", task, *arguments, "--json")
+        did = answer.json.get("error") or ("created" if answer.json["created"] else "deduplicated")
+        self.assertEqual(did, would, answer)
+        return said, answer.json
+
+    def test_identity_says_what_an_enqueue_then_does_where_only_a_stub_is_left(self):
+        self.catalogue("""
+[queues.default]
+retention = "0"
+dedup_window = "1d"
+[tasks.report]
+identity_strategy = "contextual"
+identity_keys = ["/c"]
+fingerprint = ["/d"]
+""")
+        id = self.enqueue("pay", "--task-id", "k", "--input", '{"a":1}')
+        fields = self.enqueue("report", "--input", '{"c":1,"d":1}')
+        self.work("cat")
+        said, _ = self.agree("deduplicated", "pay", "--task-id", "k", "--input", '{"a":1}', id=id)
+        self.assertEqual((said["holder"]["status"], said["holder"]["expired"]), ("completed", False))
+        self.agree("IdempotencyMismatch", "pay", "--task-id", "k", "--input", '{"a":2}', id=id)
+        self.agree("deduplicated", "report", "--input", '{"c":1,"d":1}', id=fields)
+        self.agree("IdempotencyMismatch", "report", "--input", '{"c":1,"d":2}', id=fields)
+
+    def test_identity_and_enqueue_know_a_tombstone(self):
+        self.good("queue", "set", "default", "--retention", "1s", "--dedup-window", "1d")
+        done = self.enqueue("pay", "--task-id", "done", "--input", "1")
+        self.work("cat")
+        broken = self.enqueue("pay", "--task-id", "broken", "--input", "1", "--max-attempts", "1")
+        self.hapax("work", "--exec", "false", "--until-empty")
+        self.until(lambda: self.good("list") == [], "their records to expire")
+        said, did = self.agree("deduplicated", "pay", "--task-id", "done", "--input", "1", id=done)
+        self.assertEqual((said["holder"]["status"], said["holder"]["expired"]), ("completed", True))
+        self.assertGreater(said["holder"]["held_until"], said["holder"]["finished_at"])
+        self.assertEqual((did["id"], did["status"], did["result_expired"]), (done, "completed", True))
+        self.assertNotIn("result", did, "it is not null, it is not known")
+        plain = self.hapax("enqueue", "pay", "--task-id", "done", "--input", "1")
+        self.assertIn("its record has expired", plain.out)
+        self.assertEqual(plain.out.count("\n"), 1, plain)
+        self.refused(MISSING, "ResultExpired", "enqueue", "pay", "--task-id", "done", "--input", "1", "--wait")
+        self.agree("IdempotencyMismatch", "pay", "--task-id", "done", "--input", "2", id=done)
+        self.assertEqual(self.agree("created", "pay", "--task-id", "broken", "--input", "1", id=broken)[1]["run"], 2)
+
+    def test_identity_knows_a_draining_queue(self):
+        id = self.enqueue("pay", "--task-id", "k", "--input", "1")
+        self.good("queue", "drain", "default")
+        self.agree("deduplicated", "pay", "--task-id", "k", "--input", "1", id=id)
+        self.agree("QueueDraining", "pay", "--task-id", "other")
+        self.agree("QueueDraining", "pay")
+        self.agree("created", "pay", "--task-id", "other", "--queue", "elsewhere")
+
+    def test_identity_applies_no_configuration(self):
+        path = self.path("unapplied.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(TASKS)
+        self.assertFalse(self.good("identity", "charge", "--config", path)["catalogued"])
+        self.assertFalse(self.good("identity", "charge")["catalogued"])
+        self.enqueue("notify", "--config", path)
+        self.assertTrue(self.good("identity", "charge")["catalogued"], "who enqueues applies it")
+
+    def reason(self, id, code):
+        reasons = {reason["code"]: reason for reason in self.good("explain", id)["reasons"]}
+        self.assertIn(code, reasons)
+        return reasons[code]["sentence"]
+
+    def test_explain_says_until_when_a_key_is_held_and_when_it_is_free(self):
+        self.good("queue", "set", "default", "--retention", "0")
+        free = self.enqueue("pay", "--task-id", "free")
+        self.good("queue", "set", "windowed", "--retention", "0", "--dedup-window", "1d")
+        held = self.enqueue("pay", "--task-id", "held", "--queue", "windowed")
+        self.work("cat")
+        self.work("cat", "--queue", "windowed")
+        self.assertIn("'free'", self.reason(free, "key_free"))
+        until = self.good("identity", "pay", "--task-id", "held", "--queue", "windowed")["holder"]["held_until"]
+        shown = self.show(held)
+        self.assertGreater(until, shown["expires_at"])
+        self.assertIn("until " + until[:19], self.reason(held, "holds_key"))
+
+    def code(self, id):
+        return self.good("explain", id)["reasons"][0]["code"]
+
+    def test_explain_names_the_limit_that_holds_back_and_no_other(self):
+        self.good("queue", "set", "default", "--worker-concurrency", "1", "--rate-limit", "1000/sec burst 1000")
+        worker = self.start("work", "--exec", self.script("sleep 20; cat", "slow"), "--concurrency", "4")
+        self.until_status(self.enqueue("job"), "running")
+        held = self.enqueue("job")
+        self.until(lambda: self.code(held) == "worker_concurrency", "the worker's limit to be named")
+        self.good("queue", "set", "default", "--worker-concurrency", "none")
+        self.until_status(held, "running")
+        worker.kill()
+        self.good("queue", "set", "rated", "--rate-limit", "1/hour")
+        self.start("work", "--queue", "rated", "--exec", "cat")
+        self.until_status(self.enqueue("job", "--queue", "rated"), "completed")
+        held = self.enqueue("job", "--queue", "rated")
+        self.until(lambda: self.code(held) == "rate_limit", "the rate to be named")
+
+    def test_a_stub_is_found_by_its_key_while_it_is_there(self):
+        self.good("queue", "set", "default", "--retention", "0")
+        id = self.enqueue("pay", "--task-id", "k", "--input", "7")
+        self.work("cat")
+        shown = self.good("show", "--task", "pay", "--task-id", "k")
+        self.assertEqual((shown["id"], shown["result"]), (id, 7))
+        again = self.good("enqueue", "pay", "--task-id", "k", "--input", "7")
+        self.assertTrue(again["created"])
+        self.assertEqual(self.good("show", "--task", "pay", "--task-id", "k")["id"], again["id"], "the holder comes first")
+
     def test_identity_of_a_key_and_of_a_bare_name(self):
         id = self.enqueue("pay", "--task-id", "k", "--input", "1")
         same = self.good("identity", "pay", "--task-id", "k", "--input", "1")
@@ -96,6 +231,10 @@ class Identity:
             self.refused(DATA, "InvalidJson", "enqueue", "charge", "--input", text)
         two = self.hapax("enqueue", "--bulk", "-", "--json", input='{"task":"pay","task_id":"a","idempotency_key":"b"}\n')
         self.assertEqual(two.code, DATA, two)
+        self.assertIn("'b' after 'a'", two.json["detail"])
+        self.assertIn('such as "task_id": "charge-order-456"', two.json["detail"])
+        twice = self.refused(USAGE, "UsageError", "enqueue", "pay", "--task-id", "a", "--task-id", "b")
+        self.assertIn("--task-id was given 2 times, as 'a' and 'b'; expected it once", twice["detail"])
         self.assertEqual(self.good("list"), [])
 
     def test_reuse_and_modes_are_flags(self):

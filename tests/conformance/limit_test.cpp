@@ -69,9 +69,14 @@ TEST_F(LimitConformance, ARateLimitLetsNoMoreStartThanItAllowsAndSaysWhenTheNext
   limit({.rate = RateLimit{.count = 10, .per = 1s}});
   (void)admit_many(5);
   TestWorker me = worker();
+  EXPECT_FALSE(store().queues("default").at(0).rate_arrival) << "nothing has started yet";
 
   const ClaimReply first = claim_reply(me, 5);
 
+  const std::optional<Time> arrival = store().queues("default").at(0).rate_arrival;
+  ASSERT_TRUE(arrival) << "for those who ask what holds an execution back";
+  EXPECT_GT(*arrival, store().now() - 1s);
+  EXPECT_LE(*arrival, store().now() + 102ms);
   ASSERT_EQ(first.claims.size(), 1U) << "no burst: one by one";
   ASSERT_TRUE(first.next_due);
   EXPECT_GT(*first.next_due, 50ms);

@@ -132,6 +132,63 @@ TEST_F(WindowConformance, AWindowHoldsTheIdentityBeyondItsExecution) {
   }
 }
 
+// What people ask by: the same facts that an admission decides by, through every stage of a holder's life.
+TEST_F(WindowConformance, AHoldingTellsWhoItIsUntilWhenAndWhatIsComparedWithIt) {
+  store().configure_queue({}, {.retention = 1h});
+  NewExecution item = keyed("a", R"({"total":99})");
+  item.identity->dedup_window = 3h;
+  const base::Digest identity = item.identity->hash;
+  EXPECT_FALSE(store().holding(identity));
+  (void)admit_id(item);
+  std::optional<Holding> held = store().holding(identity);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->holder.id, item.id);
+  EXPECT_EQ(held->holder.status, Status::pending);
+  EXPECT_EQ(held->holder.run, 1);
+  EXPECT_EQ(held->holder.fingerprint, item.identity->fingerprint);
+  EXPECT_FALSE(held->until) << "for as long as it lives";
+
+  bring_to(item.id, Status::failed);
+  const Execution ended_one = get(item.id);
+  held = store().holding(identity);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->holder.status, Status::failed);
+  EXPECT_EQ(held->holder.created_at, ended_one.created_at);
+  EXPECT_EQ(held->holder.finished_at, ended_one.finished_at);
+  EXPECT_EQ(held->until, *ended_one.finished_at + 3h) << "the window is longer than the record is kept";
+  EXPECT_FALSE(held->holder.expired);
+
+  for (const bool is_swept : {false, true}) {
+    SCOPED_TRACE(is_swept);
+    if (is_swept) {
+      EXPECT_EQ(sweep(true).expired, 1);
+    } else {
+      advance(2h);
+    }
+    held = store().holding(identity);
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->holder.id, item.id);
+    EXPECT_TRUE(held->holder.expired);
+    EXPECT_EQ(held->holder.status, Status::failed);
+    EXPECT_EQ(held->holder.fingerprint, item.identity->fingerprint);
+    EXPECT_EQ(held->until, *ended_one.finished_at + 3h);
+  }
+  advance(1h);
+  EXPECT_FALSE(store().holding(identity));
+}
+
+TEST_F(WindowConformance, AHoldingOfAStubLastsAsLongAsItsWindow) {
+  store().configure_queue({}, {.retention = 0s});
+  const Uuid id = ended("windowed", Status::completed, 24h);
+  const std::optional<Holding> held = store().holding(keyed("windowed").identity->hash);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->holder.id, id);
+  EXPECT_EQ(held->holder.fingerprint, input_fingerprint(R"({"total":99})")) << "of the input that is gone";
+  EXPECT_EQ(held->until, *get(id).finished_at + 24h);
+  (void)ended("free", Status::completed);
+  EXPECT_FALSE(store().holding(keyed("free").identity->hash));
+}
+
 TEST_F(WindowConformance, AWindowShorterThanRetentionChangesNothing) {
   store().configure_queue({}, {.retention = 2h});
   const Uuid id = ended("a", Status::completed, 1h);

@@ -76,7 +76,7 @@ class FaultyStore final : public store::Store {
     check();
     return inner_->outcomes(ids);
   }
-  std::optional<Uuid> holder(const base::Digest& identity) override { return inner_->holder(identity); }
+  std::optional<model::Holding> holding(const base::Digest& identity) override { return inner_->holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return inner_->list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return inner_->attempts(id); }
   std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {

@@ -110,18 +110,76 @@ TEST(Explain, ADeadlineThatHasPassedComesBeforeAllElse) {
   EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"deadline_passed"});
 }
 
-TEST(Explain, SaysWhatHoldsAKey) {
+Execution keyed_execution(Status status) {
   Execution execution = pending_execution();
   execution.identity = base::Digest{};
   execution.identity_key = "payment-1";
-  execution.status = Status::completed;
-  const auto reasons = explain({.execution = execution, .now = now});
+  execution.status = status;
+  return execution;
+}
+
+TEST(Explain, SaysWhatHoldsAKey) {
+  Execution execution = keyed_execution(Status::completed);
+  const Holding own{.holder = {.id = execution.id}, .until = now + 24h};
+  const auto reasons = explain({.execution = execution, .now = now, .holding = own});
   ASSERT_EQ(reasons.size(), 2U);
   EXPECT_EQ(reasons.front().code, "completed");
   EXPECT_EQ(reasons.back().code, "holds_key");
   EXPECT_NE(reasons.back().sentence.find("'payment-1'"), std::string::npos);
   execution.status = Status::failed;
-  EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"failed"});
+  EXPECT_EQ(codes({.execution = execution, .now = now, .holding = own}), Codes{"failed"});
+}
+
+TEST(Explain, AKeyIsHeldUntilItsWindowIsOverNotItsRecord) {
+  Execution execution = keyed_execution(Status::completed);
+  execution.expires_at = now + 10min;
+  const Holding own{.holder = {.id = execution.id}, .until = now + 24h};
+  const auto reasons = explain({.execution = execution, .now = now, .holding = own});
+  ASSERT_EQ(reasons.back().code, "holds_key");
+  EXPECT_NE(reasons.back().sentence.find("until " + format_time(now + 24h)), std::string::npos);
+  EXPECT_EQ(reasons.back().sentence.find(format_time(now + 10min)), std::string::npos);
+}
+
+TEST(Explain, AKeyThatNobodyHoldsIsSaidToBeFree) {
+  Execution execution = keyed_execution(Status::completed);
+  execution.expires_at = now + 10min;
+  const auto reasons = explain({.execution = execution, .now = now});
+  ASSERT_EQ(reasons.back().code, "key_free");
+  EXPECT_NE(reasons.back().sentence.find("'payment-1'"), std::string::npos);
+  EXPECT_EQ(reasons.back().sentence.find(format_time(now + 10min)), std::string::npos);
+}
+
+TEST(Explain, NamesTheRateLimitOnlyWhenItHoldsBack) {
+  const Execution execution = pending_execution();
+  QueueInfo queue{.queue = execution.queue};
+  queue.settings.limits.rate = RateLimit{.count = 10, .per = 1min};
+  queue.ready = 1;
+  const auto told = [&] {
+    return codes({.execution = execution, .now = now, .queue = queue, .sessions = {session_on("emails")}});
+  };
+  EXPECT_EQ(told(), Codes{"waiting_its_turn"}) << "it may start now";
+  queue.rate_arrival = now + 30s;
+  EXPECT_EQ(told(), Codes{"rate_limit"});
+  queue.rate_arrival = now - 30s;
+  EXPECT_EQ(told(), Codes{"waiting_its_turn"});
+  queue.ready = 20;
+  EXPECT_EQ(told(), Codes{"rate_limit"}) << "not all that are due may start";
+}
+
+TEST(Explain, NamesTheLimitOfEachWorkerWhenAllAreFull) {
+  const Execution execution = pending_execution();
+  QueueInfo queue{.queue = execution.queue};
+  queue.settings.limits.worker_concurrency = 2;
+  SessionInfo other = session_on("emails");
+  other.id.bytes[0] = 8;
+  ExplainFacts facts{.execution = execution, .now = now, .queue = queue, .sessions = {session_on("emails"), other}};
+  facts.running_here = {{facts.sessions[0].id, 2}, {other.id, 1}};
+  EXPECT_EQ(codes(facts), Codes{"waiting_its_turn"});
+  facts.running_here[other.id] = 2;
+  EXPECT_EQ(codes(facts), Codes{"worker_concurrency"});
+  facts.sessions.push_back(session_on("other"));
+  facts.sessions.back().id.bytes[0] = 9;
+  EXPECT_EQ(codes(facts), Codes{"worker_concurrency"}) << "a worker of another queue does not count";
 }
 
 TEST(Explain, ADeadLetterSaysHowToRetryIt) {

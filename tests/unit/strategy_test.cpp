@@ -56,6 +56,7 @@ TEST(Strategy, AFieldThatIsNotThereIsAnErrorThatNamesIt) {
   } catch (const InvalidArgument& error) {
     EXPECT_EQ(error.field(), "input");
     EXPECT_NE(std::string(error.what()).find("/month"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(R"(such as {"month":7})"), std::string::npos);
   }
 }
 
@@ -96,8 +97,8 @@ TEST(Strategy, KeysOfCallersNeverMeetWhatHapaxMakes) {
 //   python3 -c 'import hashlib; p=[b"default",b"task",b"generate-report",b"\\x01{\\"a\\":1,\\"b\\":2}"];
 //   print(hashlib.sha256(b"".join(len(x).to_bytes(8,"big")+x for x in p)).hexdigest())'
 TEST(Strategy, GoldenVectors) {
-  EXPECT_EQ(key_material(strict, R"({"b":2,"a":1.0})")->material, "\x01{\"a\":1,\"b\":2}");
-  EXPECT_EQ(key_material(contextual, R"({"month":"2026-03","customer_id":7})")->material,
+  EXPECT_EQ(key_material(strict, "generate-report", R"({"b":2,"a":1.0})")->material, "\x01{\"a\":1,\"b\":2}");
+  EXPECT_EQ(key_material(contextual, "generate-report", R"({"month":"2026-03","customer_id":7})")->material,
             "\x02[[\"/customer_id\",7],[\"/month\",\"2026-03\"]]");
   EXPECT_EQ(base::to_hex(*hash_of(request(R"({"b":2,"a":1.0})"), strict)),
             "be71c0237ba5fb33c5bf9fee6e834b96a8b613bf3383611fedbcfcc8b7234eab");
@@ -119,6 +120,48 @@ TEST(Strategy, TheScopeSaysAmongWhatAKeyIsUnique) {
   EXPECT_NE(hash(IdentityScope::queue, "a", "q"), hash(IdentityScope::queue, "a", "r"));
   EXPECT_EQ(hash(IdentityScope::global, "a", "q"), hash(IdentityScope::global, "b", "r"));
   EXPECT_NE(hash(IdentityScope::global, "a", "q"), hash(IdentityScope::task, "a", "q"));
+}
+
+// SPEC I1: task name + input, so two strict tasks in one queue are two things. Only a caller's key is shared.
+TEST(Strategy, AWiderScopeDoesNotTakeTheTaskOutOfWhatHapaxMakes) {
+  const std::string input = R"({"order":1,"total":5})";
+  for (const IdentityScope scope : {IdentityScope::queue, IdentityScope::global}) {
+    for (IdentityRules by : {strict, rules(IdentityStrategy::contextual, {"/order"})}) {
+      by.scope = scope;
+      EXPECT_NE(hash_of(request(input, "charge"), by), hash_of(request(input, "refund"), by));
+      EXPECT_EQ(hash_of(request(input, "charge"), by), hash_of(request(input, "charge"), by));
+      EXPECT_EQ(hash_of(request(input, "charge"), by, {.key = "k"}),
+                hash_of(request(input, "refund"), by, {.key = "k"}));
+    }
+  }
+  NewExecution elsewhere = request(input, "charge");
+  elsewhere.queue.name = "elsewhere";
+  IdentityRules by = strict;
+  by.scope = IdentityScope::global;
+  EXPECT_EQ(hash_of(elsewhere, by), hash_of(request(input, "charge"), by));
+  by.scope = IdentityScope::queue;
+  EXPECT_NE(hash_of(elsewhere, by), hash_of(request(input, "charge"), by));
+}
+
+// These never change either. Made with, for the first,
+//   python3 -c 'import hashlib; n=b"generate-report"; l=lambda x: len(x).to_bytes(8,"big")+x;
+//   p=[b"default",b"queue",b"default",b"\\x01"+l(n)+b"{\\"a\\":1,\\"b\\":2}"];
+//   print(hashlib.sha256(b"".join(map(l,p))).hexdigest())'
+TEST(Strategy, GoldenVectorsOfWiderScopes) {
+  const auto hex = [](IdentityRules by, IdentityScope scope, const std::string& input) {
+    by.scope = scope;
+    return base::to_hex(*hash_of(request(input), by));
+  };
+  const std::string whole = R"({"b":2,"a":1.0})";
+  const std::string fields = R"({"month":"2026-03","customer_id":7})";
+  EXPECT_EQ(hex(strict, IdentityScope::queue, whole),
+            "0588b6e498cc73496e2af70ca2627b19531f1ad27c19963040c62ebea0b5ad86");
+  EXPECT_EQ(hex(strict, IdentityScope::global, whole),
+            "8ae2f3c59cc989623f96e522697849dff65896aea76baa761019243912842386");
+  EXPECT_EQ(hex(contextual, IdentityScope::queue, fields),
+            "16135e18acc8db4a572a184093383eab97846aa6556d88bd2845ba5f2ccfeed7");
+  EXPECT_EQ(hex(contextual, IdentityScope::global, fields),
+            "624b3f509507ee600ac2b65c9cc738c4c12ca7c7bebfe8bb0027767780bdf40d");
 }
 
 // ---- Fingerprints --------------------------------------------------------------------------------------------------

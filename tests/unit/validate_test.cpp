@@ -80,6 +80,7 @@ TEST(CheckKey, Takes1To255BytesAndRefusesTheRestByItsOwnName) {
     EXPECT_EQ(got.name, "InvalidIdempotencyKey");
     EXPECT_EQ(got.field, "task_id");
     EXPECT_THAT(got.message, HasSubstr("expected 1 to 255 bytes"));
+    EXPECT_THAT(got.message, HasSubstr("such as charge-order-456"));
   }
 }
 

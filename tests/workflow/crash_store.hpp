@@ -81,7 +81,7 @@ class CrashStore final : public store::Store {
   std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
     return alive().outcomes(ids);
   }
-  std::optional<Uuid> holder(const base::Digest& identity) override { return alive().holder(identity); }
+  std::optional<model::Holding> holding(const base::Digest& identity) override { return alive().holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return alive().list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return alive().attempts(id); }
   std::vector<model::RetryResult> retry(std::span<const model::RetryRequest> requests) override {

@@ -86,10 +86,9 @@ class MemoryStore final : public Store {
                                         [this](const Uuid& id, Time at) { return memory::outcome(state_, id, at); });
   }
 
-  std::optional<Uuid> holder(const base::Digest& identity) override {
+  std::optional<Holding> holding(const base::Digest& identity) override {
     const std::lock_guard lock(mutex_);
-    const std::optional<Holder> found = state_.find_holder(identity, now());
-    return found ? std::optional(found->id) : std::nullopt;
+    return state_.find_holding(identity, now());
   }
 
   std::vector<Execution> list(const ListQuery& query) override {

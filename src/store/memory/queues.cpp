@@ -59,6 +59,7 @@ std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
     QueueInfo info;
     info.queue = name;
     info.settings = queue.settings;
+    info.rate_arrival = queue.arrival;
     info.ready = std::ssize(queue.ready) + std::ssize(queue.suspects);
     info.delayed = std::ssize(queue.delayed);
     info.parked = queue.parked;

@@ -38,21 +38,21 @@ Record* State::find_running(const Uuid& id, std::int64_t fence) {
   return execution.status == Status::running && execution.fence == fence ? &found->second : nullptr;
 }
 
-std::optional<Holder> State::find_holder(const base::Digest& identity, Time now) const {
+std::optional<Holding> State::find_holding(const base::Digest& identity, Time now) const {
   const auto held = identities.find(identity);
   if (held == identities.end()) { return std::nullopt; }
   const auto record = records.find(held->second.execution);
-  if (record == records.end()) { return holder_of(held->second, std::nullopt, std::nullopt, now); }
+  if (record == records.end()) { return holding_of(held->second, std::nullopt, std::nullopt, now); }
   const Execution& execution = record->second.execution;
   if (!is_terminal(execution.status)) {
-    return holder_of(held->second,
+    return holding_of(held->second,
                      LiveHolder{.status = execution.status,
                                 .attempt = execution.attempt,
                                 .run = execution.run,
                                 .created_at = execution.created_at},
                      std::nullopt, now);
   }
-  return holder_of(held->second, std::nullopt,
+  return holding_of(held->second, std::nullopt,
                    EndedHolder{.status = execution.status,
                                .run = execution.run,
                                .created_at = execution.created_at,
@@ -61,6 +61,11 @@ std::optional<Holder> State::find_holder(const base::Digest& identity, Time now)
                                .stub = record->second.stub,
                                .result = execution.result},
                    now);
+}
+
+std::optional<Holder> State::find_holder(const base::Digest& identity, Time now) const {
+  std::optional<Holding> found = find_holding(identity, now);
+  return found ? std::optional(std::move(found->holder)) : std::nullopt;
 }
 
 void State::promote(Queue& queue, Time now) {

@@ -131,6 +131,7 @@ struct State {
   // Null unless it runs under exactly that fence.
   [[nodiscard]] Record* find_running(const Uuid& id, std::int64_t fence);
   // Who holds the identity now.
+  [[nodiscard]] std::optional<Holding> find_holding(const base::Digest& identity, Time now) const;
   [[nodiscard]] std::optional<Holder> find_holder(const base::Digest& identity, Time now) const;
   // Moves what has come due from delayed to ready.
   void promote(Queue& queue, Time now);

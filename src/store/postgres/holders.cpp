@@ -180,7 +180,7 @@ LockedHolders lock_holders(Connection& connection, const std::vector<base::Diges
   return locked;
 }
 
-std::optional<Holder> find_holder(Connection& connection, const base::Digest& identity, std::int64_t offset_us) {
+std::optional<Holding> find_holding(Connection& connection, const base::Digest& identity, std::int64_t offset_us) {
   const Result result = connection.query(find_statement, Params().int8(offset_us).digest(identity));
   if (result.rows() == 0) { return std::nullopt; }
   RowReader reader(result, 0);
@@ -194,7 +194,7 @@ std::optional<Holder> find_holder(Connection& connection, const base::Digest& id
   if (is_live) { live = as_live; }
   const bool is_ended = reader.optional_uuid().has_value();
   if (is_ended) { ended = read_ended(reader); }
-  return holder_of(row, live, ended, now);
+  return holding_of(row, live, ended, now);
 }
 
 }  // namespace hapax::store::postgres

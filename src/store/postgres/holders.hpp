@@ -44,7 +44,7 @@ struct LockedHolders {
                                          const std::vector<Uuid>& asking, std::int64_t offset_us);
 
 // Who holds an identity, without locks: 1 round trip.
-[[nodiscard]] std::optional<model::Holder> find_holder(Connection& connection, const base::Digest& identity,
-                                                       std::int64_t offset_us);
+[[nodiscard]] std::optional<model::Holding> find_holding(Connection& connection, const base::Digest& identity,
+                                                         std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

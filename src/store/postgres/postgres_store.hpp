@@ -40,7 +40,7 @@ class PostgresStore final : public Store {
 
   std::optional<Execution> get(const Uuid& id) override;
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override;
-  std::optional<Uuid> holder(const base::Digest& identity) override;
+  std::optional<Holding> holding(const base::Digest& identity) override;
   std::vector<Execution> list(const ListQuery& query) override;
   std::vector<Attempt> attempts(const Uuid& id) override;
 

@@ -40,7 +40,8 @@ stats AS (
   WHERE queue_id IN (SELECT id FROM q) AND at > t.now - 60000000 AND at <= t.now GROUP BY queue_id)
 SELECT q.name, q.paused, q.draining, q.retention_us, q.failed_retention_us, q.dedup_window_us, q.limits,
        coalesce(g.ready, 0), coalesce(g.delayed, 0), coalesce(g.parked, 0), coalesce(g.running, 0), t.now - g.oldest, coalesce(d.letters, 0),
-       coalesce(s.completed, 0), coalesce(s.failed, 0)
+       coalesce(s.completed, 0), coalesce(s.failed, 0),
+       (SELECT r.arrival FROM {s}.rates r WHERE r.queue_id = q.id AND r.limit_key = '')
 FROM q CROSS JOIN t LEFT JOIN going g ON g.queue_id = q.id LEFT JOIN dead d ON d.queue_id = q.id
 LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
 
@@ -168,6 +169,7 @@ std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
       info.dead = reader.int8();
       info.completed_last_minute = reader.int8();
       info.failed_last_minute = reader.int8();
+      info.rate_arrival = reader.optional_time();
       infos.push_back(std::move(info));
     }
     return infos;

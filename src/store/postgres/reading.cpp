@@ -183,11 +183,8 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
 }
 
 // 1 round trip.
-std::optional<Uuid> PostgresStore::holder(const base::Digest& identity) {
-  return run([&](Connection& connection) -> std::optional<Uuid> {
-    const std::optional<Holder> holder = find_holder(connection, identity, offset_us());
-    return holder ? std::optional(holder->id) : std::nullopt;
-  });
+std::optional<Holding> PostgresStore::holding(const base::Digest& identity) {
+  return run([&](Connection& connection) { return find_holding(connection, identity, offset_us()); });
 }
 
 // 1 round trip. Newest first by merging the tables' id indexes, so a page costs what it shows plus what it filters out; of

@@ -48,6 +48,12 @@ std::optional<EndedHolder> find_ended(Connection& db, const Uuid& id) {
                      .result = cursor.optional(6, &Cursor::string)};
 }
 
+std::optional<Holding> find_holding(Connection& db, const IdentityRow& row, Time now) {
+  if (row.hold_until) { return holding_of(row, std::nullopt, std::nullopt, now); }
+  const std::optional<LiveHolder> live = find_live(db, row.execution);
+  return holding_of(row, live, live ? std::nullopt : find_ended(db, row.execution), now);
+}
+
 }  // namespace
 
 std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& identity) {
@@ -66,14 +72,13 @@ std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& ide
 }
 
 std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now) {
-  if (row.hold_until) { return holder_of(row, std::nullopt, std::nullopt, now); }
-  const std::optional<LiveHolder> live = find_live(db, row.execution);
-  return holder_of(row, live, live ? std::nullopt : find_ended(db, row.execution), now);
+  std::optional<Holding> found = find_holding(db, row, now);
+  return found ? std::optional(std::move(found->holder)) : std::nullopt;
 }
 
-std::optional<Holder> find_holder(Connection& db, const base::Digest& identity, Time now) {
+std::optional<Holding> find_holding(Connection& db, const base::Digest& identity, Time now) {
   const std::optional<IdentityRow> row = find_identity(db, identity);
-  return row ? find_holder(db, *row, now) : std::nullopt;
+  return row ? find_holding(db, *row, now) : std::nullopt;
 }
 
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row) {

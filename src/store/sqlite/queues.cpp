@@ -136,6 +136,7 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
       QueueInfo& info = infos.emplace_back();
       info.queue = std::move(row.ref);
       info.settings = row.settings;
+      info.rate_arrival = row.rate_arrival;
     }
   }
   Cursor running = tx.db().use(running_sql);

@@ -102,10 +102,9 @@ class SqliteStore final : public Store {
     return each<std::optional<Outcome>>(tx, ids, sqlite::outcome);
   }
 
-  std::optional<Uuid> holder(const base::Digest& identity) override {
+  std::optional<Holding> holding(const base::Digest& identity) override {
     ReadTransaction tx(readers_);
-    const std::optional<Holder> found = sqlite::find_holder(tx.db(), identity, tx.now());
-    return found ? std::optional(found->id) : std::nullopt;
+    return sqlite::find_holding(tx.db(), identity, tx.now());
   }
 
   std::vector<Execution> list(const ListQuery& query) override {

@@ -38,7 +38,7 @@ void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
 // identities.cpp
 [[nodiscard]] std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& identity);
 // Who holds an identity now. 2 or 3 SELECTs, 1 less with its row at hand.
-[[nodiscard]] std::optional<Holder> find_holder(Connection& db, const base::Digest& identity, Time now);
+[[nodiscard]] std::optional<Holding> find_holding(Connection& db, const base::Digest& identity, Time now);
 [[nodiscard]] std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now);
 // The execution is the holder from now on, with the run, fingerprint and hold_for of `row`. 1 INSERT or UPDATE.
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row);
