@@ -32,4 +32,12 @@ class RateMeter {
   Time now_;
 };
 
+// A limit that is changed takes effect at once: what was spent under the old one counts against the new one as a full
+// bucket at most, so that the next may start now and those behind it at the new rate. How far ahead of now the arrival
+// may lie then.
+[[nodiscard]] Duration debt_carried_over(const RateLimit& limit);
+// The stored arrival when the limit has become this one; none: nothing is to be remembered.
+[[nodiscard]] std::optional<Time> arrival_under(const std::optional<RateLimit>& limit,
+                                                const std::optional<Time>& arrival, Time now);
+
 }  // namespace hapax::model

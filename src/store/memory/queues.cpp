@@ -44,7 +44,12 @@ void configure_queue(State& state, const QueueRef& name, const QueuePatch& patch
   Queue& queue = state.queues[name];
   const QueueLimits before = queue.settings.limits;
   apply_patch(queue.settings, patch);
-  if (queue.settings.limits != before) { state.unpark_all(queue, now); }
+  const QueueLimits& limits = queue.settings.limits;
+  if (limits != before) { state.unpark_all(queue, now); }
+  if (limits.rate != before.rate) { queue.arrival = arrival_under(limits.rate, queue.arrival, now); }
+  if (limits.key_rate != before.key_rate) {
+    for (auto& [key, kept] : queue.keys) { kept.load.arrival = arrival_under(limits.key_rate, kept.load.arrival, now); }
+  }
   if (!patch.actor.empty()) {
     state.note(name.ns, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
   }

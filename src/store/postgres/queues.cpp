@@ -21,6 +21,19 @@ SET paused = $3::boolean, draining = $4::boolean, retention_us = $5::bigint, fai
     limited_since = CASE WHEN limited OR $8::text IS NULL THEN limited_since ELSE {now} + $1::bigint END
 WHERE id = $2::int)"};
 
+// Of rates that are no more, what was spent counts against the new ones for so long at most. $3: the queue's own, $4: of
+// each key; none: nothing is remembered. $5 and $6: which of them have changed.
+constexpr Statement carry_rates_over{"hapax_carry_rates", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+changed AS MATERIALIZED (
+  SELECT r.limit_key, t.now + CASE WHEN r.limit_key = '' THEN $3::bigint ELSE $4::bigint END AS latest
+  FROM t, {s}.rates r
+  WHERE r.queue_id = $2::int AND CASE WHEN r.limit_key = '' THEN $5::boolean ELSE $6::boolean END),
+dropped AS (
+  DELETE FROM {s}.rates r USING changed c WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key AND c.latest IS NULL)
+UPDATE {s}.rates r SET arrival = c.latest FROM changed c
+WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key AND r.arrival > c.latest)"};
+
 constexpr const char* list_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 q AS MATERIALIZED (SELECT * FROM {s}.queues WHERE ns = $2::text),
@@ -112,6 +125,16 @@ Call write_call(std::int32_t queue, const QueueSettings& settings, std::int64_t 
   return {&write_settings, std::move(params)};
 }
 
+Call carry_rates_call(std::int32_t queue, const QueueLimits& before, const QueueLimits& now, std::int64_t offset_us) {
+  Params params;
+  params.int8(offset_us).int4(queue);
+  for (const auto& rate : {now.rate, now.key_rate}) {
+    rate ? params.int8(debt_carried_over(*rate).count()) : params.null(Type::int8);
+  }
+  params.boolean(before.rate != now.rate).boolean(before.key_rate != now.key_rate);
+  return {&carry_rates_over, std::move(params)};
+}
+
 }  // namespace
 
 // 2 round trips, 3 when the queue is new. Limits that change are looked at anew by all that was parked under the old.
@@ -134,6 +157,7 @@ void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& pat
     if (settings.limits != before) {
       calls.push_back(unpark_all_call(id, offset_us()));
       calls.push_back(mark_held_call(id, offset_us()));
+      calls.push_back(carry_rates_call(id, before, settings.limits, offset_us()));
     }
     if (!patch.actor.empty()) {
       calls.push_back(audit_call({.ns = queue.ns,

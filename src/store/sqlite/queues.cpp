@@ -1,6 +1,7 @@
 // Queues: settings, figures, purge and move. Figures are counted on the index: no row of live is read for ready, delayed
 // and parked executions.
 #include "model/queue_patch.hpp"
+#include "model/rate.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -38,6 +39,9 @@ constexpr const char* parked_pending_sql =
     " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2"
     " ORDER BY limited.limit_key, limited.rank, limited.run_at, limited.execution LIMIT ?";
 constexpr const char* move_sql = "UPDATE live SET queue_id = ?, line = ?, state = ? WHERE id = ?";
+
+constexpr const char* cap_key_rates_sql = "UPDATE key_rates SET arrival = ?1 WHERE queue_id = ?2 AND arrival > ?1";
+constexpr const char* drop_key_rates_sql = "DELETE FROM key_rates WHERE queue_id = ?";
 
 std::int64_t seconds(Time time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
 
@@ -103,6 +107,20 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int li
   return some;
 }
 
+// What was spent under rates that are no more.
+void carry_rates_over(WriteTransaction& tx, const QueueRow& row, const QueueLimits& before) {
+  const QueueLimits& limits = row.settings.limits;
+  if (limits.rate != before.rate) {
+    tx.queues().save_arrival(row, arrival_under(limits.rate, row.rate_arrival, tx.now()).value_or(tx.now()));
+  }
+  if (limits.key_rate == before.key_rate) { return; }
+  if (limits.key_rate) {
+    tx.db().use(cap_key_rates_sql).bind(tx.now() + debt_carried_over(*limits.key_rate), row.id).run();
+  } else {
+    tx.db().use(drop_key_rates_sql).bind(row.id).run();
+  }
+}
+
 }  // namespace
 
 void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePatch& patch) {
@@ -113,6 +131,7 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
   tx.queues().save_settings(row, settings);
   if (settings.limits != before) {
     unpark_all(tx, row.id);
+    carry_rates_over(tx, row, before);
     if (row.counts_running()) { count_all_running(tx, row.id); }
   }
   if (!patch.actor.empty()) {
