@@ -9,18 +9,27 @@ namespace {
 
 constexpr Duration throughput_window = std::chrono::minutes(1);
 
-// At most `limit` of the queue's pending executions: due ones first.
+bool is_ordered(const Record& record) {
+  return record.execution.limit_key.has_value() && record.execution.limit_key->ordered;
+}
+
+// At most `limit` of the queue's pending executions. Of ordered keys the first by sequence, whatever state they are in,
+// so that those left behind are the later ones; then others, due ones first.
 std::vector<Record*> pending(const Queue& queue, int limit) {
   std::vector<Record*> some;
-  const auto take = [&](const auto& line) {
+  const auto take = [&](const auto& line, bool ordered) {
     for (auto next = line.begin(); next != line.end() && std::ssize(some) < limit; ++next) {
-      some.push_back(next->second);
+      Record* const record = next->second;
+      if (record->execution.status == Status::pending && is_ordered(*record) == ordered) { some.push_back(record); }
     }
   };
-  take(queue.ready);
-  take(queue.suspects);
-  for (const auto& [name, key] : queue.keys) { take(key.parked); }
-  take(queue.delayed);
+  for (const auto& [name, key] : queue.keys) {
+    if (name.ordered) { take(key.members, true); }
+  }
+  take(queue.ready, false);
+  take(queue.suspects, false);
+  for (const auto& [name, key] : queue.keys) { take(key.parked, false); }
+  take(queue.delayed, false);
   return some;
 }
 
