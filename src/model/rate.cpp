@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace hapax {
@@ -123,6 +124,16 @@ Duration RateMeter::wait(int weight) const {
   if (allows(weight)) { return Duration{0}; }
   const double enough = std::max(0.0, tolerance_us_ - (weight - 1) * interval_us_);
   return Duration(static_cast<Duration::rep>(std::ceil(ahead_us_ - enough)));
+}
+
+int RateMeter::heaviest() const {
+  constexpr int any = std::numeric_limits<int>::max();
+  if (!allows(1)) { return 0; }
+  if (ahead_us_ == 0) { return any; }
+  int weight = static_cast<int>(std::min((tolerance_us_ - ahead_us_) / interval_us_ + 1, any - 1.0));
+  // Division and multiplication may round to different sides of a whole number.
+  while (weight > 1 && !allows(weight)) { weight -= 1; }
+  return weight;
 }
 
 void RateMeter::start(int weight) { ahead_us_ += weight * interval_us_; }

@@ -21,6 +21,8 @@ class RateMeter {
   [[nodiscard]] bool allows(int weight) const;
   // How long until it is; 0 when it is now.
   [[nodiscard]] Duration wait(int weight) const;
+  // The heaviest start that is allowed now; 0: none.
+  [[nodiscard]] int heaviest() const;
   void start(int weight);
   // To be stored.
   [[nodiscard]] Time arrival() const;

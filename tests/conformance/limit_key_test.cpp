@@ -144,6 +144,87 @@ TEST_F(LimitConformance, ARateOfEachKeyIsCountedByKey) {
   EXPECT_EQ(claim(me, 10).size(), 2U);
 }
 
+// ---- Keys of several tasks -----------------------------------------------------------------------------------------
+
+TEST_F(LimitConformance, AParkedOneOfATaskThatNobodyServesDoesNotStarveItsKey) {
+  std::vector<Uuid> ids;
+  for (const char* task : {"x", "y", "x", "x", "y"}) {
+    NewExecution item = request(task);
+    item.limit_key = LimitKey{.text = "a"};
+    ids.push_back(admit_id(item));
+  }
+  TestWorker all = worker();
+  const Claim first = claim_one(all);
+  EXPECT_EQ(first.id, ids[0]);
+  ASSERT_EQ(finish(completed(first)), FinishVerdict::accepted);
+  store().close_session(all.session);
+
+  TestWorker one = worker();
+  one.tasks = {"x"};
+  Claim next = claim_one(one);
+  EXPECT_EQ(next.id, ids[2]);
+  TestWorker two = worker();
+  two.tasks = {"y"};
+  EXPECT_TRUE(claim(two, 10).empty()) << "the key has one running";
+  ASSERT_EQ(finish(ending(next, FinishKind::retry, 1h)), FinishVerdict::accepted);
+  next = claim_one(one);
+  EXPECT_EQ(next.id, ids[3]);
+  ASSERT_EQ(finish(completed(next)), FinishVerdict::accepted);
+  next = claim_one(two);
+  EXPECT_EQ(next.id, ids[1]);
+  ASSERT_EQ(finish(completed(next)), FinishVerdict::accepted);
+  EXPECT_EQ(claim_one(two).id, ids[4]);
+}
+
+// ---- What waits costs nothing --------------------------------------------------------------------------------------
+
+TEST_F(LimitConformance, AHeavyOneUnderAKeysRateIsSaidToStartWhenItMay) {
+  limit({.key_rate = RateLimit{.count = 60, .per = 1min, .burst = 60}, .key_concurrency = 10});
+  for (const int weight : {40, 60}) {
+    NewExecution item = request();
+    item.limit_key = LimitKey{.text = "a"};
+    item.weight = weight;
+    (void)admit_id(item);
+  }
+  TestWorker me = worker(24h);
+  const ClaimReply first = claim_reply(me, 10);
+  ASSERT_EQ(first.claims.size(), 1U);
+  ASSERT_TRUE(first.next_due);
+  EXPECT_GT(*first.next_due, 30s);
+  EXPECT_LT(*first.next_due, 45s);
+  advance(*first.next_due);
+  EXPECT_EQ(claim(me, 10).size(), 1U);
+}
+
+TEST_F(LimitConformance, AKeyThatCannotStartItsParkedOnesIsLeftAloneByIdleClaims) {
+  limit({.key_rate = RateLimit{.count = 60, .per = 1min, .burst = 60}, .key_concurrency = 10});
+  NewExecution head = request();
+  NewExecution next = request();
+  head.limit_key = next.limit_key = LimitKey{.text = "ordered", .ordered = true};
+  head.delay = 1h;
+  NewExecution light = request();
+  NewExecution heavy = request();
+  light.limit_key = heavy.limit_key = LimitKey{.text = "heavy"};
+  light.weight = 40;
+  heavy.weight = 60;
+  for (const NewExecution& item : {head, next, light, heavy}) { (void)admit_id(item); }
+  const auto other = second();
+  TestWorker me = worker(24h);
+  ASSERT_EQ(finish(completed(claim_one(me))), FinishVerdict::accepted);
+  (void)claim(me, 10);
+  const std::unique_ptr<store::Listener> listener = other->listen();
+  const std::string before = row_versions(*other);
+  for (int i = 0; i < 3; ++i) { EXPECT_TRUE(claim(me, 10).empty()); }
+  EXPECT_FALSE(listener->wait(0s)) << "an idle claim wrote";
+  EXPECT_EQ(row_versions(*other), before);
+  EXPECT_TRUE(get(next.id).parked);
+  EXPECT_TRUE(get(heavy.id).parked);
+  advance(1h);
+  const std::vector<Claim> claims = claim(me, 10);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_EQ(claims[0].id == heavy.id ? claims[1].id : claims[0].id, head.id);
+}
+
 // ---- Crowds --------------------------------------------------------------------------------------------------------
 
 TEST_F(LimitConformance, AZombiesWritesAreRefusedAndItsPlaceIsAnothers) {

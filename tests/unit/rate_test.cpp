@@ -97,6 +97,19 @@ TEST(RateLimits, AHeavyStartWaitsAndIsPaidFor) {
   EXPECT_GT(empty.wait(1), 90s);
 }
 
+TEST(RateLimits, TheHeaviestThatIsAllowedIsAllowedAndNoHeavierOne) {
+  const RateLimit limit{.count = 7, .per = 1s, .burst = 9};
+  RateMeter meter(limit, std::nullopt, start);
+  EXPECT_TRUE(meter.allows(meter.heaviest())) << "of an empty bucket any";
+  for (int spent = 1; spent <= 10; ++spent) {
+    meter.start(1);
+    const int heaviest = meter.heaviest();
+    EXPECT_EQ(heaviest, 10 - spent);
+    if (heaviest > 0) { EXPECT_TRUE(meter.allows(heaviest)); }
+    EXPECT_FALSE(meter.allows(heaviest + 1));
+  }
+}
+
 TEST(RateLimits, WaitingAsLongAsSaidIsEnough) {
   const RateLimit limit{.count = 7, .per = 1s, .burst = 2};
   std::optional<Time> arrival;

@@ -10,6 +10,7 @@
 #include "store/store.hpp"
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -61,6 +62,7 @@ struct Key {
 
   KeyLoad load;
   std::map<Place, Record*> parked;
+  std::map<Place, Record*> waiting;  // pending and not parked
   std::map<std::int64_t, Record*> members;  // by sequence
 };
 
@@ -174,13 +176,17 @@ struct State {
   [[nodiscard]] Key* key_of(const Record& record);
   [[nodiscard]] std::optional<Keyed> keyed(const Record& record);
   void park(Record& record);
-  void unpark_one(Key& key, Time now);
+  // Those that may go back into the line by the rule of model/claim_limits.hpp, the next first.
+  [[nodiscard]] std::vector<Record*> next_parked(const LimitKey& name, const Key& key) const;
+  static constexpr int any_weight = std::numeric_limits<int>::max();
+  void unpark(Queue& queue, const LimitKey& name, Time now, int heaviest = any_weight);
   void unpark_all(Queue& queue, Time now);
   void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
             Time now);
 
  private:
   void leave_session(Record& record);
+  void put_in_line(Record& record, Time now);
 };
 
 // {"Cancelled", reason}: the error of what was cancelled.
