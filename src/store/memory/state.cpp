@@ -97,6 +97,9 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
   Execution& execution = record.execution;
   execution.input = by.input;
   execution.run_at = by.run_at.value_or(now + by.delay);
+  if (execution.deadline) { deadlines.erase({*execution.deadline, execution.id}); }
+  execution.deadline = by.deadline ? std::optional(now + *by.deadline) : std::nullopt;
+  if (execution.deadline) { deadlines.emplace(*execution.deadline, execution.id); }
   identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
   enter_queue(record, now);
 }
@@ -136,7 +139,7 @@ void State::wait(Record& record, Time run_at, Time now, Next next) {
 }
 
 void State::release(Record& record, Time now) {
-  if (record.execution.cancel_requested && record.execution.kind != Kind::workflow) {
+  if (record.to_be_cancelled()) {
     end(record, {.status = Status::cancelled, .error = cancelled_error(record.cancel_reason.value_or(""))}, now);
     return;
   }

@@ -31,15 +31,19 @@ struct Record {
   Execution execution;
   std::optional<std::string> stored_effect_key;
   std::int64_t claim_number = 0;
-  std::optional<FinishKind> left_by;         // the finish that took it off its present fence
-  std::optional<std::string> cancel_reason;  // set with execution.cancel_requested
-  std::vector<Attempt> attempts;             // those that ended, in the order of their fences
+  std::optional<FinishKind> left_by;  // the finish that took it off its present fence
+  // Set with execution.cancel_requested, or by a newer request that overtook it: it does not go back into the line.
+  std::optional<std::string> cancel_reason;
+  std::vector<Attempt> attempts;  // those that ended, in the order of their fences
   std::map<std::int32_t, JournalEntry> journal;
   std::int64_t sequence = 0;  // among those of its limit key, from 1
   bool stub = false;
   std::vector<Event> events;  // by number
   std::set<std::string> signal_keys;
   std::vector<Waiter> waiters;
+
+  // When it stops running without an end. A workflow ends by itself.
+  [[nodiscard]] bool to_be_cancelled() const { return cancel_reason.has_value() && execution.kind != Kind::workflow; }
 };
 
 // Claim order: priority descending, run_at, id.
@@ -62,7 +66,7 @@ struct Key {
 
   KeyLoad load;
   std::map<Place, Record*> parked;
-  std::map<Place, Record*> waiting;  // pending and not parked
+  std::map<Place, Record*> waiting;         // pending and not parked
   std::map<std::int64_t, Record*> members;  // by sequence
 };
 
@@ -140,7 +144,7 @@ struct State {
   // ---- Moves ---------------------------------------------------------------------------------------------------
   // Takes a new pending execution in and makes it the holder of its identity, if it has one.
   Record& insert(Record record, const IdentityRow& identity, Time now);
-  // A pending execution gets another input and instant.
+  // A pending execution gets another input, instant and deadline.
   void replace(Record& record, const NewExecution& by, Time now);
   // pending → running, attempt and fence raised.
   void start(Record& record, Session& session, std::int64_t claim_number, Time now);

@@ -8,7 +8,7 @@ namespace {
 void lose(State& state, Record& record, SweepReport& report, Time now) {
   Execution& execution = record.execution;
   state.add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
-  const bool cancel = execution.cancel_requested && execution.kind != Kind::workflow;
+  const bool cancel = record.to_be_cancelled();
   execution.lost += 1;
   const bool ends = cancel || execution.lost >= execution.max_lost;
   state.wait(record, execution.run_at, now, ends ? State::Next::stays : State::Next::may_go);
