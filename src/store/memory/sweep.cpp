@@ -68,6 +68,12 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
     state.forget(state.records.at(state.expiries.begin()->second), now);
     report.expired += 1;
   }
+  // A key's rate outlives the executions it was spent on, until it is paid.
+  for (auto& [name, queue] : state.queues) {
+    std::erase_if(queue.keys, [now](const auto& key) {
+      return key.second.members.empty() && (!key.second.load.arrival || *key.second.load.arrival <= now);
+    });
+  }
   std::erase_if(state.identities,
                 [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });
 }
