@@ -48,12 +48,13 @@ Admission answer_of(const Holder& holder, AdmissionVerdict verdict) {
 
 // Debounce and keep_last: the latest input counts, and what has started is left to run.
 AdmissionDecision decide_latest(const Holder& holder) {
-  if (holder.status == Status::pending && holder.attempt == 0) {
+  if (holder.status == Status::pending && holder.attempt == 0 && !holder.elsewhere) {
     return {.step = AdmissionStep::replace, .admission = answer_of(holder, AdmissionVerdict::deduplicated)};
   }
-  // One that waits for its retry is out of date, and neither running nor fresh: it makes way.
-  const bool retrying = holder.status == Status::pending;
-  return {.step = retrying ? AdmissionStep::terminate_and_new_run : AdmissionStep::new_run, .admission = {}};
+  // One that waits for its retry is out of date, and neither running nor fresh; one of another task or queue cannot take
+  // the input: it makes way.
+  if (holder.status == Status::pending) { return {.step = AdmissionStep::terminate_and_new_run, .admission = {}}; }
+  return {.step = AdmissionStep::new_run, .admission = {}, .overtakes = holder.status == Status::running};
 }
 
 // Within the window the holder answers, however it ended; after it there is a new run, whatever the holder does.

@@ -4,6 +4,7 @@
 #include "model/execution.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace hapax::model {
 
@@ -18,6 +19,8 @@ struct Holder {
   std::optional<std::string> result;
   int attempt = 0;       // of a live one: more than 0 once it has started
   bool expired = false;  // its record is gone, or as good as gone
+  // Of a live one under a scope wider than its task: it is of another task or queue than the request.
+  bool elsewhere = false;
 };
 
 enum class AdmissionStep : std::uint8_t {
@@ -30,7 +33,17 @@ enum class AdmissionStep : std::uint8_t {
 struct AdmissionDecision {
   AdmissionStep step = AdmissionStep::answer;
   Admission admission;
+  // With new_run: the holder runs on, but is out of date. Should it have to go back into the line, it ends as cancelled
+  // for the reason below.
+  bool overtakes = false;
 };
+
+inline constexpr std::string_view overtaken_reason = "overtaken by a newer request";
+
+// Whether such a request's latest input counts, rather than its holder's: it has to know Holder::elsewhere.
+[[nodiscard]] inline bool latest_counts(IdentityMode mode) {
+  return mode == IdentityMode::debounce || mode == IdentityMode::keep_last;
+}
 
 [[nodiscard]] AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request, Time now);
 

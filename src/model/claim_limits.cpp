@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace hapax::model {
 
@@ -49,7 +50,8 @@ ClaimLimits::Step ClaimLimits::offer(int weight, const Keyed* key) {
   if (room_ <= 0) { return Step::stop; }
   if (key != nullptr) {
     const bool in_turn = !key->ordered || key->first;
-    if (!in_turn || !key_has_room(limits_, key->ordered, *key->load, now_)) { return Step::park; }
+    const bool has_room = key->load->running < key_limit(limits_, key->ordered);
+    if (!in_turn || !has_room || key_wait(limits_, *key->load, weight, now_)) { return Step::park; }
   }
   if (rate_ && !rate_->allows(weight)) {
     wait_ = rate_->wait(weight);
@@ -58,7 +60,6 @@ ClaimLimits::Step ClaimLimits::offer(int weight, const Keyed* key) {
   std::optional<RateMeter> key_rate;
   if (key != nullptr && limits_.key_rate) {
     key_rate.emplace(*limits_.key_rate, key->load->arrival, now_);
-    if (!key_rate->allows(weight)) { return Step::park; }
     key_rate->start(weight);
     key->load->arrival = key_rate->arrival();
   }
@@ -73,13 +74,14 @@ std::optional<Time> ClaimLimits::arrival() const {
   return rate_ && started_ ? std::optional(rate_->arrival()) : std::nullopt;
 }
 
-bool key_has_room(const QueueLimits& limits, bool ordered, const KeyLoad& key, Time now) {
-  return key.running < key_limit(limits, ordered) && !key_wait(limits, key, now);
+int heaviest_start(const QueueLimits& limits, const KeyLoad& key, Time now) {
+  if (!limits.key_rate) { return std::numeric_limits<int>::max(); }
+  return RateMeter(*limits.key_rate, key.arrival, now).heaviest();
 }
 
-std::optional<Duration> key_wait(const QueueLimits& limits, const KeyLoad& key, Time now) {
+std::optional<Duration> key_wait(const QueueLimits& limits, const KeyLoad& key, int weight, Time now) {
   if (!limits.key_rate) { return std::nullopt; }
-  const Duration wait = RateMeter(*limits.key_rate, key.arrival, now).wait(1);
+  const Duration wait = RateMeter(*limits.key_rate, key.arrival, now).wait(weight);
   return wait > Duration{0} ? std::optional(wait) : std::nullopt;
 }
 

@@ -70,10 +70,17 @@ class ClaimLimits {
   return ordered ? 1 : limits.key_concurrency.value_or(1);
 }
 
-// Whether one more of the key could start now, by its numbers alone: whether it is worth taking one out of the park.
-[[nodiscard]] bool key_has_room(const QueueLimits& limits, bool ordered, const KeyLoad& key, Time now);
-// When the key's rate allows its next start; none: the queue has no such limit, or it is now.
-[[nodiscard]] std::optional<Duration> key_wait(const QueueLimits& limits, const KeyLoad& key, Time now);
+// The heaviest one that the key's rate lets start now; 0: none.
+[[nodiscard]] int heaviest_start(const QueueLimits& limits, const KeyLoad& key, Time now);
+// When the key's rate allows a start of that weight; none: the queue has no such limit, or it is now.
+[[nodiscard]] std::optional<Duration> key_wait(const QueueLimits& limits, const KeyLoad& key, int weight, Time now);
+
+// Which parked ones go back into the line, when one of their key ends or leaves its worker, or the key's rate may allow
+// the next. Of an ordered key the first, if no live one has a lower sequence. Of another key the first of each task among
+// so many, as nobody may serve the first one's task; but not one before which as many of its task stand in the line as
+// the key has room for. With a key rate, at a claim, only while the rate allows the first and that one itself: what would
+// only be parked again stays where it is.
+inline constexpr int parked_look = 50;
 
 // Limits as one JSON object, as they are stored; an empty text stands for none of them.
 [[nodiscard]] std::string encode_limits(const QueueLimits& limits);

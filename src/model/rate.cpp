@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace hapax {
@@ -90,15 +91,29 @@ constexpr double slack_max_us = 5e6;
 
 double microseconds(Duration duration) { return static_cast<double>(duration.count()); }
 
+double slack_us(const RateLimit& limit) { return std::min(microseconds(limit.per) * slack_share, slack_max_us); }
+
+double interval_us(const RateLimit& limit) {
+  return (microseconds(limit.per) + slack_us(limit)) / static_cast<double>(limit.count);
+}
+
+double tolerance_us(const RateLimit& limit) {
+  return slack_us(limit) + static_cast<double>(limit.burst) * interval_us(limit);
+}
+
 }  // namespace
 
-RateMeter::RateMeter(const RateLimit& limit, const std::optional<Time>& arrival, Time now) : now_(now) {
-  const double slack = std::min(microseconds(limit.per) * slack_share, slack_max_us);
-  interval_us_ = (microseconds(limit.per) + slack) / static_cast<double>(limit.count);
-  tolerance_us_ = slack + static_cast<double>(limit.burst) * interval_us_;
-  ahead_us_ = arrival ? std::max(0.0, microseconds(*arrival - now)) : 0.0;
-  // A limit that was far slower before must not hold the new one up for longer than a full bucket takes.
-  ahead_us_ = std::min(ahead_us_, tolerance_us_ + interval_us_ * 1000);
+RateMeter::RateMeter(const RateLimit& limit, const std::optional<Time>& arrival, Time now)
+    : interval_us_(interval_us(limit)),
+      tolerance_us_(tolerance_us(limit)),
+      ahead_us_(arrival ? std::max(0.0, microseconds(*arrival - now)) : 0.0),
+      now_(now) {}
+
+Duration debt_carried_over(const RateLimit& limit) { return Duration(static_cast<Duration::rep>(tolerance_us(limit))); }
+
+std::optional<Time> arrival_under(const std::optional<RateLimit>& limit, const std::optional<Time>& arrival, Time now) {
+  if (!limit || !arrival) { return std::nullopt; }
+  return std::min(*arrival, now + debt_carried_over(*limit));
 }
 
 bool RateMeter::allows(int weight) const {
@@ -109,6 +124,16 @@ Duration RateMeter::wait(int weight) const {
   if (allows(weight)) { return Duration{0}; }
   const double enough = std::max(0.0, tolerance_us_ - (weight - 1) * interval_us_);
   return Duration(static_cast<Duration::rep>(std::ceil(ahead_us_ - enough)));
+}
+
+int RateMeter::heaviest() const {
+  constexpr int any = std::numeric_limits<int>::max();
+  if (!allows(1)) { return 0; }
+  if (ahead_us_ == 0) { return any; }
+  int weight = static_cast<int>(std::min((tolerance_us_ - ahead_us_) / interval_us_ + 1, any - 1.0));
+  // Division and multiplication may round to different sides of a whole number.
+  while (weight > 1 && !allows(weight)) { weight -= 1; }
+  return weight;
 }
 
 void RateMeter::start(int weight) { ahead_us_ += weight * interval_us_; }

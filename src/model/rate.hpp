@@ -21,6 +21,8 @@ class RateMeter {
   [[nodiscard]] bool allows(int weight) const;
   // How long until it is; 0 when it is now.
   [[nodiscard]] Duration wait(int weight) const;
+  // The heaviest start that is allowed now; 0: none.
+  [[nodiscard]] int heaviest() const;
   void start(int weight);
   // To be stored.
   [[nodiscard]] Time arrival() const;
@@ -31,5 +33,13 @@ class RateMeter {
   double ahead_us_;  // how far the arrival time lies ahead of now
   Time now_;
 };
+
+// A limit that is changed takes effect at once: what was spent under the old one counts against the new one as a full
+// bucket at most, so that the next may start now and those behind it at the new rate. How far ahead of now the arrival
+// may lie then.
+[[nodiscard]] Duration debt_carried_over(const RateLimit& limit);
+// The stored arrival when the limit has become this one; none: nothing is to be remembered.
+[[nodiscard]] std::optional<Time> arrival_under(const std::optional<RateLimit>& limit,
+                                                const std::optional<Time>& arrival, Time now);
 
 }  // namespace hapax::model

@@ -91,7 +91,7 @@ std::vector<std::string> pointers_of(const json& value, const std::string& field
 }
 
 Fingerprint fingerprint_of(const json& value, const std::string& field) {
-  if (value.is_array()) { return {.compare = true, .pointers = pointers_of(value, field)}; }
+  if (value.is_array() && !value.empty()) { return {.compare = true, .pointers = pointers_of(value, field)}; }
   if (value == "input") { return {}; }
   if (value == "none") { return {.compare = false}; }
   refuse_type(field, value, "\"input\", \"none\" or a list of JSON Pointers");

@@ -38,8 +38,10 @@
 //   holds no more is no holder: the new execution's run is 1. A live holder that is terminated ends as cancelled
 //   ("terminated by a newer request") in the admitting transaction, also when it runs (its worker's later writes are
 //   stale). A pending holder that is replaced keeps id, run, fence, created_at and place among its limit key; it gets the
-//   request's input and run_at, and its identity the request's fingerprint. A new run beside a live holder (throttle,
-//   debounce) takes the identity over; the earlier one runs on and no longer holds it.
+//   request's input, run_at and deadline, and its identity the request's fingerprint; one of another task or queue is
+//   terminated instead. A new run beside a live holder (throttle, debounce) takes the identity over; the earlier one runs
+//   on and no longer holds it. Under debounce and keep_last it is overtaken: a retry, snooze, release or loss ends it as
+//   cancelled, as if that had been asked for, but its worker is not told.
 // - Retention (model/retention.hpp is the rule, by the settings when it ends): under 0, what completes is a stub: its
 //   input is told as "null", and it holds no identity but for hold_for.
 // - An admit whose id is live already, or whose identity is held by that very id, is an earlier one asked again: it
@@ -75,15 +77,17 @@
 //   key was admitted to it. A claim looks at such a queue in its place among the request's queues, takes at most
 //   ClaimRequest::idle from it (all such queues together), and locks it against other claims meanwhile. Counted are the
 //   executions that run, whatever their session. One that only its key holds back is parked: pending, not in the line,
-//   told as parked. One parked execution of a key goes back into the line (the first by claim order; of an ordered key
-//   one that has been claimed before, else the lowest sequence) when one of that key ends or is moved away; an unordered
-//   one's also when one stops running; and, with a key rate, at each claim for each key whose numbers have room. When a
-//   queue's limits change, all its parked ones do. Ordered keys: the sequence is given at admission, at retry and at move to
+//   told as parked. Parked executions of a key go back into the line (by claim order the first of each task among
+//   parked_look; of an ordered key one that has been claimed before, else the lowest sequence) when one of that key ends or
+//   is moved away; an unordered one's also when one stops running; and, with a key rate, at each claim for each key whose
+//   numbers have room. None goes back that would only be parked again. When a queue's limits change, all its parked ones
+//   do; when a rate changes, what was spent under the old one counts as arrival_under (model/rate.hpp) says. Ordered keys: the sequence is given at admission, at retry and at move to
 //   another queue. A suspect of a queue with limits is claimed alone as ever, and only if the limits allow it. Nothing is
 //   born running in a queue with limits, nor with a limit key. next_due is also when a rate limit allows more.
 // - retry: identity_held if the identity's holder is another execution, whatever its status. The new run's deadline is
 //   as long from now as the old one's was from its creation. `existing` of created is the new id.
-// - move from a queue to itself moves nothing (0). Both queues are in one namespace.
+// - move from a queue to itself moves nothing (0). Both queues are in one namespace. Of an ordered key the lowest sequences
+//   go first, whatever state they are in, and join the tail of their key in that order; so does each batch of it.
 // - Text that comes from handlers and operators (errors, notes, progress messages, reasons) is made storable by the
 //   store (encode_error; escape_invalid and keep_head): it never makes a call fail.
 // - Workflows (kind workflow). The store never ends one that has been claimed before for a cancellation: cancel() sends it

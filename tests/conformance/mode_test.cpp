@@ -1,5 +1,7 @@
 // Throttle, debounce and keep-last: ways to meet a held identity beyond holding it (SPEC I16).
+#include "base/sha256.hpp"
 #include "conformance/fixture.hpp"
+#include "model/identity.hpp"
 
 namespace hapax::conformance {
 
@@ -24,7 +26,7 @@ class ModeConformance : public Conformance {
   static NewExecution latest(const std::string& key, const std::string& input) {
     NewExecution item = keyed(key, input);
     item.identity->mode = IdentityMode::keep_last;
-    item.limit_key = LimitKey{.text = "keep_last " + key, .ordered = true};
+    item.limit_key = LimitKey{.text = "keep_last " + base::to_hex(item.identity->hash), .ordered = true};
     return item;
   }
 };
@@ -172,6 +174,66 @@ TEST_F(ModeConformance, AReplacedInputIsTheOneComparedNext) {
   EXPECT_EQ(admit(keyed("a", "2")).verdict, deduplicated);
 }
 
+TEST_F(ModeConformance, AReplacedOneHasTheDeadlineOfTheLatestRequest) {
+  NewExecution first = debounced("a", 3s, "1");
+  first.deadline = 4s;
+  (void)admit_id(first);
+  advance(2500ms);
+  NewExecution again = debounced("a", 3s, "2");
+  again.deadline = 4s;
+  EXPECT_EQ(admit(again).id, first.id);
+  advance(3s);
+  EXPECT_EQ(sweep().timed_out, 0);
+  TestWorker me = worker();
+  EXPECT_EQ(claim_one(me).input, "2");
+  advance(1s);
+  EXPECT_EQ(sweep().timed_out, 1) << "the new one holds";
+}
+
+TEST_F(ModeConformance, AReplacedOneHasNoDeadlineIfTheLatestRequestHasNone) {
+  NewExecution first = debounced("a", 3s, "1");
+  first.deadline = 4s;
+  (void)admit_id(first);
+  EXPECT_EQ(admit(debounced("a", 10s, "2")).id, first.id);
+  EXPECT_FALSE(get(first.id).deadline);
+  NewExecution last = debounced("a", 10s, "3");
+  last.deadline = 1min;
+  EXPECT_EQ(admit(last).id, first.id);
+  EXPECT_TRUE(get(first.id).deadline);
+  advance(11s);
+  EXPECT_EQ(sweep().timed_out, 0);
+  TestWorker me = worker();
+  EXPECT_EQ(claim_one(me).input, "3");
+}
+
+TEST_F(ModeConformance, OneOfAnotherTaskOrQueueIsNotGivenTheInputButMakesWay) {
+  for (const bool other_task : {true, false}) {
+    for (const IdentityMode mode : {IdentityMode::debounce, IdentityMode::keep_last}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(mode)) + (other_task ? " task" : " queue"));
+      const std::string key = std::to_string(static_cast<int>(mode)) + (other_task ? "t" : "q");
+      const auto global = [&](const std::string& input) {
+        NewExecution item = mode == IdentityMode::debounce ? debounced(key, 1h, input) : latest(key, input);
+        item.identity->hash = identity_hash({.ns = "default", .scope = Scope::global, .name = "", .key = key});
+        return item;
+      };
+      const NewExecution first = global("1");
+      (void)admit_id(first);
+      NewExecution next = global("2");
+      (other_task ? next.task : next.queue.name) = "another";
+      const Admission admission = admit(next);
+      EXPECT_EQ(admission.verdict, created);
+      EXPECT_EQ(admission.id, next.id);
+      EXPECT_EQ(admission.run, 2);
+      const Execution before = get(first.id);
+      EXPECT_EQ(before.status, Status::cancelled) << "the latest request counts";
+      EXPECT_EQ(before.input, "1");
+      EXPECT_EQ(get(next.id).input, "2");
+      EXPECT_EQ(get(next.id).task, next.task);
+      EXPECT_EQ(store().holder(next.identity->hash), next.id);
+    }
+  }
+}
+
 // ---- Keep last -----------------------------------------------------------------------------------------------------
 
 TEST_F(ModeConformance, KeepLastHasOneRunningAndOnePendingTheLatest) {
@@ -191,6 +253,72 @@ TEST_F(ModeConformance, KeepLastHasOneRunningAndOnePendingTheLatest) {
   const Claim next = claim_one(me);
   EXPECT_EQ(next.id, second.id);
   EXPECT_EQ(next.input, "3");
+}
+
+TEST_F(ModeConformance, AKeepLastRunThatWasOvertakenIsNotTriedAgain) {
+  for (const FinishKind kind : {FinishKind::retry, FinishKind::snoozed, FinishKind::released}) {
+    const std::string key = std::to_string(static_cast<int>(kind));
+    SCOPED_TRACE(key);
+    TestWorker me = worker();
+    const NewExecution first = latest(key, "1");
+    (void)admit_id(first);
+    const Claim running = claim_one(me);
+    const NewExecution next = latest(key, "2");
+    EXPECT_EQ(admit(next).verdict, created);
+
+    const Finish outcome = ending(running, kind, 1h);
+    EXPECT_EQ(finish(outcome), FinishVerdict::accepted);
+
+    EXPECT_EQ(status(first.id), Status::cancelled) << "one pending, the latest";
+    EXPECT_EQ(get(first.id).error->type, "Cancelled");
+    EXPECT_EQ(get(first.id).error->message, "overtaken by a newer request");
+    EXPECT_EQ(finish(outcome), FinishVerdict::accepted) << "asked again";
+    EXPECT_EQ(admit(latest(key, "3")).id, next.id);
+    const Claim last = claim_one(me);
+    EXPECT_EQ(last.id, next.id);
+    EXPECT_EQ(last.input, "3");
+    ASSERT_EQ(finish(completed(last)), FinishVerdict::accepted);
+  }
+}
+
+TEST_F(ModeConformance, AnOvertakenKeepLastRunWhoseWorkerIsLostOrStopsIsNotTriedAgain) {
+  for (const bool lost : {true, false}) {
+    SCOPED_TRACE(lost);
+    TestWorker me = worker(10s);
+    const std::string key = lost ? "lost" : "closed";
+    const NewExecution first = latest(key, "1");
+    (void)admit_id(first);
+    (void)claim_one(me);
+    const NewExecution next = latest(key, "2");
+    EXPECT_EQ(admit(next).verdict, created);
+    if (lost) {
+      advance(11s);
+      (void)sweep();
+    } else {
+      store().close_session(me.session);
+    }
+    EXPECT_EQ(status(first.id), Status::cancelled);
+    TestWorker other = worker();
+    const Claim last = claim_one(other);
+    EXPECT_EQ(last.id, next.id);
+    ASSERT_EQ(finish(completed(last)), FinishVerdict::accepted);
+  }
+}
+
+TEST_F(ModeConformance, WhatIsNotOvertakenOrNotKeepLastIsTriedAgain) {
+  TestWorker me = worker();
+  const NewExecution kept = latest("a", "1");
+  (void)admit_id(kept);
+  ASSERT_EQ(finish(ending(claim_one(me), FinishKind::retry, 1h)), FinishVerdict::accepted);
+  EXPECT_EQ(status(kept.id), Status::pending);
+  const NewExecution throttle = throttled("b", 1min);
+  (void)admit_id(throttle);
+  const Claim running = claim_one(me);
+  advance(1min);
+  EXPECT_EQ(admit(throttled("b", 1min)).verdict, created);
+  (void)beat(me, {running});
+  ASSERT_EQ(finish(ending(running, FinishKind::retry, 1h)), FinishVerdict::accepted);
+  EXPECT_EQ(status(throttle.id), Status::pending) << "each of them counts";
 }
 
 TEST_F(ModeConformance, KeepLastReplacesWhatIsPending) {

@@ -1,6 +1,8 @@
 // Ordering keys: strictly one after the other in the order of admission (SPEC P6).
 #include "conformance/fixture.hpp"
 
+#include <map>
+
 namespace hapax::conformance {
 
 namespace {
@@ -13,6 +15,15 @@ class OrderingConformance : public Conformance {
     item.delay = delay;
     item.priority = priority;
     return item;
+  }
+
+  void expect_order(const std::string& queue, const std::vector<Uuid>& ids) {
+    TestWorker me = worker(24h, {queue});
+    for (const Uuid& id : ids) {
+      const Claim next = claim_one(me);
+      EXPECT_EQ(next.id, id);
+      ASSERT_EQ(finish(completed(next)), FinishVerdict::accepted);
+    }
   }
 };
 
@@ -155,6 +166,86 @@ TEST_F(OrderingConformance, MovedOnesJoinTheTailOfTheOtherQueue) {
     const Claim claim = claim_one(me);
     EXPECT_EQ(claim.id, id);
     ASSERT_EQ(finish(completed(claim)), FinishVerdict::accepted);
+  }
+}
+
+TEST_F(OrderingConformance, MovedOnesKeepTheirOrderWhateverTheirPriority) {
+  std::vector<Uuid> ids;
+  for (const int priority : {0, 5, 10}) { ids.push_back(admit_id(ordered("a", 0s, priority))); }
+  EXPECT_EQ(store().move({}, {.name = "other"}, 10), 3);
+  expect_order("other", ids);
+}
+
+TEST_F(OrderingConformance, MovedInSmallBatchesTheyKeepTheirOrderAlsoWhereSomeAreParkedOrDelayed) {
+  std::map<std::string, std::vector<Uuid>> ids;
+  for (int i = 0; i < 12; ++i) {
+    const std::string key = i % 3 == 0 ? "a" : i % 3 == 1 ? "b" : "c";
+    ids[key].push_back(admit_id(ordered(key, i == 1 ? 1h : 0s, i % 5)));
+  }
+  // One of no key stands behind them, and one of a key without an order.
+  (void)admit_id(request());
+  NewExecution unordered = request();
+  unordered.limit_key = LimitKey{.text = "c"};
+  (void)admit_id(unordered);
+  TestWorker first = worker(24h);
+  std::vector<Claim> heads = claim(first, 10);
+  ASSERT_EQ(heads.size(), 4U) << "a, c and the two others: b's head is delayed";
+  for (const Claim& one : heads) {
+    const bool again = one.limit_key == LimitKey{.text = "a", .ordered = true};
+    ASSERT_EQ(finish(again ? ending(one, FinishKind::retry, 30min) : completed(one)), FinishVerdict::accepted);
+  }
+  ids["c"].erase(ids["c"].begin());
+  int moved = 0;
+  for (int batch = 0; batch < 20; ++batch) {
+    const int some = store().move({}, {.name = "other"}, 2);
+    EXPECT_LE(some, 2);
+    if (some == 0) { break; }
+    moved += some;
+    // What has been moved may run at once.
+    TestWorker other = worker(24h, {"other"});
+    for (const Claim& one : claim(other, 10)) {
+      std::vector<Uuid>& line = ids[one.limit_key->text];
+      ASSERT_FALSE(line.empty());
+      EXPECT_EQ(one.id, line.front()) << one.limit_key->text;
+      line.erase(line.begin());
+      ASSERT_EQ(finish(completed(one)), FinishVerdict::accepted);
+    }
+  }
+  EXPECT_EQ(moved, 11);
+  advance(1h);
+  for (const char* key : {"a", "b", "c"}) {
+    SCOPED_TRACE(key);
+    TestWorker other = worker(24h, {"other"});
+    while (!ids[key].empty()) {
+      const std::vector<Claim> claims = claim(other, 10);
+      ASSERT_FALSE(claims.empty());
+      for (const Claim& one : claims) {
+        std::vector<Uuid>& line = ids[one.limit_key->text];
+        ASSERT_FALSE(line.empty());
+        EXPECT_EQ(one.id, line.front());
+        line.erase(line.begin());
+        ASSERT_EQ(finish(completed(one)), FinishVerdict::accepted);
+      }
+    }
+  }
+}
+
+TEST_F(OrderingConformance, AMovedDelayedOrRetryingHeadStillBlocksItsKey) {
+  const std::vector<Uuid> delayed = {admit_id(ordered("a", 1h)), admit_id(ordered("a"))};
+  TestWorker me = worker(24h, {"default", "other"});
+  EXPECT_TRUE(claim(me, 10).empty());
+  const std::vector<Uuid> retrying = {admit_id(ordered("b")), admit_id(ordered("b", 0s, 9))};
+  ASSERT_EQ(finish(ending(claim_one(me), FinishKind::retry, 1h)), FinishVerdict::accepted);
+  EXPECT_EQ(store().move({}, {.name = "other"}, 10), 4);
+  EXPECT_TRUE(claim(me, 10).empty());
+  advance(1h);
+  for (std::size_t turn = 0; turn < 2; ++turn) {
+    const std::vector<Claim> claims = claim(me, 10);
+    ASSERT_EQ(claims.size(), 2U);
+    for (const Claim& one : claims) {
+      EXPECT_EQ(one.id, (one.limit_key->text == "a" ? delayed : retrying)[turn]);
+      ASSERT_EQ(finish(completed(one)), FinishVerdict::accepted);
+    }
   }
 }
 

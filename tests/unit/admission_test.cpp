@@ -148,5 +148,28 @@ TEST(Admission, AMismatchDoesNotGiveTheResultAway) {
   EXPECT_EQ(answer.result, std::nullopt);
 }
 
+TEST(AdmissionModes, TheLatestRequestReplacesAFreshHolderOvertakesARunningOneAndEndsAnyOther) {
+  for (const IdentityMode mode : {IdentityMode::debounce, IdentityMode::keep_last}) {
+    IdentityClaim request;
+    request.mode = mode;
+    Holder holder = holder_that_is(Status::pending);
+    EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::replace);
+    holder.elsewhere = true;
+    EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::terminate_and_new_run);
+    holder.elsewhere = false;
+    holder.attempt = 1;
+    EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::terminate_and_new_run);
+    for (const Status status : {Status::running, Status::completed, Status::failed}) {
+      const AdmissionDecision decision = decide_admission(holder_that_is(status), request, Time(300s));
+      EXPECT_EQ(decision.step, AdmissionStep::new_run);
+      EXPECT_EQ(decision.overtakes, status == Status::running);
+    }
+  }
+  IdentityClaim throttled;
+  throttled.mode = IdentityMode::throttle;
+  throttled.throttle = 1s;
+  EXPECT_FALSE(decide_admission(holder_that_is(Status::running), throttled, Time(300s)).overtakes);
+}
+
 }  // namespace
 }  // namespace hapax::model

@@ -191,6 +191,26 @@ TEST_F(PostgresLimitsTest, OneAskedForAgainAfterANewerRunTookItsIdentityIsStillI
   EXPECT_EQ(store_->get(second.id)->input, "2");
 }
 
+TEST_F(PostgresLimitsTest, AQueueThatBeginsToDrainWhileItsHolderIsAskedForLeavesThatOneAlone) {
+  const NewExecution first = keyed("a");
+  (void)store_->admit({&first, 1});
+  Psql user(server_url());
+  user.run("BEGIN");
+  user.run("SELECT 1 FROM " + schema_ + ".identities FOR UPDATE");
+  NewExecution next = keyed("a");
+  next.identity->on_conflict = OnConflict::terminate_existing;
+  std::future<Admission> admitting = std::async(std::launch::async, [&] { return store_->admit({&next, 1}).at(0); });
+  const std::string blocked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" +
+                              schema_ + ".identities%FOR UPDATE%'";
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (psql_.run(blocked) == "0" && std::chrono::steady_clock::now() < give_up) { std::this_thread::yield(); }
+  psql_.run("UPDATE " + schema_ + ".queues SET draining = true");
+  user.run("COMMIT");
+  EXPECT_EQ(admitting.get().verdict, AdmissionVerdict::queue_draining);
+  EXPECT_EQ(store_->get(first.id)->status, Status::pending);
+  EXPECT_EQ(store_->holder(first.identity->hash), first.id);
+}
+
 TEST_F(PostgresLimitsTest, AClaimUnderLimitsReadsWhatItTakesToo) {
   constexpr int backlog = 10'000;
   constexpr int taken = 10;

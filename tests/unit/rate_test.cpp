@@ -97,6 +97,19 @@ TEST(RateLimits, AHeavyStartWaitsAndIsPaidFor) {
   EXPECT_GT(empty.wait(1), 90s);
 }
 
+TEST(RateLimits, TheHeaviestThatIsAllowedIsAllowedAndNoHeavierOne) {
+  const RateLimit limit{.count = 7, .per = 1s, .burst = 9};
+  RateMeter meter(limit, std::nullopt, start);
+  EXPECT_TRUE(meter.allows(meter.heaviest())) << "of an empty bucket any";
+  for (int spent = 1; spent <= 10; ++spent) {
+    meter.start(1);
+    const int heaviest = meter.heaviest();
+    EXPECT_EQ(heaviest, 10 - spent);
+    if (heaviest > 0) { EXPECT_TRUE(meter.allows(heaviest)); }
+    EXPECT_FALSE(meter.allows(heaviest + 1));
+  }
+}
+
 TEST(RateLimits, WaitingAsLongAsSaidIsEnough) {
   const RateLimit limit{.count = 7, .per = 1s, .burst = 2};
   std::optional<Time> arrival;
@@ -115,8 +128,27 @@ TEST(RateLimits, WaitingAsLongAsSaidIsEnough) {
 TEST(RateLimits, ANewFasterLimitIsNotHeldUpByTheOldOne) {
   RateMeter slow({.count = 1, .per = 24h}, std::nullopt, start);
   slow.start(1);
-  const RateMeter fast({.count = 100, .per = 1s}, slow.arrival(), start + 1s);
-  EXPECT_LE(fast.wait(1), 15s);
+  for (const RateLimit& limit : {RateLimit{.count = 100, .per = 1s}, RateLimit{.count = 60, .per = 1min, .burst = 7},
+                                 RateLimit{.count = 1'000'000, .per = 1s}}) {
+    SCOPED_TRACE(format_rate_limit(limit));
+    const Time changed = start + 1s;
+    RateMeter fast(limit, arrival_under(limit, slow.arrival(), changed), changed);
+    ASSERT_TRUE(fast.allows(1));
+    fast.start(1);
+    EXPECT_FALSE(fast.allows(1)) << "the burst is not given anew";
+    const Time next = changed + fast.wait(1);
+    EXPECT_LE(next - changed, limit.per / limit.count * 102 / 100 + 1us);
+    EXPECT_TRUE(RateMeter(limit, fast.arrival(), next).allows(1));
+  }
+}
+
+TEST(RateLimits, ANewSlowerLimitCountsWhatWasSpent) {
+  const RateLimit slow{.count = 1, .per = 1min, .burst = 3};
+  const Time spent = start + 200s;
+  EXPECT_EQ(arrival_under(slow, spent, start), start + debt_carried_over(slow));
+  EXPECT_EQ(arrival_under(slow, start + 10ms, start), start + 10ms) << "less than a full bucket stays as it was";
+  EXPECT_EQ(arrival_under(slow, std::nullopt, start), std::nullopt);
+  EXPECT_EQ(arrival_under(std::nullopt, spent, start), std::nullopt);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ TEST(TaskDefinition, WhatCannotBeIsRefusedByNameWithWhatWasExpected) {
   EXPECT_TRUE(has(refusal(R"({"identity_strategy":"contextual","identity_keys":["a"]})"), "JSON Pointer"));
   EXPECT_TRUE(has(refusal(R"({"identity_strategy":"contextual","identity_keys":"/a"})"), "a list of JSON Pointers"));
   EXPECT_TRUE(has(refusal(R"({"fingerprint":"all"})"), R"("input", "none" or a list)"));
+  EXPECT_TRUE(has(refusal(R"({"fingerprint":[]})"), R"("input", "none" or a list)"));
   EXPECT_TRUE(has(refusal(R"({"dedup_window":"7 days"})"), "tasks.report.dedup_window"));
   EXPECT_TRUE(has(refusal(R"({"max_attempts":0})"), "max_attempts"));
   EXPECT_TRUE(has(refusal(R"({"max_attempts":"six"})"), "a whole number"));

@@ -60,8 +60,9 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   }
   int run = 1;
   Record* terminated = nullptr;
+  Record* overtaken = nullptr;
   if (item.identity) {
-    if (const std::optional<Holder> holder = state.find_holder(item.identity->hash, now)) {
+    if (std::optional<Holder> holder = state.find_holder(item.identity->hash, now)) {
       if (holder->id == item.id) {
         // Asked again after its record was swept; only the identity remembers it.
         return {.verdict = AdmissionVerdict::created,
@@ -70,6 +71,10 @@ Admission admit(State& state, const NewExecution& item, Time now) {
                 .run = holder->run,
                 .created_at = holder->created_at};
       }
+      if (latest_counts(item.identity->mode) && !is_terminal(holder->status)) {
+        const Execution& live = state.records.at(holder->id).execution;
+        holder->elsewhere = live.task != item.task || live.queue != item.queue;
+      }
       const AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
       if (decision.step == AdmissionStep::replace) { state.replace(state.records.at(holder->id), item, now); }
       if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
@@ -77,6 +82,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
       }
       run = holder->run + 1;
       if (decision.step == AdmissionStep::terminate_and_new_run) { terminated = &state.records.at(holder->id); }
+      if (decision.overtakes) { overtaken = &state.records.at(holder->id); }
     }
   }
   Queue& queue = state.queues[item.queue];
@@ -85,6 +91,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
     state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error("terminated by a newer request")},
               now);
   }
+  if (overtaken != nullptr && !overtaken->cancel_reason) { overtaken->cancel_reason = overtaken_reason; }
   state.promote(queue, now);
   Session* const session = cradle(state, item, queue, now);
   IdentityRow identity;

@@ -95,8 +95,8 @@ class Claiming {
   // With a rate for each key, those whose turn has come by the clock.
   void unpark_allowed(Queue& queue) {
     if (!queue.settings.limits.key_rate) { return; }
-    for (auto& [name, key] : queue.keys) {
-      if (key_has_room(queue.settings.limits, name.ordered, key.load, now_)) { state_.unpark_one(key, now_); }
+    for (const auto& [name, key] : queue.keys) {
+      state_.unpark(queue, name, now_, heaviest_start(queue.settings.limits, key.load, now_));
     }
   }
 
@@ -155,7 +155,9 @@ class Claiming {
     for (const Queue* const queue : queues_) {
       if (!queue->delayed.empty()) { wait_at_most(queue->delayed.begin()->first.first - now_); }
       for (const auto& [name, key] : queue->keys) {
-        if (!key.parked.empty()) { wait_at_most(key_wait(queue->settings.limits, key.load, now_)); }
+        const std::vector<Record*> next = state_.next_parked(name, key);
+        if (next.empty()) { continue; }
+        wait_at_most(key_wait(queue->settings.limits, key.load, next.front()->execution.weight, now_));
       }
     }
     return wait_;

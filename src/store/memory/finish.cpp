@@ -34,7 +34,7 @@ Ending ending_of(const Record& record, const Finish& finish) {
     case FinishKind::retry:
     case FinishKind::snoozed:
     case FinishKind::released:
-    case FinishKind::waiting: break;  // only with a cancellation asked for
+    case FinishKind::waiting: break;  // only of what is to be cancelled
   }
   return {.status = Status::cancelled,
           .error = cancelled_error(record.cancel_reason.value_or("")),
@@ -68,14 +68,13 @@ FinishVerdict finish(State& state, const Finish& finish, Time now) {
   // What a turn starts may end its own workflow (terminate_existing under its identity).
   if (state.find_running(finish.id, finish.fence) == nullptr) { return FinishVerdict::stale; }
   record->left_by = finish.kind;
-  const bool cancel = record->execution.cancel_requested && record->execution.kind != Kind::workflow;
   if (finish.kind == FinishKind::waiting) {
     wait_for_events(state, *record, *finish.turn, now);
     return FinishVerdict::accepted;
   }
   record->execution.stuck.clear();
   if (finish.kind == FinishKind::continued) { continue_run(state, *record, *finish.turn, now); }
-  if (!goes_on(finish.kind) || cancel) {
+  if (!goes_on(finish.kind) || record->to_be_cancelled()) {
     state.end(*record, ending_of(*record, finish), now);
     return FinishVerdict::accepted;
   }

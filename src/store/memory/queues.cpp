@@ -9,18 +9,27 @@ namespace {
 
 constexpr Duration throughput_window = std::chrono::minutes(1);
 
-// At most `limit` of the queue's pending executions: due ones first.
+bool is_ordered(const Record& record) {
+  return record.execution.limit_key.has_value() && record.execution.limit_key->ordered;
+}
+
+// At most `limit` of the queue's pending executions. Of ordered keys the first by sequence, whatever state they are in,
+// so that those left behind are the later ones; then others, due ones first.
 std::vector<Record*> pending(const Queue& queue, int limit) {
   std::vector<Record*> some;
-  const auto take = [&](const auto& line) {
+  const auto take = [&](const auto& line, bool ordered) {
     for (auto next = line.begin(); next != line.end() && std::ssize(some) < limit; ++next) {
-      some.push_back(next->second);
+      Record* const record = next->second;
+      if (record->execution.status == Status::pending && is_ordered(*record) == ordered) { some.push_back(record); }
     }
   };
-  take(queue.ready);
-  take(queue.suspects);
-  for (const auto& [name, key] : queue.keys) { take(key.parked); }
-  take(queue.delayed);
+  for (const auto& [name, key] : queue.keys) {
+    if (name.ordered) { take(key.members, true); }
+  }
+  take(queue.ready, false);
+  take(queue.suspects, false);
+  for (const auto& [name, key] : queue.keys) { take(key.parked, false); }
+  take(queue.delayed, false);
   return some;
 }
 
@@ -44,7 +53,12 @@ void configure_queue(State& state, const QueueRef& name, const QueuePatch& patch
   Queue& queue = state.queues[name];
   const QueueLimits before = queue.settings.limits;
   apply_patch(queue.settings, patch);
-  if (queue.settings.limits != before) { state.unpark_all(queue, now); }
+  const QueueLimits& limits = queue.settings.limits;
+  if (limits != before) { state.unpark_all(queue, now); }
+  if (limits.rate != before.rate) { queue.arrival = arrival_under(limits.rate, queue.arrival, now); }
+  if (limits.key_rate != before.key_rate) {
+    for (auto& [key, kept] : queue.keys) { kept.load.arrival = arrival_under(limits.key_rate, kept.load.arrival, now); }
+  }
   if (!patch.actor.empty()) {
     state.note(name.ns, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
   }

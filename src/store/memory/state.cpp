@@ -4,6 +4,8 @@
 #include "model/labels.hpp"
 #include "model/retention.hpp"
 
+#include <algorithm>
+
 namespace hapax::store::memory {
 
 namespace {
@@ -100,6 +102,9 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
   Execution& execution = record.execution;
   execution.input = by.input;
   execution.run_at = by.run_at.value_or(now + by.delay);
+  if (execution.deadline) { deadlines.erase({*execution.deadline, execution.id}); }
+  execution.deadline = by.deadline ? std::optional(now + *by.deadline) : std::nullopt;
+  if (execution.deadline) { deadlines.emplace(*execution.deadline, execution.id); }
   identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
   enter_queue(record, now);
 }
@@ -134,12 +139,12 @@ void State::wait(Record& record, Time run_at, Time now, Next next) {
   execution.worker.clear();
   execution.started_at.reset();
   enter_queue(record, now);
-  Key* const key = key_of(record);
-  if (key != nullptr && !execution.limit_key->ordered && next == Next::may_go) { unpark_one(*key, now); }
+  const std::optional<LimitKey>& key = execution.limit_key;
+  if (key && !key->ordered && next == Next::may_go) { unpark(queues[execution.queue], *key, now); }
 }
 
 void State::release(Record& record, Time now) {
-  if (record.execution.cancel_requested && record.execution.kind != Kind::workflow) {
+  if (record.to_be_cancelled()) {
     end(record, {.status = Status::cancelled, .error = cancelled_error(record.cancel_reason.value_or(""))}, now);
     return;
   }
@@ -223,6 +228,7 @@ void State::enter_queue(Record& record, Time now) {
   } else {
     (execution.lost > 0 ? queue.suspects : queue.ready).emplace(ready_key(execution), &record);
   }
+  if (Key* const key = key_of(record)) { key->waiting.emplace(park_place(record), &record); }
 }
 
 void State::leave_queue(Record& record) {
@@ -232,7 +238,10 @@ void State::leave_queue(Record& record) {
     record.execution.parked = false;
     queue.parked -= 1;
     key_of(record)->parked.erase(park_place(record));
-  } else if (queue.delayed.erase({execution.run_at, execution.id}) == 0) {
+    return;
+  }
+  if (Key* const key = key_of(record)) { key->waiting.erase(park_place(record)); }
+  if (queue.delayed.erase({execution.run_at, execution.id}) == 0) {
     (execution.lost > 0 ? queue.suspects : queue.ready).erase(ready_key(execution));
   }
 }
@@ -254,7 +263,7 @@ void State::leave_key(Record& record, Time now) {
   const auto found = queue.keys.find(*execution.limit_key);
   Key& key = found->second;
   key.members.erase(record.sequence);
-  unpark_one(key, now);
+  unpark(queue, found->first, now);
   // A rate that is still to be waited for outlives the executions it was spent on.
   const bool idle = key.members.empty() && (!key.load.arrival || *key.load.arrival <= now);
   if (idle) { queue.keys.erase(found); }
@@ -280,17 +289,46 @@ void State::park(Record& record) {
   key_of(record)->parked.emplace(park_place(record), &record);
 }
 
-void State::unpark_one(Key& key, Time now) {
-  if (key.parked.empty()) { return; }
-  Record& record = *key.parked.begin()->second;
-  leave_queue(record);
-  enter_queue(record, now);
+std::vector<Record*> State::next_parked(const LimitKey& name, const Key& key) const {
+  std::vector<Record*> next;
+  if (key.parked.empty()) { return next; }
+  Record* const first = key.parked.begin()->second;
+  if (name.ordered) {
+    if (key.members.begin()->second == first) { next.push_back(first); }
+    return next;
+  }
+  std::set<std::string_view> seen;
+  int left = parked_look;
+  for (auto one = key.parked.begin(); one != key.parked.end() && left > 0; ++one, --left) {
+    if (seen.insert(one->second->execution.task).second) { next.push_back(one->second); }
+  }
+  return next;
+}
+
+void State::unpark(Queue& queue, const LimitKey& name, Time now, int heaviest) {
+  const Key& key = queue.keys.at(name);
+  const std::int64_t room = key_limit(queue.settings.limits, name.ordered) - key.load.running;
+  const std::vector<Record*> next = next_parked(name, key);
+  if (room <= 0 || next.empty() || next.front()->execution.weight > heaviest) { return; }
+  for (Record* const record : next) {
+    if (record->execution.weight > heaviest) { continue; }
+    const auto place = key.waiting.lower_bound(park_place(*record));
+    const auto before = std::count_if(key.waiting.begin(), place, [&](const auto& one) {
+      return one.second->execution.task == record->execution.task && one.second->execution.run_at <= now;
+    });
+    if (name.ordered || before < room) { put_in_line(*record, now); }
+  }
 }
 
 void State::unpark_all(Queue& queue, Time now) {
   for (auto& [name, key] : queue.keys) {
-    while (!key.parked.empty()) { unpark_one(key, now); }
+    while (!key.parked.empty()) { put_in_line(*key.parked.begin()->second, now); }
   }
+}
+
+void State::put_in_line(Record& record, Time now) {
+  leave_queue(record);
+  enter_queue(record, now);
 }
 
 void State::note(std::string_view ns, std::string_view actor, std::string action, std::string subject,

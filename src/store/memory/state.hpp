@@ -10,6 +10,7 @@
 #include "store/store.hpp"
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -30,15 +31,19 @@ struct Record {
   Execution execution;
   std::optional<std::string> stored_effect_key;
   std::int64_t claim_number = 0;
-  std::optional<FinishKind> left_by;         // the finish that took it off its present fence
-  std::optional<std::string> cancel_reason;  // set with execution.cancel_requested
-  std::vector<Attempt> attempts;             // those that ended, in the order of their fences
+  std::optional<FinishKind> left_by;  // the finish that took it off its present fence
+  // Set with execution.cancel_requested, or by a newer request that overtook it: it does not go back into the line.
+  std::optional<std::string> cancel_reason;
+  std::vector<Attempt> attempts;  // those that ended, in the order of their fences
   std::map<std::int32_t, JournalEntry> journal;
   std::int64_t sequence = 0;  // among those of its limit key, from 1
   bool stub = false;
   std::vector<Event> events;  // by number
   std::set<std::string> signal_keys;
   std::vector<Waiter> waiters;
+
+  // When it stops running without an end. A workflow ends by itself.
+  [[nodiscard]] bool to_be_cancelled() const { return cancel_reason.has_value() && execution.kind != Kind::workflow; }
 };
 
 // Claim order: priority descending, run_at, id.
@@ -61,6 +66,7 @@ struct Key {
 
   KeyLoad load;
   std::map<Place, Record*> parked;
+  std::map<Place, Record*> waiting;         // pending and not parked
   std::map<std::int64_t, Record*> members;  // by sequence
 };
 
@@ -139,7 +145,7 @@ struct State {
   // ---- Moves ---------------------------------------------------------------------------------------------------
   // Takes a new pending execution in and makes it the holder of its identity, if it has one.
   Record& insert(Record record, const IdentityRow& identity, Time now);
-  // A pending execution gets another input and instant.
+  // A pending execution gets another input, instant and deadline.
   void replace(Record& record, const NewExecution& by, Time now);
   // pending → running, attempt and fence raised.
   void start(Record& record, Session& session, std::int64_t claim_number, Time now);
@@ -175,13 +181,17 @@ struct State {
   [[nodiscard]] Key* key_of(const Record& record);
   [[nodiscard]] std::optional<Keyed> keyed(const Record& record);
   void park(Record& record);
-  void unpark_one(Key& key, Time now);
+  // Those that may go back into the line by the rule of model/claim_limits.hpp, the next first.
+  [[nodiscard]] std::vector<Record*> next_parked(const LimitKey& name, const Key& key) const;
+  static constexpr int any_weight = std::numeric_limits<int>::max();
+  void unpark(Queue& queue, const LimitKey& name, Time now, int heaviest = any_weight);
   void unpark_all(Queue& queue, Time now);
   void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
             Time now);
 
  private:
   void leave_session(Record& record);
+  void put_in_line(Record& record, Time now);
 };
 
 // {"Cancelled", reason}: the error of what was cancelled.

@@ -8,7 +8,7 @@ namespace {
 void lose(State& state, Record& record, SweepReport& report, Time now) {
   Execution& execution = record.execution;
   state.add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
-  const bool cancel = execution.cancel_requested && execution.kind != Kind::workflow;
+  const bool cancel = record.to_be_cancelled();
   execution.lost += 1;
   const bool ends = cancel || execution.lost >= execution.max_lost;
   state.wait(record, execution.run_at, now, ends ? State::Next::stays : State::Next::may_go);
@@ -67,6 +67,12 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
     }
     state.forget(state.records.at(state.expiries.begin()->second), now);
     report.expired += 1;
+  }
+  // A key's rate outlives the executions it was spent on, until it is paid.
+  for (auto& [name, queue] : state.queues) {
+    std::erase_if(queue.keys, [now](const auto& key) {
+      return key.second.members.empty() && (!key.second.load.arrival || *key.second.load.arrival <= now);
+    });
   }
   std::erase_if(state.identities,
                 [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });

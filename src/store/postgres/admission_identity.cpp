@@ -31,13 +31,24 @@ WHERE i.identity = u.identity)"};
 constexpr Statement replace_statement{"hapax_replace", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 item AS MATERIALIZED (
-  SELECT u.id, u.input, u.identity, u.fingerprint, coalesce(u.at, t.now + u.delay) AS due, t.now
-  FROM t, unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[])
-         u(id, input, delay, at, identity, fingerprint)),
+  SELECT u.id, u.input, u.identity, u.fingerprint, coalesce(u.at, t.now + u.delay) AS due, t.now + u.deadline AS deadline,
+         t.now
+  FROM t, unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bigint[])
+         u(id, input, delay, at, identity, fingerprint, deadline)),
 held AS (
   UPDATE {s}.identities i SET fingerprint = item.fingerprint FROM item WHERE i.identity = item.identity)
-UPDATE {s}.live l SET input = item.input, run_at = item.due, state = CASE WHEN item.due > item.now THEN 2 ELSE 0 END
+UPDATE {s}.live l SET input = item.input, run_at = item.due, deadline = item.deadline,
+                      state = CASE WHEN item.due > item.now THEN 2 ELSE 0 END
 FROM item WHERE l.id = item.id)"};
+
+// Of holders that are locked: those of another task or queue than the request.
+constexpr Statement elsewhere_statement{"hapax_holders_elsewhere", R"(
+SELECT l.id FROM unnest($1::uuid[], $2::text[], $3::int[]) u(id, task, queue_id)
+JOIN {s}.live l ON l.id = u.id WHERE l.task <> u.task OR l.queue_id <> u.queue_id)"};
+
+// They run on, but end rather than wait again.
+constexpr Statement overtake_statement{"hapax_overtake", R"(
+UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND cancel_error IS NULL)"};
 
 constexpr Statement reserve{"hapax_reserve_sequence", "SELECT {next} FROM generate_series(1, $1::int)"};
 
@@ -94,6 +105,7 @@ struct Displacing {
   std::size_t index = 0;
   int run = 1;
   std::optional<Uuid> terminated;
+  std::optional<Uuid> overtaken;
 };
 
 struct Replacing {
@@ -178,6 +190,7 @@ class Stepper {
       asking.push_back(items_[index]->id);
     }
     const auto [now, held, live] = lock_holders(work_.connection, identities, asking, work_.offset_us);
+    const std::set<Uuid> elsewhere = holders_elsewhere(losers, held);
     std::vector<Displacing> displacing;
     std::vector<Replacing> replacing;
     for (const std::size_t index : losers) {
@@ -192,13 +205,14 @@ class Stepper {
         if (draining) { answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining}; }
         continue;  // it vanished after the insert met it: the next round takes it
       }
-      const auto& holder = found->second.holder;
+      std::optional<Holder> holder = found->second.holder;
       Displacing next{.index = index};
       if (holder) {
         if (holder->id == item.id) {
           answers_[index] = admitted_before(*holder);
           continue;
         }
+        holder->elsewhere = elsewhere.contains(holder->id);
         AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
         if (decision.step == AdmissionStep::replace) { replacing.push_back({.id = holder->id, .by = &item}); }
         if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
@@ -207,6 +221,7 @@ class Stepper {
         }
         next.run = holder->run + 1;
         if (decision.step == AdmissionStep::terminate_and_new_run) { next.terminated = holder->id; }
+        if (decision.overtakes) { next.overtaken = holder->id; }
       }
       if (draining) {
         answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining};
@@ -218,9 +233,31 @@ class Stepper {
     if (!displacing.empty()) { displace(displacing); }
   }
 
+  // Asked only for requests to which it matters.
+  std::set<Uuid> holders_elsewhere(const std::vector<std::size_t>& losers, const HeldIdentities& held) {
+    Array ids(Type::uuid), tasks(Type::text), queues(Type::int4);
+    bool any = false;
+    for (const std::size_t index : losers) {
+      const NewExecution& item = *items_[index];
+      const auto found = held.find(item.identity->hash);
+      if (!latest_counts(item.identity->mode) || found == held.end() || !found->second.holder) { continue; }
+      ids.uuid(found->second.holder->id);
+      tasks.bytes(item.task);
+      queues.int4(work_.queues.id(item.queue));
+      any = true;
+    }
+    std::set<Uuid> elsewhere;
+    if (!any) { return elsewhere; }
+    Params params;
+    params.array(std::move(ids)).array(std::move(tasks)).array(std::move(queues));
+    const Result found = work_.connection.query(elsewhere_statement, params);
+    for (int row = 0; row < found.rows(); ++row) { elsewhere.insert(RowReader(found, row).uuid()); }
+    return elsewhere;
+  }
+
   void replace(const std::vector<Replacing>& replacing) {
     Array ids(Type::uuid), inputs(Type::bytea), delays(Type::int8), at(Type::int8), identities(Type::bytea);
-    Array fingerprints(Type::bytea);
+    Array fingerprints(Type::bytea), deadlines(Type::int8);
     for (const Replacing& one : replacing) {
       ids.uuid(one.id);
       inputs.bytes(one.by->input);
@@ -228,26 +265,66 @@ class Stepper {
       at.optional_int8(one.by->run_at ? std::optional(one.by->run_at->time_since_epoch().count()) : std::nullopt);
       identities.digest(one.by->identity->hash);
       one.by->identity->fingerprint ? fingerprints.digest(*one.by->identity->fingerprint) : fingerprints.null();
+      deadlines.optional_int8(one.by->deadline ? std::optional(one.by->deadline->count()) : std::nullopt);
     }
     Params params;
     params.int8(work_.offset_us);
-    for (Array* array : {&ids, &inputs, &delays, &at, &identities, &fingerprints}) { params.array(std::move(*array)); }
+    for (Array* array : {&ids, &inputs, &delays, &at, &identities, &fingerprints, &deadlines}) {
+      params.array(std::move(*array));
+    }
     work_.connection.query(replace_statement, params);
   }
 
+  // The new runs are inserted first: a queue that has begun to drain since it was looked at takes none, and then its
+  // holders stay what they are.
   void displace(const std::vector<Displacing>& displacing) {
-    std::vector<Ending> endings;
     std::vector<NewRow> rows;
-    Array identities(Type::bytea), executions(Type::uuid), runs(Type::int4), fingerprints(Type::bytea);
-    Array windows(Type::int8), throttles(Type::int8), queues(Type::int4);
+    for (const Displacing& one : displacing) {
+      rows.push_back({.item = items_[one.index], .run = one.run, .sequence = sequences_[one.index]});
+    }
+    const Inserted inserted = insert(rows);
+    std::vector<Displacing> entered;
     for (const Displacing& one : displacing) {
       const NewExecution& item = *items_[one.index];
+      if (drains(item, inserted)) {
+        answers_[one.index] = Admission{.verdict = AdmissionVerdict::queue_draining};
+        continue;
+      }
+      answers_[one.index] = created(item, one.run, inserted);
+      fresh_.push_back(&item);
+      entered.push_back(one);
+    }
+    if (entered.empty()) { return; }
+    end_holders(entered);
+    repoint_identities(entered);
+  }
+
+  void end_holders(const std::vector<Displacing>& displacing) {
+    std::vector<Ending> endings;
+    std::vector<Uuid> overtaken;
+    for (const Displacing& one : displacing) {
       if (one.terminated) {
         endings.push_back({.id = *one.terminated,
                            .status = Status::cancelled,
                            .error = cancelled_error("terminated by a newer request")});
       }
-      rows.push_back({.item = &item, .run = one.run, .sequence = sequences_[one.index]});
+      if (one.overtaken) { overtaken.push_back(*one.overtaken); }
+    }
+    if (!endings.empty()) {
+      const Call call = end_call(endings, work_.offset_us);
+      work_.freed.add_ended(work_.connection.query(*call.statement, call.params));
+    }
+    if (!overtaken.empty()) {
+      const std::string error = cancelled_error(overtaken_reason);
+      work_.connection.query(overtake_statement, Params().array(uuid_array(overtaken)).text(error));
+    }
+  }
+
+  void repoint_identities(const std::vector<Displacing>& displacing) {
+    Array identities(Type::bytea), executions(Type::uuid), runs(Type::int4), fingerprints(Type::bytea);
+    Array windows(Type::int8), throttles(Type::int8), queues(Type::int4);
+    for (const Displacing& one : displacing) {
+      const NewExecution& item = *items_[one.index];
       identities.digest(item.identity->hash);
       executions.uuid(item.id);
       runs.int4(one.run);
@@ -257,24 +334,12 @@ class Stepper {
       throttles.optional_int8(throttle_of(*item.identity));
       queues.int4(work_.queues.id(item.queue));
     }
-    if (!endings.empty()) {
-      const Call call = end_call(endings, work_.offset_us);
-      work_.freed.add_ended(work_.connection.query(*call.statement, call.params));
-    }
     Params params;
     params.int8(work_.offset_us);
     for (Array* array : {&identities, &executions, &runs, &fingerprints, &windows, &throttles, &queues}) {
       params.array(std::move(*array));
     }
     work_.connection.query(repoint, params);
-    const Inserted inserted = insert(rows);
-    for (const Displacing& one : displacing) {
-      const NewExecution& item = *items_[one.index];
-      const bool draining = drains(item, inserted);
-      answers_[one.index] =
-          draining ? Admission{.verdict = AdmissionVerdict::queue_draining} : created(item, one.run, inserted);
-      if (!draining) { fresh_.push_back(&item); }
-    }
   }
 
   const AdmissionWork& work_;

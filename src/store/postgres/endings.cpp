@@ -25,7 +25,8 @@ std::string fill(std::string_view text, const std::vector<std::pair<std::string_
 }
 
 // A row found by id and fence is deleted and written to history in the same statement, so an execution is in exactly
-// one of them at any commit. Left joins, as an attached transaction may have a snapshot older than its queue. How long it
+// one of them at any commit. One with a cancel_error ends rather than wait again: its cancellation was asked for, or a newer
+// request overtook it. Left joins, as an attached transaction may have a snapshot older than its queue. How long it
 // is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes where nothing is.
 constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
@@ -34,7 +35,7 @@ gone AS (
   USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array})
         u(id, fence, status, left_by, result, error, ran_for{next})
   WHERE l.id = u.id AND (u.fence < 0 OR (l.fence = u.fence AND l.state = 1))
-    AND (u.status IS NOT NULL OR (l.cancel_requested AND l.kind <> 1))
+    AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1))
   RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next},
             CASE WHEN coalesce(u.status, 4) = 4 THEN coalesce(u.error, l.cancel_error, $9::text) ELSE u.error END AS error)
 {entries}{told}INSERT INTO {s}.history (
@@ -84,8 +85,8 @@ back AS (
             u(id, fence, why, error, delay, ran_for)
        JOIN {s}.live was ON was.id = u.id AND was.fence = u.fence
        LEFT JOIN {s}.sessions s ON s.id = was.session
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 AND (NOT l.cancel_requested OR u.why = -2 OR l.kind = 1)
-  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_requested AND l.kind <> 1 AS cancelled, l.queue_id, l.limit_key,
+  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 AND (l.cancel_error IS NULL OR u.why = -2 OR l.kind = 1)
+  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_error IS NOT NULL AND l.kind <> 1 AS cancelled, l.queue_id, l.limit_key,
             was.attempt AS number, was.claimed_at AS claimed_at, coalesce(s.worker, '') AS worker, u.why, u.error,
             u.ran_for, t.now),
 {entries}noted AS (

@@ -111,7 +111,7 @@ std::vector<Call> FinishBatch::calls() {
       add_entries(of_pauses);
       continue;
     }
-    // Those that go on are among the endings too: the statement ends them if their cancellation was asked for.
+    // Those that go on are among the endings too: the statement ends them if they are to be cancelled.
     endings.push_back(ending_of(finish));
     add_entries(ending.entries);
     if (goes_on(finish.kind)) {

@@ -147,7 +147,7 @@ class LimitedClaim {
  private:
   struct Key {
     KeyLoad load;
-    bool is_parked = false;
+    std::optional<int> parked_weight;  // of the first parked one, if it is its turn
     bool has_started = false;
   };
 
@@ -187,7 +187,7 @@ class LimitedClaim {
     due_at_most(meter_->wait());
     put_arrivals();
     for (const auto& [name, key] : keys_) {
-      if (key.is_parked) { due_at_most(key_wait(limits_, key.load, now_)); }
+      if (key.parked_weight) { due_at_most(key_wait(limits_, key.load, *key.parked_weight, now_)); }
     }
   }
 
@@ -203,10 +203,12 @@ class LimitedClaim {
     }
     FreedKeys freed;
     for (const ParkedKey& parked : found) {
-      keys_[parked.limit_key] = {.load = parked.load, .is_parked = true};
-      if (key_has_room(limits_, decode_limit_key(parked.limit_key).ordered, parked.load, now_)) {
-        freed.add(queue_, parked.limit_key);
-      }
+      Key& key = keys_[parked.limit_key];
+      key.load = parked.load;
+      if (!parked.in_turn()) { continue; }
+      key.parked_weight = parked.weight;
+      const int heaviest = heaviest_start(limits_, parked.load, now_);
+      if (parked.weight <= heaviest) { freed.add(queue_, parked.limit_key, heaviest); }
     }
     if (!freed.empty()) { pending_.push_back(unpark_call(freed, work_.offset_us)); }
   }
@@ -257,7 +259,8 @@ class LimitedClaim {
     const Keyed keyed{
         .load = &key.load, .ordered = decode_limit_key(*candidate.limit_key).ordered, .first = candidate.first};
     const ClaimLimits::Step step = meter_->offer(candidate.weight, &keyed);
-    key.is_parked = key.is_parked || step == ClaimLimits::Step::park;
+    const bool waits = step == ClaimLimits::Step::park && (!keyed.ordered || keyed.first);
+    if (waits && !key.parked_weight) { key.parked_weight = candidate.weight; }
     key.has_started = key.has_started || step == ClaimLimits::Step::start;
     return step;
   }

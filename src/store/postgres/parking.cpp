@@ -12,24 +12,42 @@ constexpr Statement lock_queues{"hapax_queues_lock", R"(
 SELECT id FROM {s}.queues WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE)"};
 
 constexpr std::string_view condition_mark = "{condition}";
+// What is chosen is locked only then: nothing is written to those that stay.
 constexpr std::string_view unpark_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 freed AS MATERIALIZED (
-  SELECT u.queue_id, u.limit_key, u.places, u.limit_key LIKE 'o:%' AS ordered
-  FROM unnest($2::int[], $3::text[], $4::int[]) u(queue_id, limit_key, places) {condition}),
+  SELECT u.queue_id, u.limit_key, u.places, u.heaviest, u.limit_key LIKE 'o:%' AS ordered,
+         CASE WHEN u.limit_key LIKE 'o:%' THEN 1
+              ELSE coalesce((nullif(q.limits, '')::jsonb ->> 'key_concurrency')::int, 1) END - (
+           SELECT count(*) FROM {s}.live l WHERE l.queue_id = u.queue_id AND l.limit_key = u.limit_key
+                                             AND l.limit_key IS NOT NULL AND l.state = 1) AS room
+  FROM unnest($2::int[], $3::text[], $4::int[], $5::int[]) u(queue_id, limit_key, places, heaviest)
+  LEFT JOIN {s}.queues q ON q.id = u.queue_id {condition}),
 line AS MATERIALIZED (
-  SELECT p.id FROM freed f CROSS JOIN LATERAL (
-    SELECT l.id FROM {s}.live l WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.state = 3
-    ORDER BY l.priority DESC, l.run_at, l.id LIMIT f.places FOR UPDATE SKIP LOCKED) p
-  WHERE NOT f.ordered),
+  SELECT c.id FROM freed f CROSS JOIN LATERAL (
+    SELECT p.*, row_number() OVER (PARTITION BY p.task ORDER BY p.priority DESC, p.run_at, p.id) AS place
+    FROM (SELECT l.id, l.task, l.priority, l.run_at, coalesce(l.weight, 1) AS weight FROM {s}.live l
+          WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.state = 3
+          ORDER BY l.priority DESC, l.run_at, l.id LIMIT f.places + $6::int) p) c
+  WHERE NOT f.ordered AND f.room > 0 AND c.weight <= f.heaviest AND c.place <= f.room
+    AND c.place + (SELECT count(*) FROM (
+          SELECT FROM {s}.live k
+          WHERE k.queue_id = f.queue_id AND k.limit_key = f.limit_key AND k.limit_key IS NOT NULL AND k.state = 0
+            AND k.task = c.task AND (-k.priority, k.run_at, k.id) < (-c.priority, c.run_at, c.id)
+          LIMIT greatest(f.room, 0)) b) <= f.room),
 heads AS MATERIALIZED (
   SELECT p.id FROM freed f CROSS JOIN LATERAL (
-    SELECT l.id FROM {s}.live l
+    SELECT l.id, l.sequence, coalesce(l.weight, 1) AS weight FROM {s}.live l
     WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.limit_key IS NOT NULL AND l.state = 3
-    ORDER BY l.sequence LIMIT f.places FOR UPDATE SKIP LOCKED) p
-  WHERE f.ordered)
+    ORDER BY l.sequence LIMIT 1) p
+  WHERE f.ordered AND f.room > 0 AND p.weight <= f.heaviest AND NOT EXISTS (
+    SELECT FROM {s}.live k WHERE k.queue_id = f.queue_id AND k.limit_key = f.limit_key AND k.limit_key IS NOT NULL
+                             AND k.state = ANY ('{0,1,2}'::smallint[]) AND k.sequence < p.sequence)),
+chosen AS MATERIALIZED (
+  SELECT l.id FROM {s}.live l WHERE l.id = ANY (ARRAY(SELECT id FROM line UNION ALL SELECT id FROM heads)) AND l.state = 3
+  FOR UPDATE SKIP LOCKED)
 UPDATE {s}.live SET state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
-WHERE id = ANY (ARRAY(SELECT id FROM line UNION ALL SELECT id FROM heads)) AND state = 3)";
+WHERE id = ANY (ARRAY(SELECT id FROM chosen)) AND state = 3)";
 
 std::string with_condition(std::string_view condition) {
   std::string text(unpark_text);
@@ -70,9 +88,13 @@ found AS MATERIALIZED (SELECT * FROM key LIMIT $4::bigint)
 SELECT k.queue_id, k.limit_key,
        (SELECT count(*) FROM {s}.live l WHERE l.queue_id = k.queue_id AND l.limit_key = k.limit_key
                                           AND l.limit_key IS NOT NULL AND l.state = 1),
-       (SELECT count(*)::int FROM (
-          SELECT FROM {s}.live l WHERE l.queue_id = k.queue_id AND l.limit_key = k.limit_key
-                                   AND l.limit_key IS NOT NULL AND l.state = 0 LIMIT 10) due),
+       CASE WHEN k.limit_key LIKE 'o:%' THEN (
+         SELECT coalesce(p.weight, 1) FROM {s}.live p WHERE p.queue_id = k.queue_id AND p.limit_key = k.limit_key
+                                                        AND p.limit_key IS NOT NULL AND p.state = 3
+         ORDER BY p.sequence LIMIT 1) ELSE (
+         SELECT coalesce(p.weight, 1) FROM {s}.live p
+         WHERE p.queue_id = k.queue_id AND p.limit_key = k.limit_key AND p.state = 3
+         ORDER BY p.priority DESC, p.run_at, p.id LIMIT 1) END,
        NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = k.queue_id AND l.limit_key = k.limit_key
                                             AND l.limit_key IS NOT NULL AND l.state = ANY ('{0,1,2}'::smallint[])
                                             AND l.sequence < (
@@ -84,14 +106,16 @@ FROM found k JOIN {s}.queues q ON q.id = k.queue_id
 LEFT JOIN {s}.rates r ON r.queue_id = k.queue_id AND r.limit_key = k.limit_key)"};
 
 Call freed_call(const Statement& statement, const FreedKeys& freed, std::int64_t offset_us) {
-  Array queues(Type::int4), keys(Type::text), places(Type::int4);
-  for (const auto& [key, count] : freed.keys()) {
+  Array queues(Type::int4), keys(Type::text), places(Type::int4), heaviest(Type::int4);
+  for (const auto& [key, one] : freed.keys()) {
     queues.int4(key.first);
     keys.bytes(key.second);
-    places.int4(count);
+    places.int4(one.places);
+    heaviest.int4(one.heaviest);
   }
   Params params;
   params.int8(offset_us).array(std::move(queues)).array(std::move(keys)).array(std::move(places));
+  params.array(std::move(heaviest)).int4(model::parked_look);
   return {&statement, std::move(params)};
 }
 
@@ -127,7 +151,7 @@ Call unpark_call(const FreedKeys& freed, std::int64_t offset_us) { return freed_
 
 std::vector<Call> unpark_calls(const FreedKeys& freed, std::int64_t offset_us) {
   std::set<std::int32_t> queues;
-  for (const auto& [key, count] : freed.keys()) { queues.insert(key.first); }
+  for (const auto& [key, one] : freed.keys()) { queues.insert(key.first); }
   std::vector<Call> calls;
   calls.push_back(lock_queues_call({queues.begin(), queues.end()}));
   calls.push_back(unpark_call(freed, offset_us));
@@ -156,7 +180,7 @@ std::vector<ParkedKey> read_parked_keys(const Result& result) {
     key.queue = reader.int4();
     key.limit_key = reader.bytes();
     key.load.running = reader.int8();
-    key.in_line = reader.int4();
+    key.weight = reader.int4();
     key.head_parked = reader.boolean();
     key.load.arrival = reader.optional_time();
     key.limits = reader.bytes();

@@ -11,6 +11,7 @@
 #include "model/claim_limits.hpp"
 #include "store/postgres/connection.hpp"
 
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,25 +19,34 @@
 
 namespace hapax::store::postgres {
 
-// Limit keys of queues, and how many of each may go back into the line.
+// Limit keys of queues in which something was freed.
 class FreedKeys {
  public:
-  void add(std::int32_t queue, const std::string& limit_key) { keys_[{queue, limit_key}] += 1; }
+  struct Freed {
+    int places = 0;                                  // how many have left
+    int heaviest = std::numeric_limits<int>::max();  // of those that may go back into the line
+  };
+  using Keys = std::map<std::pair<std::int32_t, std::string>, Freed>;
+
+  void add(std::int32_t queue, const std::string& limit_key) { keys_[{queue, limit_key}].places += 1; }
+  void add(std::int32_t queue, const std::string& limit_key, int heaviest) {
+    keys_[{queue, limit_key}] = {.places = 1, .heaviest = heaviest};
+  }
   // Rows of end_call: (id, queue, limit key or none).
   void add_ended(const Result& result);
   // Rows of wait_call, in which the same come last. An ordered key stays its execution's.
   void add_waiting(const Result& result);
 
   [[nodiscard]] bool empty() const { return keys_.empty(); }
-  [[nodiscard]] const std::map<std::pair<std::int32_t, std::string>, int>& keys() const { return keys_; }
+  [[nodiscard]] const Keys& keys() const { return keys_; }
 
  private:
-  std::map<std::pair<std::int32_t, std::string>, int> keys_;
+  Keys keys_;
 };
 
 // FOR NO KEY UPDATE, by number. Lock and count must be two statements: the second sees what the lock waited for.
 [[nodiscard]] Call lock_queues_call(const std::vector<std::int32_t>& queues);
-// The first parked one of each key, as many as were freed.
+// Of each key those that may go back into the line by the rule of model/claim_limits.hpp.
 [[nodiscard]] Call unpark_call(const FreedKeys& freed, std::int64_t offset_us);
 // Both for one pipeline.
 [[nodiscard]] std::vector<Call> unpark_calls(const FreedKeys& freed, std::int64_t offset_us);
@@ -51,10 +61,13 @@ struct ParkedKey {
   std::int32_t queue = 0;
   std::string limit_key;
   model::KeyLoad load;
-  int in_line = 0;           // due and not parked; counted up to ten
+  int weight = 1;            // of the first parked one
   bool head_parked = false;  // the lowest sequence is a parked one's
   std::string limits;        // of the queue
   Time at{};                 // when it was looked at
+
+  // Whether its turn has come, as far as its key's order goes.
+  [[nodiscard]] bool in_turn() const { return !model::decode_limit_key(limit_key).ordered || head_parked; }
 };
 
 // Keys behind (queue, limit key), at most limits::parked_keys_per_look of queues up to `last`, in order.

@@ -21,6 +21,19 @@ SET paused = $3::boolean, draining = $4::boolean, retention_us = $5::bigint, fai
     limited_since = CASE WHEN limited OR $8::text IS NULL THEN limited_since ELSE {now} + $1::bigint END
 WHERE id = $2::int)"};
 
+// Of rates that are no more, what was spent counts against the new ones for so long at most. $3: the queue's own, $4:
+// of each key; none: nothing is remembered. $5 and $6: which of them have changed.
+constexpr Statement carry_rates_over{"hapax_carry_rates", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+changed AS MATERIALIZED (
+  SELECT r.limit_key, t.now + CASE WHEN r.limit_key = '' THEN $3::bigint ELSE $4::bigint END AS latest
+  FROM t, {s}.rates r
+  WHERE r.queue_id = $2::int AND CASE WHEN r.limit_key = '' THEN $5::boolean ELSE $6::boolean END),
+dropped AS (
+  DELETE FROM {s}.rates r USING changed c WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key AND c.latest IS NULL)
+UPDATE {s}.rates r SET arrival = c.latest FROM changed c
+WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key AND r.arrival > c.latest)"};
+
 constexpr const char* list_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 q AS MATERIALIZED (SELECT * FROM {s}.queues WHERE ns = $2::text),
@@ -45,21 +58,51 @@ SELECT q.name, q.paused, q.draining, q.retention_us, q.failed_retention_us, q.de
 FROM q CROSS JOIN t LEFT JOIN going g ON g.queue_id = q.id LEFT JOIN dead d ON d.queue_id = q.id
 LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
 
-// Due ones first; what a claimer has locked is about to run and is passed over.
+// Of ordered keys, key by key and by sequence, whatever state they are in. Which of them could be locked is told:
+// behind one that could not, its key is somebody else's for the moment.
+constexpr Statement ordered_statement{"hapax_queue_ordered", R"(
+WITH RECURSIVE key AS (
+  (SELECT l.limit_key FROM {s}.live l
+   WHERE l.queue_id = $1::int AND l.limit_key IS NOT NULL AND l.limit_key >= 'o:' ORDER BY l.limit_key LIMIT 1)
+  UNION ALL
+  SELECT n.limit_key FROM key k CROSS JOIN LATERAL (
+    SELECT l.limit_key FROM {s}.live l
+    WHERE l.queue_id = $1::int AND l.limit_key IS NOT NULL AND l.limit_key > k.limit_key
+    ORDER BY l.limit_key LIMIT 1) n),
+first AS MATERIALIZED (
+  SELECT m.id, k.limit_key, m.sequence FROM key k CROSS JOIN LATERAL (
+    SELECT p.id, p.sequence FROM unnest('{0,2,3}'::smallint[]) s(state) CROSS JOIN LATERAL (
+      SELECT l.id, l.sequence FROM {s}.live l
+      WHERE l.queue_id = $1::int AND l.limit_key = k.limit_key AND l.limit_key IS NOT NULL AND l.state = s.state
+      ORDER BY l.sequence LIMIT $2::bigint) p
+    ORDER BY p.sequence LIMIT $2::bigint) m
+  LIMIT $2::bigint),
+locked AS MATERIALIZED (
+  SELECT l.id FROM {s}.live l
+  WHERE l.id = ANY (ARRAY(SELECT id FROM first)) AND l.queue_id = $1::int AND l.state IN (0, 2, 3)
+  FOR UPDATE SKIP LOCKED)
+SELECT f.id, f.limit_key, k.id IS NOT NULL FROM first f LEFT JOIN locked k ON k.id = f.id
+ORDER BY f.limit_key, f.sequence)"};
+
+// Of all others, due ones first; what a claimer has locked is about to run and is passed over.
 constexpr Statement pending_statement{"hapax_queue_pending", R"(
 WITH ready AS MATERIALIZED (
-  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 0 AND lost = 0
+  SELECT id, limit_key FROM {s}.live
+  WHERE queue_id = $1::int AND state = 0 AND lost = 0 AND (limit_key IS NULL OR limit_key < 'o:')
   ORDER BY priority DESC, run_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED),
 suspects AS MATERIALIZED (
-  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 0 AND lost > 0
+  SELECT id, limit_key FROM {s}.live
+  WHERE queue_id = $1::int AND state = 0 AND lost > 0 AND (limit_key IS NULL OR limit_key < 'o:')
   ORDER BY priority DESC, run_at, id LIMIT greatest($2::bigint - (SELECT count(*) FROM ready), 0)
   FOR UPDATE SKIP LOCKED),
 parked AS MATERIALIZED (
-  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 3 ORDER BY limit_key, priority DESC, run_at, id
+  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 3 AND limit_key < 'o:'
+  ORDER BY limit_key, priority DESC, run_at, id
   LIMIT greatest($2::bigint - (SELECT count(*) FROM ready) - (SELECT count(*) FROM suspects), 0)
   FOR UPDATE SKIP LOCKED),
 delayed AS MATERIALIZED (
-  SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 2 ORDER BY run_at
+  SELECT id, limit_key FROM {s}.live
+  WHERE queue_id = $1::int AND state = 2 AND (limit_key IS NULL OR limit_key < 'o:') ORDER BY run_at
   LIMIT greatest($2::bigint - (SELECT count(*) FROM ready) - (SELECT count(*) FROM suspects)
                  - (SELECT count(*) FROM parked), 0)
   FOR UPDATE SKIP LOCKED)
@@ -80,9 +123,34 @@ struct Pending {
   std::optional<std::string> limit_key;
 };
 
-std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit) {
-  const Result result = connection.query(pending_statement, Params().int4(queue).int8(limit));
-  std::vector<Pending> pending;
+enum class Gaps : std::uint8_t {
+  passed_over,
+  end_their_key,  // what is behind one that somebody has locked must not overtake it
+};
+
+std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, int limit, Gaps gaps) {
+  const Result result = connection.query(ordered_statement, Params().int4(queue).int8(limit));
+  std::vector<Pending> ordered;
+  std::string ended_key;
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    Pending one{.id = reader.uuid(), .limit_key = std::nullopt};
+    std::string key = reader.bytes();
+    const bool locked = reader.boolean();
+    if (!locked && gaps == Gaps::end_their_key) { ended_key = key; }
+    if (!locked || key == ended_key) { continue; }
+    one.limit_key = std::move(key);
+    ordered.push_back(std::move(one));
+  }
+  return ordered;
+}
+
+// 2 round trips, 1 when those of ordered keys are enough.
+std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit, Gaps gaps) {
+  std::vector<Pending> pending = lock_ordered(connection, queue, limit, gaps);
+  const std::int64_t left = limit - std::ssize(pending);
+  if (left <= 0) { return pending; }
+  const Result result = connection.query(pending_statement, Params().int4(queue).int8(left));
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);
     const Uuid id = reader.uuid();
@@ -113,6 +181,16 @@ Call write_call(std::int32_t queue, const QueueSettings& settings, std::int64_t 
   return {&write_settings, std::move(params)};
 }
 
+Call carry_rates_call(std::int32_t queue, const QueueLimits& before, const QueueLimits& now, std::int64_t offset_us) {
+  Params params;
+  params.int8(offset_us).int4(queue);
+  for (const auto& rate : {now.rate, now.key_rate}) {
+    rate ? params.int8(debt_carried_over(*rate).count()) : params.null(Type::int8);
+  }
+  params.boolean(before.rate != now.rate).boolean(before.key_rate != now.key_rate);
+  return {&carry_rates_over, std::move(params)};
+}
+
 }  // namespace
 
 // 2 round trips, 3 when the queue is new. Limits that change are looked at anew by all that was parked under the old.
@@ -135,6 +213,7 @@ void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& pat
     if (settings.limits != before) {
       calls.push_back(unpark_all_call(id, offset_us()));
       calls.push_back(mark_held_call(id, offset_us()));
+      calls.push_back(carry_rates_call(id, before, settings.limits, offset_us()));
     }
     if (!patch.actor.empty()) {
       calls.push_back(audit_call({.ns = queue.ns,
@@ -184,7 +263,7 @@ int PostgresStore::purge(const QueueRef& queue, int limit) {
     FreedKeys freed;
     TransactionGuard guard(connection);
     std::vector<Ending> endings;
-    for (const Pending& pending : lock_pending(connection, *id, limit)) {
+    for (const Pending& pending : lock_pending(connection, *id, limit, Gaps::passed_over)) {
       endings.push_back({.id = pending.id, .status = Status::cancelled, .error = error});
     }
     if (!endings.empty()) {
@@ -209,7 +288,7 @@ int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit) {
     {
       TransactionGuard guard(connection);
       Array ids(Type::uuid), with_key(Type::boolean);
-      for (const Pending& pending : lock_pending(connection, *source, limit)) {
+      for (const Pending& pending : lock_pending(connection, *source, limit, Gaps::end_their_key)) {
         ids.uuid(pending.id);
         with_key.boolean(pending.limit_key.has_value());
         if (pending.limit_key) { freed.add(*source, *pending.limit_key); }

@@ -21,8 +21,7 @@ void PostgresStore::unpark(Connection& connection, const FreedKeys& freed) {
 }
 
 // Keys that nothing will free: who should have taken one out of the park died before, or could not. 1 round trip when
-// nothing is parked, else 2. An unordered key is stranded when it has room beyond what stands in line, an ordered one
-// when its head is parked.
+// nothing is parked, else 2. Which of their keys have room beyond what stands in line is for the statement that unparks.
 void PostgresStore::unpark_stranded(Connection& connection) {
   constexpr std::int32_t all_queues = 0;
   const LookPositions::Place from = looks_.get(all_queues);
@@ -35,13 +34,8 @@ void PostgresStore::unpark_stranded(Connection& connection) {
   }
   FreedKeys freed;
   for (const ParkedKey& key : found) {
-    const bool ordered = decode_limit_key(key.limit_key).ordered;
-    KeyLoad load = key.load;
-    if (!ordered) { load.running += key.in_line; }
-    const bool in_turn = !ordered || key.head_parked;
-    if (in_turn && key_has_room(decode_limits(key.limits), ordered, load, key.at)) {
-      freed.add(key.queue, key.limit_key);
-    }
+    const int heaviest = heaviest_start(decode_limits(key.limits), key.load, key.at);
+    if (key.in_turn() && key.weight <= heaviest) { freed.add(key.queue, key.limit_key, heaviest); }
   }
   unpark(connection, freed);
 }

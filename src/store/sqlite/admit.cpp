@@ -22,7 +22,10 @@ constexpr const char* insert_sql =
     " identity_key, effect_key, parent, labels, input, limit_key, weight, waited)"
     " VALUES (?1,?2,?3,?4,?5,?6,0,?7,?7,?8,?9,?10,0,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,"
     "?27,?28)";
-constexpr const char* replace_sql = "UPDATE live SET line = ?, state = ?, run_at = ?, input = ? WHERE id = ?";
+constexpr const char* replace_sql =
+    "UPDATE live SET line = ?, state = ?, run_at = ?, deadline = ?, input = ? WHERE id = ?";
+constexpr const char* same_work_sql = "SELECT 1 FROM live WHERE id = ? AND task = ? AND queue_id = ?";
+constexpr const char* overtake_sql = "UPDATE live SET cancel_reason = ? WHERE id = ? AND cancel_reason IS NULL";
 constexpr const char* present_sql = "SELECT state, run, created_at FROM live WHERE id = ?";
 constexpr const char* any_due_sql = "SELECT 1 FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? LIMIT 1";
 constexpr const char* any_delayed_due_sql =
@@ -48,13 +51,14 @@ std::optional<Admission> present(WriteTransaction& tx, const Uuid& id) {
   return created(id, cursor.small(0) == 1 ? Status::running : Status::pending, cursor.small(1), cursor.time(2));
 }
 
-// The pending holder gets the request's input and instant.
+// The pending holder gets the request's input, instant and deadline.
 void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   FoundLive found(tx, id);
   const Waiting held = waiting_like(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
   found.done();
   const Place place = place_of(held.queue_id, held.priority, held.lost, held.run_at, tx.now());
-  tx.db().use(replace_sql).bind(place.line, static_cast<int>(place.state), held.run_at, by.input, id).run();
+  const std::optional<Time> deadline = by.deadline ? std::optional(tx.now() + *by.deadline) : std::nullopt;
+  tx.db().use(replace_sql).bind(place.line, static_cast<int>(place.state), held.run_at, deadline, by.input, id).run();
   if (held.limit_key) {
     key_waits(
         tx,
@@ -62,6 +66,11 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
         false);
   }
   change_fingerprint(tx, by.identity->hash, by.identity->fingerprint);
+}
+
+bool is_elsewhere(WriteTransaction& tx, const Uuid& id, const NewExecution& item) {
+  const QueueRow* const queue = tx.queues().find(item.queue);
+  return queue == nullptr || !has_row(tx.db().use(same_work_sql).bind(id, item.task, queue->id));
 }
 
 Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run, bool* waited) {
@@ -89,6 +98,9 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
   AdmissionDecision decision;
   if (holder) {
     if (holder->id == item.id) { return created(holder->id, holder->status, holder->run, holder->created_at); }
+    if (latest_counts(identity.mode) && !is_terminal(holder->status)) {
+      holder->elsewhere = is_elsewhere(tx, holder->id, item);
+    }
     decision = decide_admission(*holder, identity, tx.now());
     if (decision.step == AdmissionStep::replace) { replace(tx, holder->id, item); }
     if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
@@ -106,6 +118,7 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
       terminate(tx, holder->id, "terminated by a newer request");
       holder->status = Status::cancelled;
     }
+    if (decision.overtakes) { tx.db().use(overtake_sql).bind(overtaken_reason, holder->id).run(); }
     mark_superseded(tx, identity.hash, *holder);
   } else if (before) {
     // It holds no more, but its record may still be there: a stub.

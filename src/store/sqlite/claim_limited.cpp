@@ -8,6 +8,7 @@
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/verbs.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -26,17 +27,11 @@ constexpr const char* claim_sql = "SELECT " HAPAX_CLAIM_COLUMNS " FROM live WHER
 constexpr const char* running_sql =
     "SELECT count(*), coalesce(sum(session = ?), 0) FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ? AND state = 1";
-constexpr const char* key_running_sql =
-    "SELECT count(*) FROM limited INDEXED BY limited_order WHERE queue_id = ? AND state = 1 AND limit_key = ?";
 constexpr const char* key_arrival_sql = "SELECT arrival FROM key_rates WHERE queue_id = ? AND limit_key = ?";
 constexpr const char* save_arrival_sql =
     "INSERT INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)"
     " ON CONFLICT(queue_id, limit_key) DO UPDATE SET arrival = excluded.arrival";
 constexpr const char* know_rate_sql = "INSERT OR IGNORE INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)";
-// One look at the start of each of the key's stretches of the index.
-constexpr const char* before_sql =
-    "SELECT 1 FROM limited INDEXED BY limited_order"
-    " WHERE queue_id = ? AND state IN (0, 1, 2) AND limit_key = ? AND rank < ? LIMIT 1";
 constexpr const char* waiting_keys_sql =
     "SELECT limit_key, arrival FROM key_rates INDEXED BY key_rates_arrival WHERE queue_id = ?1"
     " AND EXISTS (SELECT 1 FROM limited INDEXED BY limited_order"
@@ -59,8 +54,7 @@ QueueLoad load_of(WriteTransaction& tx, const QueueRow& queue, const Uuid& sessi
 
 KeyLoad load_of(WriteTransaction& tx, const QueueRow& queue, const std::string& key) {
   KeyLoad load;
-  Cursor running = tx.db().use(key_running_sql);
-  if (running.bind(queue.id, key).next()) { load.running = running.integer(0); }
+  load.running = key_running(tx, queue.id, key);
   if (queue.settings.limits.key_rate) {
     Cursor arrival = tx.db().use(key_arrival_sql);
     if (arrival.bind(queue.id, key).next()) { load.arrival = arrival.time(0); }
@@ -134,15 +128,12 @@ class LimitedWalk {
     if (is_new) { known->second.load = load_of(tx_, queue_, *candidate.key); }
     Keyed keyed{.load = &known->second.load, .ordered = is_ordered(*candidate.key)};
     // With one of it running the key has no room anyway, so who is first need not be asked.
-    if (keyed.ordered && keyed.load->running == 0) { keyed.first = is_first(candidate); }
+    if (keyed.ordered && keyed.load->running == 0) {
+      keyed.first = !is_preceded(tx_, queue_.id, *candidate.key, candidate.rank);
+    }
     const ClaimLimits::Step step = limits_.offer(candidate.weight, &keyed);
     if (step == ClaimLimits::Step::start) { known->second.started = true; }
     return step;
-  }
-
-  bool is_first(const Candidate& candidate) {
-    Cursor cursor = tx_.db().use(before_sql);
-    return !cursor.bind(queue_.id, *candidate.key, candidate.rank).next();
   }
 
   void write_parked(const Candidate& candidate) {
@@ -202,23 +193,30 @@ void unpark_allowed(WriteTransaction& tx, const QueueRow& queue) {
     Cursor cursor = tx.db().use(waiting_keys_sql);
     cursor.bind(queue.id);
     // By arrival: behind the first that has to wait, all have to.
-    while (cursor.next() && !key_wait(limits, {.arrival = cursor.time(1)}, tx.now())) {
+    while (cursor.next() && !key_wait(limits, {.arrival = cursor.time(1)}, 1, tx.now())) {
       allowed.push_back(cursor.string(0));
     }
   }
   for (const std::string& key : allowed) {
-    if (key_has_room(limits, is_ordered(key), load_of(tx, queue, key), tx.now())) { unpark_one(tx, queue.id, key); }
+    unpark(tx, queue.id, key, heaviest_start(limits, load_of(tx, queue, key), tx.now()));
   }
 }
 
 std::optional<Duration> next_key_start(WriteTransaction& tx, const QueueRow& queue) {
+  const QueueLimits& limits = queue.settings.limits;
+  std::optional<Duration> least;
   Cursor cursor = tx.db().use(waiting_keys_sql);
   cursor.bind(queue.id);
   while (cursor.next()) {
-    const std::optional<Duration> wait = key_wait(queue.settings.limits, {.arrival = cursor.time(1)}, tx.now());
-    if (wait) { return wait; }
+    const KeyLoad load{.arrival = cursor.time(1)};
+    // By arrival: those behind have to wait for longer, whatever their weight.
+    if (least && key_wait(limits, load, 1, tx.now()) >= least) { break; }
+    const std::vector<NextParked> next = next_parked(tx, queue.id, cursor.string(0));
+    if (next.empty()) { continue; }
+    const std::optional<Duration> wait = key_wait(limits, load, next.front().weight, tx.now());
+    if (wait) { least = least ? std::min(*least, *wait) : *wait; }
   }
-  return std::nullopt;
+  return least;
 }
 
 void sweep_key_rates(WriteTransaction& tx) { tx.db().use(sweep_rates_sql).bind(tx.now()).run(); }

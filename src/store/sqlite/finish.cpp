@@ -58,7 +58,7 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
     case FinishKind::retry:
     case FinishKind::snoozed:
     case FinishKind::released:
-    case FinishKind::waiting: break;  // only with a cancellation asked for
+    case FinishKind::waiting: break;  // only of what is to be cancelled
   }
   ending.status = Status::cancelled;
   if (!ending.error) { ending.error = cancelled_error(row.cancel_reason.value_or("")); }

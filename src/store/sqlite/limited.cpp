@@ -4,7 +4,8 @@
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 
-#include <vector>
+#include <set>
+#include <utility>
 
 namespace hapax::store::sqlite {
 
@@ -33,11 +34,25 @@ constexpr const char* count_all_sql =
 constexpr const char* park_live_sql = "UPDATE live SET line = ?, state = 3 WHERE id = ?";
 constexpr const char* park_sql = "UPDATE limited SET state = 2 WHERE execution = ?";
 constexpr const char* next_parked_sql =
-    "SELECT execution FROM limited INDEXED BY limited_order WHERE queue_id = ? AND state = 2 AND limit_key = ?"
-    " ORDER BY rank, run_at, execution LIMIT 1";
+    "SELECT next.execution, live.task, live.priority, live.lost, next.rank, next.run_at, coalesce(live.weight, 1)"
+    " FROM (SELECT execution, rank, run_at FROM limited INDEXED BY limited_order"
+    " WHERE queue_id = ? AND state = 2 AND limit_key = ? ORDER BY rank, run_at, execution LIMIT ?) AS next"
+    " CROSS JOIN live ON live.id = next.execution ORDER BY next.rank, next.run_at, next.execution";
+constexpr const char* key_running_sql =
+    "SELECT count(*) FROM limited INDEXED BY limited_order WHERE queue_id = ? AND state = 1 AND limit_key = ?";
+// One look at the start of each of the key's stretches of the index.
+constexpr const char* preceded_sql =
+    "SELECT 1 FROM limited INDEXED BY limited_order"
+    " WHERE queue_id = ? AND state IN (0, 1, 2) AND limit_key = ? AND rank < ? LIMIT 1";
+constexpr const char* in_line_sql =
+    "SELECT count(*) FROM (SELECT 1 FROM limited INDEXED BY limited_order"
+    " CROSS JOIN live ON live.id = limited.execution"
+    " WHERE limited.queue_id = ?1 AND limited.state = 0 AND limited.limit_key = ?2 AND limited.rank <= ?3"
+    " AND (limited.rank, limited.run_at, limited.execution) < (?3, ?4, ?5) AND limited.run_at <= ?6 AND live.task = ?7"
+    " LIMIT ?8)";
 constexpr const char* all_parked_sql =
-    "SELECT execution FROM limited INDEXED BY limited_order WHERE queue_id = ? AND state = 2";
-constexpr const char* parked_live_sql = "SELECT priority, lost FROM live WHERE id = ?";
+    "SELECT live.id, live.priority, live.lost FROM limited INDEXED BY limited_order"
+    " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2";
 constexpr const char* unpark_live_sql = "UPDATE live SET line = ?, state = 0 WHERE id = ?";
 constexpr const char* unpark_sql = "UPDATE limited SET state = 0 WHERE execution = ?";
 
@@ -47,15 +62,17 @@ std::int64_t tail_of(WriteTransaction& tx, const KeyMember& member) {
   return cursor.bind(member.queue_id, member.key).next() ? cursor.integer(0) + 1 : 1;
 }
 
-void put_in_line(WriteTransaction& tx, std::int64_t queue_id, const Uuid& id) {
-  std::int64_t place = 0;
-  {
-    Cursor cursor = tx.db().use(parked_live_sql);
-    if (!cursor.bind(id).next()) { return; }
-    place = line::due(queue_id, cursor.small(0), cursor.small(1));
-  }
+void put_in_line(WriteTransaction& tx, std::int64_t place, const Uuid& id) {
   tx.db().use(unpark_live_sql).bind(place, id).run();
   tx.db().use(unpark_sql).bind(id).run();
+}
+
+// How many of its task stand before it in the line, counted up to `most`.
+std::int64_t in_line_before(WriteTransaction& tx, const NextParked& one, std::int64_t queue_id, std::string_view key,
+                            std::int64_t most) {
+  Cursor cursor = tx.db().use(in_line_sql);
+  cursor.bind(queue_id, key, one.rank, one.run_at, one.id, tx.now(), one.task, most);
+  return cursor.next() ? cursor.integer(0) : 0;
 }
 
 }  // namespace
@@ -69,13 +86,13 @@ void join_key(WriteTransaction& tx, const KeyMember& member) {
 
 void leave_key(WriteTransaction& tx, const Uuid& id, std::int64_t queue_id, std::string_view key) {
   tx.db().use(leave_sql).bind(id).run();
-  unpark_one(tx, queue_id, key);
+  unpark(tx, queue_id, key);
 }
 
 void key_waits(WriteTransaction& tx, const KeyMember& member, bool ran) {
   tx.db().use(wait_sql).bind(member.run_at, member.id).run();
   // An ordered one is the head of its key until it ends.
-  if (ran && !is_ordered(member.key)) { unpark_one(tx, member.queue_id, member.key); }
+  if (ran && !is_ordered(member.key)) { unpark(tx, member.queue_id, member.key); }
 }
 
 void key_starts(WriteTransaction& tx, const Uuid& id, std::string_view key, const Uuid& session) {
@@ -102,24 +119,61 @@ void park(WriteTransaction& tx, const Uuid& id, std::int64_t queue_id, int prior
   tx.db().use(park_sql).bind(id).run();
 }
 
-void unpark_one(WriteTransaction& tx, std::int64_t queue_id, std::string_view key) {
-  Uuid id;
+std::vector<NextParked> next_parked(WriteTransaction& tx, std::int64_t queue_id, std::string_view key) {
+  const bool ordered = is_ordered(key);
+  std::vector<NextParked> next;
   {
+    std::set<std::string> tasks;
     Cursor cursor = tx.db().use(next_parked_sql);
-    if (!cursor.bind(queue_id, key).next()) { return; }
-    id = cursor.uuid(0);
+    cursor.bind(queue_id, key, ordered ? 1 : parked_look);
+    while (cursor.next()) {
+      if (!tasks.insert(cursor.string(1)).second) { continue; }
+      next.push_back({.id = cursor.uuid(0),
+                      .task = cursor.string(1),
+                      .priority = cursor.small(2),
+                      .lost = cursor.small(3),
+                      .rank = cursor.integer(4),
+                      .run_at = cursor.time(5),
+                      .weight = cursor.small(6)});
+    }
   }
-  put_in_line(tx, queue_id, id);
+  if (ordered && !next.empty() && is_preceded(tx, queue_id, key, next.front().rank)) { next.clear(); }
+  return next;
+}
+
+void unpark(WriteTransaction& tx, std::int64_t queue_id, std::string_view key, int heaviest) {
+  const std::vector<NextParked> next = next_parked(tx, queue_id, key);
+  if (next.empty() || next.front().weight > heaviest) { return; }
+  const bool ordered = is_ordered(key);
+  const QueueLimits& limits = tx.queues().by_id(queue_id).settings.limits;
+  const std::int64_t room = key_limit(limits, ordered) - key_running(tx, queue_id, key);
+  if (room <= 0) { return; }
+  for (const NextParked& one : next) {
+    if (one.weight > heaviest || (!ordered && in_line_before(tx, one, queue_id, key, room) >= room)) { continue; }
+    put_in_line(tx, line::due(queue_id, one.priority, one.lost), one.id);
+  }
+}
+
+std::int64_t key_running(WriteTransaction& tx, std::int64_t queue_id, std::string_view key) {
+  Cursor cursor = tx.db().use(key_running_sql);
+  return cursor.bind(queue_id, key).next() ? cursor.integer(0) : 0;
+}
+
+bool is_preceded(WriteTransaction& tx, std::int64_t queue_id, std::string_view key, std::int64_t rank) {
+  Cursor cursor = tx.db().use(preceded_sql);
+  return cursor.bind(queue_id, key, rank).next();
 }
 
 void unpark_all(WriteTransaction& tx, std::int64_t queue_id) {
-  std::vector<Uuid> parked;
+  std::vector<std::pair<std::int64_t, Uuid>> parked;
   {
     Cursor cursor = tx.db().use(all_parked_sql);
     cursor.bind(queue_id);
-    while (cursor.next()) { parked.push_back(cursor.uuid(0)); }
+    while (cursor.next()) {
+      parked.emplace_back(line::due(queue_id, cursor.small(1), cursor.small(2)), cursor.uuid(0));
+    }
   }
-  for (const Uuid& id : parked) { put_in_line(tx, queue_id, id); }
+  for (const auto& [place, id] : parked) { put_in_line(tx, place, id); }
 }
 
 }  // namespace hapax::store::sqlite

@@ -7,8 +7,11 @@
 
 #include "store/sqlite/write_transaction.hpp"
 
+#include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace hapax::store::sqlite {
 
@@ -38,8 +41,26 @@ void count_all_running(WriteTransaction& tx, std::int64_t queue_id);
 
 // A due execution leaves the line. 2 UPDATEs.
 void park(WriteTransaction& tx, const Uuid& id, std::int64_t queue_id, int priority);
-// The first parked one of the key goes back into the line, if there is one. 1 SELECT; and 1 SELECT and 2 UPDATEs.
-void unpark_one(WriteTransaction& tx, std::int64_t queue_id, std::string_view key);
+// A parked execution that may be the next of its key, by the rule of model/claim_limits.hpp.
+struct NextParked {
+  Uuid id;
+  std::string task;
+  int priority = 0;
+  int lost = 0;
+  std::int64_t rank = 0;
+  Time run_at{};
+  int weight = 1;
+};
+// The next first. 1 SELECT; of an ordered key 1 more.
+[[nodiscard]] std::vector<NextParked> next_parked(WriteTransaction& tx, std::int64_t queue_id, std::string_view key);
+// Those of them go back into the line for which there is room. 1 SELECT more if there are any; and for each 1 SELECT and
+// 2 UPDATEs.
+inline constexpr int any_weight = std::numeric_limits<int>::max();
+void unpark(WriteTransaction& tx, std::int64_t queue_id, std::string_view key, int heaviest = any_weight);
+// 1 SELECT.
+[[nodiscard]] std::int64_t key_running(WriteTransaction& tx, std::int64_t queue_id, std::string_view key);
+// Whether a live one of the ordered key has a lower rank. 1 SELECT.
+[[nodiscard]] bool is_preceded(WriteTransaction& tx, std::int64_t queue_id, std::string_view key, std::int64_t rank);
 void unpark_all(WriteTransaction& tx, std::int64_t queue_id);
 
 [[nodiscard]] bool is_ordered(std::string_view key);

@@ -56,7 +56,8 @@ struct LiveRow {
   [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
   [[nodiscard]] bool is_workflow() const { return static_cast<Kind>(kind) == Kind::workflow; }
   // Whether it ends as cancelled when its attempt is over. A workflow ends by itself.
-  [[nodiscard]] bool to_be_cancelled() const { return cancel_requested && !is_workflow(); }
+  // When it stops running without an end: that was asked for, or a newer request overtook it.
+  [[nodiscard]] bool to_be_cancelled() const { return (cancel_requested || cancel_reason) && !is_workflow(); }
 };
 
 // The columns of `live` in the order read_live wants them.

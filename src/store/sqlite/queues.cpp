@@ -1,6 +1,7 @@
 // Queues: settings, figures, purge and move. Figures are counted on the index: no row of live is read for ready, delayed
 // and parked executions.
 #include "model/queue_patch.hpp"
+#include "model/rate.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -29,15 +30,30 @@ constexpr const char* count_sql =
     "INSERT INTO queue_stats(queue_id, second, completed, failed, retried) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT(queue_id, second) DO UPDATE SET completed = completed + excluded.completed,"
     " failed = failed + excluded.failed, retried = retried + excluded.retried";
+// Ordered keys are "o:…", all others lie before them.
 constexpr const char* pending_sql =
     "SELECT id, priority, lost, run_at, limit_key FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?"
-    " ORDER BY line, run_at, id LIMIT ?";
+    " AND (limit_key IS NULL OR limit_key < 'o:') ORDER BY line, run_at, id LIMIT ?";
+constexpr const char* next_ordered_key_sql =
+    "SELECT min(next) FROM (SELECT min(limit_key) AS next FROM limited INDEXED BY limited_order"
+    " WHERE queue_id = ?1 AND state = 0 AND limit_key > ?2 AND limit_key >= 'o:'"
+    " UNION ALL SELECT min(limit_key) FROM limited INDEXED BY limited_order"
+    " WHERE queue_id = ?1 AND state = 2 AND limit_key > ?2 AND limit_key >= 'o:')";
+// The two stretches of the index are merged: no more of them is read than the limit.
+constexpr const char* ordered_pending_sql =
+    "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM ("
+    "SELECT execution, rank FROM limited WHERE queue_id = ?1 AND state = 0 AND limit_key = ?2"
+    " UNION ALL SELECT execution, rank FROM limited WHERE queue_id = ?1 AND state = 2 AND limit_key = ?2"
+    " ORDER BY rank LIMIT ?3) AS first CROSS JOIN live ON live.id = first.execution ORDER BY first.rank";
 // Of a key in the order in which they would go back into the line.
 constexpr const char* parked_pending_sql =
     "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM limited INDEXED BY limited_order"
     " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2"
-    " ORDER BY limited.limit_key, limited.rank, limited.run_at, limited.execution LIMIT ?";
+    " AND limited.limit_key < 'o:' ORDER BY limited.limit_key, limited.rank, limited.run_at, limited.execution LIMIT ?";
 constexpr const char* move_sql = "UPDATE live SET queue_id = ?, line = ?, state = ? WHERE id = ?";
+
+constexpr const char* cap_key_rates_sql = "UPDATE key_rates SET arrival = ?1 WHERE queue_id = ?2 AND arrival > ?1";
+constexpr const char* drop_key_rates_sql = "DELETE FROM key_rates WHERE queue_id = ?";
 
 std::int64_t seconds(Time time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
 
@@ -86,7 +102,22 @@ void add_pending(Cursor& cursor, const QueueRow& queue, std::vector<Pending>& so
   cursor.reset();
 }
 
-// Due ones first, then those that were lost before, then parked and delayed ones. 1 SELECT, 3 with limits.
+// Key by key, each by sequence, whatever state they are in: those left behind are the later ones. 1 SELECT and 2 a key.
+void add_ordered(WriteTransaction& tx, const QueueRow& queue, int limit, std::vector<Pending>& some) {
+  std::string key;
+  while (std::ssize(some) < limit) {
+    {
+      Cursor cursor = tx.db().use(next_ordered_key_sql);
+      if (!cursor.bind(queue.id, key).next() || cursor.is_null(0)) { return; }
+      key = cursor.string(0);
+    }
+    Cursor cursor = tx.db().use(ordered_pending_sql);
+    add_pending(cursor.bind(queue.id, key, limit - std::ssize(some)), queue, some);
+  }
+}
+
+// Those of ordered keys; then due ones, those that were lost before, parked and delayed ones. 1 SELECT, with limits 3
+// and what ordered keys cost.
 std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int limit) {
   std::vector<Pending> some;
   const auto left = [&] { return std::max<std::int64_t>(limit - std::ssize(some), 0); };
@@ -96,11 +127,26 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int li
     add_pending(cursor.bind(line::ready(queue.id).first, delayed, left()), queue, some);
     return some;
   }
+  add_ordered(tx, queue, limit, some);
   add_pending(cursor.bind(line::ready(queue.id).first, line::suspect(queue.id).last, left()), queue, some);
   Cursor parked = tx.db().use(parked_pending_sql);
   add_pending(parked.bind(queue.id, left()), queue, some);
   add_pending(cursor.bind(delayed, delayed, left()), queue, some);
   return some;
+}
+
+// What was spent under rates that are no more.
+void carry_rates_over(WriteTransaction& tx, const QueueRow& row, const QueueLimits& before) {
+  const QueueLimits& limits = row.settings.limits;
+  if (limits.rate != before.rate) {
+    tx.queues().save_arrival(row, arrival_under(limits.rate, row.rate_arrival, tx.now()).value_or(tx.now()));
+  }
+  if (limits.key_rate == before.key_rate) { return; }
+  if (limits.key_rate) {
+    tx.db().use(cap_key_rates_sql).bind(tx.now() + debt_carried_over(*limits.key_rate), row.id).run();
+  } else {
+    tx.db().use(drop_key_rates_sql).bind(row.id).run();
+  }
 }
 
 }  // namespace
@@ -113,6 +159,7 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
   tx.queues().save_settings(row, settings);
   if (settings.limits != before) {
     unpark_all(tx, row.id);
+    carry_rates_over(tx, row, before);
     if (row.counts_running()) { count_all_running(tx, row.id); }
   }
   if (!patch.actor.empty()) {
