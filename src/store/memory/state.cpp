@@ -48,21 +48,21 @@ std::optional<Holding> State::find_holding(const base::Digest& identity, Time no
   const Execution& execution = record->second.execution;
   if (!is_terminal(execution.status)) {
     return holding_of(held->second,
-                     LiveHolder{.status = execution.status,
-                                .attempt = execution.attempt,
-                                .run = execution.run,
-                                .created_at = execution.created_at},
-                     std::nullopt, now);
+                      LiveHolder{.status = execution.status,
+                                 .attempt = execution.attempt,
+                                 .run = execution.run,
+                                 .created_at = execution.created_at},
+                      std::nullopt, now);
   }
   return holding_of(held->second, std::nullopt,
-                   EndedHolder{.status = execution.status,
-                               .run = execution.run,
-                               .created_at = execution.created_at,
-                               .finished_at = *execution.finished_at,
-                               .expires_at = *execution.expires_at,
-                               .stub = record->second.stub,
-                               .result = execution.result},
-                   now);
+                    EndedHolder{.status = execution.status,
+                                .run = execution.run,
+                                .created_at = execution.created_at,
+                                .finished_at = *execution.finished_at,
+                                .expires_at = *execution.expires_at,
+                                .stub = record->second.stub,
+                                .result = execution.result},
+                    now);
 }
 
 std::optional<Holder> State::find_holder(const base::Digest& identity, Time now) const {
