@@ -21,8 +21,6 @@ using namespace hapax;
 const Task<nlohmann::json> noop{"noop", {.queue = "task"}};
 const Task<Fired<nlohmann::json>> react{"react", {.queue = "event"}};
 
-constexpr int batch = 1000;
-
 std::vector<std::string> some_events(int first, int count) {
   std::vector<std::string> events;
   events.reserve(static_cast<std::size_t>(count));
@@ -60,13 +58,12 @@ void events() {
     std::vector<nlohmann::json> inputs;
     for (int i = 0; i < each; ++i) { inputs.push_back({{"i", i}}); }
     auto start = Clock::now();
-    (void)app.enqueue_many(noop, inputs, {.batch = batch});
+    (void)app.enqueue_many(noop, inputs);
     const double bulk = each / seconds_since(start);
+    const std::vector<std::string> incoming = some_events(sent, each);
     start = Clock::now();
     std::size_t created = 0;
-    for (int i = 0; i < each; i += batch) {
-      for (const RoutedEvent& routed : app.send_events(some_events(sent + i, batch))) { created += routed.runs.size(); }
-    }
+    for (const RoutedEvent& routed : app.send_events(incoming)) { created += routed.runs.size(); }
     const double routed = each / seconds_since(start);
     sent += each;
     if (created != static_cast<std::size_t>(each)) { throw std::runtime_error("events were not routed"); }

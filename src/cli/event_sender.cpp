@@ -1,6 +1,5 @@
 #include "cli/event_sender.hpp"
 
-#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_out.hpp"
@@ -14,6 +13,8 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+// The router writes one part of a batch while it makes the next.
+constexpr std::size_t batch_events = 10'000;
 constexpr std::size_t batch_bytes = 16 << 20;
 constexpr std::size_t refusals_told = 20;
 
@@ -65,7 +66,7 @@ void EventSender::take(std::string_view envelope, std::int64_t line) {
   }
   lines_.push_back(line);
   bytes_ += envelope.size();
-  if (batch_.size() >= static_cast<std::size_t>(limits::events_per_batch) || bytes_ >= batch_bytes) { flush(); }
+  if (batch_.size() >= batch_events || bytes_ >= batch_bytes) { flush(); }
 }
 
 void EventSender::take_list(std::string_view list) {
@@ -148,7 +149,8 @@ void EventSender::summary() const {
   }
   const Steady::duration took = Steady::now() - begun_;
   std::string text = grouped(events_) + (events_ == 1 ? " event: " : " events: ") + grouped(started_) + " started, " +
-                     grouped(duplicates_) + " duplicates, " + grouped(unmatched_) + " unmatched";
+                     grouped(duplicates_) + (duplicates_ == 1 ? " duplicate, " : " duplicates, ") +
+                     grouped(unmatched_) + " unmatched";
   text += dropped_ > 0 ? ", " + grouped(dropped_) + " dropped by paused activities" : "";
   text += refused_ > 0 ? ", " + grouped(refused_) + " refused" : "";
   print(text + " in " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()) + " ms (" +

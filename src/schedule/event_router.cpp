@@ -5,10 +5,10 @@
 #include "base/fault.hpp"
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
-#include "model/refusal.hpp"
 #include "schedule/tick.hpp"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 namespace hapax::schedule {
@@ -18,29 +18,113 @@ namespace {
 constexpr std::chrono::seconds fresh_for{1};
 constexpr std::chrono::seconds counted_every{1};
 constexpr std::size_t batch_bytes = 32 << 20;  // of inputs in one transaction
+// Of one transaction. Identities come in no order, so that a batch of few writes a page of their index for each: the larger
+// the batch, the fewer pages an event.
+constexpr std::size_t most_executions = 2500;
+static_assert(most_executions <= limits::bulk_batch);
 
 }  // namespace
 
-// Collects the executions of events, and admits them a transaction at a time. The executions of one run are never parted.
+// The executions of some events, admitted in one transaction. The executions of one run are never parted.
 class EventRouter::Batch {
  public:
-  Batch(EventRouter& router, std::vector<Routed>& answers) : router_(router), answers_(answers) {}
+  [[nodiscard]] bool has_room_for(const RunRequests& run) const {
+    return executions_ == 0 || (executions_ + run.requests.size() <= most_executions && bytes_ <= batch_bytes);
+  }
 
-  void add(std::size_t event, const Activity& activity, RunRequests run) {
-    if (executions_ + run.requests.size() > static_cast<std::size_t>(limits::bulk_batch) || bytes_ > batch_bytes) {
-      admit();
-    }
+  void add(std::size_t event, std::size_t place, const Activity& activity, RunRequests run) {
     const bool alone = run.requests.size() == 1;
     std::vector<model::NewExecution>& requests = alone ? requests_ : changes_[activity.id].admit;
-    std::vector<Routed::Run>& runs = answers_[event].runs;
-    targets_.push_back({.event = event, .run = runs.size(), .request = requests.size(), .alone = alone});
-    runs.push_back(
-        {.activity = activity.id, .run_id = std::move(run.run_id), .execution = {}, .created = false, .error = {}});
+    places_.push_back({.event = event, .run = place, .request = requests.size(), .alone = alone});
     executions_ += run.requests.size();
     for (model::NewExecution& request : run.requests) {
       bytes_ += request.input.size();
       requests.push_back(std::move(request));
     }
+  }
+
+  // Touches nothing but the batch and the engine: another batch may be filled meanwhile.
+  void admit(engine::Engine& engine, const std::string& ns) {
+    if (executions_ == 0) { return; }
+    base::fault_point("router.admit.before");
+    if (!requests_.empty()) { admissions_ = engine.admit_bulk(requests_); }
+    if (!changes_.empty()) { change(engine, ns); }
+    base::fault_point("router.admit.after");
+  }
+
+  // After admit.
+  void settle(std::vector<Routed>& answers, std::map<std::string, Counted>& counted) const {
+    for (const Place& place : places_) { settle(place, answers[place.event].runs[place.run], counted); }
+  }
+
+ private:
+  // Where a run's answer goes, and which of the requests is its target.
+  struct Place {
+    std::size_t event = 0;
+    std::size_t run = 0;
+    std::size_t request = 0;
+    bool alone = true;  // among requests_; else in its activity's change
+  };
+
+  // The store counts these itself.
+  void change(engine::Engine& engine, const std::string& ns) {
+    std::vector<model::ActivityChange> changes;
+    for (auto& [activity, change] : changes_) {
+      change.ns = ns;
+      change.id = activity;
+      changes.push_back(change);
+    }
+    std::vector<model::ActivityReply> replies = engine.store().change_activities(changes);
+    std::vector<model::QueueRef> queues;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      for (const model::NewExecution& request : changes[i].admit) {
+        if (std::ranges::find(queues, request.queue) == queues.end()) { queues.push_back(request.queue); }
+      }
+      replies_.emplace(changes[i].id, std::move(replies[i]));
+    }
+    engine.wake_workers(queues);
+  }
+
+  void settle(const Place& place, Routed::Run& run, std::map<std::string, Counted>& counted) const {
+    if (!place.alone && !replies_.at(run.activity).applied) {
+      run.error = "NotFound: the activity was removed";
+      return;
+    }
+    const model::NewExecution& request =
+        place.alone ? requests_[place.request] : changes_.at(run.activity).admit[place.request];
+    const model::Admission& admission =
+        place.alone ? admissions_[place.request] : replies_.at(run.activity).admissions[place.request];
+    const model::ActivityTally tally = model::tally(request.parent.value_or(Uuid{}), {&request, 1}, {&admission, 1});
+    run.execution = admission.id;
+    run.created = admission.created();
+    run.error = tally.trouble;
+    if (!place.alone) { return; }
+    Counted& mine = counted[run.activity];
+    mine.counts += tally.counts;
+    if (!tally.trouble.empty()) { mine.trouble = tally.trouble; }
+  }
+
+  std::vector<model::NewExecution> requests_;  // runs of one execution
+  std::vector<model::Admission> admissions_;
+  std::map<std::string, model::ActivityChange> changes_;  // runs with task instances, by activity
+  std::map<std::string, model::ActivityReply> replies_;
+  std::vector<Place> places_;
+  std::size_t executions_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+// One call of route. While a full batch is written, the next is filled; a call of one batch needs no other thread.
+class EventRouter::Routing {
+ public:
+  Routing(EventRouter& router, std::size_t events) : router_(router), answers_(events) {}
+  Routing(const Routing&) = delete;
+  Routing& operator=(const Routing&) = delete;
+
+  void start(std::size_t event, const Activity& activity, RunRequests run) {
+    if (!filling_->has_room_for(run)) { write(); }
+    std::vector<Routed::Run>& runs = answers_[event].runs;
+    runs.push_back({.activity = activity.id, .run_id = run.run_id, .execution = {}, .created = false, .error = {}});
+    filling_->add(event, runs.size() - 1, activity, std::move(run));
   }
 
   void refuse(std::size_t event, const Activity& activity, const std::string& trouble) {
@@ -56,82 +140,36 @@ class EventRouter::Batch {
     ++counted_[activity.id].counts.missed;
   }
 
-  void admit() {
-    if (executions_ == 0) { return; }
-    base::fault_point("router.admit.before");
-    if (!requests_.empty()) { admissions_ = router_.engine_.admit_bulk(requests_); }
-    if (!changes_.empty()) { change(); }
-    base::fault_point("router.admit.after");
-    for (const Place& place : targets_) { settle(place); }
-    requests_.clear();
-    admissions_.clear();
-    changes_.clear();
-    replies_.clear();
-    targets_.clear();
-    executions_ = 0;
-    bytes_ = 0;
+  void finish() {
+    harvest();
+    filling_->admit(router_.engine_, router_.ns_);
+    filling_->settle(answers_, counted_);
   }
 
   [[nodiscard]] const std::map<std::string, Counted>& counted() const { return counted_; }
+  [[nodiscard]] std::vector<Routed> answers() && { return std::move(answers_); }
 
  private:
-  // Where a run's answer goes, and which of the requests is its target.
-  struct Place {
-    std::size_t event = 0;
-    std::size_t run = 0;
-    std::size_t request = 0;
-    bool alone = true;  // among requests_; else in its activity's change
-  };
-
-  // The store counts these itself.
-  void change() {
-    std::vector<model::ActivityChange> changes;
-    for (auto& [activity, change] : changes_) {
-      change.ns = router_.ns_;
-      change.id = activity;
-      changes.push_back(change);
-    }
-    std::vector<model::ActivityReply> replies = router_.engine_.store().change_activities(changes);
-    std::vector<model::QueueRef> queues;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      for (const model::NewExecution& request : changes[i].admit) {
-        if (std::ranges::find(queues, request.queue) == queues.end()) { queues.push_back(request.queue); }
-      }
-      replies_.emplace(changes[i].id, std::move(replies[i]));
-    }
-    router_.engine_.wake_workers(queues);
+  void write() {
+    harvest();
+    std::swap(writing_, filling_);
+    *filling_ = Batch{};
+    written_ = std::async(std::launch::async, [this] { writing_->admit(router_.engine_, router_.ns_); });
   }
 
-  void settle(const Place& place) {
-    Routed::Run& run = answers_[place.event].runs[place.run];
-    if (!place.alone && !replies_.at(run.activity).applied) {
-      run.error = "NotFound: the activity was removed";
-      return;
-    }
-    const model::NewExecution& request =
-        place.alone ? requests_[place.request] : changes_.at(run.activity).admit[place.request];
-    const model::Admission& admission =
-        place.alone ? admissions_[place.request] : replies_.at(run.activity).admissions[place.request];
-    const model::ActivityTally tally = model::tally(request.parent.value_or(Uuid{}), {&request, 1}, {&admission, 1});
-    run.execution = admission.id;
-    run.created = admission.created();
-    run.error = tally.trouble;
-    if (!place.alone) { return; }
-    Counted& counted = counted_[run.activity];
-    counted.counts += tally.counts;
-    if (!tally.trouble.empty()) { counted.trouble = tally.trouble; }
+  // Waits for the batch that is being written, if one is.
+  void harvest() {
+    if (!written_.valid()) { return; }
+    written_.get();
+    writing_->settle(answers_, counted_);
   }
 
   EventRouter& router_;
-  std::vector<Routed>& answers_;
-  std::vector<model::NewExecution> requests_;  // runs of one execution
-  std::vector<model::Admission> admissions_;
-  std::map<std::string, model::ActivityChange> changes_;  // runs with task instances, by activity
-  std::map<std::string, model::ActivityReply> replies_;
-  std::vector<Place> targets_;
-  std::size_t executions_ = 0;
-  std::size_t bytes_ = 0;
+  std::vector<Routed> answers_;
   std::map<std::string, Counted> counted_;
+  std::unique_ptr<Batch> filling_ = std::make_unique<Batch>();
+  std::unique_ptr<Batch> writing_ = std::make_unique<Batch>();
+  std::future<void> written_;  // last: its end is waited for before the batches go
 };
 
 EventRouter::EventRouter(engine::Engine& engine, std::string ns)
@@ -176,7 +214,6 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
         Activity activity = parse_activity(state.definition);
         if (activity.event() == nullptr) { continue; }
         all->activities.push_back(std::move(activity));
-        all->uuids.push_back(state.uuid);
         all->paused.push_back(state.paused);
       } catch (const Error& error) {
         uncounted_[state.id].trouble = "this build cannot read the definition: " + trouble_of(error);
@@ -194,29 +231,33 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events) {
   const std::shared_ptr<const Subscribed> all = subscribed();
   const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
   const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}};
-  std::vector<Routed> answers(events.size());
-  Batch batch(*this, answers);
+  Routing routing(*this, events.size());
   try {
     for (std::size_t i = 0; i < events.size(); ++i) {
       for (const std::size_t match : all->index.matching(events[i])) {
         const Activity& activity = all->activities[match];
         if (all->paused[match]) {
-          batch.drop(i, activity);
+          routing.drop(i, activity);
           continue;
         }
+        RunRequests run;
         try {
-          batch.add(i, activity, run_requests(activity, EventReason{events[i]}, context, base::new_uuid7));
-        } catch (const InvalidArgument& error) { batch.refuse(i, activity, trouble_of(error)); }
+          run = run_requests(activity, EventReason{events[i]}, context, base::new_uuid7);
+        } catch (const InvalidArgument& error) {
+          routing.refuse(i, activity, trouble_of(error));
+          continue;
+        }
+        routing.start(i, activity, std::move(run));
       }
     }
-    batch.admit();
+    routing.finish();
   } catch (...) {
-    keep(batch.counted());
+    keep(routing.counted());
     throw;
   }
-  keep(batch.counted());
+  keep(routing.counted());
   flush_if_due();
-  return answers;
+  return std::move(routing).answers();
 }
 
 void EventRouter::keep(const std::map<std::string, Counted>& counted) {

@@ -4,9 +4,10 @@
 // starts each activity it matches once: the run's identity says whether it did before, so an event may come as often and
 // through as many processes as it likes. An event that matches nothing starts nothing.
 //
-// Cost: a batch is one bulk admission, as of tasks; the counts of what was started and met again are written about once a
-// second, and when the router goes. A crash may lose counts of the last second, never a run. Activities with task instances
-// are changed beside it, one transaction a batch, as their instances must start with the run and only with it.
+// Cost: a batch is one bulk admission, as of tasks, and the next is made while it is written; the counts of what was
+// started and met again are written about once a second, and when the router goes. A crash may lose counts of the last
+// second, never a run. Activities with task instances are changed beside it, one transaction a batch, as their instances
+// must start with the run and only with it.
 //
 // Any thread.
 #pragma once
@@ -66,7 +67,6 @@ class EventRouter {
  private:
   struct Subscribed {
     std::vector<Activity> activities;
-    std::vector<Uuid> uuids;
     std::vector<bool> paused;
     Subscriptions index;
   };
@@ -75,6 +75,7 @@ class EventRouter {
     std::string trouble;
   };
   class Batch;
+  class Routing;
 
   [[nodiscard]] std::shared_ptr<const Subscribed> subscribed();
   [[nodiscard]] std::shared_ptr<const Subscribed> read();

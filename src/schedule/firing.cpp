@@ -147,10 +147,10 @@ struct Wanted {
   const model::TaskDefinition& options;
   std::string input;
   std::string id;
+  base::Digest identity{};
 };
 
-model::NewExecution request_of(const Activity& activity, Wanted wanted, const Reason& reason,
-                               const FiringContext& context) {
+model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   model::NewExecution request;
   request.queue.ns = context.ns;
   request.task = wanted.task;
@@ -158,7 +158,7 @@ model::NewExecution request_of(const Activity& activity, Wanted wanted, const Re
   request.input = std::move(wanted.input);
   if (wanted.kind == model::Kind::workflow) { request.max_attempts = 1; }
   model::IdentityClaim& identity = request.identity.emplace();
-  identity.hash = model::activity_identity_hash(context.ns, activity.id, key_material(wanted.id, reason));
+  identity.hash = wanted.identity;
   identity.key = std::move(wanted.id);
   identity.reuse = Reuse::reject;
   if (const auto* const found = context.catalogue != nullptr ? context.catalogue->find(wanted.task) : nullptr) {
@@ -198,26 +198,30 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
   const Facts facts = facts_of(activity, reason, context);
   ActivityRun run;
   run.id = run_id(activity.id, reason);
-  run.identity = model::activity_identity_hash(context.ns, activity.id, key_material(run.id, reason));
+  const auto identity_of = [&](const std::string& id) {
+    return model::activity_identity_hash(context.ns, activity.id, key_material(id, reason));
+  };
+  run.identity = identity_of(run.id);
   run.requests.reserve(1 + activity.tasks.size());
-  run.requests.push_back(request_of(activity,
-                                    {.kind = activity.target.kind,
+  run.requests.push_back(request_of({.kind = activity.target.kind,
                                      .task = activity.target.name,
                                      .queue = activity.target.queue,
                                      .options = activity.target.options,
                                      .input = render(activity.input, facts),
-                                     .id = run.id},
-                                    reason, context));
+                                     .id = run.id,
+                                     .identity = run.identity},
+                                    context));
   std::map<std::string_view, int> indexes;
   for (const TaskInstance& task : activity.tasks) {
     const std::string index = std::to_string(indexes[task.task_type]++);
-    run.requests.push_back(request_of(activity,
-                                      {.task = task.task_type,
+    const std::string id = "task-" + run.id + ":" + task.task_type + ":" + index;
+    run.requests.push_back(request_of({.task = task.task_type,
                                        .queue = task.queue,
                                        .options = task.options,
                                        .input = render(task.input, facts),
-                                       .id = "task-" + run.id + ":" + task.task_type + ":" + index},
-                                      reason, context));
+                                       .id = id,
+                                       .identity = identity_of(id)},
+                                      context));
   }
   return run;
 }

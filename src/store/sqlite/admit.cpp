@@ -1,7 +1,7 @@
 // Admission. Without identity: 1 INSERT an item, and 1 SELECT for each queue of the batch; no identity table is touched
-// (SPEC I14). With identity: 2 SELECTs and 1 INSERT more for a new one, up to 4 SELECTs for a held one; a pending holder
-// that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if it is ordered. With a
-// seed: 1 INSERT for each entry and event, 1 UPDATE.
+// (SPEC I14). With identity: 1 INSERT more for a new one; for a held one that INSERT, which does nothing, and up to 4
+// SELECTs; a pending holder that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
+// it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -82,7 +82,10 @@ Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   if (item.born_running && !item.limit_key && may_be_born_running(tx, *item.born_running, queue, birth.run_at)) {
     birth.running = &*item.born_running;
   }
-  if (!insert_live(tx, item, queue, birth)) { return present(tx, item.id).value_or(Admission{}); }
+  if (!insert_live(tx, item, queue, birth)) {
+    if (item.identity) { unhold_identity(tx, item.identity->hash); }
+    return present(tx, item.id).value_or(Admission{});
+  }
   if (waited != nullptr) { *waited = true; }
   if (item.seed) { plant(tx, item.id, *item.seed); }
   Admission admission = created(item.id, birth.running != nullptr ? Status::running : Status::pending, run, tx.now());
@@ -90,7 +93,8 @@ Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   return admission;
 }
 
-Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
+// The identity is in the table already: somebody holds it, or did.
+Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* waited) {
   if (std::optional<Admission> again = present(tx, item.id)) { return *again; }
   const IdentityClaim& identity = *item.identity;
   const std::optional<IdentityRow> before = find_identity(tx.db(), identity.hash);
@@ -126,6 +130,17 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
   }
   hold_identity(tx, identity.hash, item.id, row);
   return insert(tx, item, queue, row.run, waited);
+}
+
+// Most identities are new, and then taking one is all the asking there is.
+Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
+  const QueueRow* const queue = tx.queues().find(item.queue);
+  if (queue == nullptr || queue->settings.draining) { return admit_known(tx, item, waited); }
+  IdentityRow row;
+  row.fingerprint = item.identity->fingerprint;
+  row.hold_for = hold_for(*item.identity, queue->settings);
+  if (!hold_new_identity(tx, item.identity->hash, item.id, row)) { return admit_known(tx, item, waited); }
+  return insert(tx, item, *queue, row.run, waited);
 }
 
 }  // namespace

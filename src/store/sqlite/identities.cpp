@@ -11,6 +11,9 @@ constexpr const char* identity_sql =
 constexpr const char* live_sql = "SELECT state, attempt, run, created_at FROM live WHERE id = ?";
 constexpr const char* history_sql =
     "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
+constexpr const char* hold_new_sql =
+    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT(identity) DO NOTHING";
 constexpr const char* hold_sql =
     "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT(identity) DO UPDATE SET execution = excluded.execution, run = excluded.run,"
@@ -83,6 +86,16 @@ std::optional<Holding> find_holding(Connection& db, const base::Digest& identity
 
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row) {
   tx.db().use(hold_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for).run();
+}
+
+bool hold_new_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution,
+                       const IdentityRow& row) {
+  tx.db().use(hold_new_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for).run();
+  return tx.db().changes() > 0;
+}
+
+void unhold_identity(WriteTransaction& tx, const base::Digest& identity) {
+  tx.db().use(delete_sql).bind(identity).run();
 }
 
 void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,

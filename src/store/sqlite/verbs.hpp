@@ -42,6 +42,10 @@ void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
 [[nodiscard]] std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now);
 // The execution is the holder from now on, with the run, fingerprint and hold_for of `row`. 1 INSERT or UPDATE.
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row);
+// The same for an identity that is not in the table; false, and nothing done, if it is. 1 INSERT.
+[[nodiscard]] bool hold_new_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution,
+                                     const IdentityRow& row);
+void unhold_identity(WriteTransaction& tx, const base::Digest& identity);
 void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
                         const std::optional<base::Digest>& fingerprint);
 // A later run has taken over the identity of this holder, which has ended (1 UPDATE) or goes on without it (1 UPDATE,
