@@ -298,6 +298,8 @@ class KeyPlay {
       } else {
         continue;
       }
+      // One that was stopped before it could tell of its claim tells it late; the claim was made before the attempt ended.
+      interval.from = std::min(interval.from, interval.to);
       interval.what = one.id.to_string() + " attempt " + std::to_string(attempt.number) + " (" + attempt.outcome + ")";
       intervals.push_back(std::move(interval));
     }

@@ -79,7 +79,7 @@ std::string View::tell(const Execution& e) const {
          " session " + tail(e.session) + " worker '" + e.worker + "'" + (e.cancel_requested ? " cancelling" : "") +
          " progress " + (e.progress ? std::to_string(*e.progress) : "-") + " '" + e.progress_message + "'" +
          (e.dead ? " dead" : "") + " retried as " + tail(e.retried_as) + " note '" + e.note + "'" +
-         key_text(e.limit_key) + (e.parked ? " parked" : "") + " weight " + number(e.weight);
+         key_text(e.limit_key) + " weight " + number(e.weight);
 }
 
 std::string View::tell(const Attempt& attempt) const {
@@ -90,7 +90,7 @@ std::string View::tell(const Attempt& attempt) const {
 std::string View::tell(const QueueInfo& queue) const {
   return name(queue.queue) + (queue.settings.paused ? " paused" : "") + (queue.settings.draining ? " draining" : "") +
          " retention " + about(queue.settings.retention) + "/" + about(queue.settings.failed_retention) + " ready " +
-         number(queue.ready) + " delayed " + number(queue.delayed) + " parked " + number(queue.parked) + " running " +
+         number(queue.ready + queue.parked) + " delayed " + number(queue.delayed) + " running " +
          number(queue.running) + " dead " + number(queue.dead) + " oldest " + about(queue.oldest_ready);
 }
 

@@ -199,14 +199,21 @@ TEST_F(PostgresLimitsTest, AQueueThatBeginsToDrainWhileItsHolderIsAskedForLeaves
   user.run("SELECT 1 FROM " + schema_ + ".identities FOR UPDATE");
   NewExecution next = keyed("a");
   next.identity->on_conflict = OnConflict::terminate_existing;
-  std::future<Admission> admitting = std::async(std::launch::async, [&] { return store_->admit({&next, 1}).at(0); });
+  // In a transaction of its caller it waits as long as that lets it, instead of looking again and again.
+  Psql caller(server_url());
+  caller.run("BEGIN");
+  std::future<Admission> admitting = std::async(std::launch::async, [&] {
+    return store_->attach(caller.native())->admit({&next, 1}).at(0);
+  });
   const std::string blocked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" +
-                              schema_ + ".identities%FOR UPDATE%'";
+                              schema_ + "%identities%FOR UPDATE%'";
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (psql_.run(blocked) == "0" && std::chrono::steady_clock::now() < give_up) { std::this_thread::yield(); }
+  ASSERT_EQ(psql_.run(blocked), "1");
   psql_.run("UPDATE " + schema_ + ".queues SET draining = true");
   user.run("COMMIT");
   EXPECT_EQ(admitting.get().verdict, AdmissionVerdict::queue_draining);
+  caller.run("COMMIT");
   EXPECT_EQ(store_->get(first.id)->status, Status::pending);
   EXPECT_EQ(store_->holder(first.identity->hash), first.id);
 }

@@ -107,6 +107,10 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
   if (execution.deadline) { deadlines.emplace(*execution.deadline, execution.id); }
   identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
   enter_queue(record, now);
+  // It may have been the one of its key that stood in the line.
+  if (execution.limit_key && !execution.limit_key->ordered) {
+    unpark(queues[execution.queue], *execution.limit_key, now);
+  }
 }
 
 void State::start(Record& record, Session& session, std::int64_t claim_number, Time now) {

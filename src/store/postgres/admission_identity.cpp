@@ -39,7 +39,7 @@ held AS (
   UPDATE {s}.identities i SET fingerprint = item.fingerprint FROM item WHERE i.identity = item.identity)
 UPDATE {s}.live l SET input = item.input, run_at = item.due, deadline = item.deadline,
                       state = CASE WHEN item.due > item.now THEN 2 ELSE 0 END
-FROM item WHERE l.id = item.id)"};
+FROM item WHERE l.id = item.id RETURNING l.queue_id, l.limit_key)"};
 
 // Of holders that are locked: those of another task or queue than the request.
 constexpr Statement elsewhere_statement{"hapax_holders_elsewhere", R"(
@@ -272,17 +272,55 @@ class Stepper {
     for (Array* array : {&ids, &inputs, &delays, &at, &identities, &fingerprints, &deadlines}) {
       params.array(std::move(*array));
     }
-    work_.connection.query(replace_statement, params);
+    const Result replaced = work_.connection.query(replace_statement, params);
+    for (int row = 0; row < replaced.rows(); ++row) {
+      RowReader reader(replaced, row);
+      const std::int32_t queue = reader.int4();
+      const std::optional<std::string> key = reader.optional_bytes();
+      // It may have been the one of its key that stood in the line.
+      if (key && !decode_limit_key(*key).ordered) { work_.freed.add(queue, *key); }
+    }
   }
 
-  // The new runs are inserted first: a queue that has begun to drain since it was looked at takes none, and then its
-  // holders stay what they are.
+  // A queue that has begun to drain since it was looked at takes none, and then its holders stay what they are.
   void displace(const std::vector<Displacing>& displacing) {
+    const bool holders_first = std::ranges::any_of(
+        displacing, [&](const Displacing& one) { return one.terminated && items_[one.index]->born_running; });
+    if (holders_first && displace_holders_first(displacing)) { return; }
+    const std::vector<Displacing> entered = enter(displacing, insert_runs(displacing));
+    if (entered.empty()) { return; }
+    end_holders(entered);
+    repoint_identities(entered);
+  }
+
+  // As a holder that is about to end is not in the way of one that is to be born running. False, and nothing done, if a
+  // queue drains.
+  bool displace_holders_first(const std::vector<Displacing>& displacing) {
+    work_.connection.command("SAVEPOINT hapax_displace");
+    const FreedKeys freed_before = work_.freed;
+    end_holders(displacing);
+    const Inserted inserted = insert_runs(displacing);
+    const bool drains_any =
+        std::ranges::any_of(displacing, [&](const Displacing& one) { return drains(*items_[one.index], inserted); });
+    work_.connection.command(drains_any ? "ROLLBACK TO SAVEPOINT hapax_displace" : "RELEASE SAVEPOINT hapax_displace");
+    if (drains_any) {
+      work_.freed = freed_before;
+      return false;
+    }
+    repoint_identities(enter(displacing, inserted));
+    return true;
+  }
+
+  Inserted insert_runs(const std::vector<Displacing>& displacing) {
     std::vector<NewRow> rows;
     for (const Displacing& one : displacing) {
       rows.push_back({.item = items_[one.index], .run = one.run, .sequence = sequences_[one.index]});
     }
-    const Inserted inserted = insert(rows);
+    return insert(rows);
+  }
+
+  // Answers them; gives those that are in.
+  std::vector<Displacing> enter(const std::vector<Displacing>& displacing, const Inserted& inserted) {
     std::vector<Displacing> entered;
     for (const Displacing& one : displacing) {
       const NewExecution& item = *items_[one.index];
@@ -294,9 +332,7 @@ class Stepper {
       fresh_.push_back(&item);
       entered.push_back(one);
     }
-    if (entered.empty()) { return; }
-    end_holders(entered);
-    repoint_identities(entered);
+    return entered;
   }
 
   void end_holders(const std::vector<Displacing>& displacing) {

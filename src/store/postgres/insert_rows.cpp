@@ -25,6 +25,33 @@ made AS (
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)))
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])"};
 
+// The same with an identity each, which all of them take: keyed enqueues, starts of workflows, runs of activities. Each
+// array is a table of its own to the server, so that fewer of them cost less by their number.
+constexpr Statement insert_held{"hapax_insert_held", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+windows AS MATERIALIZED (SELECT id, dedup_window_us FROM {s}.queues WHERE dedup_window_us IS NOT NULL),
+item AS MATERIALIZED (
+  SELECT u.*
+  FROM unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::bytea[],
+              $10::text[], $11::bytea[], $12::bigint[], $13::uuid[])
+         u(id, queue_id, task, input, priority, max_attempts, kind, identity, identity_key, fingerprint, dedup_window,
+           parent)
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
+held AS (
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
+  SELECT identity, id, 1, fingerprint, (SELECT now FROM t),
+         coalesce(dedup_window, (SELECT w.dedup_window_us FROM windows w WHERE w.id = item.queue_id))
+  FROM item ORDER BY identity
+  ON CONFLICT (identity) DO NOTHING RETURNING execution),
+made AS (
+  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
+                        identity_key, parent)
+  SELECT id, queue_id, task, input, priority, max_attempts, kind, 0, (SELECT now FROM t), (SELECT now FROM t), identity,
+         identity_key, parent
+  FROM item WHERE id IN (SELECT execution FROM held))
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], ARRAY(SELECT execution FROM held))"};
+
 // OFFSET 0 keeps `born` from being worked out once for every column that uses it. A queue has something due when a
 // ready row or a delayed one whose time has come is in it, each one probe of a partial index.
 constexpr const char* items_part = R"(
@@ -107,11 +134,21 @@ const Statement& insert_past_draining() {
   return statement;
 }
 
-bool is_plain(const NewExecution& item) {
+// Nothing but what insert_held has arrays for.
+bool is_usual(const NewExecution& item) {
   static const NewExecution usual;
-  return item.kind == usual.kind && item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost &&
-         !item.retry && !item.attempt_timeout && !item.deadline && !item.identity && !item.effect_key && !item.parent &&
-         !item.born_running && item.labels == usual.labels && !item.limit_key && item.weight == usual.weight;
+  return item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost && !item.retry &&
+         !item.attempt_timeout && !item.deadline && !item.effect_key && !item.born_running &&
+         item.labels == usual.labels && !item.limit_key && item.weight == usual.weight;
+}
+
+bool is_plain(const NewRow& row) {
+  const NewExecution& item = *row.item;
+  return is_usual(item) && item.kind == model::Kind::task && !item.identity && !item.parent;
+}
+
+bool is_plainly_held(const NewRow& row) {
+  return row.takes_identity && row.run == 1 && is_usual(*row.item) && !throttle_of(*row.item->identity);
 }
 
 // An earlier item of the batch that stands ready in the same queue is in the way of one that is to be born running;
@@ -155,6 +192,24 @@ Params plain_params(const std::vector<NewRow>& rows, const QueueIds& queues, std
 
 std::optional<std::int64_t> count(const std::optional<Duration>& duration) {
   return duration ? std::optional(duration->count()) : std::nullopt;
+}
+
+void add_held_params(Params& params, const std::vector<NewRow>& rows) {
+  const std::size_t n = rows.size();
+  Array kinds(Type::int2, n), identities(Type::bytea, n), identity_keys(Type::text, n), fingerprints(Type::bytea, n);
+  Array windows(Type::int8, n), parents(Type::uuid, n);
+  for (const NewRow& row : rows) {
+    const model::IdentityClaim& identity = *row.item->identity;
+    kinds.int2(static_cast<int>(row.item->kind));
+    identities.digest(identity.hash);
+    identity_keys.bytes(identity.key);
+    identity.fingerprint ? fingerprints.digest(*identity.fingerprint) : fingerprints.null();
+    windows.optional_int8(count(identity.dedup_window));
+    parents.optional_uuid(row.item->parent);
+  }
+  for (Array* array : {&kinds, &identities, &identity_keys, &fingerprints, &windows, &parents}) {
+    params.array(std::move(*array));
+  }
 }
 
 // The arrays beyond the plain ones, in the statement's order.
@@ -217,8 +272,10 @@ std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
 
 Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
   Params params = plain_params(rows, queues, offset_us);
-  if (std::all_of(rows.begin(), rows.end(), [](const NewRow& row) { return is_plain(*row.item); })) {
-    return {&insert_plain, std::move(params)};
+  if (std::ranges::all_of(rows, is_plain)) { return {&insert_plain, std::move(params)}; }
+  if (std::ranges::all_of(rows, is_plainly_held)) {
+    add_held_params(params, rows);
+    return {&insert_held, std::move(params)};
   }
   add_full_params(params, rows);
   const bool identity = std::any_of(rows.begin(), rows.end(), [](const NewRow& row) { return row.takes_identity; });

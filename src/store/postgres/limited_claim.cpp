@@ -187,7 +187,9 @@ class LimitedClaim {
     due_at_most(meter_->wait());
     put_arrivals();
     for (const auto& [name, key] : keys_) {
-      if (key.parked_weight) { due_at_most(key_wait(limits_, key.load, *key.parked_weight, now_)); }
+      // When one has started, the weight of the next is not known: looked at early rather than late.
+      const int weight = key.has_started ? 1 : key.parked_weight.value_or(1);
+      if (key.parked_weight) { due_at_most(key_wait(limits_, key.load, weight, now_)); }
     }
   }
 
@@ -260,7 +262,7 @@ class LimitedClaim {
         .load = &key.load, .ordered = decode_limit_key(*candidate.limit_key).ordered, .first = candidate.first};
     const ClaimLimits::Step step = meter_->offer(candidate.weight, &keyed);
     const bool waits = step == ClaimLimits::Step::park && (!keyed.ordered || keyed.first);
-    if (waits && !key.parked_weight) { key.parked_weight = candidate.weight; }
+    if (waits) { key.parked_weight = std::min(key.parked_weight.value_or(candidate.weight), candidate.weight); }
     key.has_started = key.has_started || step == ClaimLimits::Step::start;
     return step;
   }

@@ -12,7 +12,9 @@ constexpr Statement lock_queues{"hapax_queues_lock", R"(
 SELECT id FROM {s}.queues WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE)"};
 
 constexpr std::string_view condition_mark = "{condition}";
-// What is chosen is locked only then: nothing is written to those that stay.
+// What is chosen is locked only then: nothing is written to those that stay. One that somebody else has locked is left to
+// the next look of the sweep. `state + 0` keeps the planner from reading all that is parked, which it takes for little
+// while the table is empty.
 constexpr std::string_view unpark_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 freed AS MATERIALIZED (
@@ -29,11 +31,12 @@ line AS MATERIALIZED (
     FROM (SELECT l.id, l.task, l.priority, l.run_at, coalesce(l.weight, 1) AS weight FROM {s}.live l
           WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.state = 3
           ORDER BY l.priority DESC, l.run_at, l.id LIMIT f.places + $6::int) p) c
-  WHERE NOT f.ordered AND f.room > 0 AND c.weight <= f.heaviest AND c.place <= f.room
+  WHERE NOT f.ordered AND f.room > 0 AND c.weight <= f.heaviest AND c.place <= least(f.room, f.places)
     AND c.place + (SELECT count(*) FROM (
           SELECT FROM {s}.live k
-          WHERE k.queue_id = f.queue_id AND k.limit_key = f.limit_key AND k.limit_key IS NOT NULL AND k.state = 0
-            AND k.task = c.task AND (-k.priority, k.run_at, k.id) < (-c.priority, c.run_at, c.id)
+          WHERE k.queue_id = f.queue_id AND k.limit_key = f.limit_key AND k.limit_key IS NOT NULL
+            AND k.state = ANY ('{0,2}'::smallint[]) AND k.run_at <= (SELECT now FROM t) AND k.task = c.task
+            AND (-k.priority, k.run_at, k.id) < (-c.priority, c.run_at, c.id)
           LIMIT greatest(f.room, 0)) b) <= f.room),
 heads AS MATERIALIZED (
   SELECT p.id FROM freed f CROSS JOIN LATERAL (
@@ -41,13 +44,15 @@ heads AS MATERIALIZED (
     WHERE l.queue_id = f.queue_id AND l.limit_key = f.limit_key AND l.limit_key IS NOT NULL AND l.state = 3
     ORDER BY l.sequence LIMIT 1) p
   WHERE f.ordered AND f.room > 0 AND p.weight <= f.heaviest AND NOT EXISTS (
-    SELECT FROM {s}.live k WHERE k.queue_id = f.queue_id AND k.limit_key = f.limit_key AND k.limit_key IS NOT NULL
-                             AND k.state = ANY ('{0,1,2}'::smallint[]) AND k.sequence < p.sequence)),
+    SELECT FROM unnest('{0,1,2}'::smallint[]) w(state) CROSS JOIN LATERAL (
+      SELECT FROM {s}.live k WHERE k.queue_id = f.queue_id AND k.limit_key = f.limit_key AND k.limit_key IS NOT NULL
+                               AND k.state = w.state AND k.sequence < p.sequence LIMIT 1) one)),
 chosen AS MATERIALIZED (
-  SELECT l.id FROM {s}.live l WHERE l.id = ANY (ARRAY(SELECT id FROM line UNION ALL SELECT id FROM heads)) AND l.state = 3
+  SELECT l.id FROM {s}.live l
+  WHERE l.id = ANY (ARRAY(SELECT id FROM line UNION ALL SELECT id FROM heads)) AND l.state + 0 = 3
   FOR UPDATE SKIP LOCKED)
 UPDATE {s}.live SET state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
-WHERE id = ANY (ARRAY(SELECT id FROM chosen)) AND state = 3)";
+WHERE id = ANY (ARRAY(SELECT id FROM chosen)) AND state + 0 = 3)";
 
 std::string with_condition(std::string_view condition) {
   std::string text(unpark_text);

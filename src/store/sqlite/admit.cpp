@@ -60,10 +60,11 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   const std::optional<Time> deadline = by.deadline ? std::optional(tx.now() + *by.deadline) : std::nullopt;
   tx.db().use(replace_sql).bind(place.line, static_cast<int>(place.state), held.run_at, deadline, by.input, id).run();
   if (held.limit_key) {
+    // It may have been the one of its key that stood in the line.
     key_waits(
         tx,
         {.id = id, .queue_id = held.queue_id, .key = *held.limit_key, .priority = held.priority, .run_at = held.run_at},
-        false);
+        true);
   }
   change_fingerprint(tx, by.identity->hash, by.identity->fingerprint);
 }

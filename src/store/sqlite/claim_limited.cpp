@@ -103,7 +103,7 @@ class LimitedWalk {
   void write(std::vector<Claim>& claims) {
     for (const Candidate& one : parked_) { write_parked(one); }
     for (const Candidate& one : started_) { claims.push_back(write_started(one)); }
-    if (limits_.arrival()) { tx_.queues().save_arrival(queue_, *limits_.arrival()); }
+    if (limits_.arrival()) { tx_.queues().save_arrival(queue_, limits_.arrival()); }
     if (queue_.settings.limits.key_rate) {
       for (const auto& [key, known] : keys_) {
         if (known.started) { tx_.db().use(save_arrival_sql).bind(queue_.id, key, known.load.arrival).run(); }

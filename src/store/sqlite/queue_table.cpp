@@ -88,7 +88,7 @@ void QueueTable::mark_keyed(const QueueRow& row) {
   own(row).keyed = true;
 }
 
-void QueueTable::save_arrival(const QueueRow& row, Time arrival) {
+void QueueTable::save_arrival(const QueueRow& row, const std::optional<Time>& arrival) {
   db_.use(arrival_sql).bind(arrival, row.id).run();
   own(row).rate_arrival = arrival;
 }

@@ -41,7 +41,7 @@ class QueueTable {
   [[nodiscard]] const QueueRow& by_id(std::int64_t id);
   void save_settings(const QueueRow& row, const model::QueueSettings& settings);
   void mark_keyed(const QueueRow& row);
-  void save_arrival(const QueueRow& row, Time arrival);
+  void save_arrival(const QueueRow& row, const std::optional<Time>& arrival);
 
  private:
   const QueueRow& keep(const Cursor& cursor);

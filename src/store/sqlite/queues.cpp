@@ -139,7 +139,7 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int li
 void carry_rates_over(WriteTransaction& tx, const QueueRow& row, const QueueLimits& before) {
   const QueueLimits& limits = row.settings.limits;
   if (limits.rate != before.rate) {
-    tx.queues().save_arrival(row, arrival_under(limits.rate, row.rate_arrival, tx.now()).value_or(tx.now()));
+    tx.queues().save_arrival(row, arrival_under(limits.rate, row.rate_arrival, tx.now()));
   }
   if (limits.key_rate == before.key_rate) { return; }
   if (limits.key_rate) {
