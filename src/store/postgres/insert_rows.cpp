@@ -27,16 +27,16 @@ SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::
 
 // The same with an identity each, which all of them take: keyed enqueues, starts of workflows, runs of activities. Each
 // array is a table of its own to the server, so that fewer of them cost less by their number.
-constexpr Statement insert_held{"hapax_insert_held", R"(
+constexpr const char* held_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
 windows AS MATERIALIZED (SELECT id, dedup_window_us FROM {s}.queues WHERE dedup_window_us IS NOT NULL),
 item AS MATERIALIZED (
   SELECT u.*
   FROM unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::bytea[],
-              $10::text[], $11::bytea[], $12::bigint[], $13::uuid[])
+              $10::text[], $11::bytea[], $12::bigint[], $13::uuid[]{born arrays})
          u(id, queue_id, task, input, priority, max_attempts, kind, identity, identity_key, fingerprint, dedup_window,
-           parent)
+           parent{born names})
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
@@ -44,16 +44,49 @@ held AS (
          coalesce(dedup_window, (SELECT w.dedup_window_us FROM windows w WHERE w.id = item.queue_id))
   FROM item ORDER BY identity
   ON CONFLICT (identity) DO NOTHING RETURNING execution),
+)";
+
+constexpr const char* held_rest = R"(
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
                         identity_key, parent)
   SELECT id, queue_id, task, input, priority, max_attempts, kind, 0, (SELECT now FROM t), (SELECT now FROM t), identity,
          identity_key, parent
   FROM item WHERE id IN (SELECT execution FROM held))
-SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], ARRAY(SELECT execution FROM held))"};
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], ARRAY(SELECT execution FROM held))";
 
-// OFFSET 0 keeps `born` from being worked out once for every column that uses it. A queue has something due when a
-// ready row or a delayed one whose time has come is in it, each one probe of a partial index.
+// Queues in which nothing is in the way of one that is to be born running, and the sessions it may be born for, worked out
+// once for the batch. A queue has something due when a ready row or a delayed one whose time has come is in it, each one
+// probe of a partial index.
+constexpr const char* free_part = R"(
+free AS MATERIALIZED (
+  SELECT q.id FROM {s}.queues q
+  WHERE q.id = ANY (ARRAY(SELECT DISTINCT queue_id FROM item WHERE born_session IS NOT NULL))
+    AND NOT q.paused AND NOT q.limited
+    AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0)
+    AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0)
+    AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2
+                                             AND l.run_at <= (SELECT now FROM t))),
+here AS MATERIALIZED (
+  SELECT x.id FROM {s}.sessions x
+  WHERE x.id = ANY (ARRAY(SELECT DISTINCT born_session FROM item WHERE born_session IS NOT NULL))),
+)";
+
+constexpr const char* born_rest = R"(
+made AS (
+  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
+                        identity_key, parent, attempt, fence, session, claim_number, claimed_at)
+  SELECT id, queue_id, task, input, priority, max_attempts, kind, born, now, now, identity, identity_key, parent, born,
+         born, CASE born WHEN 1 THEN born_session END, CASE born WHEN 1 THEN born_claim END,
+         CASE born WHEN 1 THEN now END
+  FROM (SELECT i.*, t.now, CASE WHEN born_session IS NOT NULL AND i.queue_id IN (SELECT id FROM free)
+                                     AND i.born_session IN (SELECT id FROM here) THEN 1 ELSE 0 END AS born
+        FROM item i, t WHERE i.id IN (SELECT execution FROM held) OFFSET 0) row
+  RETURNING id, state)
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1),
+       ARRAY(SELECT execution FROM held))";
+
+// Whatever they have. OFFSET 0 keeps `born` from being worked out once for every column that uses it.
 constexpr const char* items_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
@@ -93,21 +126,40 @@ made AS (
          limit_key, CASE WHEN limit_key IS NOT NULL THEN coalesce(sequence, {next}) END, weight
   FROM (
     SELECT i.*, CASE WHEN born_session IS NULL OR due > now THEN false ELSE
-        EXISTS (SELECT FROM {s}.queues q WHERE q.id = i.queue_id AND NOT q.paused AND NOT q.limited)
-        AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = i.born_session)
-        AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 0 AND l.lost = 0)
-        AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 0 AND l.lost > 0)
-        AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = i.queue_id AND l.state = 2
-                                                 AND l.run_at <= (SELECT now FROM t)) END AS born
+        i.queue_id IN (SELECT id FROM free) AND i.born_session IN (SELECT id FROM here) END AS born
     FROM item i {condition} OFFSET 0) row
   RETURNING id, state)
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1), {held})";
 
+void fill_in(std::string& text, std::string_view mark, std::string_view by) {
+  text.replace(text.find(mark), mark.size(), by);
+}
+
 std::string live_text(std::string_view condition, std::string_view held) {
-  std::string text = live_part;
-  text.replace(text.find("{condition}"), std::string_view("{condition}").size(), condition);
-  text.replace(text.find("{held}"), std::string_view("{held}").size(), held);
+  std::string text = std::string(free_part) + live_part;
+  fill_in(text, "{condition}", condition);
+  fill_in(text, "{held}", held);
   return text;
+}
+
+std::string held_text(std::string_view born_arrays, std::string_view born_names) {
+  std::string text = held_part;
+  fill_in(text, "{born arrays}", born_arrays);
+  fill_in(text, "{born names}", born_names);
+  return text;
+}
+
+const Statement& insert_held() {
+  static const std::string text = held_text("", "") + held_rest;
+  static const Statement statement{"hapax_insert_held", text.c_str()};
+  return statement;
+}
+
+const Statement& insert_held_born() {
+  static const std::string text =
+      held_text(", $14::uuid[], $15::bigint[]", ", born_session, born_claim") + free_part + born_rest;
+  static const Statement statement{"hapax_insert_held_born", text.c_str()};
+  return statement;
 }
 
 const Statement& insert_full() {
@@ -138,13 +190,13 @@ const Statement& insert_past_draining() {
 bool is_usual(const NewExecution& item) {
   static const NewExecution usual;
   return item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost && !item.retry &&
-         !item.attempt_timeout && !item.deadline && !item.effect_key && !item.born_running &&
-         item.labels == usual.labels && !item.limit_key && item.weight == usual.weight;
+         !item.attempt_timeout && !item.deadline && !item.effect_key && item.labels == usual.labels &&
+         !item.limit_key && item.weight == usual.weight;
 }
 
 bool is_plain(const NewRow& row) {
   const NewExecution& item = *row.item;
-  return is_usual(item) && item.kind == model::Kind::task && !item.identity && !item.parent;
+  return is_usual(item) && item.kind == model::Kind::task && !item.identity && !item.parent && !item.born_running;
 }
 
 bool is_plainly_held(const NewRow& row) {
@@ -192,6 +244,22 @@ Params plain_params(const std::vector<NewRow>& rows, const QueueIds& queues, std
 
 std::optional<std::int64_t> count(const std::optional<Duration>& duration) {
   return duration ? std::optional(duration->count()) : std::nullopt;
+}
+
+void add_born_params(Params& params, const std::vector<NewRow>& rows) {
+  const std::size_t n = rows.size();
+  Array born_sessions(Type::uuid, n), born_claims(Type::int8, n);
+  const std::vector<bool> may_be_born = may_be_born_running(rows);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (may_be_born[i]) {
+      born_sessions.uuid(rows[i].item->born_running->session);
+      born_claims.int8(rows[i].item->born_running->claim_number);
+    } else {
+      born_sessions.null();
+      born_claims.null();
+    }
+  }
+  params.array(std::move(born_sessions)).array(std::move(born_claims));
 }
 
 void add_held_params(Params& params, const std::vector<NewRow>& rows) {
@@ -275,7 +343,11 @@ Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::i
   if (std::ranges::all_of(rows, is_plain)) { return {&insert_plain, std::move(params)}; }
   if (std::ranges::all_of(rows, is_plainly_held)) {
     add_held_params(params, rows);
-    return {&insert_held, std::move(params)};
+    if (std::ranges::none_of(rows, [](const NewRow& row) { return row.item->born_running.has_value(); })) {
+      return {&insert_held(), std::move(params)};
+    }
+    add_born_params(params, rows);
+    return {&insert_held_born(), std::move(params)};
   }
   add_full_params(params, rows);
   const bool identity = std::any_of(rows.begin(), rows.end(), [](const NewRow& row) { return row.takes_identity; });
