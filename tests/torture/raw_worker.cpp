@@ -69,8 +69,9 @@ class RawWorker {
       try {
         call();
         return;
-      } catch (const StoreUnavailable& error) {
-        log_.write(Event::note, error.name());
+      } catch (const StoreUnavailable& error) { log_.write(Event::note, error.name()); } catch (const store::Blocked&) {
+        // The row is a transaction's that completes the execution itself, and may be that of a stopped process.
+        log_.write(Event::note, "Blocked");
       } catch (const base::FaultInjected&) { log_.write(Event::note, "FaultInjected"); }
       std::this_thread::sleep_for(std::chrono::milliseconds(15));
     }
