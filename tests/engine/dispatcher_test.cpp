@@ -186,7 +186,7 @@ TEST_F(DispatcherTest, AnOutcomeWhoseRowSomebodyHasWaitsApartAndHurtsNoOther) {
   const RunPtr good = pool.end(Ending::completed("1"));
   const RunPtr held = pool.end(Ending::completed("\"held\""));
   const RunPtr other = pool.end(Ending::completed("2"));
-  world.store.holding = true;
+  world.store.blocking = true;
   (void)step();
   EXPECT_EQ(world.get(good->claim().id).status, Status::completed);
   EXPECT_EQ(world.get(other->claim().id).status, Status::completed);
@@ -195,7 +195,7 @@ TEST_F(DispatcherTest, AnOutcomeWhoseRowSomebodyHasWaitsApartAndHurtsNoOther) {
   const int before = world.store.exchanges;
   (void)step();
   EXPECT_LE(world.store.exchanges, before + 1) << "it is not tried at every turn";
-  world.store.holding = false;
+  world.store.blocking = false;
   world.advance(5s);
   (void)step();
   EXPECT_EQ(world.get(held->claim().id).status, Status::completed);

@@ -22,7 +22,7 @@ class FaultyStore final : public store::Store {
   // That many admissions are refused for their content.
   std::atomic<int> refuse_admissions{0};
   // While true, a transaction of somebody else has the rows of outcomes that are "held".
-  std::atomic<bool> holding{false};
+  std::atomic<bool> blocking{false};
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};
 
@@ -47,7 +47,7 @@ class FaultyStore final : public store::Store {
     ++exchanges;
     for (const auto& finish : finishes) {
       if (finish.result == "\"unwritable\"") { throw InvalidArgument("result", "cannot be written"); }
-      if (holding && finish.result == "\"held\"") { throw store::Blocked("held by the test"); }
+      if (blocking && finish.result == "\"held\"") { throw store::Blocked("held by the test"); }
     }
     auto reply = inner_->exchange(finishes, claim);
     if (lose_replies.load() > 0) {
