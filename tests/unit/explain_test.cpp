@@ -204,10 +204,13 @@ Execution activity_run() {
   return execution;
 }
 
+Holding held_by(const Execution& execution) { return {.holder = {.id = execution.id}, .until = {}}; }
+
 TEST(Explain, TellsARunThatWaitsForAnEarlierOneOfItsActivity) {
   Execution execution = activity_run();
   execution.parked = true;
-  const auto reasons = explain({.execution = execution, .now = now, .sessions = {session_on("emails")}});
+  const auto reasons =
+      explain({.execution = execution, .now = now, .sessions = {session_on("emails")}, .holding = held_by(execution)});
   ASSERT_EQ(reasons.size(), 3U);
   EXPECT_EQ(reasons[0].code, "earlier_run");
   EXPECT_NE(reasons[0].sentence.find("the earlier runs of activity 'daily'"), std::string::npos) << reasons[0].sentence;
@@ -220,11 +223,13 @@ TEST(Explain, DoesNotTakeAnotherOrderingKeyForAnActivitys) {
   Execution execution = activity_run();
   execution.parked = true;
   execution.limit_key = {.text = "customer-7", .ordered = true};
-  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails")}}),
-            (Codes{"ordering_key", "started_by_activity", "holds_key"}));
+  EXPECT_EQ(
+      codes({.execution = execution, .now = now, .sessions = {session_on("emails")}, .holding = held_by(execution)}),
+      (Codes{"ordering_key", "started_by_activity", "holds_key"}));
   execution.parent.reset();
-  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session_on("emails")}}),
-            (Codes{"ordering_key", "holds_key"}));
+  EXPECT_EQ(
+      codes({.execution = execution, .now = now, .sessions = {session_on("emails")}, .holding = held_by(execution)}),
+      (Codes{"ordering_key", "holds_key"}));
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ class LimitedClaim {
  private:
   struct Key {
     KeyLoad load;
-    std::optional<int> parked_weight;  // of the first parked one, if it is its turn
+    std::optional<int> parked_weight;  // the least of those parked of whom it is the turn, as far as they were seen
     bool has_started = false;
   };
 
@@ -187,9 +187,7 @@ class LimitedClaim {
     due_at_most(meter_->wait());
     put_arrivals();
     for (const auto& [name, key] : keys_) {
-      // When one has started, the weight of the next is not known: looked at early rather than late.
-      const int weight = key.has_started ? 1 : key.parked_weight.value_or(1);
-      if (key.parked_weight) { due_at_most(key_wait(limits_, key.load, weight, now_)); }
+      if (key.parked_weight) { due_at_most(key_wait(limits_, key.load, *key.parked_weight, now_)); }
     }
   }
 
