@@ -63,19 +63,19 @@ CROSS JOIN LATERAL (
   ORDER BY h.id DESC LIMIT 1) r)"};
 
 const Statement& page_statement() {
-  static const std::string text = with_columns(page_text);
+  static const std::string& text = keep_text(with_columns(page_text));
   static const Statement statement{"hapax_activity_page", text.c_str()};
   return statement;
 }
 
 const Statement& one_statement() {
-  static const std::string text = with_columns(one_text);
+  static const std::string& text = keep_text(with_columns(one_text));
   static const Statement statement{"hapax_activity_one", text.c_str()};
   return statement;
 }
 
 const Statement& due_statement() {
-  static const std::string text = with_columns(due_text);
+  static const std::string& text = keep_text(with_columns(due_text));
   static const Statement statement{"hapax_activity_due", text.c_str()};
   return statement;
 }

@@ -20,8 +20,8 @@ run AS MATERIALIZED (
 kept AS ()";
 
 const Statement& advance_statement() {
-  static const std::string text =
-      std::string(advance_head) + append_sql(5, "run") + ")\nSELECT run.place, t.now FROM run CROSS JOIN t";
+  static const std::string& text =
+      keep_text(std::string(advance_head) + append_sql(5, "run") + ")\nSELECT run.place, t.now FROM run CROSS JOIN t");
   static const Statement statement{"hapax_advance", text.c_str()};
   return statement;
 }

@@ -84,13 +84,13 @@ SELECT {now} + $1::bigint, false, NULL::bigint, '{}'::int[], {claimed}
 FROM {s}.live l WHERE l.session = $2::uuid AND l.state = 1 AND l.claim_number = $3::bigint)";
 
 const Statement& claim_statement() {
-  static const std::string text = with_claimed_columns(claim_text);
+  static const std::string& text = keep_text(with_claimed_columns(claim_text));
   static const Statement statement{"hapax_claim", text.c_str()};
   return statement;
 }
 
 const Statement& read_back() {
-  static const std::string text = with_claimed_columns(read_back_text);
+  static const std::string& text = keep_text(with_claimed_columns(read_back_text));
   static const Statement statement{"hapax_claim_read_back", text.c_str()};
   return statement;
 }

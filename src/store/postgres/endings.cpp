@@ -155,16 +155,16 @@ const Statement& end_statement(bool tells, bool appends) {
 }
 
 const Statement& wait_statement(bool with) {
-  static const std::string bare = with_entries(wait_text, "");
-  static const std::string full = with_entries(wait_text, "kept AS (" + append_sql(8, "back") + "),\n");
+  static const std::string& bare = keep_text(with_entries(wait_text, ""));
+  static const std::string& full = keep_text(with_entries(wait_text, "kept AS (" + append_sql(8, "back") + "),\n"));
   static const Statement plain{"hapax_wait", bare.c_str()};
   static const Statement appending{"hapax_wait_turn", full.c_str()};
   return with ? appending : plain;
 }
 
 const Statement& pause_statement(bool with) {
-  static const std::string bare = with_entries(pause_text, "");
-  static const std::string full = with_entries(pause_text, ",\nkept AS (" + append_sql(9, "back") + ")");
+  static const std::string& bare = keep_text(with_entries(pause_text, ""));
+  static const std::string& full = keep_text(with_entries(pause_text, ",\nkept AS (" + append_sql(9, "back") + ")"));
   static const Statement plain{"hapax_pause", bare.c_str()};
   static const Statement appending{"hapax_pause_turn", full.c_str()};
   return with ? appending : plain;
@@ -182,7 +182,7 @@ std::string cancelled_error(std::string_view reason) {
 }
 
 Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch) {
-  static const std::string no_reason = cancelled_error("");
+  static const std::string& no_reason = keep_text(cancelled_error(""));
   const std::size_t n = endings.size();
   Array ids(Type::uuid, n), fences(Type::int8, n), statuses(Type::int2, n), left_by(Type::int2, n);
   Array results(Type::bytea, n), errors(Type::text, n), ran_for(Type::int8, n), next(Type::uuid, n);

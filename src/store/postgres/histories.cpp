@@ -30,13 +30,13 @@ FROM asked a CROSS JOIN LATERAL (
 ORDER BY a.place, e.number)";
 
 const Statement& entries_statement() {
-  static const std::string text = std::string(asked) + std::string(entries_tail);
+  static const std::string& text = keep_text(std::string(asked) + std::string(entries_tail));
   static const Statement statement{"hapax_history_entries", text.c_str()};
   return statement;
 }
 
 const Statement& events_statement() {
-  static const std::string text = std::string(asked) + std::string(events_tail);
+  static const std::string& text = keep_text(std::string(asked) + std::string(events_tail));
   static const Statement statement{"hapax_history_events", text.c_str()};
   return statement;
 }

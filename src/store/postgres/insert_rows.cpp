@@ -150,38 +150,39 @@ std::string held_text(std::string_view born_arrays, std::string_view born_names)
 }
 
 const Statement& insert_held() {
-  static const std::string text = held_text("", "") + held_rest;
+  static const std::string& text = keep_text(held_text("", "") + held_rest);
   static const Statement statement{"hapax_insert_held", text.c_str()};
   return statement;
 }
 
 const Statement& insert_held_born() {
-  static const std::string text =
-      held_text(", $14::uuid[], $15::bigint[]", ", born_session, born_claim") + free_part + born_rest;
+  static const std::string& text =
+      keep_text(held_text(", $14::uuid[], $15::bigint[]", ", born_session, born_claim") + free_part + born_rest);
   static const Statement statement{"hapax_insert_held_born", text.c_str()};
   return statement;
 }
 
 const Statement& insert_full() {
-  static const std::string text = items_part + live_text("", "'{}'::uuid[]");
+  static const std::string& text = keep_text(items_part + live_text("", "'{}'::uuid[]"));
   static const Statement statement{"hapax_insert_full", text.c_str()};
   return statement;
 }
 
 const Statement& insert_identity() {
-  static const std::string text = std::string(items_part) + identities_part +
-                                  live_text("WHERE NOT i.takes_identity OR i.id IN (SELECT execution FROM held)",
-                                            "ARRAY(SELECT execution FROM held)");
+  static const std::string& text =
+      keep_text(std::string(items_part) + identities_part +
+                live_text("WHERE NOT i.takes_identity OR i.id IN (SELECT execution FROM held)",
+                          "ARRAY(SELECT execution FROM held)"));
   static const Statement statement{"hapax_insert_identity", text.c_str()};
   return statement;
 }
 
 const Statement& insert_past_draining() {
   static constexpr std::string_view condition = "WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))";
-  static const std::string text = [] {
+  static const std::string& text = keep_text([] {
     std::string whole = items_part + live_text("", "'{}'::uuid[]");
     return whole.erase(whole.find(condition), condition.size());
-  }();
+  }());
   static const Statement statement{"hapax_insert_past_draining", text.c_str()};
   return statement;
 }

@@ -60,13 +60,14 @@ std::string with_condition(std::string_view condition) {
 }
 
 const Statement& unpark() {
-  static const std::string text = with_condition("");
+  static const std::string& text = keep_text(with_condition(""));
   static const Statement statement{"hapax_unpark", text.c_str()};
   return statement;
 }
 
 const Statement& unpark_unlocked() {
-  static const std::string text = with_condition("WHERE current_setting('transaction_isolation') = 'read committed'");
+  static const std::string& text =
+      keep_text(with_condition("WHERE current_setting('transaction_isolation') = 'read committed'"));
   static const Statement statement{"hapax_unpark_unlocked", text.c_str()};
   return statement;
 }

@@ -259,7 +259,7 @@ int PostgresStore::purge(const QueueRef& queue, int limit) {
   return run([&](Connection& connection) {
     const std::optional<std::int32_t> id = queue_ids_.find(connection, queue);
     if (!id) { return 0; }
-    static const std::string error = cancelled_error("purged");
+    static const std::string& error = keep_text(cancelled_error("purged"));
     FreedKeys freed;
     TransactionGuard guard(connection);
     std::vector<Ending> endings;

@@ -45,7 +45,7 @@ std::string fill(std::string text) {
 }
 
 const Statement& get_statement() {
-  static const std::string text = fill(get_text);
+  static const std::string& text = keep_text(fill(get_text));
   static const Statement statement{"hapax_get", text.c_str()};
   return statement;
 }

@@ -7,6 +7,7 @@
 #include "store/postgres/params.hpp"
 
 #include <string>
+#include <utility>
 
 namespace hapax::store::postgres {
 
@@ -20,6 +21,10 @@ struct Call {
   const Statement* statement;
   Params params;
 };
+
+// A text that is put together once. Never destroyed: a thread that outlives main, as that of a handler that is stuck, may
+// ask the store while the process ends.
+[[nodiscard]] inline const std::string& keep_text(std::string text) { return *new std::string(std::move(text)); }
 
 // `text` with these filled in.
 [[nodiscard]] std::string expand(std::string_view text, const std::string& quoted_schema);

@@ -112,8 +112,8 @@ FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset
   TransactionGuard guard(connection);
   const std::vector<Uuid> ids = read_ids(connection.query(overdue, Params().int8(offset_us).int8(limit)));
   std::vector<Ending> endings;
-  static const std::string error =
-      encode_error({.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""});
+  static const std::string& error = keep_text(
+      encode_error({.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}));
   for (const Uuid& id : ids) { endings.push_back({.id = id, .status = Status::timed_out, .error = error}); }
   if (!endings.empty()) {
     const Call call = end_call(endings, offset_us);

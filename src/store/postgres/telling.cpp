@@ -64,13 +64,13 @@ std::string whole(std::string_view head) {
 }
 
 const Statement& tell_statement() {
-  static const std::string text = whole(tell_head);
+  static const std::string& text = keep_text(whole(tell_head));
   static const Statement statement{"hapax_tell", text.c_str()};
   return statement;
 }
 
 const Statement& send_statement() {
-  static const std::string text = whole(send_head);
+  static const std::string& text = keep_text(whole(send_head));
   static const Statement statement{"hapax_send", text.c_str()};
   return statement;
 }
