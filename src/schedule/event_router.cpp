@@ -20,7 +20,7 @@ constexpr std::chrono::seconds counted_every{1};
 constexpr std::size_t batch_bytes = 32 << 20;  // of inputs in one transaction
 // Of one transaction. Identities come in no order, so that a batch of few writes a page of their index for each: the larger
 // the batch, the fewer pages an event.
-constexpr std::size_t most_executions = 2500;
+constexpr std::size_t most_executions = 5000;
 static_assert(most_executions <= limits::bulk_batch);
 
 }  // namespace

@@ -26,7 +26,8 @@ made AS (
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])"};
 
 // The same with an identity each, which all of them take: keyed enqueues, starts of workflows, runs of activities. Each
-// array is a table of its own to the server, so that fewer of them cost less by their number.
+// array is a table of its own to the server, so that fewer of them cost less by their number. coalesce keeps the planner from
+// making a join of IN, by nested loops as it takes a batch for few rows.
 constexpr const char* held_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
@@ -52,7 +53,7 @@ made AS (
                         identity_key, parent)
   SELECT id, queue_id, task, input, priority, max_attempts, kind, 0, (SELECT now FROM t), (SELECT now FROM t), identity,
          identity_key, parent
-  FROM item WHERE id IN (SELECT execution FROM held))
+  FROM item WHERE coalesce(id IN (SELECT execution FROM held), false))
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], ARRAY(SELECT execution FROM held))";
 
 // Queues in which nothing is in the way of one that is to be born running, and the sessions it may be born for, worked out
@@ -81,7 +82,7 @@ made AS (
          CASE born WHEN 1 THEN now END
   FROM (SELECT i.*, t.now, CASE WHEN born_session IS NOT NULL AND i.queue_id IN (SELECT id FROM free)
                                      AND i.born_session IN (SELECT id FROM here) THEN 1 ELSE 0 END AS born
-        FROM item i, t WHERE i.id IN (SELECT execution FROM held) OFFSET 0) row
+        FROM item i, t WHERE coalesce(i.id IN (SELECT execution FROM held), false) OFFSET 0) row
   RETURNING id, state)
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1),
        ARRAY(SELECT execution FROM held))";

@@ -10,6 +10,9 @@
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace hapax::store::sqlite {
 
 namespace {
@@ -134,14 +137,44 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
 }
 
 // Most identities are new, and then taking one is all the asking there is.
-Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
-  const QueueRow* const queue = tx.queues().find(item.queue);
-  if (queue == nullptr || queue->settings.draining) { return admit_known(tx, item, waited); }
+bool takes_identity(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue) {
   IdentityRow row;
   row.fingerprint = item.identity->fingerprint;
-  row.hold_for = hold_for(*item.identity, queue->settings);
-  if (!hold_new_identity(tx, item.identity->hash, item.id, row)) { return admit_known(tx, item, waited); }
-  return insert(tx, item, *queue, row.run, waited);
+  row.hold_for = hold_for(*item.identity, queue.settings);
+  return hold_new_identity(tx, item.identity->hash, item.id, row);
+}
+
+Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
+  const QueueRow* const queue = tx.queues().find(item.queue);
+  const bool is_open = queue != nullptr && !queue->settings.draining;
+  return is_open && takes_identity(tx, item, *queue) ? insert(tx, item, *queue, 1, waited)
+                                                     : admit_known(tx, item, waited);
+}
+
+// From so many on it pays to take the identities of a batch in their order, which is that of their pages.
+constexpr std::size_t worth_sorting = 64;
+
+bool may_be_sorted(WriteTransaction& tx, std::span<const NewExecution> items) {
+  return items.size() >= worth_sorting && std::ranges::all_of(items, [&](const NewExecution& item) {
+           const QueueRow* const queue = item.identity ? tx.queues().find(item.queue) : nullptr;
+           return queue != nullptr && !queue->settings.draining;
+         });
+}
+
+// Of two with one identity the first takes it, and is in when the second meets it.
+std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items) {
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const base::Digest& { return items[i].identity->hash; });
+  std::vector<bool> taken(items.size(), false);
+  for (const std::size_t i : order) { taken[i] = takes_identity(tx, items[i], *tx.queues().find(items[i].queue)); }
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    admissions.push_back(taken[i] ? insert(tx, items[i], *tx.queues().find(items[i].queue), 1, nullptr)
+                                  : admit_known(tx, items[i], nullptr));
+  }
+  return admissions;
 }
 
 }  // namespace
@@ -209,5 +242,13 @@ Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited) {
 }
 
 Admission admit(WriteTransaction& tx, const NewExecution& item) { return admit(tx, item, nullptr); }
+
+std::vector<Admission> admit(WriteTransaction& tx, std::span<const NewExecution> items) {
+  if (may_be_sorted(tx, items)) { return admit_sorted(tx, items); }
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  for (const NewExecution& item : items) { admissions.push_back(admit(tx, item)); }
+  return admissions;
+}
 
 }  // namespace hapax::store::sqlite

@@ -16,12 +16,7 @@ class LentTransaction final : public Transaction {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     check_open();
-    return or_broken([&] {
-      std::vector<Admission> admissions;
-      admissions.reserve(items.size());
-      for (const NewExecution& item : items) { admissions.push_back(sqlite::admit(tx_, item)); }
-      return admissions;
-    });
+    return or_broken([&] { return sqlite::admit(tx_, items); });
   }
 
   void finish(const Finish& finish) override {

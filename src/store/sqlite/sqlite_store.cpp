@@ -37,8 +37,7 @@ class SqliteStore final : public Store {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     WriteTransaction tx(writer_);
-    auto admissions = each<Admission>(
-        tx, items, [](WriteTransaction& on, const NewExecution& item) { return sqlite::admit(on, item); });
+    std::vector<Admission> admissions = sqlite::admit(tx, items);
     tx.commit("sqlite.admit.before_commit", "sqlite.admit.after_commit");
     return admissions;
   }

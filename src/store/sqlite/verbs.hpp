@@ -18,6 +18,7 @@ namespace hapax::store::sqlite {
 
 // admit.cpp
 [[nodiscard]] Admission admit(WriteTransaction& tx, const NewExecution& item);
+[[nodiscard]] std::vector<Admission> admit(WriteTransaction& tx, std::span<const NewExecution> items);
 // For somebody who waits for its end: a row that is made is marked as waited for, and `waited` turns true.
 [[nodiscard]] Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited);
 // The row of a new execution; false when its id is live already. 1 INSERT.
