@@ -105,13 +105,13 @@ class Sending:
 
     def test_a_bad_line_stops_the_stream_and_is_named(self):
         self.subscribe()
-        events = [event(f"evt_{n}", source="/mail", type="order.created") for n in range(1001)]
+        events = [event(f"evt_{n}", source="/mail", type="order.created") for n in range(10001)]
         text = lines(events) + '{"specversion":"1.0","id":"late","source":"/shop"}\n' + lines([event("after")])
         answer = self.hapax("event", "send", "--bulk", "-", input=text)
         self.assertEqual((answer.code, answer.out), (DATA, ""), answer)
-        self.assertIn("InvalidArgument: line 1002: type: ", answer.err)
-        self.assertIn("1000 of the events before were routed, nothing of this batch", answer.err)
-        self.assertEqual(self.good("activity", "show", "billing")["counts"]["started"], 1000)
+        self.assertIn("InvalidArgument: line 10002: type: ", answer.err)
+        self.assertIn("10000 of the events before were routed, nothing of this batch", answer.err)
+        self.assertEqual(self.good("activity", "show", "billing")["counts"]["started"], 10000)
 
     def test_what_is_no_event(self):
         self.subscribe()
