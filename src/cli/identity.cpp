@@ -51,6 +51,8 @@ const char* word_of(const model::AdmissionDecision& decision) {
     case model::AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
     case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
     case model::AdmissionVerdict::queue_draining: return "QueueDraining";
+    case model::AdmissionVerdict::taken_over: return "taken_over";
+    case model::AdmissionVerdict::session_gone: return "StaleLease";
   }
   return "";
 }

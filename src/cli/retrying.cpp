@@ -22,6 +22,7 @@ std::string_view name_of(RetryVerdict verdict) {
     case RetryVerdict::completed: return "completed";
     case RetryVerdict::already_retried: return "already_retried";
     case RetryVerdict::identity_held: return "identity_held";
+    case RetryVerdict::guarded: return "guarded";
   }
   return "not_found";
 }
@@ -40,6 +41,9 @@ std::string_view name_of(RetryVerdict verdict) {
     case RetryVerdict::identity_held:
       throw TaskAlreadyExists(subject + " has a newer run under its key, " + result.existing.to_string(),
                               result.existing, result.status);
+    case RetryVerdict::guarded:
+      throw WrongStatus(subject + " is a guarded call: forget its record (hapax guard forget), and call it again",
+                        result.status);
     case RetryVerdict::created:
     case RetryVerdict::not_found: break;
   }

@@ -160,6 +160,9 @@ AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
                         result.status);
     case model::RetryVerdict::completed:
       throw WrongStatus("execution " + id.to_string() + " has completed: there is nothing to retry", result.status);
+    case model::RetryVerdict::guarded:
+      throw WrongStatus("execution " + id.to_string() + " is a guarded call: forget its record, and call it again",
+                        result.status);
     case model::RetryVerdict::already_retried:
     case model::RetryVerdict::identity_held:
       throw TaskAlreadyExists("execution " + id.to_string() + " has a newer run: " + result.existing.to_string(),

@@ -22,12 +22,14 @@ struct Batch {
 const char* refusal(model::AdmissionVerdict verdict) {
   switch (verdict) {
     case model::AdmissionVerdict::created:
+    case model::AdmissionVerdict::taken_over:
     case model::AdmissionVerdict::deduplicated: return "";
     case model::AdmissionVerdict::already_exists: return "TaskAlreadyExists";
     case model::AdmissionVerdict::already_completed: return "TaskAlreadyCompleted";
     case model::AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
     case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
     case model::AdmissionVerdict::queue_draining: return "QueueDraining";
+    case model::AdmissionVerdict::session_gone: return "StaleLease";
   }
   return "";
 }

@@ -119,6 +119,7 @@ void throw_if_refused(const model::Admission& admission, std::string_view task, 
   };
   switch (admission.verdict) {
     case model::AdmissionVerdict::created:
+    case model::AdmissionVerdict::taken_over:
     case model::AdmissionVerdict::deduplicated: return;
     case model::AdmissionVerdict::already_exists:
       throw TaskAlreadyExists(named(admission.status == Status::running ? "is already running" : "is already pending"),
@@ -135,6 +136,8 @@ void throw_if_refused(const model::Admission& admission, std::string_view task, 
                                             : named("was given before with another input"),
                                 admission.id);
     case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
+    case model::AdmissionVerdict::session_gone:
+      throw StaleLease("the session that was to run " + admission.id.to_string() + " is gone");
   }
 }
 

@@ -33,6 +33,8 @@ ActivityTally tally(const Uuid& activity, std::span<const NewExecution> items, s
       case AdmissionVerdict::already_exists:
       case AdmissionVerdict::already_completed:
       case AdmissionVerdict::already_finished:
+      case AdmissionVerdict::taken_over:
+      case AdmissionVerdict::session_gone:
       case AdmissionVerdict::mismatch: tally.counts.duplicates += is_run ? 1 : 0; break;
     }
   }

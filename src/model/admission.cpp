@@ -85,6 +85,10 @@ AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& re
   if (is_terminal(holder.status) && may_follow(holder.status, request.reuse)) {
     return {.step = AdmissionStep::new_run, .admission = {}};
   }
+  // Fingerprints are not compared here either: what may be taken over no longer blocks.
+  if (holder.abandoned && holder.status == Status::running) {
+    return {.step = AdmissionStep::take_over, .admission = answer_of(holder, AdmissionVerdict::taken_over)};
+  }
   return {.step = AdmissionStep::answer, .admission = answer_of(holder, verdict_from(holder, request))};
 }
 

@@ -21,6 +21,8 @@ struct Holder {
   bool expired = false;  // its record is gone, or as good as gone
   // Of a live one under a scope wider than its task: it is of another task or queue than the request.
   bool elsewhere = false;
+  // A guard that runs under no live session, and may be taken over.
+  bool abandoned = false;
 };
 
 enum class AdmissionStep : std::uint8_t {
@@ -28,6 +30,7 @@ enum class AdmissionStep : std::uint8_t {
   new_run,                // admit with run = holder.run + 1 and repoint the identity
   terminate_and_new_run,  // the same, after cancelling the live holder
   replace,                // the pending holder gets the request's input, run_at and fingerprint; `admission` answers
+  take_over,              // the running holder is the request's from now on, under the next fence; `admission` answers
 };
 
 struct AdmissionDecision {

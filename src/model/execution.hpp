@@ -12,11 +12,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hapax::model {
 
-// Persisted; never renumber.
+// Persisted; never renumber. A guard is a guarded call (SPEC §8): born running, never pending, never claimed.
 enum class Kind : std::uint8_t { task = 0, workflow = 1, guard = 2 };
 
 // How a request meets the holder of its identity (SPEC I16). Persisted nowhere.
@@ -26,6 +27,9 @@ enum class IdentityMode : std::uint8_t {
   debounce,   // a holder that has not started gets the new input and waits anew; else a new run
   keep_last,  // the same, and the new run waits for the one before (the caller gives it an ordered key)
 };
+
+// Where guards are. No worker looks there: nothing in it is ever pending.
+inline constexpr std::string_view guard_queue = "hapax.guard";
 
 // A queue is named inside a namespace.
 struct QueueRef {
@@ -63,7 +67,7 @@ struct LimitKey {
 };
 
 // Admitted and claimed in one statement for a session of the caller, if the queue is neither paused nor has anything
-// due; otherwise admitted as usual.
+// due; otherwise admitted as usual. A guard asks for it always, and is admitted so or not at all.
 struct BornRunning {
   Uuid session;
   std::int64_t claim_number = 0;
@@ -92,8 +96,10 @@ struct NewExecution {
   int max_attempts = 4;
   int max_lost = 4;
   std::optional<RetryPolicy> retry;         // none: the default policy
-  std::optional<Duration> attempt_timeout;  // per attempt
-  std::optional<Duration> deadline;         // for the whole execution, from admission
+  // Per attempt. Of a guard: how long after its last heartbeat another caller may take it over, which is the lease of its
+  // session; none: never.
+  std::optional<Duration> attempt_timeout;
+  std::optional<Duration> deadline;  // for the whole execution, from admission
   std::optional<IdentityClaim> identity;
   std::optional<std::string> effect_key;  // none: derived (model/effect_key.hpp)
   std::optional<Uuid> parent;
@@ -113,6 +119,8 @@ enum class AdmissionVerdict : std::uint8_t {
   already_finished,   // reuse reject, holder failed, cancelled or timed out
   mismatch,           // same key, other fingerprint
   queue_draining,     // nothing admitted
+  taken_over,         // a guard's holder had lost its session: the caller runs it now, under `fence`
+  session_gone,       // a guard's own session is not there or its lease is over; nothing admitted
 };
 
 struct Admission {
@@ -124,7 +132,7 @@ struct Admission {
   std::optional<Time> finished_at;        // holder terminal
   std::optional<std::string> result;      // holder completed: its JSON; none when it has expired (a tombstone)
   bool expired = false;                   // the holder's record is gone, its identity is still held
-  std::optional<std::int64_t> fence;      // born running was granted: the claim's fence
+  std::optional<std::int64_t> fence;      // born running was granted, or a guard taken over: the claim's fence
   Time created_at{};                      // of a new execution: the store's instant
   [[nodiscard]] bool created() const { return verdict == AdmissionVerdict::created; }
 };
@@ -212,6 +220,14 @@ enum class FinishKind : std::uint8_t {
 
 struct Turn;
 
+// How long the record of a guard is kept.
+struct Keep {
+  std::optional<Duration> period;  // after its end; none: for ever
+  // False: for people only. Its identity is free at once, and the next request is a first one.
+  bool holds_identity = true;
+  friend bool operator==(const Keep&, const Keep&) = default;
+};
+
 struct Finish {
   Uuid id;
   std::int64_t fence = 0;
@@ -221,6 +237,7 @@ struct Finish {
   Duration delay{0};                 // retry, snoozed
   Duration ran_for{0};               // how long the handler ran; the attempt's start is the store's now minus this
   std::shared_ptr<const Turn> turn;  // of a workflow; always given with waiting and continued
+  std::optional<Keep> keep;          // of a guard that completed or failed; none: by its queue's retention
 };
 
 enum class FinishVerdict : std::uint8_t {
@@ -344,6 +361,26 @@ struct Execution {
   std::optional<Uuid> continued_as;  // the run a workflow went on as
 };
 
+// A guard that holds its identity, as a caller or an operator sees it.
+struct Guard {
+  Uuid id;
+  std::string task;
+  std::string key;
+  Status status = Status::running;  // running, completed or failed; what was cancelled is told so
+  std::optional<std::string> result;
+  std::optional<ErrorInfo> error;
+  Time started_at{};  // of the latest attempt
+  std::optional<Time> finished_at;
+  std::optional<Time> expires_at;  // none while it runs
+  std::int64_t fence = 0;
+  std::optional<Duration> takeover_after;
+  Time heartbeat{};        // of its session, not before started_at; the end of one that has ended
+  bool abandoned = false;  // it runs, but its session is gone or its lease over
+  std::optional<base::Digest> fingerprint;
+  std::string worker;  // of its session, as far as it is known
+  Time now{};          // the store's, when it was read
+};
+
 // Just enough for somebody who waits.
 struct Outcome {
   Uuid id;
@@ -361,6 +398,7 @@ struct ListQuery {
   std::optional<std::string> tag;
   std::optional<base::Digest> identity;  // all runs under it
   std::optional<Uuid> parent;            // what a workflow or an activity started
+  std::optional<Kind> kind;              // none: all but guards, unless their queue is asked for (leaves_guards_out)
   std::optional<Time> created_from;      // inclusive
   std::optional<Time> created_before;    // exclusive
   bool dead_only = false;
@@ -368,6 +406,11 @@ struct ListQuery {
   std::optional<Uuid> after;  // cursor: continue below this id
   int limit = 50;             // newest first (by id)
 };
+
+// Guards are many and nobody's work to look after: a list has them when it asks for them.
+[[nodiscard]] inline bool leaves_guards_out(const ListQuery& query) {
+  return !query.kind && query.queue != std::string(guard_queue);
+}
 
 // What holds a queue's claims back. A queue with none of it, and no keys in it, pays nothing.
 struct QueueLimits {
@@ -471,6 +514,7 @@ enum class RetryVerdict : std::uint8_t {
   completed,        // nothing to retry
   already_retried,  // `existing` is the run it was retried as
   identity_held,    // a newer run holds the identity: `existing`
+  guarded,          // a guarded call, which nobody would claim: it is forgotten, and called again
 };
 
 struct RetryResult {

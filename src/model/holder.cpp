@@ -33,6 +33,7 @@ std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional
     holder.attempt = live->attempt;
     holder.run = live->run;
     holder.created_at = live->created_at;
+    holder.abandoned = live->abandoned;
     return holder;
   }
   if (free_at(identity, ended) <= now) { return std::nullopt; }
@@ -52,6 +53,11 @@ std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional
   holder.finished_at = identity.ended_at;
   holder.expired = true;
   return holder;
+}
+
+bool is_abandoned(Kind kind, const std::optional<Duration>& takeover_after, const std::optional<Time>& lease_until,
+                  Time now) {
+  return kind == Kind::guard && takeover_after && (!lease_until || *lease_until <= now);
 }
 
 std::optional<Time> tombstone_until(const std::optional<Duration>& hold_for, Time finished_at, Time now) {

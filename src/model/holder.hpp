@@ -24,7 +24,12 @@ struct LiveHolder {
   int attempt = 0;
   int run = 1;
   Time created_at{};
+  bool abandoned = false;  // see Holder
 };
+
+// Whether a running guard has lost its caller: `lease_until` is when its session's lease is over, none if it is gone.
+[[nodiscard]] bool is_abandoned(Kind kind, const std::optional<Duration>& takeover_after,
+                                const std::optional<Time>& lease_until, Time now);
 
 // The holder's row in history, whether it has expired or not.
 struct EndedHolder {

@@ -30,6 +30,10 @@ base::Digest activity_identity_hash(std::string_view ns, std::string_view activi
   return base::sha256_parts(std::array<std::string_view, 4>{ns, "activity", activity_id, key});
 }
 
+base::Digest guard_identity_hash(std::string_view ns, std::string_view name, std::string_view key) {
+  return base::sha256_parts(std::array<std::string_view, 4>{ns, "guard", name, key});
+}
+
 Uuid activity_uuid(std::string_view ns, std::string_view activity_id) {
   const base::Digest digest = base::sha256_parts(std::array<std::string_view, 3>{ns, "activity", activity_id});
   Uuid id;

@@ -27,6 +27,9 @@ struct IdentityParts {
 [[nodiscard]] base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id,
                                                   std::string_view key);
 
+// Of a guarded call (SPEC G2): in the reserved scope "guard". The name is the guarded function's.
+[[nodiscard]] base::Digest guard_identity_hash(std::string_view ns, std::string_view name, std::string_view key);
+
 // What stands for an activity as the parent of its runs, whenever one of that id is made again: version 8 of RFC 9562.
 [[nodiscard]] Uuid activity_uuid(std::string_view ns, std::string_view activity_id);
 

@@ -20,7 +20,9 @@ ErrorInfo refusal_of(const Admission& admission) {
       return {"IdempotencyMismatch", "its key is held by " + holder + ", which was given another input", {}};
     case AdmissionVerdict::queue_draining: return {"QueueDraining", "its queue is draining and takes nothing new", {}};
     case AdmissionVerdict::created:
-    case AdmissionVerdict::deduplicated: break;
+    case AdmissionVerdict::deduplicated:
+    case AdmissionVerdict::taken_over:
+    case AdmissionVerdict::session_gone: break;  // the last two: of guards, which nobody but their callers starts
   }
   return {};
 }

@@ -13,4 +13,15 @@ Kept kept(const QueueSettings& settings, Kind kind, Status ended_as) {
   return {.period = failed == Duration{0} ? stub_retention : failed};
 }
 
+Expiry expiry(const QueueSettings& settings, Kind kind, Status ended_as, const std::optional<Keep>& keep, Time now) {
+  if (!keep) {
+    const Kept by_queue = kept(settings, kind, ended_as);
+    return {.at = now + by_queue.period, .stub = by_queue.stub};
+  }
+  const bool for_ever = !keep->period || *keep->period >= end_of_time - now;
+  return {.at = for_ever ? end_of_time : now + *keep->period, .stub = !keep->holds_identity};
+}
+
+bool is_dead_letter(Kind kind, Status ended_as) { return ended_as == Status::failed && kind != Kind::guard; }
+
 }  // namespace hapax::model

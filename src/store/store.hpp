@@ -64,6 +64,15 @@
 // - Nothing runs under a session that is not there: a claim for an unknown session gives nothing, born running for one
 //   is admitted as pending. Born running needs run_at <= now and no pending execution of the queue with run_at <= now,
 //   whatever its deadline, task or losses. open_session of a known id renews it.
+// - Guards (SPEC §8) are executions of kind guard, always with an identity and born running, whatever their queue: never
+//   pending, so never claimed; finished as completed or failed only. One whose session is not there, or its lease over,
+//   gets session_gone where it would have been made, or would have taken over. A guard that is lost is not queued again:
+//   when its session goes (sweep, close), or a beat does not know it, it runs on under none, with no attempts row and no
+//   loss counted. A request that meets a running guard whose session is gone, or its lease over by the store's clock at
+//   that moment, takes it over, unless it has no attempt_timeout: same execution, attempt + 1, fence + 1, lost + 1, an
+//   attempts row "lost", the request's session, input, attempt_timeout and fingerprint. Of many who ask, one does.
+//   open_session of a session that was lost makes what still runs under it its own again. Finish::keep outranks the
+//   queue's retention; what does not hold its identity is a stub. A guard is no dead letter, and retry answers guarded.
 // - beat: `held` is compared by id and fence. An unknown session answers session_lost and nothing else. Progress under
 //   another fence or session is ignored; lease 0 means the session's own. Throughput figures come from beats' counts.
 // - claim: suspects_due is told only when `alone` is false, next_due only when fewer than `limit` were given and no
@@ -243,6 +252,8 @@ class Store {
     return found ? std::optional(found->holder.id) : std::nullopt;
   }
   [[nodiscard]] virtual std::vector<Execution> list(const ListQuery& query) = 0;
+  // The guard that holds an identity, with its result; what is expired or a stub holds none.
+  [[nodiscard]] virtual std::optional<Guard> guard(const base::Digest& identity) = 0;
   // All attempts in order, the running or last one included.
   [[nodiscard]] virtual std::vector<Attempt> attempts(const Uuid& id) = 0;
 
@@ -251,6 +262,9 @@ class Store {
   [[nodiscard]] virtual std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) = 0;
   // A new run of each: same task, queue, input, options and identity; run + 1; the effect key kept unless asked.
   [[nodiscard]] virtual std::vector<RetryResult> retry(std::span<const RetryRequest> requests) = 0;
+  // Deletes guards with all that hangs on them, running ones too: their callers' outcomes are stale then. Others of these
+  // ids are left alone. Returns how many there were.
+  virtual int forget_guards(std::span<const Uuid> ids) = 0;
   // Takes dead letters off their list; their history stays. Returns how many were on it.
   virtual int discard(std::span<const Uuid> ids) = 0;
   // Sets the note of finished executions. Returns how many there were.

@@ -79,6 +79,8 @@ class FaultyStore final : public store::Store {
   std::optional<model::Holding> holding(const base::Digest& identity) override { return inner_->holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return inner_->list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return inner_->attempts(id); }
+  std::optional<model::Guard> guard(const base::Digest& identity) override { return inner_->guard(identity); }
+  int forget_guards(std::span<const Uuid> ids) override { return inner_->forget_guards(ids); }
   std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
     return inner_->cancel(ids, reason);
   }

@@ -84,6 +84,8 @@ class CrashStore final : public store::Store {
   std::optional<model::Holding> holding(const base::Digest& identity) override { return alive().holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return alive().list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return alive().attempts(id); }
+  std::optional<model::Guard> guard(const base::Digest& identity) override { return alive().guard(identity); }
+  int forget_guards(std::span<const Uuid> ids) override { return alive().forget_guards(ids); }
   std::vector<model::RetryResult> retry(std::span<const model::RetryRequest> requests) override {
     return alive().retry(requests);
   }

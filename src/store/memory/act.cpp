@@ -73,6 +73,7 @@ RetryResult retry(State& state, const RetryRequest& request, Time now) {
     return result;
   };
   if (!is_terminal(execution.status)) { return answer(RetryVerdict::not_finished, nullptr); }
+  if (execution.kind == Kind::guard) { return answer(RetryVerdict::guarded, nullptr); }
   if (execution.status == Status::completed) { return answer(RetryVerdict::completed, nullptr); }
   if (execution.retried_as) {
     result.existing = *execution.retried_as;

@@ -42,6 +42,24 @@ Admission admitted(const Execution& execution) {
           .created_at = execution.created_at};
 }
 
+// A guard's own session, while its lease lasts.
+Session* live_session(State& state, const NewExecution& item, Time now) {
+  const auto session = state.sessions.find(item.born_running->session);
+  return session == state.sessions.end() || session->second.expires_at <= now ? nullptr : &session->second;
+}
+
+Admission session_gone(const NewExecution& item) {
+  return {.verdict = AdmissionVerdict::session_gone, .id = item.id};
+}
+
+Admission take_over(State& state, Record& record, const NewExecution& item, Admission answer, Time now) {
+  Session* const session = live_session(state, item, now);
+  if (session == nullptr) { return session_gone(item); }
+  state.take_over(record, *session, item, now);
+  answer.fence = record.execution.fence;
+  return answer;
+}
+
 // Whether nothing is in the way of an execution that is to be born running.
 Session* cradle(State& state, const NewExecution& item, const Queue& queue, Time now) {
   if (queue.limited() || item.limit_key) { return nullptr; }
@@ -76,6 +94,9 @@ Admission admit(State& state, const NewExecution& item, Time now) {
         holder->elsewhere = live.task != item.task || live.queue != item.queue;
       }
       const AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
+      if (decision.step == AdmissionStep::take_over) {
+        return take_over(state, state.records.at(holder->id), item, decision.admission, now);
+      }
       if (decision.step == AdmissionStep::replace) { state.replace(state.records.at(holder->id), item, now); }
       if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
         return decision.admission;
@@ -87,13 +108,16 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   }
   Queue& queue = state.queues[item.queue];
   if (queue.settings.draining) { return {.verdict = AdmissionVerdict::queue_draining}; }
+  const bool is_guard = item.kind == Kind::guard;
+  Session* const guarding = is_guard ? live_session(state, item, now) : nullptr;
+  if (is_guard && guarding == nullptr) { return session_gone(item); }
   if (terminated != nullptr) {
     state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error("terminated by a newer request")},
               now);
   }
   if (overtaken != nullptr && !overtaken->cancel_reason) { overtaken->cancel_reason = overtaken_reason; }
   state.promote(queue, now);
-  Session* const session = cradle(state, item, queue, now);
+  Session* const session = is_guard ? guarding : cradle(state, item, queue, now);
   IdentityRow identity;
   if (item.identity) {
     identity.fingerprint = item.identity->fingerprint;

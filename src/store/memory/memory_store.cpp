@@ -101,6 +101,15 @@ class MemoryStore final : public Store {
     return memory::attempts(state_, id, now());
   }
 
+  std::optional<Guard> guard(const base::Digest& identity) override {
+    const std::lock_guard lock(mutex_);
+    return memory::guard(state_, identity, now());
+  }
+
+  int forget_guards(std::span<const Uuid> ids) override {
+    return count(ids, [this](const Uuid& id, Time at) { return memory::forget_guard(state_, id, at); });
+  }
+
   std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
     return each<CancelResult>(
         ids, [this, reason](const Uuid& id, Time at) { return memory::cancel(state_, id, reason, at); });

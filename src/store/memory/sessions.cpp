@@ -22,7 +22,9 @@ int release_unknown(State& state, Session& session, const Beat& beat, Time now) 
       unknown.push_back(record);
     }
   }
-  for (Record* const record : unknown) { state.release(*record, now); }
+  for (Record* const record : unknown) {
+    record->execution.kind == Kind::guard ? state.abandon(*record) : state.release(*record, now);
+  }
   return static_cast<int>(unknown.size());
 }
 
@@ -32,7 +34,14 @@ void open_session(State& state, const NewSession& session, Time now) {
   const auto [at, is_new] = state.sessions.try_emplace(session.id);
   at->second.opened = session;
   at->second.expires_at = now + session.lease;
-  if (is_new) { at->second.started_at = now; }
+  if (!is_new) { return; }
+  at->second.started_at = now;
+  // Guards that ran under it when it was lost, and that nobody has taken over, are its own again.
+  const auto left = state.guards_left.find(session.id);
+  if (left == state.guards_left.end()) { return; }
+  at->second.running = std::move(left->second);
+  state.guards_left.erase(left);
+  for (const auto& [id, record] : at->second.running) { record->execution.worker = session.worker; }
 }
 
 BeatReply beat(State& state, const Beat& beat, Time now) {
@@ -78,8 +87,16 @@ std::vector<Uuid> cancel_requests(const State& state, const Uuid& session) {
 void close_session(State& state, const Uuid& session, Time now) {
   const auto found = state.sessions.find(session);
   if (found == state.sessions.end()) { return; }
-  while (!found->second.running.empty()) { state.release(*found->second.running.begin()->second, now); }
-  state.sessions.erase(found);
+  for (Record* const record : claimed(found->second)) { state.release(*record, now); }
+  state.end_session(found);
+}
+
+std::vector<Record*> claimed(const Session& session) {
+  std::vector<Record*> records;
+  for (const auto& [id, record] : session.running) {
+    if (record->execution.kind != Kind::guard) { records.push_back(record); }
+  }
+  return records;
 }
 
 std::vector<SessionInfo> sessions(const State& state) {

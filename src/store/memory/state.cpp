@@ -12,6 +12,14 @@ namespace {
 
 ReadyKey ready_key(const Execution& execution) { return {execution.priority, execution.run_at, execution.id}; }
 
+bool abandoned(const State& state, const Execution& execution, Time now) {
+  if (execution.kind != Kind::guard || execution.status != Status::running) { return false; }
+  const auto session = state.sessions.find(*execution.session);
+  const std::optional<Time> lease_until =
+      session == state.sessions.end() ? std::nullopt : std::optional(session->second.expires_at);
+  return is_abandoned(execution.kind, execution.attempt_timeout, lease_until, now);
+}
+
 Key::Place park_place(const Record& record) {
   const Execution& execution = record.execution;
   const bool ordered = execution.limit_key->ordered;
@@ -51,7 +59,8 @@ std::optional<Holding> State::find_holding(const base::Digest& identity, Time no
                       LiveHolder{.status = execution.status,
                                  .attempt = execution.attempt,
                                  .run = execution.run,
-                                 .created_at = execution.created_at},
+                                 .created_at = execution.created_at,
+                                 .abandoned = abandoned(*this, execution, now)},
                       std::nullopt, now);
   }
   return holding_of(held->second, std::nullopt,
@@ -134,6 +143,32 @@ void State::start(Record& record, Session& session, std::int64_t claim_number, T
   }
 }
 
+void State::take_over(Record& record, Session& session, const NewExecution& by, Time now) {
+  Execution& execution = record.execution;
+  add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
+  leave_session(record);
+  execution.lost += 1;
+  execution.input = by.input;
+  execution.attempt_timeout = by.attempt_timeout;
+  identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
+  start(record, session, by.born_running->claim_number, now);
+}
+
+void State::end_session(std::map<Uuid, Session>::iterator session) {
+  for (const auto& [id, record] : session->second.running) {
+    record->execution.worker.clear();
+    guards_left[session->first].emplace(id, record);
+  }
+  sessions.erase(session);
+}
+
+void State::abandon(Record& record) {
+  Execution& execution = record.execution;
+  sessions.at(*execution.session).running.erase(execution.id);
+  execution.session = Uuid{};
+  execution.worker.clear();
+}
+
 void State::wait(Record& record, Time run_at, Time now, Next next) {
   leave_session(record);
   Execution& execution = record.execution;
@@ -167,16 +202,16 @@ void State::end(Record& record, Ending ending, Time now) {
   if (execution.deadline) { deadlines.erase({*execution.deadline, execution.id}); }
   leave_key(record, now);
   Queue& queue = queues[execution.queue];
-  const Kept kept_for = kept(queue.settings, execution.kind, ending.status);
-  record.stub = kept_for.stub;
-  if (kept_for.stub) { execution.input = "null"; }
+  const Expiry kept_until = expiry(queue.settings, execution.kind, ending.status, ending.keep, now);
+  record.stub = kept_until.stub;
+  if (kept_until.stub) { execution.input = "null"; }
   execution.status = ending.status;
   execution.result = std::move(ending.result);
   execution.error = std::move(ending.error);
   execution.finished_at = now;
-  execution.expires_at = now + kept_for.period;
+  execution.expires_at = kept_until.at;
   execution.cancel_requested = false;
-  execution.dead = ending.status == Status::failed;
+  execution.dead = is_dead_letter(execution.kind, ending.status);
   expiries.emplace(*execution.expires_at, execution.id);
   if (execution.dead) { queue.dead.emplace(*execution.expires_at, execution.id); }
   execution.waiting = false;
@@ -200,6 +235,18 @@ void State::leave_dead_letters(Record& record) {
   Execution& execution = record.execution;
   execution.dead = false;
   queues[execution.queue].dead.erase({*execution.expires_at, execution.id});
+}
+
+void State::forget_guard(Record& record) {
+  const Execution& execution = record.execution;
+  const Uuid id = execution.id;
+  if (execution.status == Status::running) { leave_session(record); }
+  if (execution.identity) {
+    const auto held = identities.find(*execution.identity);
+    if (held != identities.end() && held->second.execution == id) { identities.erase(held); }
+  }
+  if (execution.expires_at) { expiries.erase({*execution.expires_at, id}); }
+  records.erase(id);
 }
 
 void State::forget(Record& record, Time now) {
@@ -355,6 +402,10 @@ void State::leave_session(Record& record) {
   }
   const auto session = sessions.find(*execution.session);
   if (session != sessions.end()) { session->second.running.erase(execution.id); }
+  if (const auto left = guards_left.find(*execution.session); left != guards_left.end()) {
+    left->second.erase(execution.id);
+    if (left->second.empty()) { guards_left.erase(left); }
+  }
 }
 
 }  // namespace hapax::store::memory

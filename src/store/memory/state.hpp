@@ -112,12 +112,14 @@ struct Ending {
   std::optional<std::string> result;
   std::optional<ErrorInfo> error;
   std::optional<Duration> ran_for;  // none: the attempt began when it was claimed
+  std::optional<Keep> keep;         // of a guard
 };
 
 struct State {
   std::map<Uuid, Record> records;
   std::map<QueueRef, Queue> queues;
   std::map<Uuid, Session> sessions;
+  std::map<Uuid, std::map<Uuid, Record*>> guards_left;  // running ones, by the session that is gone
   std::map<base::Digest, IdentityRow> identities;
   std::set<TimedId> deadlines;  // of live executions
   std::set<TimedId> expiries;   // of finished ones
@@ -149,6 +151,12 @@ struct State {
   void replace(Record& record, const NewExecution& by, Time now);
   // pending → running, attempt and fence raised.
   void start(Record& record, Session& session, std::int64_t claim_number, Time now);
+  // A running guard goes to another caller, under the next fence.
+  void take_over(Record& record, Session& session, const NewExecution& by, Time now);
+  // The session goes; the guards that ran under it run on without one.
+  void end_session(std::map<Uuid, Session>::iterator session);
+  // A running guard is nobody's: the next caller takes it over.
+  void abandon(Record& record);
   // running → pending, due at run_at. The next of its key may go, unless what follows is its end, which lets it go.
   enum class Next : std::uint8_t { may_go, stays };
   void wait(Record& record, Time run_at, Time now, Next next = Next::may_go);
@@ -159,6 +167,8 @@ struct State {
   // The running attempt is over, as a row of its own.
   void add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at, Time now);
   void leave_dead_letters(Record& record);
+  // A guard is forgotten, whether it runs or has ended.
+  void forget_guard(Record& record);
   // A finished execution is forgotten, with all that hangs on it.
   void forget(Record& record, Time now);
 

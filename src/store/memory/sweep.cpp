@@ -1,5 +1,7 @@
 #include "store/memory/verbs.hpp"
 
+#include <algorithm>
+
 namespace hapax::store::memory {
 
 namespace {
@@ -33,15 +35,15 @@ void sweep_sessions(State& state, int limit, SweepReport& report, Time now) {
       ++next;
       continue;
     }
-    while (!session.running.empty() && budget > 0) {
-      lose(state, *session.running.begin()->second, report, now);
-      budget -= 1;
-    }
-    if (!session.running.empty()) {
+    const std::vector<Record*> running = claimed(session);
+    const auto some = std::min(std::ssize(running), static_cast<std::ptrdiff_t>(budget));
+    for (std::ptrdiff_t i = 0; i < some; ++i) { lose(state, *running[static_cast<std::size_t>(i)], report, now); }
+    budget -= static_cast<int>(some);
+    if (some < std::ssize(running)) {
       report.more = true;
       return;
     }
-    next = state.sessions.erase(next);
+    state.end_session(next++);
     report.lost_sessions += 1;
   }
 }

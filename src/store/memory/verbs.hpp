@@ -25,6 +25,8 @@ void open_session(State& state, const NewSession& session, Time now);
 [[nodiscard]] std::vector<Uuid> cancel_requests(const State& state, const Uuid& session);
 void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] std::vector<SessionInfo> sessions(const State& state);
+// What goes back into the line when the session goes: all that it runs but guards.
+[[nodiscard]] std::vector<Record*> claimed(const Session& session);
 
 // sweep.cpp
 [[nodiscard]] SweepReport sweep(State& state, const SweepRequest& request, Time now);
@@ -33,6 +35,10 @@ void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] std::optional<Outcome> outcome(State& state, const Uuid& id, Time now);
 [[nodiscard]] std::vector<Execution> list(const State& state, const ListQuery& query, Time now);
 [[nodiscard]] std::vector<Attempt> attempts(State& state, const Uuid& id, Time now);
+
+// guards.cpp
+[[nodiscard]] std::optional<Guard> guard(State& state, const base::Digest& identity, Time now);
+[[nodiscard]] bool forget_guard(State& state, const Uuid& id, Time now);
 
 // act.cpp
 [[nodiscard]] CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time now);

@@ -50,6 +50,25 @@ JOIN {s}.live l ON l.id = u.id WHERE l.task <> u.task OR l.queue_id <> u.queue_i
 constexpr Statement overtake_statement{"hapax_overtake", R"(
 UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND cancel_error IS NULL)"};
 
+// Guards that are locked, and their identities: they are the next callers' from now on.
+constexpr Statement take_over_statement{"hapax_take_over", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+item AS MATERIALIZED (
+  SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[])
+                  u(id, session, claim_number, takeover_after, input, identity, fingerprint)),
+lost AS (
+  INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at)
+  SELECT l.id, l.fence, l.attempt, 2, coalesce(s.worker, ''), l.claimed_at, t.now
+  FROM t, item JOIN {s}.live l ON l.id = item.id LEFT JOIN {s}.sessions s ON s.id = l.session
+  ON CONFLICT (execution, fence) DO NOTHING),
+held AS (
+  UPDATE {s}.identities i SET fingerprint = item.fingerprint FROM item WHERE i.identity = item.identity)
+UPDATE {s}.live l
+SET fence = l.fence + 1, attempt = l.attempt + 1, lost = l.lost + 1, session = item.session,
+    claim_number = item.claim_number, claimed_at = t.now, left_by = NULL, progress = NULL, progress_message = NULL,
+    attempt_timeout = item.takeover_after, input = item.input
+FROM t, item WHERE l.id = item.id RETURNING l.id, l.fence)"};
+
 constexpr Statement reserve{"hapax_reserve_sequence", "SELECT {next} FROM generate_series(1, $1::int)"};
 
 Admission created(const NewExecution& item, int run, const Inserted& inserted) {
@@ -106,6 +125,11 @@ struct Displacing {
   int run = 1;
   std::optional<Uuid> terminated;
   std::optional<Uuid> overtaken;
+};
+
+struct TakingOver {
+  std::size_t index = 0;
+  Uuid id;
 };
 
 struct Replacing {
@@ -173,9 +197,32 @@ class Stepper {
     return true;
   }
 
+  // Guards are inserted apart from the others.
   Inserted insert(const std::vector<NewRow>& rows) {
+    std::vector<NewRow> guards, others;
+    for (const NewRow& row : rows) { (is_guard(*row.item) ? guards : others).push_back(row); }
+    if (guards.empty()) { return insert_alike(others); }
+    Inserted inserted = insert_alike(guards);
+    if (others.empty()) { return inserted; }
+    Inserted more = insert_alike(others);
+    more.born_running.merge(inserted.born_running);
+    more.took_identity.merge(inserted.took_identity);
+    more.sessions = std::move(inserted.sessions);
+    return more;
+  }
+
+  Inserted insert_alike(const std::vector<NewRow>& rows) {
     const Call call = insert_call(rows, work_.queues, work_.offset_us);
     return read_inserted(work_.connection.query(*call.statement, call.params));
+  }
+
+  // A guard that has no session to run under.
+  [[nodiscard]] static bool is_orphan(const NewExecution& item, const Inserted& inserted) {
+    return is_guard(item) && !inserted.sessions.contains(item.born_running->session);
+  }
+
+  static Admission session_gone(const NewExecution& item) {
+    return {.verdict = AdmissionVerdict::session_gone, .id = item.id};
   }
 
   [[nodiscard]] bool drains(const NewExecution& item, const Inserted& inserted) const {
@@ -193,6 +240,7 @@ class Stepper {
     const std::set<Uuid> elsewhere = holders_elsewhere(losers, held);
     std::vector<Displacing> displacing;
     std::vector<Replacing> replacing;
+    std::vector<TakingOver> taking_over;
     for (const std::size_t index : losers) {
       const NewExecution& item = *items_[index];
       const auto found = held.find(item.identity->hash);
@@ -202,7 +250,11 @@ class Stepper {
         continue;
       }
       if (found == held.end()) {
-        if (draining) { answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining}; }
+        if (draining) {
+          answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining};
+        } else if (is_orphan(item, inserted)) {
+          answers_[index] = session_gone(item);
+        }
         continue;  // it vanished after the insert met it: the next round takes it
       }
       std::optional<Holder> holder = found->second.holder;
@@ -214,6 +266,15 @@ class Stepper {
         }
         holder->elsewhere = elsewhere.contains(holder->id);
         AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
+        if (decision.step == AdmissionStep::take_over) {
+          if (is_orphan(item, inserted)) {
+            answers_[index] = session_gone(item);
+          } else {
+            answers_[index] = std::move(decision.admission);
+            taking_over.push_back({.index = index, .id = holder->id});
+          }
+          continue;
+        }
         if (decision.step == AdmissionStep::replace) { replacing.push_back({.id = holder->id, .by = &item}); }
         if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
           answers_[index] = std::move(decision.admission);
@@ -225,12 +286,43 @@ class Stepper {
       }
       if (draining) {
         answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining};
+      } else if (is_orphan(item, inserted)) {
+        answers_[index] = session_gone(item);
       } else {
         displacing.push_back(next);
       }
     }
+    if (!taking_over.empty()) { take_over(taking_over); }
     if (!replacing.empty()) { replace(replacing); }
     if (!displacing.empty()) { displace(displacing); }
+  }
+
+  void take_over(const std::vector<TakingOver>& taking_over) {
+    Array ids(Type::uuid), sessions(Type::uuid), claims(Type::int8), takeovers(Type::int8), inputs(Type::bytea);
+    Array identities(Type::bytea), fingerprints(Type::bytea);
+    std::map<Uuid, std::size_t> places;
+    for (const TakingOver& one : taking_over) {
+      const NewExecution& item = *items_[one.index];
+      places.emplace(one.id, one.index);
+      ids.uuid(one.id);
+      sessions.uuid(item.born_running->session);
+      claims.int8(item.born_running->claim_number);
+      takeovers.optional_int8(item.attempt_timeout ? std::optional(item.attempt_timeout->count()) : std::nullopt);
+      inputs.bytes(item.input);
+      identities.digest(item.identity->hash);
+      item.identity->fingerprint ? fingerprints.digest(*item.identity->fingerprint) : fingerprints.null();
+    }
+    Params params;
+    params.int8(work_.offset_us);
+    for (Array* array : {&ids, &sessions, &claims, &takeovers, &inputs, &identities, &fingerprints}) {
+      params.array(std::move(*array));
+    }
+    const Result taken = work_.connection.query(take_over_statement, params);
+    for (int row = 0; row < taken.rows(); ++row) {
+      RowReader reader(taken, row);
+      const Uuid id = reader.uuid();
+      answers_[places.at(id)]->fence = reader.int8();
+    }
   }
 
   // Asked only for requests to which it matters.
@@ -328,6 +420,10 @@ class Stepper {
         answers_[one.index] = Admission{.verdict = AdmissionVerdict::queue_draining};
         continue;
       }
+      if (is_orphan(item, inserted)) {
+        answers_[one.index] = session_gone(item);
+        continue;
+      }
       answers_[one.index] = created(item, one.run, inserted);
       fresh_.push_back(&item);
       entered.push_back(one);
@@ -404,6 +500,9 @@ std::optional<Answers> admit_simple_identities(const AdmissionWork& work, const 
     }
     rows.push_back({.item = &item, .takes_identity = item.identity.has_value()});
     if (item.identity) { questions.push_back(question_of(item)); }
+  }
+  if (!std::ranges::all_of(rows, [&](const NewRow& row) { return is_guard(*row.item) == is_guard(*rows[0].item); })) {
+    return std::nullopt;
   }
   std::vector<Call> calls;
   calls.push_back(lock_patience(patience));

@@ -3,8 +3,10 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/labels.hpp"
+#include "model/retention.hpp"
 #include "store/postgres/telling.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -32,21 +34,20 @@ constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
   DELETE FROM {s}.live l
-  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array})
-        u(id, fence, status, left_by, result, error, ran_for{next})
+  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array}{keep arrays})
+        u(id, fence, status, left_by, result, error, ran_for{next}{keep})
   WHERE l.id = u.id AND (u.fence < 0 OR (l.fence = u.fence AND l.state = 1))
     AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1))
-  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next},
+  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next}{u.keep},
             CASE WHEN coalesce(u.status, 4) = 4 THEN coalesce(u.error, l.cancel_error, $9::text) ELSE u.error END AS error)
 {entries}{told}INSERT INTO {s}.history (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, error, session, worker, started_at, deadline, attempt_timeout,
   retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key{next})
 SELECT g.id,
-       t.now + CASE WHEN g.status = 2 THEN coalesce(nullif(k.retention, 0), 600000000)
-                    ELSE coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END,
+       {expires},
        g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt, g.max_attempts, g.lost, g.max_lost, g.run, g.kind,
-       g.status, g.priority, g.status = 3, coalesce(g.ended_by, g.left_by), g.task,
+       g.status, g.priority, g.status = 3 AND g.kind <> 2, coalesce(g.ended_by, g.left_by), g.task,
        CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result, g.error,
        g.session, s.worker, CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
        g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key, g.effect_key, g.parent, g.labels,
@@ -56,8 +57,13 @@ LEFT JOIN {s}.queues q ON q.id = g.queue_id
 LEFT JOIN {s}.sessions s ON s.id = g.session
 CROSS JOIN LATERAL (
   SELECT coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END) AS retention,
-         g.status = 2 AND q.retention_us = 0 AS stub) k
+         {stub} AS stub) k
 RETURNING id, queue_id, limit_key{woken})";
+
+constexpr std::string_view queue_expiry =
+    "t.now + CASE WHEN g.status = 2 THEN coalesce(nullif(k.retention, 0), 600000000) ELSE "
+    "coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END";
+constexpr std::string_view queue_stub = "g.status = 2 AND q.retention_us = 0";
 
 constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
   SELECT w.waiter AS execution, count(*) AS many, array_agg(1::smallint) AS kinds, array_agg(NULL::text) AS names,
@@ -121,10 +127,24 @@ std::string with_entries(std::string_view text, const std::string& entries) {
 
 // With `tells`, what is behind `told` costs every ending a fifth more, although it finds nothing to do unless somebody
 // waits. So there is one without, which fails with a division by zero if somebody does.
-std::string end_sql(bool tells, bool appends) {
-  const std::string entries = appends ? ", kept AS (" + append_sql(tells ? 12 : 10, "gone") + ")\n" : "";
+// With `keeps`, the records of some are kept as they say, not as their queue does.
+std::string end_sql(bool tells, bool appends, bool keeps) {
+  const int next = tells ? 12 : 10;
+  const std::string entries = appends ? ", kept AS (" + append_sql(keeps ? next + 2 : next, "gone") + ")\n" : "";
+  const std::string keep_us = "$" + std::to_string(next), frees = "$" + std::to_string(next + 1);
+  const std::string for_ever = std::to_string(end_of_time.time_since_epoch().count());
+  const std::string text = fill(
+      end_text,
+      {{"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
+       {"{keep}", keeps ? ", keep_us, frees" : ""},
+       {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
+       {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever + ") ELSE " +
+                                 std::string(queue_expiry) + " END"
+                           : std::string(queue_expiry)},
+       {"{stub}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN g.frees ELSE " + std::string(queue_stub) + " END"
+                        : std::string(queue_stub)}});
   if (!tells) {
-    return fill(end_text, {{"{next array}", ""},
+    return fill(text, {{"{next array}", ""},
                            {"{next}", ""},
                            {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
                            {"{u.next}", ""},
@@ -134,7 +154,7 @@ std::string end_sql(bool tells, bool appends) {
                            {"{g.next}", ""},
                            {"{woken}", ""}});
   }
-  return fill(end_text, {{"{next array}", ", $10::uuid[]"},
+  return fill(text, {{"{next array}", ", $10::uuid[]"},
                          {"{next}", ", continued_as"},
                          {"{ran for}", "u.ran_for"},
                          {"{u.next}", ", u.continued_as"},
@@ -145,13 +165,20 @@ std::string end_sql(bool tells, bool appends) {
                          {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
 }
 
-const Statement& end_statement(bool tells, bool appends) {
-  static const std::array<std::string, 4> texts{end_sql(false, false), end_sql(false, true), end_sql(true, false),
-                                                end_sql(true, true)};
-  static const std::array<Statement, 4> statements{
-      Statement{"hapax_end", texts[0].c_str()}, Statement{"hapax_end_turn", texts[1].c_str()},
-      Statement{"hapax_end_telling", texts[2].c_str()}, Statement{"hapax_end_turn_telling", texts[3].c_str()}};
-  return statements[(tells ? 2 : 0) + (appends ? 1 : 0)];
+const Statement& end_statement(bool tells, bool appends, bool keeps) {
+  static constexpr std::array<const char*, 8> names{"hapax_end",           "hapax_end_turn",
+                                                    "hapax_end_telling",   "hapax_end_turn_telling",
+                                                    "hapax_end_kept",      "hapax_end_turn_kept",
+                                                    "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
+  static const std::array<Statement, 8> statements = [] {
+    std::array<Statement, 8> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string& text = keep_text(end_sql((i & 2) != 0, (i & 1) != 0, (i & 4) != 0));
+      all[i] = Statement{names[i], text.c_str()};
+    }
+    return all;
+  }();
+  return statements[(keeps ? 4U : 0U) + (tells ? 2U : 0U) + (appends ? 1U : 0U)];
 }
 
 const Statement& wait_statement(bool with) {
@@ -175,6 +202,12 @@ Call with_params(const Statement& statement, Params params, EntryArrays& entries
   return {&statement, std::move(params)};
 }
 
+// Far beyond any record's end, where it is kept for ever.
+std::int64_t keep_us(const Keep& keep) {
+  constexpr Duration for_ever = std::chrono::hours(24 * 366 * 10'000);
+  return std::min(keep.period.value_or(for_ever), for_ever).count();
+}
+
 }  // namespace
 
 std::string cancelled_error(std::string_view reason) {
@@ -186,6 +219,8 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, Ending
   const std::size_t n = endings.size();
   Array ids(Type::uuid, n), fences(Type::int8, n), statuses(Type::int2, n), left_by(Type::int2, n);
   Array results(Type::bytea, n), errors(Type::text, n), ran_for(Type::int8, n), next(Type::uuid, n);
+  Array keep(Type::int8, n), frees(Type::boolean, n);
+  const bool keeps = std::ranges::any_of(endings, [](const Ending& ending) { return ending.keep.has_value(); });
   for (const Ending& ending : endings) {
     ids.uuid(ending.id);
     fences.int8(ending.fence);
@@ -195,6 +230,9 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, Ending
     errors.optional_bytes(ending.error);
     ending.ran_for ? ran_for.int8(ending.ran_for->count()) : ran_for.null();
     next.optional_uuid(ending.continued_as);
+    if (!keeps) { continue; }
+    keep.optional_int8(ending.keep ? std::optional(keep_us(*ending.keep)) : std::nullopt);
+    frees.boolean(ending.keep && !ending.keep->holds_identity);
   }
   Params params;
   params.int8(offset_us);
@@ -203,7 +241,8 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, Ending
   }
   params.text(no_reason);
   if (batch.tells) { params.array(std::move(next)).array(uuid_array(batch.later)); }
-  return with_params(end_statement(batch.tells, !batch.entries.empty()), std::move(params), batch.entries);
+  if (keeps) { params.array(std::move(keep)).array(std::move(frees)); }
+  return with_params(end_statement(batch.tells, !batch.entries.empty(), keeps), std::move(params), batch.entries);
 }
 
 Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries) {

@@ -21,6 +21,7 @@ struct Ending {
   std::optional<std::string> error;  // encoded; cancelled without one: the canceller's reason
   std::optional<Duration> ran_for;   // none: the attempt began at its claim
   std::optional<Uuid> continued_as;  // the run that goes on, which is there and has its waiters
+  std::optional<model::Keep> keep;   // of a guard; none: by its queue's retention
 };
 
 // What else a batch does.

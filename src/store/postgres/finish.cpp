@@ -44,6 +44,7 @@ std::optional<std::string> encoded_error(const Finish& finish) {
 Ending ending_of(const Finish& finish) {
   Ending ending{.id = finish.id, .fence = finish.fence, .status = final_status(finish.kind), .left_by = finish.kind};
   ending.ran_for = finish.ran_for;
+  if (finish.kind == FinishKind::completed || finish.kind == FinishKind::failed) { ending.keep = finish.keep; }
   if (finish.kind == FinishKind::completed) {
     ending.result = finish.result;
   } else if (finish.kind == FinishKind::continued) {

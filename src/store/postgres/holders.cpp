@@ -1,5 +1,7 @@
 #include "store/postgres/holders.hpp"
 
+#include <algorithm>
+
 namespace hapax::store::postgres {
 
 namespace {
@@ -7,7 +9,7 @@ namespace {
 using namespace model;
 
 // A holder in live is not looked for in history: l.id IS NULL stops the probe of the partitions.
-constexpr Statement ask_statement{"hapax_ask_holders", R"(
+constexpr std::string_view ask_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
        coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, coalesce(l.run, h.run),
@@ -15,40 +17,68 @@ SELECT i.identity, i.execution, i.fingerprint,
        1 / CASE WHEN CASE WHEN a.id IS NOT NULL THEN false
                           WHEN u.throttle IS NOT NULL
                             THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
-                          WHEN l.id IS NOT NULL THEN NOT u.terminates
-                          ELSE h.status = 2 AND NOT u.reuses END THEN 1 ELSE 0 END
+                          WHEN l.id IS NOT NULL THEN NOT u.terminates AND NOT {abandoned}
+                          ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END THEN 1 ELSE 0 END
 FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
        u(identity, asking, terminates, reuses, throttle)
 JOIN {s}.identities i ON i.identity = u.identity AND i.execution <> u.asking
 LEFT JOIN {s}.live l ON l.id = i.execution
 LEFT JOIN {s}.live a ON a.id = u.asking
 LEFT JOIN LATERAL (
-  SELECT status, run, created_at, finished_at, result FROM {s}.history x
+  SELECT status, run, created_at, finished_at, result, kind FROM {s}.history x
   WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
-ON true)"};
+ON true)";
 
 constexpr Statement lock_identities{"hapax_lock_identities", R"(
 SELECT identity, execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at
 FROM {s}.identities WHERE identity = ANY ($1::bytea[]) ORDER BY identity FOR UPDATE)"};
 
+// Of a running guard that may be taken over, the session too: its lease is looked at when the row is locked.
 constexpr Statement lock_live{"hapax_lock_live_holders", R"(
-SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, attempt, run, created_at
+SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, attempt, run, created_at, false,
+       CASE WHEN kind = 2 AND attempt_timeout IS NOT NULL AND state = 1 THEN session END
 FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
 // Also those that have expired and are not swept yet. The first row has the time, whatever else there is.
 constexpr Statement finished_holders{"hapax_finished_holders", R"(
-SELECT t.now, h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, h.result
+SELECT t.now, CASE WHEN cardinality($3::uuid[]) > 0 THEN
+         ARRAY(SELECT s.id FROM {s}.sessions s WHERE s.id = ANY ($3::uuid[]) AND s.expires_at > t.now) END,
+       h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, h.result
 FROM (SELECT {now} + $2::bigint AS now) t LEFT JOIN {s}.history h ON h.id = ANY ($1::uuid[]))"};
 
-constexpr Statement find_statement{"hapax_holder", R"(
-SELECT {now} + $1::bigint,
+constexpr std::string_view find_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT (SELECT now FROM t),
        i.identity, i.execution, i.run, i.fingerprint, i.created_at, i.hold_for, i.hold_until, i.ended_as, i.ended_at,
-       l.id, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallint, l.attempt, l.run, l.created_at,
+       l.id, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallint, l.attempt, l.run, l.created_at, {abandoned},
        h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, NULL::bytea
 FROM {s}.identities i
 LEFT JOIN {s}.live l ON l.id = i.execution
 LEFT JOIN LATERAL (SELECT * FROM {s}.history x WHERE l.id IS NULL AND x.id = i.execution LIMIT 1) h ON true
-WHERE i.identity = $2::bytea)"};
+WHERE i.identity = $2::bytea)";
+
+// A running guard `l` that has lost its session, and may be taken over (model::is_abandoned).
+constexpr std::string_view abandoned_text =
+    "coalesce(l.kind = 2 AND l.attempt_timeout IS NOT NULL AND NOT EXISTS (SELECT FROM {s}.sessions x WHERE x.id = "
+    "l.session AND x.expires_at > (SELECT now FROM t)), false)";
+
+std::string with_abandoned(std::string_view text) {
+  static constexpr std::string_view mark = "{abandoned}";
+  std::string whole(text);
+  return whole.replace(whole.find(mark), mark.size(), abandoned_text);
+}
+
+const Statement& ask_statement() {
+  static const std::string& text = keep_text(with_abandoned(ask_text));
+  static const Statement statement{"hapax_ask_holders", text.c_str()};
+  return statement;
+}
+
+const Statement& find_statement() {
+  static const std::string& text = keep_text(with_abandoned(find_text));
+  static const Statement statement{"hapax_holder", text.c_str()};
+  return statement;
+}
 
 std::optional<Status> optional_status(RowReader& reader) {
   if (reader.is_null()) {
@@ -77,6 +107,7 @@ LiveHolder read_live(RowReader& reader) {
   live.attempt = reader.int4();
   live.run = reader.int4();
   live.created_at = reader.time();
+  live.abandoned = reader.boolean();
   return live;
 }
 
@@ -92,13 +123,16 @@ EndedHolder read_ended(RowReader& reader) {
   return ended;
 }
 
-std::map<Uuid, LiveHolder> lock_live_holders(Connection& connection, const std::vector<Uuid>& executions) {
+// `sessions` gets those that the leases of running guards depend on, by the guard.
+std::map<Uuid, LiveHolder> lock_live_holders(Connection& connection, const std::vector<Uuid>& executions,
+                                             std::map<Uuid, Uuid>& sessions) {
   std::map<Uuid, LiveHolder> live;
   const Result rows = connection.query(lock_live, Params().array(uuid_array(executions)));
   for (int row = 0; row < rows.rows(); ++row) {
     RowReader reader(rows, row);
     const Uuid id = reader.uuid();
     live.emplace(id, read_live(reader));
+    if (const std::optional<Uuid> session = reader.optional_uuid()) { sessions.emplace(id, *session); }
   }
   return live;
 }
@@ -125,7 +159,7 @@ Call ask_holders(const std::vector<HolderQuestion>& questions, std::int64_t offs
   Params params;
   params.int8(offset_us);
   for (Array* array : {&identities, &asking, &terminates, &reuses, &throttles}) { params.array(std::move(*array)); }
-  return {&ask_statement, std::move(params)};
+  return {&ask_statement(), std::move(params)};
 }
 
 HeldIdentities read_holders(const Result& result) {
@@ -163,14 +197,28 @@ LockedHolders lock_holders(Connection& connection, const std::vector<base::Diges
   if (executions.empty()) { return locked; }
   std::vector<Uuid> wanted = executions;
   wanted.insert(wanted.end(), asking.begin(), asking.end());
-  locked.live = lock_live_holders(connection, wanted);
+  std::map<Uuid, Uuid> sessions;
+  locked.live = lock_live_holders(connection, wanted, sessions);
   std::erase_if(executions, [&](const Uuid& id) { return locked.live.contains(id); });
-  const Result finished = connection.query(finished_holders, Params().array(uuid_array(executions)).int8(offset_us));
+  std::vector<Uuid> watched;
+  for (const auto& [guard, session] : sessions) { watched.push_back(session); }
+  const Result finished =
+      connection.query(finished_holders,
+                       Params().array(uuid_array(executions)).int8(offset_us).array(uuid_array(watched)));
+  std::vector<Uuid> with_lease;
   std::map<Uuid, EndedHolder> ended;
   for (int row = 0; row < finished.rows(); ++row) {
     RowReader reader(finished, row);
     locked.now = reader.time();
+    if (reader.is_null()) {
+      reader.skip();
+    } else {
+      with_lease = reader.uuids();
+    }
     if (const std::optional<Uuid> id = reader.optional_uuid()) { ended.emplace(*id, read_ended(reader)); }
+  }
+  for (const auto& [guard, session] : sessions) {
+    locked.live.at(guard).abandoned = std::ranges::find(with_lease, session) == with_lease.end();
   }
   for (const auto& [identity, row] : found) {
     locked.held[identity] = {
@@ -181,7 +229,7 @@ LockedHolders lock_holders(Connection& connection, const std::vector<base::Diges
 }
 
 std::optional<Holding> find_holding(Connection& connection, const base::Digest& identity, std::int64_t offset_us) {
-  const Result result = connection.query(find_statement, Params().int8(offset_us).digest(identity));
+  const Result result = connection.query(find_statement(), Params().int8(offset_us).digest(identity));
   if (result.rows() == 0) { return std::nullopt; }
   RowReader reader(result, 0);
   const Time now = reader.time();

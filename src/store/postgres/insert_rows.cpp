@@ -132,6 +132,34 @@ made AS (
   RETURNING id, state)
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1), {held})";
 
+// Guards: whatever else is in their queue, but for no session that is gone.
+constexpr Statement insert_guards{"hapax_insert_guards", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+here AS MATERIALIZED (
+  SELECT x.id FROM {s}.sessions x
+  WHERE x.id = ANY (ARRAY(SELECT DISTINCT s FROM unnest($12::uuid[]) s)) AND x.expires_at > (SELECT now FROM t)),
+item AS MATERIALIZED (
+  SELECT u.*
+  FROM unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::int[], $7::boolean[], $8::bytea[], $9::text[],
+              $10::bytea[], $11::bigint[], $12::uuid[], $13::bigint[])
+         u(id, queue_id, task, input, run, takes_identity, identity, identity_key, fingerprint, takeover_after, session,
+           claim_number)
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)) AND u.session = ANY (ARRAY(SELECT id FROM here))),
+held AS (
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
+  SELECT identity, id, run, fingerprint, (SELECT now FROM t), 0 FROM item WHERE takes_identity ORDER BY identity
+  ON CONFLICT (identity) DO NOTHING RETURNING execution),
+made AS (
+  INSERT INTO {s}.live (id, queue_id, task, input, kind, state, run_at, created_at, identity, identity_key, run,
+                        attempt_timeout, attempt, fence, session, claim_number, claimed_at)
+  SELECT id, queue_id, task, input, 2, 1, (SELECT now FROM t), (SELECT now FROM t), identity, identity_key, run,
+         takeover_after, 1, 1, session, claim_number, (SELECT now FROM t)
+  FROM item WHERE NOT takes_identity OR coalesce(id IN (SELECT execution FROM held), false)
+  RETURNING id)
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made), ARRAY(SELECT execution FROM held),
+       ARRAY(SELECT id FROM here))"};
+
 void fill_in(std::string& text, std::string_view mark, std::string_view by) {
   text.replace(text.find(mark), mark.size(), by);
 }
@@ -248,6 +276,36 @@ std::optional<std::int64_t> count(const std::optional<Duration>& duration) {
   return duration ? std::optional(duration->count()) : std::nullopt;
 }
 
+Params guard_params(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
+  const std::size_t n = rows.size();
+  Array ids(Type::uuid, n), queue_ids(Type::int4, n), tasks(Type::text, n), inputs(Type::bytea, n), runs(Type::int4, n);
+  Array takes(Type::boolean, n), identities(Type::bytea, n), keys(Type::text, n), fingerprints(Type::bytea, n);
+  Array takeovers(Type::int8, n), sessions(Type::uuid, n), claims(Type::int8, n);
+  BatchQueueIds numbers(queues);
+  for (const NewRow& row : rows) {
+    const NewExecution& item = *row.item;
+    ids.uuid(item.id);
+    queue_ids.int4(numbers.id(item.queue));
+    tasks.bytes(item.task);
+    inputs.bytes(item.input);
+    runs.int4(row.run);
+    takes.boolean(row.takes_identity);
+    identities.digest(item.identity->hash);
+    keys.bytes(item.identity->key);
+    item.identity->fingerprint ? fingerprints.digest(*item.identity->fingerprint) : fingerprints.null();
+    takeovers.optional_int8(item.attempt_timeout ? std::optional(item.attempt_timeout->count()) : std::nullopt);
+    sessions.uuid(item.born_running->session);
+    claims.int8(item.born_running->claim_number);
+  }
+  Params params;
+  params.int8(offset_us);
+  for (Array* array : {&ids, &queue_ids, &tasks, &inputs, &runs, &takes, &identities, &keys, &fingerprints, &takeovers,
+                       &sessions, &claims}) {
+    params.array(std::move(*array));
+  }
+  return params;
+}
+
 void add_born_params(Params& params, const std::vector<NewRow>& rows) {
   const std::size_t n = rows.size();
   Array born_sessions(Type::uuid, n), born_claims(Type::int8, n);
@@ -336,11 +394,16 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
 
 }  // namespace
 
+bool is_guard(const NewExecution& item) { return item.kind == model::Kind::guard; }
+
 std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
   return claim.mode == model::IdentityMode::throttle ? std::optional(claim.throttle.count()) : std::nullopt;
 }
 
 Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
+  if (!rows.empty() && is_guard(*rows.front().item)) {
+    return {&insert_guards, guard_params(rows, queues, offset_us)};
+  }
   Params params = plain_params(rows, queues, offset_us);
   if (std::ranges::all_of(rows, is_plain)) { return {&insert_plain, std::move(params)}; }
   if (std::ranges::all_of(rows, is_plainly_held)) {
@@ -369,6 +432,9 @@ Inserted read_inserted(const Result& result) {
   for (const std::int32_t id : reader.int4s()) { inserted.draining.insert(id); }
   for (const Uuid& id : reader.uuids()) { inserted.born_running.insert(id); }
   for (const Uuid& id : reader.uuids()) { inserted.took_identity.insert(id); }
+  if (result.columns() > 4) {
+    for (const Uuid& id : reader.uuids()) { inserted.sessions.insert(id); }
+  }
   return inserted;
 }
 

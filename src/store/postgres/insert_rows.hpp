@@ -26,15 +26,19 @@ struct Inserted {
   std::set<std::int32_t> draining;        // numbers of queues that took nothing
   std::unordered_set<Uuid> born_running;  // granted
   std::unordered_set<Uuid> took_identity;
+  std::unordered_set<Uuid> sessions;  // of guards: those whose lease lasts
 };
 
 // The cheapest statement that these rows allow: rows with nothing but the usual take a quarter of the arrays, and half of
 // them when each takes an identity; rows without identity touch no identity table (SPEC I14).
+// Either all of them are guards or none is.
 [[nodiscard]] Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us);
 // The same for rows that are nothing new: draining queues take them.
 [[nodiscard]] Call insert_past_draining_call(const std::vector<NewRow>& rows, const QueueIds& queues,
                                              std::int64_t offset_us);
 [[nodiscard]] Inserted read_inserted(const Result& result);
+
+[[nodiscard]] bool is_guard(const model::NewExecution& item);
 
 // The throttle of a request that has one.
 [[nodiscard]] std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim);

@@ -44,6 +44,9 @@ class PostgresStore final : public Store {
   std::vector<Execution> list(const ListQuery& query) override;
   std::vector<Attempt> attempts(const Uuid& id) override;
 
+  std::optional<Guard> guard(const base::Digest& identity) override;
+  int forget_guards(std::span<const Uuid> ids) override;
+
   std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override;
   std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override;
   int discard(std::span<const Uuid> ids) override;

@@ -114,6 +114,14 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
     filter.params.uuid(*query.parent);
     filter.both("parent =", "::uuid");
   }
+  if (query.kind) {
+    filter.params.int2(static_cast<int>(*query.kind));
+    filter.both("kind =", "::smallint");
+  }
+  if (leaves_guards_out(query)) {
+    filter.live += " AND l.kind <> 2";
+    filter.history += " AND h.kind <> 2";
+  }
   if (query.created_from) {
     filter.params.int8(query.created_from->time_since_epoch().count());
     filter.both("created_at >=", "::bigint");

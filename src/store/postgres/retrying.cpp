@@ -13,7 +13,7 @@ using namespace model;
 
 constexpr Statement lock_finished{"hapax_retry_lock", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
-SELECT status, run, identity, effect_key, retried_as FROM {s}.history
+SELECT status, run, identity, effect_key, retried_as, kind = 2 FROM {s}.history
 WHERE id = $2::uuid AND expires_at > (SELECT now FROM t) FOR UPDATE)"};
 
 constexpr Statement find_any{"hapax_retry_find", R"(
@@ -52,6 +52,7 @@ struct Finished {
   std::optional<base::Digest> identity;
   std::optional<std::string> effect_key;
   std::optional<Uuid> retried_as;
+  bool is_guard = false;
 };
 
 std::optional<Finished> find_finished(Connection& connection, const Uuid& id, std::int64_t offset_us) {
@@ -64,6 +65,7 @@ std::optional<Finished> find_finished(Connection& connection, const Uuid& id, st
   finished.identity = reader.optional_digest();
   finished.effect_key = reader.optional_bytes();
   finished.retried_as = reader.optional_uuid();
+  finished.is_guard = reader.boolean();
   return finished;
 }
 
@@ -111,6 +113,10 @@ RetryResult retry_one(Connection& connection, const RetryRequest& request, std::
   }
   result.status = finished->status;
   result.run = finished->run;
+  if (finished->is_guard) {
+    result.verdict = RetryVerdict::guarded;
+    return result;
+  }
   if (finished->status == Status::completed) {
     result.verdict = RetryVerdict::completed;
     return result;

@@ -32,7 +32,12 @@ FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[]) u(id, fence, fra
 WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.session = $1::uuid)"};
 
 constexpr Statement running_statement{"hapax_session_running", R"(
-SELECT id, fence, claim_number, cancel_requested FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
+SELECT id, fence, claim_number, cancel_requested, kind = 2 FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
+
+// Guards that are nobody's: the next caller takes them over.
+constexpr Statement abandon_statement{"hapax_abandon", R"(
+UPDATE {s}.live SET session = '00000000-0000-0000-0000-000000000000'
+WHERE id = ANY ($1::uuid[]) AND session = $2::uuid AND state = 1 AND kind = 2)"};
 
 constexpr Statement count_statement{"hapax_queue_stats", R"(
 INSERT INTO {s}.queue_stats AS q (queue_id, at, completed, failed, retried)
@@ -144,12 +149,14 @@ BeatReply PostgresStore::beat(const Beat& beat) {
     }
     std::map<std::pair<Uuid, std::int64_t>, bool> running;  // → cancel requested
     std::map<std::pair<Uuid, std::int64_t>, std::int64_t> unknown;
+    std::set<Uuid> guards;
     for (int row = 0; row < results[1].rows(); ++row) {
       RowReader reader(results[1], row);
       const Uuid id = reader.uuid();
       const std::int64_t fence = reader.int8();
       unknown.emplace(std::pair(id, fence), reader.int8());
       running.emplace(std::pair(id, fence), reader.boolean());
+      if (reader.boolean()) { guards.insert(id); }
     }
     for (const model::Held& held : beat.held) {
       const auto found = running.find({held.id, held.fence});
@@ -161,12 +168,22 @@ BeatReply PostgresStore::beat(const Beat& beat) {
       unknown.erase({held.id, held.fence});
     }
     std::vector<model::Held> forgotten;
+    std::vector<Uuid> abandoned;
     for (const auto& [key, claim_number] : unknown) {
-      if (claim_number <= beat.settled_claim_number) { forgotten.push_back({.id = key.first, .fence = key.second}); }
+      if (claim_number > beat.settled_claim_number) { continue; }
+      if (guards.contains(key.first)) {
+        abandoned.push_back(key.first);
+      } else {
+        forgotten.push_back({.id = key.first, .fence = key.second});
+      }
+    }
+    if (!abandoned.empty()) {
+      connection.query(abandon_statement, Params().array(uuid_array(abandoned)).uuid(beat.session));
+      reply.released += static_cast<int>(abandoned.size());
     }
     if (!forgotten.empty()) {
       unpark(connection, release(connection, forgotten, offset_us()));
-      reply.released = static_cast<int>(forgotten.size());
+      reply.released += static_cast<int>(forgotten.size());
     }
     return reply;
   });
@@ -194,7 +211,10 @@ void PostgresStore::close_session(const Uuid& session) {
     for (int row = 0; known && row < result.rows(); ++row) {
       RowReader reader(result, row);
       const Uuid id = reader.uuid();
-      held.push_back({.id = id, .fence = reader.int8()});
+      const std::int64_t fence = reader.int8();
+      reader.skip(2);
+      // Guards run on without it.
+      if (!reader.boolean()) { held.push_back({.id = id, .fence = fence}); }
     }
     if (!held.empty()) {
       std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.id < b.id; });

@@ -15,18 +15,19 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT id FROM {s}.sessions WHERE expires_at <= (SELECT now FROM t) ORDER BY id LIMIT $2::bigint
 FOR UPDATE SKIP LOCKED)"};
 
-// Sessions that running rows name but that are gone: a claim that was committed just after its session was swept.
+// Sessions that running rows name but that are gone: a claim that was committed just after its session was swept. Not of
+// guards, which run on until somebody takes them over.
 constexpr Statement orphans{"hapax_orphan_sessions", R"(
 SELECT DISTINCT l.session FROM {s}.live l
-WHERE l.state = 1 AND NOT EXISTS (SELECT FROM {s}.sessions s WHERE s.id = l.session) LIMIT $1::bigint)"};
+WHERE l.state = 1 AND l.kind <> 2 AND NOT EXISTS (SELECT FROM {s}.sessions s WHERE s.id = l.session) LIMIT $1::bigint)"};
 
 constexpr Statement held_by{"hapax_held_by_sessions", R"(
-SELECT id, fence, session FROM {s}.live WHERE state = 1 AND session = ANY ($1::uuid[])
+SELECT id, fence, session FROM {s}.live WHERE state = 1 AND session = ANY ($1::uuid[]) AND kind <> 2
 ORDER BY session, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
 
 constexpr Statement forget{"hapax_forget_sessions", R"(
 DELETE FROM {s}.sessions s WHERE s.id = ANY ($1::uuid[])
-  AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.session = s.id AND l.state = 1))"};
+  AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.session = s.id AND l.state = 1 AND l.kind <> 2))"};
 
 constexpr Statement overdue{"hapax_overdue", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)

@@ -116,6 +116,10 @@ RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
     return result;
   }
   const Execution before = find_ended(tx, request.id).value();
+  if (before.kind == Kind::guard) {
+    result.verdict = RetryVerdict::guarded;
+    return result;
+  }
   if (before.retried_as) {
     const RunStatus later = find_run(tx, *before.retried_as).value_or(*found);
     return {.verdict = RetryVerdict::already_retried,

@@ -1,7 +1,8 @@
 // Admission. Without identity: 1 INSERT an item, and 1 SELECT for each queue of the batch; no identity table is touched
 // (SPEC I14). With identity: 1 INSERT more for a new one; for a held one that INSERT, which does nothing, and up to 4
 // SELECTs; a pending holder that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
-// it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE.
+// it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE. A guard: 1 SELECT for each session of the batch
+// more; one that takes a holder over, what take_over costs.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -41,6 +42,11 @@ bool may_be_born_running(WriteTransaction& tx, const BornRunning& born, const Qu
   return !queue.limited() && !queue.settings.paused && run_at <= tx.now() && tx.worker_of(born.session) != nullptr &&
          !has_row(tx.db().use(any_due_sql).bind(line::ready(queue.id).first, line::suspect(queue.id).last)) &&
          !has_row(tx.db().use(any_delayed_due_sql).bind(line::delayed(queue.id), tx.now()));
+}
+
+// Of a guard: a session of its caller to run under, while its lease lasts.
+bool may_run(WriteTransaction& tx, const NewExecution& item) {
+  return item.kind != Kind::guard || tx.is_live(item.born_running->session);
 }
 
 Admission created(const Uuid& id, Status status, int run, Time created_at) {
@@ -83,7 +89,8 @@ Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   birth.waited = waited != nullptr;
   birth.run_at = item.run_at.value_or(tx.now() + item.delay);
   if (item.deadline) { birth.deadline = tx.now() + *item.deadline; }
-  if (item.born_running && !item.limit_key && may_be_born_running(tx, *item.born_running, queue, birth.run_at)) {
+  if (item.kind == Kind::guard ||
+      (item.born_running && !item.limit_key && may_be_born_running(tx, *item.born_running, queue, birth.run_at))) {
     birth.running = &*item.born_running;
   }
   if (!insert_live(tx, item, queue, birth)) {
@@ -110,6 +117,11 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
       holder->elsewhere = is_elsewhere(tx, holder->id, item);
     }
     decision = decide_admission(*holder, identity, tx.now());
+    if (decision.step == AdmissionStep::take_over) {
+      if (!may_run(tx, item)) { return {.verdict = AdmissionVerdict::session_gone, .id = item.id}; }
+      decision.admission.fence = take_over(tx, holder->id, item);
+      return decision.admission;
+    }
     if (decision.step == AdmissionStep::replace) { replace(tx, holder->id, item); }
     if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
       return decision.admission;
@@ -117,6 +129,7 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
   }
   const QueueRow& queue = tx.queues().get(item.queue);
   if (queue.settings.draining) { return {.verdict = AdmissionVerdict::queue_draining}; }
+  if (!may_run(tx, item)) { return {.verdict = AdmissionVerdict::session_gone, .id = item.id}; }
   IdentityRow row;
   row.fingerprint = identity.fingerprint;
   row.hold_for = hold_for(identity, queue.settings);
@@ -146,7 +159,7 @@ bool takes_identity(WriteTransaction& tx, const NewExecution& item, const QueueR
 
 Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
   const QueueRow* const queue = tx.queues().find(item.queue);
-  const bool is_open = queue != nullptr && !queue->settings.draining;
+  const bool is_open = queue != nullptr && !queue->settings.draining && may_run(tx, item);
   return is_open && takes_identity(tx, item, *queue) ? insert(tx, item, *queue, 1, waited)
                                                      : admit_known(tx, item, waited);
 }
@@ -157,7 +170,7 @@ constexpr std::size_t worth_sorting = 64;
 bool may_be_sorted(WriteTransaction& tx, std::span<const NewExecution> items) {
   return items.size() >= worth_sorting && std::ranges::all_of(items, [&](const NewExecution& item) {
            const QueueRow* const queue = item.identity ? tx.queues().find(item.queue) : nullptr;
-           return queue != nullptr && !queue->settings.draining;
+           return queue != nullptr && !queue->settings.draining && may_run(tx, item);
          });
 }
 

@@ -41,6 +41,7 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
     case FinishKind::completed:
       ending.status = Status::completed;
       ending.result = finish.result;
+      ending.keep = finish.keep;
       return ending;
     case FinishKind::continued:
       ending.status = Status::completed;
@@ -49,6 +50,7 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
     case FinishKind::failed:
       ending.status = Status::failed;
       ending.error = given_error(finish);
+      ending.keep = finish.keep;
       return ending;
     case FinishKind::timed_out:
       ending.status = Status::timed_out;

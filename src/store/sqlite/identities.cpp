@@ -8,7 +8,11 @@ namespace {
 constexpr const char* identity_sql =
     "SELECT execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at FROM identities"
     " WHERE identity = ?";
-constexpr const char* live_sql = "SELECT state, attempt, run, created_at FROM live WHERE id = ?";
+// The session is looked up of guards only.
+constexpr const char* live_sql =
+    "SELECT state, attempt, run, created_at, kind, attempt_timeout,"
+    " CASE WHEN kind = 2 THEN (SELECT expires_at FROM sessions WHERE sessions.id = live.session) END"
+    " FROM live WHERE id = ?";
 constexpr const char* history_sql =
     "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
 constexpr const char* hold_new_sql =
@@ -30,13 +34,16 @@ constexpr const char* delete_tombstones_sql =
     "DELETE FROM identities WHERE identity IN (SELECT identity FROM identities INDEXED BY identities_hold_until"
     " WHERE hold_until IS NOT NULL AND hold_until <= ? LIMIT ?)";
 
-std::optional<LiveHolder> find_live(Connection& db, const Uuid& id) {
+std::optional<LiveHolder> find_live(Connection& db, const Uuid& id, Time now) {
   Cursor cursor = db.use(live_sql);
   if (!cursor.bind(id).next()) { return std::nullopt; }
   return LiveHolder{.status = cursor.small(0) == 1 ? Status::running : Status::pending,
                     .attempt = cursor.small(1),
                     .run = cursor.small(2),
-                    .created_at = cursor.time(3)};
+                    .created_at = cursor.time(3),
+                    .abandoned = is_abandoned(static_cast<Kind>(cursor.small(4)),
+                                              cursor.optional(5, &Cursor::duration), cursor.optional(6, &Cursor::time),
+                                              now)};
 }
 
 std::optional<EndedHolder> find_ended(Connection& db, const Uuid& id) {
@@ -53,7 +60,7 @@ std::optional<EndedHolder> find_ended(Connection& db, const Uuid& id) {
 
 std::optional<Holding> find_holding(Connection& db, const IdentityRow& row, Time now) {
   if (row.hold_until) { return holding_of(row, std::nullopt, std::nullopt, now); }
-  const std::optional<LiveHolder> live = find_live(db, row.execution);
+  const std::optional<LiveHolder> live = find_live(db, row.execution, now);
   return holding_of(row, live, live ? std::nullopt : find_ended(db, row.execution), now);
 }
 

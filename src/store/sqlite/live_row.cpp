@@ -100,8 +100,9 @@ void FoundLive::again(const Uuid& id) {
 
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending) {
   const LiveRow& row = *found;
-  const Kept kept_for = kept(tx.queues().by_id(row.queue_id).settings, static_cast<Kind>(row.kind), ending.status);
-  const Time expires_at = tx.now() + kept_for.period;
+  const auto kind = static_cast<Kind>(row.kind);
+  const Expiry kept_until =
+      expiry(tx.queues().by_id(row.queue_id).settings, kind, ending.status, ending.keep, tx.now());
   const bool by_attempt = ending.started_at.has_value();
   std::optional<std::string_view> worker;
   if (by_attempt && row.session) {
@@ -113,19 +114,19 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   // Named, as what is bound must live until the statement has run.
   const std::optional<Uuid> session = by_attempt ? row.session : std::nullopt;
   Cursor insert = tx.db().use(insert_history_sql);
-  insert.bind(row.id, row.queue_id, expires_at, static_cast<int>(ending.status), row.fence, finish_kind,
-              ending.status == Status::failed, session, row.task, row.kind, row.priority, row.run_at, row.created_at,
+  insert.bind(row.id, row.queue_id, kept_until.at, static_cast<int>(ending.status), row.fence, finish_kind,
+              is_dead_letter(kind, ending.status), session, row.task, row.kind, row.priority, row.run_at, row.created_at,
               ending.started_at, tx.now(), row.attempt, row.max_attempts, ending.lost.value_or(row.lost), row.max_lost,
               row.run, worker, row.deadline, row.attempt_timeout, row.retry, row.identity, row.identity_key,
               row.effect_key, row.parent, row.labels, ending.error, ending.result,
-              kept_for.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key, row.weight,
-              kept_for.stub ? std::optional(1) : std::nullopt, ending.continued_as);
+              kept_until.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key, row.weight,
+              kept_until.stub ? std::optional(1) : std::nullopt, ending.continued_as);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
     tx.db().use(delete_history_sql).bind(row.id).run();
     insert.run();
   }
-  tx.note_expiry(row.id, expires_at);
+  tx.note_expiry(row.id, kept_until.at);
   const std::optional<std::string> limit_key(row.limit_key);
   found.done();
   tx.db().use(delete_sql).bind(row.id).run();

@@ -55,6 +55,7 @@ struct LiveRow {
 
   [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
   [[nodiscard]] bool is_workflow() const { return static_cast<Kind>(kind) == Kind::workflow; }
+  [[nodiscard]] bool is_guard() const { return static_cast<Kind>(kind) == Kind::guard; }
   // Whether it ends as cancelled when its attempt is over. A workflow ends by itself.
   // When it stops running without an end: that was asked for, or a newer request overtook it.
   [[nodiscard]] bool to_be_cancelled() const { return (cancel_requested || cancel_reason) && !is_workflow(); }
@@ -98,6 +99,7 @@ struct Ending {
   std::optional<Time> started_at;         // of the attempt that ended it; none: it was pending or lost
   std::optional<FinishKind> finish_kind;  // none: the store itself ended it
   std::optional<int> lost;                // when the ending is itself a loss: the new count
+  std::optional<Keep> keep;               // of a guard
   std::optional<Uuid> continued_as;       // the run that goes on: those who wait, wait for that one
 };
 

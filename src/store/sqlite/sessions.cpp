@@ -25,7 +25,9 @@ constexpr const char* renew_sql =
     "UPDATE sessions SET expires_at = ?1 + CASE WHEN ?2 > 0 THEN ?2 ELSE lease END WHERE id = ?3";
 constexpr const char* held_sql =
     "SELECT id, fence, claim_number, cancel_requested FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
-constexpr const char* running_sql = "SELECT id FROM live INDEXED BY live_line WHERE line = ? AND session = ? LIMIT ?";
+constexpr const char* claimed_sql =
+    "SELECT id FROM live INDEXED BY live_line WHERE line = ? AND session = ? AND kind <> 2 LIMIT ?";
+constexpr const char* abandon_sql = "UPDATE live SET line = ?1, session = ?2 WHERE id = ?3";
 constexpr const char* progress_sql =
     "UPDATE live SET progress = ?, progress_message = ? WHERE id = ? AND fence = ? AND state = 1 AND session = ?";
 constexpr const char* close_sql = "DELETE FROM sessions WHERE id = ?";
@@ -97,7 +99,14 @@ std::unordered_map<Uuid, RunningRow> read_running(WriteTransaction& tx, const Uu
 
 void release(WriteTransaction& tx, const Uuid& id) {
   FoundLive found(tx, id);
-  if (found) { release_running(tx, found); }
+  if (!found) { return; }
+  if (!found->is_guard()) {
+    release_running(tx, found);
+    return;
+  }
+  // Nobody's: the next caller takes it over.
+  found.done();
+  tx.db().use(abandon_sql).bind(line::running(Uuid{}), Uuid{}, id).run();
 }
 
 }  // namespace
@@ -138,16 +147,16 @@ BeatReply beat(WriteTransaction& tx, const Beat& beat) {
   return reply;
 }
 
-std::vector<Uuid> running_of(Connection& db, const Uuid& session, int limit) {
+std::vector<Uuid> claimed_by(Connection& db, const Uuid& session, int limit) {
   std::vector<Uuid> ids;
-  Cursor cursor = db.use(running_sql);
+  Cursor cursor = db.use(claimed_sql);
   cursor.bind(line::running(session), session, limit);
   while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;
 }
 
 void close_session(WriteTransaction& tx, const Uuid& session) {
-  for (const Uuid& id : running_of(tx.db(), session, std::numeric_limits<int>::max())) { release(tx, id); }
+  for (const Uuid& id : claimed_by(tx.db(), session, std::numeric_limits<int>::max())) { release(tx, id); }
   tx.db().use(close_sql).bind(session).run();
 }
 

@@ -116,6 +116,13 @@ class SqliteStore final : public Store {
     return sqlite::attempts(tx, id);
   }
 
+  std::optional<Guard> guard(const base::Digest& identity) override {
+    ReadTransaction tx(readers_);
+    return sqlite::guard(tx, identity);
+  }
+
+  int forget_guards(std::span<const Uuid> ids) override { return write_count(ids, sqlite::forget_guard); }
+
   std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
     return write_each<CancelResult>(
         ids, [reason](WriteTransaction& tx, const Uuid& id) { return sqlite::cancel(tx, id, reason); });

@@ -72,7 +72,7 @@ void sweep_sessions(WriteTransaction& tx, int limit, SweepReport& report) {
   }
   int budget = limit;
   for (const Uuid& session : lost) {
-    const std::vector<Uuid> running = running_of(tx.db(), session, budget + 1);
+    const std::vector<Uuid> running = claimed_by(tx.db(), session, budget + 1);
     const bool all = std::ssize(running) <= budget;
     for (const Uuid& id : running) {
       if (budget == 0) { break; }

@@ -83,7 +83,8 @@ void sweep_key_rates(WriteTransaction& tx);
 void open_session(WriteTransaction& tx, const NewSession& session);
 [[nodiscard]] BeatReply beat(WriteTransaction& tx, const Beat& beat);
 void close_session(WriteTransaction& tx, const Uuid& session);
-[[nodiscard]] std::vector<Uuid> running_of(Connection& db, const Uuid& session, int limit);
+// What goes back into the line when the session goes: all that it runs but guards.
+[[nodiscard]] std::vector<Uuid> claimed_by(Connection& db, const Uuid& session, int limit);
 [[nodiscard]] std::vector<Uuid> cancel_requests(ReadTransaction& tx, const Uuid& session);
 [[nodiscard]] std::vector<SessionInfo> sessions(ReadTransaction& tx);
 
@@ -94,6 +95,13 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 [[nodiscard]] std::optional<Execution> get(ReadTransaction& tx, const Uuid& id);
 [[nodiscard]] std::optional<Outcome> outcome(ReadTransaction& tx, const Uuid& id);
 [[nodiscard]] std::vector<Attempt> attempts(ReadTransaction& tx, const Uuid& id);
+
+// guards.cpp
+[[nodiscard]] std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity);
+// 1 SELECT and 5 DELETEs.
+[[nodiscard]] bool forget_guard(WriteTransaction& tx, const Uuid& id);
+// A running guard goes to another caller, under the next fence; returns that. 1 SELECT, 1 INSERT, 2 UPDATEs.
+[[nodiscard]] std::int64_t take_over(WriteTransaction& tx, const Uuid& id, const NewExecution& by);
 
 // list.cpp
 [[nodiscard]] std::vector<Execution> list(ReadTransaction& tx, const ListQuery& query);

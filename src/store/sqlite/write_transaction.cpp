@@ -16,7 +16,7 @@ namespace {
 constexpr const char* begin_sql = "BEGIN IMMEDIATE";
 constexpr const char* savepoint_sql = "SAVEPOINT hapax_share";
 constexpr const char* release_sql = "RELEASE hapax_share";
-constexpr const char* worker_sql = "SELECT worker FROM sessions WHERE id = ?";
+constexpr const char* session_sql = "SELECT worker, expires_at FROM sessions WHERE id = ?";
 constexpr const char* expiry_sql = "INSERT OR IGNORE INTO expiries(expiry_hour, id_hour) VALUES (?, ?)";
 
 }  // namespace
@@ -50,15 +50,25 @@ void WriteTransaction::leave() {
   if (std::exchange(entered_, false)) { writer_.leave(); }
 }
 
-const std::string* WriteTransaction::worker_of(const Uuid& session) {
+const std::optional<WriteTransaction::SessionRow>& WriteTransaction::session_row(const Uuid& session) {
   const auto known =
-      std::find_if(workers_.begin(), workers_.end(), [&](const auto& one) { return one.first == session; });
-  if (known != workers_.end()) { return known->second ? &*known->second : nullptr; }
-  Cursor cursor = db().use(worker_sql);
+      std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& one) { return one.first == session; });
+  if (known != sessions_.end()) { return known->second; }
+  Cursor cursor = db().use(session_sql);
   cursor.bind(session);
-  workers_.emplace_back(session, cursor.next() ? std::optional(cursor.string(0)) : std::nullopt);
-  const auto& found = workers_.back().second;
-  return found ? &*found : nullptr;
+  sessions_.emplace_back(session, cursor.next() ? std::optional(SessionRow{cursor.string(0), cursor.time(1)})
+                                                : std::nullopt);
+  return sessions_.back().second;
+}
+
+const std::string* WriteTransaction::worker_of(const Uuid& session) {
+  const auto& row = session_row(session);
+  return row ? &row->worker : nullptr;
+}
+
+bool WriteTransaction::is_live(const Uuid& session) {
+  const auto& row = session_row(session);
+  return row && row->expires_at > now_;
 }
 
 void WriteTransaction::note_expiry(const Uuid& id, Time expires_at) {

@@ -29,6 +29,8 @@ class WriteTransaction {
   [[nodiscard]] QueueTable& queues() { return queues_; }
   // The label of a session's worker; null when there is no such session.
   [[nodiscard]] const std::string* worker_of(const Uuid& session);
+  // Whether the session is there and its lease lasts.
+  [[nodiscard]] bool is_live(const Uuid& session);
   // Retention is to find this finished execution when its time is over.
   void note_expiry(const Uuid& id, Time expires_at);
   // Something in the queue has become due that its worker does not know of.
@@ -47,6 +49,12 @@ class WriteTransaction {
   [[nodiscard]] bool ended_by_caller() const { return ended_by_caller_; }
 
  private:
+  struct SessionRow {
+    std::string worker;
+    Time expires_at{};
+  };
+
+  const std::optional<SessionRow>& session_row(const Uuid& session);
   void begin(Begin begin);
   void roll_back();
   void leave();
@@ -60,7 +68,7 @@ class WriteTransaction {
   bool joined_ = false;  // behind a savepoint, in a shared commit
   bool lent_ = false;
   bool ended_by_caller_ = false;
-  std::vector<std::pair<Uuid, std::optional<std::string>>> workers_;
+  std::vector<std::pair<Uuid, std::optional<SessionRow>>> sessions_;
   std::vector<std::pair<std::int64_t, std::int64_t>> expiries_;
   std::vector<std::int64_t> woken_;  // ids
 };

@@ -1,0 +1,96 @@
+#include "model/labels.hpp"
+#include "store/postgres/postgres_store.hpp"
+
+#include <algorithm>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// A live one is not looked for in history. Of at most one row.
+constexpr Statement guard_statement{"hapax_guard", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT (SELECT now FROM t), i.execution, i.fingerprint, l.id IS NOT NULL, coalesce(l.task, h.task),
+       coalesce(l.identity_key, h.identity_key),
+       CASE WHEN l.id IS NULL THEN h.status ELSE CASE l.state WHEN 1 THEN 1 ELSE 0 END END::smallint,
+       h.result, h.error, coalesce(l.claimed_at, h.started_at, l.created_at, h.created_at), h.finished_at, h.expires_at,
+       coalesce(l.fence, h.fence), CASE WHEN l.id IS NULL THEN h.attempt_timeout ELSE l.attempt_timeout END,
+       coalesce(x.worker, h.worker, ''), coalesce(l.kind, h.kind), x.expires_at, x.lease_us
+FROM {s}.identities i
+LEFT JOIN {s}.live l ON l.id = i.execution
+LEFT JOIN {s}.sessions x ON x.id = l.session
+LEFT JOIN LATERAL (
+  SELECT * FROM {s}.history y
+  WHERE l.id IS NULL AND y.id = i.execution AND y.stub IS NULL AND y.expires_at > (SELECT now FROM t) LIMIT 1) h ON true
+WHERE i.identity = $2::bytea AND i.hold_until IS NULL AND (l.id IS NOT NULL OR h.id IS NOT NULL))"};
+
+// Identities before live rows before history, as all others lock them.
+constexpr Statement identities_statement{"hapax_forget_identities", R"(
+DELETE FROM {s}.identities WHERE identity = ANY (ARRAY(
+  SELECT l.identity FROM {s}.live l WHERE l.id = ANY ($1::uuid[]) AND l.kind = 2
+  UNION ALL
+  SELECT h.identity FROM {s}.history h WHERE h.id = ANY ($1::uuid[]) AND h.kind = 2))
+  AND execution = ANY ($1::uuid[]))"};
+
+constexpr Statement forget_statement{"hapax_forget_guards", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+live AS (DELETE FROM {s}.live WHERE id = ANY ($2::uuid[]) AND kind = 2 RETURNING id),
+ended AS (DELETE FROM {s}.history WHERE id = ANY ($2::uuid[]) AND kind = 2 RETURNING id, expires_at),
+attempts AS (
+  DELETE FROM {s}.attempts WHERE execution = ANY (ARRAY(SELECT id FROM live UNION ALL SELECT id FROM ended)))
+SELECT (SELECT count(*) FROM live) + (SELECT count(*) FROM ended WHERE expires_at > (SELECT now FROM t)))"};
+
+Guard read_guard(RowReader& reader) {
+  Guard guard;
+  guard.now = reader.time();
+  guard.id = reader.uuid();
+  guard.fingerprint = reader.optional_digest();
+  const bool live = reader.boolean();
+  guard.task = reader.bytes();
+  guard.key = reader.bytes();
+  guard.status = static_cast<Status>(reader.int2());
+  guard.result = reader.optional_bytes();
+  if (const auto error = reader.optional_bytes()) { guard.error = decode_error(*error); }
+  guard.started_at = reader.time();
+  guard.finished_at = reader.optional_time();
+  guard.expires_at = reader.optional_time();
+  guard.fence = reader.int8();
+  guard.takeover_after = reader.optional_duration();
+  guard.worker = reader.bytes();
+  const auto kind = static_cast<Kind>(reader.int2());
+  const std::optional<Time> lease_until = reader.optional_time();
+  const std::optional<Duration> lease = reader.optional_duration();
+  guard.heartbeat = guard.finished_at.value_or(guard.started_at);
+  if (live) {
+    guard.abandoned = is_abandoned(kind, guard.takeover_after, lease_until, guard.now);
+    if (lease_until) { guard.heartbeat = std::max(guard.started_at, *lease_until - *lease); }
+  }
+  return guard;
+}
+
+}  // namespace
+
+// 1 round trip.
+std::optional<Guard> PostgresStore::guard(const base::Digest& identity) {
+  return run([&](Connection& connection) {
+    const Result result = connection.query(guard_statement, Params().int8(offset_us()).digest(identity));
+    if (result.rows() == 0) { return std::optional<Guard>(); }
+    RowReader reader(result, 0);
+    return std::optional(read_guard(reader));
+  });
+}
+
+// 1 round trip.
+int PostgresStore::forget_guards(std::span<const Uuid> ids) {
+  std::vector<Uuid> sorted(ids.begin(), ids.end());
+  std::ranges::sort(sorted);
+  return run([&](Connection& connection) {
+    const std::vector<Call> calls{
+        {&identities_statement, Params().array(uuid_array(sorted))},
+        {&forget_statement, Params().int8(offset_us()).array(uuid_array(sorted))}};
+    const std::vector<Result> results = connection.pipeline(calls);
+    return static_cast<int>(RowReader(results[1], 0).int8());
+  });
+}
+
+}  // namespace hapax::store::postgres
