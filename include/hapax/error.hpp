@@ -66,8 +66,8 @@ class PayloadTooLarge : public InvalidArgument {
 // A caller's key that is empty, over 255 bytes, not UTF-8 or has control characters.
 class InvalidIdempotencyKey : public InvalidArgument {
  public:
-  explicit InvalidIdempotencyKey(const std::string& message)
-      : InvalidArgument("InvalidIdempotencyKey", "task_id", message) {}
+  explicit InvalidIdempotencyKey(const std::string& message, std::string field = "task_id")
+      : InvalidArgument("InvalidIdempotencyKey", std::move(field), message) {}
 };
 
 // A task that wants the caller's key was asked for without one.
@@ -173,6 +173,42 @@ class WrongStatus : public Error {
  public:
   WrongStatus(const std::string& message, Status actual) : Error("WrongStatus", message), status(actual) {}
   const Status status;
+};
+
+// ---- Guarded functions -------------------------------------------------------------------------------------------
+
+// The call was made before, and the guard's on_duplicate is `raise`.
+class DuplicateExecution : public Error {
+ public:
+  DuplicateExecution(const std::string& message, Time started, std::optional<Time> completed, std::string result_json)
+      : Error("DuplicateExecution", message),
+        started_at(started),
+        completed_at(completed),
+        result(std::move(result_json)) {}
+  const Time started_at;
+  const std::optional<Time> completed_at;  // none: the first call is still in progress
+  const std::string result;                // JSON; empty unless it completed
+};
+
+// The call was made before and failed, and the guard's on_failure is `lock`: this is its recorded outcome.
+class RecordedFailure : public Error {
+ public:
+  RecordedFailure(const std::string& message, std::string error_type, Time failed)
+      : Error("RecordedFailure", message), type(std::move(error_type)), failed_at(failed) {}
+  const std::string type;  // of the recorded error: its name(), or its C++ type
+  const Time failed_at;
+};
+
+// The guarded function ran and its effect has happened, but its result cannot be kept. The record is completed, with null.
+class ResultNotStorable : public Error {
+ public:
+  explicit ResultNotStorable(const std::string& message) : Error("ResultNotStorable", message) {}
+};
+
+// A guarded function called itself with the same key, directly or through others: it would wait for itself for ever.
+class GuardRecursion : public Error {
+ public:
+  explicit GuardRecursion(const std::string& message) : Error("GuardRecursion", message) {}
 };
 
 // ---- The store ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,263 @@
+#include "guard/file_place.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/fault.hpp"
+#include "base/sha256.hpp"
+#include "guard/fork.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace hapax::guard {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration lock_timeout = std::chrono::seconds(5);
+constexpr Duration first_pause = std::chrono::microseconds(50);
+constexpr Duration longest_pause = std::chrono::milliseconds(5);
+constexpr std::size_t name_digits = 64;
+constexpr std::size_t folder_digits = 2;
+constexpr mode_t file_mode = 0600;
+constexpr mode_t folder_mode = 0700;
+constexpr std::size_t record_bytes = 16 << 20;  // far beyond what is ever written: such a file is not ours
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+  throw StoreUnavailable("file store of guarded calls: cannot " + what + " " + path + ": " +
+                         std::generic_category().message(error));
+}
+
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags, mode_t mode = 0) {
+    do { number_ = ::open(path.c_str(), flags | O_CLOEXEC, mode); } while (number_ < 0 && errno == EINTR);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) { ::close(number_); }
+  }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+// Keeps fork() and locked folders apart. Never destroyed.
+class ForkGate final : private ForkAware {
+ public:
+  static ForkGate& instance() {
+    static auto* const gate = new ForkGate;
+    return *gate;
+  }
+  void enter() {
+    const std::lock_guard lock(mutex_);
+    inside_.fetch_add(1);
+  }
+  void leave() { inside_.fetch_sub(1); }
+
+ private:
+  ForkGate() { enlist(); }
+  void before_fork() override {
+    mutex_.lock();
+    // Bounded by the writes under way: nobody enters any more.
+    while (inside_.load() > 0) { std::this_thread::sleep_for(first_pause); }
+  }
+  void after_fork(bool /*in_child*/) override { mutex_.unlock(); }
+
+  std::mutex mutex_;
+  std::atomic<int> inside_{0};
+};
+
+bool is_hex(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+void write_all(int descriptor, const std::string& text, std::size_t offset, const std::string& path) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written =
+        ::pwrite(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) { continue; }
+    if (written <= 0) { fail("write", path, written == 0 ? EIO : errno); }
+    done += static_cast<std::size_t>(written);
+  }
+}
+
+void make_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) { fail("make the folder", folder, errno); }
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& folder, bool make) {
+  const std::string path = folder + "/lock";
+  const auto until = std::chrono::steady_clock::now() + lock_timeout;
+  for (Duration pause = first_pause; !try_lock(path); pause = std::min(pause * 2, longest_pause)) {
+    if (make) {
+      // The sub-folder is not there yet; once it is, only the lock is waited for.
+      make_folder(folder);
+      make = false;
+      continue;
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      throw StoreBusy("file store of guarded calls: " + path + " has been locked for " + format_duration(lock_timeout) +
+                      " by another process; is one stopped?");
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+// Opened anew for each try, and inside the gate: a descriptor that a child inherits would share the lock with it.
+bool FolderLock::try_lock(const std::string& path) {
+  ForkGate::instance().enter();
+  Descriptor file(path, O_RDWR | O_CREAT | O_NOFOLLOW, file_mode);
+  const int error = !file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+  if (error == 0) {
+    descriptor_ = file.release();
+    return true;
+  }
+  const bool opened = file.is_open();
+  ForkGate::instance().leave();
+  if (error != EWOULDBLOCK && error != EINTR && error != ENOENT) { fail(opened ? "lock" : "open", path, error); }
+  return false;
+}
+
+FolderLock::~FolderLock() {
+  ::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
+  ForkGate::instance().leave();
+}
+
+FilePlace::FilePlace(const std::string& folder, bool sync) : sync_(sync) {
+  if (folder.empty()) { throw InvalidArgument("folder", "is empty; expected a path, such as /var/lib/shop/guard"); }
+  std::error_code error;
+  const fs::path absolute = fs::absolute(folder, error).lexically_normal();
+  if (error) { fail("find", folder, error.value()); }
+  fs::create_directories(absolute, error);
+  if (error) { fail("make the folder", absolute.string(), error.value()); }
+  folder_ = absolute.has_filename() ? absolute.string() : absolute.parent_path().string();
+  sync_folder(fs::path(folder_).parent_path().string());
+}
+
+bool FilePlace::Known::contains(const std::string& folder) const { return known_[number(folder)].load(); }
+void FilePlace::Known::add(const std::string& folder) { known_[number(folder)].store(true); }
+
+std::size_t FilePlace::Known::number(const std::string& folder) {
+  return std::stoul(folder.substr(folder.size() - folder_digits), nullptr, 16);
+}
+
+FileName FilePlace::name_of(const GuardKey& key) const {
+  const std::array<std::string_view, 3> parts{key.ns, key.name, key.key};
+  const std::string hex = base::to_hex(base::sha256_parts(parts));
+  return name_at(hex.substr(0, folder_digits), hex);
+}
+
+FileName FilePlace::name_at(const std::string& folder, const std::string& record) const {
+  FileName name;
+  name.folder = folder_ + "/" + folder;
+  name.path = name.folder + "/" + record;
+  return name;
+}
+
+std::optional<std::string> FilePlace::read(const std::string& path) const {
+  const Descriptor file(path, O_RDONLY | O_NOFOLLOW);
+  if (!file.is_open()) {
+    if (errno == ENOENT) { return std::nullopt; }
+    fail("open", path, errno);
+  }
+  // Most records fit the first read; the second one sees the end.
+  std::string text(2048, '\0');
+  std::size_t length = 0;
+  for (;;) {
+    const ssize_t got = ::read(file.number(), text.data() + length, text.size() - length);
+    if (got < 0 && errno == EINTR) { continue; }
+    if (got < 0) { fail("read", path, errno); }
+    length += static_cast<std::size_t>(got);
+    if (got == 0 || length < text.size()) { break; }
+    if (length > record_bytes) { fail("read", path, EFBIG); }
+    text.resize(text.size() * 4);
+  }
+  text.resize(length);
+  return text;
+}
+
+void FilePlace::write(const FileName& name, const std::string& text) {
+  const std::string temporary = name.path + ".tmp";
+  {
+    const Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, file_mode);
+    if (!file.is_open()) { fail("make", temporary, errno); }
+    write_all(file.number(), text, 0, temporary);
+    base::fault_point("guard.file.written");
+    if (sync_ && ::fdatasync(file.number()) != 0) { fail("sync", temporary, errno); }
+  }
+  base::fault_point("guard.file.rename");
+  if (::rename(temporary.c_str(), name.path.c_str()) != 0) { fail("rename", temporary, errno); }
+  base::fault_point("guard.file.renamed");
+  sync_folder(name.folder);
+  // Whoever made the sub-folder may have died before it was on disk.
+  if (!known_.contains(name.folder)) {
+    sync_folder(folder_);
+    known_.add(name.folder);
+  }
+}
+
+void FilePlace::overwrite(const FileName& name, std::size_t offset, const std::string& text) const {
+  const Descriptor file(name.path, O_WRONLY | O_NOFOLLOW);
+  if (!file.is_open()) { fail("open", name.path, errno); }
+  write_all(file.number(), text, offset, name.path);
+}
+
+void FilePlace::remove(const FileName& name) const {
+  if (::unlink(name.path.c_str()) != 0 && errno != ENOENT) { fail("remove", name.path, errno); }
+  sync_folder(name.folder);
+}
+
+void FilePlace::sync_folder(const std::string& folder) const {
+  if (!sync_) { return; }
+  const Descriptor opened(folder, O_RDONLY | O_DIRECTORY);
+  if (!opened.is_open() || ::fsync(opened.number()) != 0) { fail("sync the folder", folder, errno); }
+}
+
+std::vector<std::string> FilePlace::folders() const {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator each(folder_, error); !error && each != fs::directory_iterator(); each.increment(error)) {
+    std::string name = each->path().filename().string();
+    if (name.size() == folder_digits && is_hex(name)) { found.push_back(std::move(name)); }
+  }
+  if (error) { fail("list", folder_, error.value()); }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::vector<std::string> FilePlace::records(const std::string& folder) const {
+  std::vector<std::string> found;
+  std::error_code error;
+  const std::string path = folder_ + "/" + folder;
+  for (fs::directory_iterator each(path, error); !error && each != fs::directory_iterator(); each.increment(error)) {
+    std::string name = each->path().filename().string();
+    if (name.size() == name_digits && is_hex(name)) { found.push_back(std::move(name)); }
+  }
+  if (error) { fail("list", path, error.value()); }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace hapax::guard

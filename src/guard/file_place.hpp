@@ -1,0 +1,81 @@
+// FilePlace: the folder of a file store, and what is done to it with system calls.
+//
+// <folder>/<2 hex digits>/<64 hex digits>: a record, under the SHA-256 of its key, so that no key can collide with another
+// or name a file outside. Beside the records of a sub-folder lies its lock. A record changes by a new file that is renamed
+// over the old one while the sub-folder's lock is held: readers need no lock and see one or the other, whole.
+//
+// A kill between any two calls leaves the old record or the new one, and at most one temporary file a key, which the next
+// write of that key replaces. flock goes with its process: a dead one locks nobody out.
+#pragma once
+
+#include <hapax/guard_store.hpp>
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hapax::guard {
+
+// Where a record is.
+struct FileName {
+  std::string folder;  // of the two digits, absolute
+  std::string path;
+};
+
+// Held from construction to destruction. Throws StoreBusy when it cannot be had in time. No fork happens in this process
+// while one of its threads holds it: a child would inherit the lock and keep it.
+class FolderLock {
+ public:
+  FolderLock(const std::string& folder, bool make);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+
+ private:
+  [[nodiscard]] bool try_lock(const std::string& path);
+
+  int descriptor_ = -1;
+};
+
+// Any thread. Every call throws StoreUnavailable with the path and the system's word for what is wrong.
+class FilePlace {
+ public:
+  FilePlace(const std::string& folder, bool sync);
+
+  [[nodiscard]] FileName name_of(const GuardKey& key) const;
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
+  [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
+
+  // These need the lock of the record's folder.
+  void write(const FileName& name, const std::string& text);
+  void overwrite(const FileName& name, std::size_t offset, const std::string& text) const;
+  void remove(const FileName& name) const;
+
+  // The sub-folders there are, and the records' file names of one, each in order.
+  [[nodiscard]] std::vector<std::string> folders() const;
+  [[nodiscard]] std::vector<std::string> records(const std::string& folder) const;
+  [[nodiscard]] FileName name_at(const std::string& folder, const std::string& record) const;
+
+ private:
+  // The sub-folders that this process has seen on disk.
+  class Known {
+   public:
+    [[nodiscard]] bool contains(const std::string& folder) const;
+    void add(const std::string& folder);
+
+   private:
+    [[nodiscard]] static std::size_t number(const std::string& folder);
+    std::array<std::atomic<bool>, 256> known_{};
+  };
+
+  void sync_folder(const std::string& folder) const;
+
+  std::string folder_;
+  const bool sync_;
+  Known known_;
+};
+
+}  // namespace hapax::guard

@@ -1,0 +1,195 @@
+#include "guard/file_record.hpp"
+
+#include "base/sha256.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace hapax::guard {
+
+namespace {
+
+constexpr std::string_view magic = "hapax-guard 1 ";
+constexpr std::size_t checksum_width = 8;
+constexpr std::size_t body_offset = heartbeat_offset + heartbeat_width + 1;
+static_assert(magic.size() + checksum_width + 1 == heartbeat_offset);
+constexpr std::size_t text_count = 9;
+
+// CRC-32 (IEEE 802.3): a file that a disk or a person has changed is told from one that was written.
+constexpr std::array<std::uint32_t, 256> crc_table = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
+    std::uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) { value = (value & 1) != 0 ? (value >> 1) ^ 0xEDB88320U : value >> 1; }
+    table[byte] = value;
+  }
+  return table;
+}();
+
+std::string checksum(std::string_view bytes) {
+  std::uint32_t value = 0xFFFFFFFFU;
+  for (const char byte : bytes) { value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8); }
+  std::array<char, checksum_width + 1> hex{};
+  std::snprintf(hex.data(), hex.size(), "%08x", ~value);
+  return {hex.data(), checksum_width};
+}
+
+void append_number(std::string& out, std::int64_t number, char end) {
+  std::array<char, 24> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  out.append(digits.data(), written.ptr);
+  out.push_back(end);
+}
+
+void append_optional(std::string& out, const std::optional<std::int64_t>& number) {
+  if (number) {
+    append_number(out, *number, ' ');
+  } else {
+    out += "- ";
+  }
+}
+
+std::optional<std::int64_t> count(const std::optional<Time>& time) {
+  return time ? std::optional(time->time_since_epoch().count()) : std::nullopt;
+}
+
+// Reads words from the front of a text; once something did not fit, nothing does any more.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  std::string_view word(char end) {
+    const std::size_t length = rest_.find(end);
+    if (failed_ || length == std::string_view::npos) {
+      failed_ = true;
+      return {};
+    }
+    const std::string_view found = rest_.substr(0, length);
+    rest_.remove_prefix(length + 1);
+    return found;
+  }
+
+  std::int64_t number(char end) { return to_number(word(end)); }
+
+  std::optional<std::int64_t> optional_number(char end) {
+    const std::string_view text = word(end);
+    return text == "-" ? std::nullopt : std::optional(to_number(text));
+  }
+
+  std::string text(std::int64_t length) {
+    if (failed_ || length < 0 || static_cast<std::uint64_t>(length) > rest_.size()) {
+      failed_ = true;
+      return {};
+    }
+    std::string found(rest_.substr(0, static_cast<std::size_t>(length)));
+    rest_.remove_prefix(found.size());
+    return found;
+  }
+
+  void fail() { failed_ = true; }
+  [[nodiscard]] bool at_end() const { return !failed_ && rest_.empty(); }
+
+ private:
+  std::int64_t to_number(std::string_view text) {
+    std::int64_t value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size()) { failed_ = true; }
+    return value;
+  }
+
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+std::optional<Time> to_time(const std::optional<std::int64_t>& count) {
+  return count ? std::optional(Time(Duration(*count))) : std::nullopt;
+}
+
+std::optional<GuardFingerprint> read_fingerprint(Reader& reader) {
+  const std::string_view hex = reader.word('\n');
+  GuardFingerprint print{};
+  if (hex == "-") { return std::nullopt; }
+  if (hex.size() != print.size() * 2) {
+    reader.fail();
+    return std::nullopt;
+  }
+  for (std::size_t index = 0; index < print.size(); ++index) {
+    const char* const at = hex.data() + 2 * index;
+    const auto read = std::from_chars(at, at + 2, print[index], 16);
+    if (read.ec != std::errc() || read.ptr != at + 2) { reader.fail(); }
+  }
+  return print;
+}
+
+}  // namespace
+
+std::string write_heartbeat(Duration since_boot) {
+  std::array<char, heartbeat_width + 1> digits{};
+  std::snprintf(digits.data(), digits.size(), "%020lld", static_cast<long long>(since_boot.count()));
+  return {digits.data(), heartbeat_width};
+}
+
+std::string write_record(const FileRecord& file) {
+  const GuardRecord& record = file.record;
+  const GuardError error = record.error.value_or(GuardError{});
+  const std::array<std::string_view, text_count> texts{record.key.ns, record.key.name, record.key.key,
+                                                       file.token,    file.boot,       record.owner,
+                                                       record.result, error.type,      error.message};
+  std::string body;
+  append_number(body, static_cast<std::int64_t>(record.status), ' ');
+  append_number(body, record.fence, ' ');
+  append_number(body, record.started_at.time_since_epoch().count(), ' ');
+  append_optional(body, count(record.completed_at));
+  append_optional(body, count(record.expires_at));
+  append_optional(body, record.takeover_after ? std::optional(record.takeover_after->count()) : std::nullopt);
+  body += record.fingerprint ? base::to_hex(*record.fingerprint) : "-";
+  body.push_back('\n');
+  for (std::size_t index = 0; index < text_count; ++index) {
+    append_number(body, static_cast<std::int64_t>(texts[index].size()), index + 1 < text_count ? ' ' : '\n');
+  }
+  for (const std::string_view text : texts) { body += text; }
+  std::string whole(magic);
+  whole += checksum(body);
+  whole.push_back('\n');
+  whole += write_heartbeat(file.beat_since_boot);
+  whole.push_back('\n');
+  return whole += body;
+}
+
+std::optional<FileRecord> read_record(std::string_view text) {
+  if (text.size() < body_offset || !text.starts_with(magic)) { return std::nullopt; }
+  const std::string_view body = text.substr(body_offset);
+  if (text.substr(magic.size(), checksum_width) != checksum(body)) { return std::nullopt; }
+  FileRecord file;
+  Reader heartbeat(text.substr(heartbeat_offset, heartbeat_width + 1));
+  file.beat_since_boot = Duration(heartbeat.number('\n'));
+  Reader reader(body);
+  GuardRecord& record = file.record;
+  const std::int64_t status = reader.number(' ');
+  if (status < 0 || status > static_cast<std::int64_t>(GuardStatus::failed)) { return std::nullopt; }
+  record.status = static_cast<GuardStatus>(status);
+  record.fence = reader.number(' ');
+  record.started_at = Time(Duration(reader.number(' ')));
+  record.completed_at = to_time(reader.optional_number(' '));
+  record.expires_at = to_time(reader.optional_number(' '));
+  const std::optional<std::int64_t> takeover = reader.optional_number(' ');
+  if (takeover) { record.takeover_after = Duration(*takeover); }
+  record.fingerprint = read_fingerprint(reader);
+  std::array<std::int64_t, text_count> lengths{};
+  for (std::size_t index = 0; index < text_count; ++index) {
+    lengths[index] = reader.number(index + 1 < text_count ? ' ' : '\n');
+  }
+  std::array<std::string, text_count> texts;
+  for (std::size_t index = 0; index < text_count; ++index) { texts[index] = reader.text(lengths[index]); }
+  if (!reader.at_end() || !heartbeat.at_end()) { return std::nullopt; }
+  record.key = {std::move(texts[0]), std::move(texts[1]), std::move(texts[2])};
+  file.token = std::move(texts[3]);
+  file.boot = std::move(texts[4]);
+  record.owner = std::move(texts[5]);
+  record.result = std::move(texts[6]);
+  if (record.status == GuardStatus::failed) { record.error = GuardError{std::move(texts[7]), std::move(texts[8])}; }
+  return file;
+}
+
+}  // namespace hapax::guard

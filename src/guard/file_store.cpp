@@ -1,0 +1,247 @@
+#include "guard/file_store.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/uuid7.hpp"
+#include "guard/rule.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+namespace hapax::guard {
+
+namespace {
+constexpr std::size_t files_a_page = 20'000;  // looked at for one page of list, matching or not
+}  // namespace
+
+Time KernelClock::now() const { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+Duration KernelClock::since_boot() const {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec / 1000);
+}
+
+std::string KernelClock::boot() const {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+FileGuardStore::FileGuardStore(const std::string& folder, const FileGuardOptions& options,
+                               std::shared_ptr<const MachineClock> clock)
+    : place_(folder, options.sync), sync_(options.sync), clock_(std::move(clock)), boot_(clock_->boot()) {}
+
+std::optional<FileRecord> FileGuardStore::load(const std::string& path) const {
+  const std::optional<std::string> text = place_.read(path);
+  if (!text) { return std::nullopt; }
+  std::optional<FileRecord> file = read_record(*text);
+  if (!file) {
+    // Never taken for no record: the effect it stands for may have happened.
+    throw StoreUnavailable("file store of guarded calls: " + path +
+                           " is damaged; remove it if its call may be made again");
+  }
+  return file;
+}
+
+Duration FileGuardStore::heartbeat_age(const FileRecord& file) const {
+  if (file.boot != boot_) { return Duration::max(); }
+  return std::max(Duration::zero(), clock_->since_boot() - file.beat_since_boot);
+}
+
+GuardRecord FileGuardStore::shown(FileRecord file) const {
+  const bool this_boot = file.boot == boot_ && file.record.status == GuardStatus::in_progress;
+  file.record.heartbeat = this_boot                  ? clock_->now() - heartbeat_age(file)
+                          : file.record.completed_at ? *file.record.completed_at
+                                                     : file.record.started_at;
+  return std::move(file.record);
+}
+
+GuardAnswer FileGuardStore::answer(const FileRecord& file, const GuardBegin& request, Time now) const {
+  const Duration age = heartbeat_age(file);
+  const Meeting meeting = meet(file.record, request.fingerprint, now, age);
+  GuardAnswer answer;
+  answer.begun = begun(meeting);
+  answer.taken_over = meeting == Meeting::abandoned;
+  answer.now = now;
+  if (answer.begun != GuardBegun::started) { answer.record = shown(file); }
+  if (meeting == Meeting::in_progress) { answer.takeover_in = takeover_in(file.record, age); }
+  return answer;
+}
+
+GuardAnswer FileGuardStore::begin(const GuardBegin& request) {
+  const FileName name = place_.name_of(request.key);
+  // Who only learns what is there needs no lock: a record is replaced as a whole.
+  if (const std::optional<FileRecord> file = load(name.path)) {
+    GuardAnswer met = answer(*file, request, clock_->now());
+    if (met.begun != GuardBegun::started) { return met; }
+  }
+  const FolderLock lock(name.folder, true);
+  const Time now = clock_->now();
+  const std::optional<FileRecord> file = load(name.path);
+  if (!file) { return start(name, request, file, now); }
+  GuardAnswer met = answer(*file, request, now);
+  if (met.begun != GuardBegun::started) { return met; }
+  const bool taken_over = met.taken_over;
+  met = start(name, request, file, now);
+  met.taken_over = taken_over;
+  return met;
+}
+
+GuardAnswer FileGuardStore::start(const FileName& name, const GuardBegin& request,
+                                  const std::optional<FileRecord>& before, Time now) {
+  FileRecord file;
+  file.record.key = request.key;
+  file.record.started_at = now;
+  file.record.fence = before ? before->record.fence + 1 : 1;
+  file.record.takeover_after = request.takeover_after;
+  file.record.fingerprint = request.fingerprint;
+  file.record.owner = request.owner;
+  file.token = base::new_uuid7().to_string();
+  file.boot = boot_;
+  file.beat_since_boot = clock_->since_boot();
+  try {
+    place_.write(name, write_record(file));
+  } catch (const StoreUnavailable&) {
+    // It may be there although it is not on disk: the caller, who will not run, must not hold the key.
+    place_.remove(name);
+    throw;
+  }
+  GuardAnswer answer;
+  answer.begun = GuardBegun::started;
+  answer.hold = {request.key, file.record.fence, file.token, request.takeover_after};
+  answer.now = now;
+  return answer;
+}
+
+std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {
+  std::vector<std::size_t> lost;
+  for (std::size_t index = 0; index < held.size(); ++index) {
+    const FileName name = place_.name_of(held[index].key);
+    const FolderLock lock(name.folder, true);
+    const std::optional<FileRecord> file = load(name.path);
+    if (!file || file->record.fence != held[index].fence || file->token != held[index].token ||
+        file->record.status != GuardStatus::in_progress) {
+      lost.push_back(index);
+      continue;
+    }
+    // Not synced: a holder does not outlive the power cut that loses its heartbeat.
+    place_.overwrite(name, heartbeat_offset, write_heartbeat(clock_->since_boot()));
+  }
+  return lost;
+}
+
+GuardVerdict FileGuardStore::finish(const GuardHold& hold, const GuardFinish& finish) {
+  const FileName name = place_.name_of(hold.key);
+  const FolderLock lock(name.folder, true);
+  std::optional<FileRecord> file = load(name.path);
+  if (!file || file->record.fence != hold.fence || file->token != hold.token) { return GuardVerdict::stale; }
+  const Time now = clock_->now();
+  GuardRecord& record = file->record;
+  const GuardStatus ends_as = finish.end == GuardEnd::failed ? GuardStatus::failed : GuardStatus::completed;
+  if (record.status != GuardStatus::in_progress) {
+    const bool again = finish.end != GuardEnd::unlocked && record.status == ends_as && !is_expired(record, now);
+    return again ? GuardVerdict::accepted : GuardVerdict::stale;
+  }
+  if (finish.end == GuardEnd::unlocked) {
+    place_.remove(name);
+    return GuardVerdict::accepted;
+  }
+  record.status = ends_as;
+  if (ends_as == GuardStatus::completed) { record.result = finish.result; }
+  if (ends_as == GuardStatus::failed) { record.error = finish.error.value_or(GuardError{}); }
+  record.completed_at = now;
+  record.expires_at = expiry(now, finish.ttl);
+  place_.write(name, write_record(*file));
+  return GuardVerdict::accepted;
+}
+
+std::optional<GuardRecord> FileGuardStore::read(const GuardKey& key) {
+  std::optional<FileRecord> file = load(place_.name_of(key).path);
+  if (!file || is_expired(file->record, clock_->now())) { return std::nullopt; }
+  return shown(std::move(*file));
+}
+
+GuardPage FileGuardStore::list(const GuardQuery& query) {
+  check_query(query);
+  GuardPage page;
+  std::size_t looks = 0;
+  for (const std::string& folder : place_.folders()) {
+    // A cursor is the name of the last file looked at, which begins with its folder's.
+    if (folder < query.after.substr(0, folder.size())) { continue; }
+    for (const std::string& record : place_.records(folder)) {
+      if (record <= query.after) { continue; }
+      ++looks;
+      std::optional<FileRecord> file = load(place_.name_at(folder, record).path);
+      if (file && matches(query, file->record.key, file->record.status) && !is_expired(file->record, clock_->now())) {
+        page.records.push_back(shown(std::move(*file)));
+      }
+      if (page.records.size() >= static_cast<std::size_t>(query.limit) || looks >= files_a_page) {
+        page.next = record;
+        return page;
+      }
+    }
+  }
+  return page;
+}
+
+GuardForgotten FileGuardStore::forget(const GuardKey& key, bool even_in_progress) {
+  const FileName name = place_.name_of(key);
+  const std::optional<std::string> seen = place_.read(name.path);
+  if (!seen) { return GuardForgotten::absent; }
+  const FolderLock lock(name.folder, true);
+  const std::optional<std::string> text = place_.read(name.path);
+  if (!text) { return GuardForgotten::absent; }
+  // A damaged one can be forgotten too: that is how it is mended.
+  const std::optional<FileRecord> file = read_record(*text);
+  if (file && file->record.status == GuardStatus::in_progress && !even_in_progress) {
+    return GuardForgotten::in_progress;
+  }
+  place_.remove(name);
+  return file && is_expired(file->record, clock_->now()) ? GuardForgotten::absent : GuardForgotten::forgotten;
+}
+
+std::size_t FileGuardStore::sweep(std::size_t limit) {
+  const std::vector<std::string> folders = place_.folders();
+  std::size_t removed = 0;
+  std::size_t looks = 0;
+  // Goes on where the last sweep stopped, so that a large folder is gone through by turns.
+  const std::size_t first = sweep_from_.load();
+  std::size_t done = 0;
+  for (; done < folders.size() && removed < limit && looks < files_a_page; ++done) {
+    const std::string& folder = folders[(first + done) % folders.size()];
+    for (const std::string& record : place_.records(folder)) {
+      if (removed >= limit) { break; }
+      ++looks;
+      const FileName name = place_.name_at(folder, record);
+      const std::optional<std::string> text = place_.read(name.path);
+      const std::optional<FileRecord> file = text ? read_record(*text) : std::nullopt;
+      if (!file || !is_expired(file->record, clock_->now())) { continue; }
+      const FolderLock lock(name.folder, true);
+      const std::optional<std::string> again = place_.read(name.path);
+      // Somebody may have begun anew meanwhile.
+      if (again && *again == *text) {
+        place_.remove(name);
+        ++removed;
+      }
+    }
+  }
+  sweep_from_.store(first + done);
+  return removed;
+}
+
+GuardStoreInfo FileGuardStore::info() const {
+  return {.backend = "file", .location = "file:" + place_.folder(), .shared = true, .durable = sync_};
+}
+
+}  // namespace hapax::guard
+
+namespace hapax {
+
+GuardStorePtr file_guard_store(const std::string& folder, const FileGuardOptions& options) {
+  return std::make_shared<guard::FileGuardStore>(folder, options);
+}
+
+}  // namespace hapax

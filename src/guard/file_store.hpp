@@ -1,0 +1,63 @@
+// FileGuardStore: records of many processes of one machine, one file each (guard/file_place.hpp).
+//
+// Heartbeats and takeover go by the kernel's time since boot, which all its processes share and nobody can set: a jump of
+// the machine's clock takes nothing over. Records of an earlier boot have no living holder. Times that are shown, and ttl,
+// go by the machine's clock, as they must outlive a boot: a clock that jumps ahead lets records expire early. Any thread.
+#pragma once
+
+#include <hapax/guard_store.hpp>
+
+#include "guard/file_place.hpp"
+#include "guard/file_record.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace hapax::guard {
+
+class MachineClock {
+ public:
+  virtual ~MachineClock() = default;
+  [[nodiscard]] virtual Time now() const = 0;
+  [[nodiscard]] virtual Duration since_boot() const = 0;
+  [[nodiscard]] virtual std::string boot() const = 0;  // another text after each start of the machine
+};
+
+class KernelClock final : public MachineClock {
+ public:
+  [[nodiscard]] Time now() const override;
+  [[nodiscard]] Duration since_boot() const override;
+  [[nodiscard]] std::string boot() const override;
+};
+
+class FileGuardStore final : public GuardStore {
+ public:
+  FileGuardStore(const std::string& folder, const FileGuardOptions& options,
+                 std::shared_ptr<const MachineClock> clock = std::make_shared<KernelClock>());
+
+  [[nodiscard]] GuardAnswer begin(const GuardBegin& request) override;
+  [[nodiscard]] std::vector<std::size_t> beat(std::span<const GuardHold> held) override;
+  [[nodiscard]] GuardVerdict finish(const GuardHold& hold, const GuardFinish& finish) override;
+  [[nodiscard]] std::optional<GuardRecord> read(const GuardKey& key) override;
+  [[nodiscard]] GuardPage list(const GuardQuery& query) override;
+  GuardForgotten forget(const GuardKey& key, bool even_in_progress) override;
+  std::size_t sweep(std::size_t limit) override;
+  [[nodiscard]] GuardStoreInfo info() const override;
+
+ private:
+  [[nodiscard]] std::optional<FileRecord> load(const std::string& path) const;
+  [[nodiscard]] Duration heartbeat_age(const FileRecord& file) const;
+  [[nodiscard]] GuardAnswer answer(const FileRecord& file, const GuardBegin& request, Time now) const;
+  [[nodiscard]] GuardAnswer start(const FileName& name, const GuardBegin& request,
+                                  const std::optional<FileRecord>& before, Time now);
+  [[nodiscard]] GuardRecord shown(FileRecord file) const;
+
+  FilePlace place_;
+  const bool sync_;
+  const std::shared_ptr<const MachineClock> clock_;
+  const std::string boot_;
+  std::atomic<std::size_t> sweep_from_{0};
+};
+
+}  // namespace hapax::guard

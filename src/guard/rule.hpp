@@ -1,0 +1,39 @@
+// What begin does with the record it meets: one pure rule for every store that decides in C++.
+#pragma once
+
+#include <hapax/guard_store.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace hapax::guard {
+
+enum class Meeting : std::uint8_t {
+  nothing,    // no record, or an expired one: the caller starts
+  abandoned,  // in progress, and its heartbeat is too old: the caller takes over
+  in_progress,
+  completed,
+  failed,
+  mismatch,
+};
+
+// `heartbeat_age` is counted by the clock the store measures heartbeats with; it is looked at only in progress.
+[[nodiscard]] Meeting meet(const GuardRecord& record, const std::optional<GuardFingerprint>& fingerprint, Time now,
+                           Duration heartbeat_age);
+
+[[nodiscard]] GuardBegun begun(Meeting meeting);
+
+[[nodiscard]] bool is_expired(const GuardRecord& record, Time now);
+
+// now + after; an end of time instead of an overflow.
+[[nodiscard]] std::optional<Time> expiry(Time now, const std::optional<Duration>& after);
+
+// When in progress: how long until it may be taken over, if no heartbeat comes.
+[[nodiscard]] std::optional<Duration> takeover_in(const GuardRecord& record, Duration heartbeat_age);
+
+[[nodiscard]] bool matches(const GuardQuery& query, const GuardKey& key, GuardStatus status);
+
+// Throws InvalidArgument for a limit out of range.
+void check_query(const GuardQuery& query);
+
+}  // namespace hapax::guard

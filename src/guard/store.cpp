@@ -1,0 +1,53 @@
+// What every record store has without saying so, and the words of statuses.
+#include <hapax/error.hpp>
+#include <hapax/guard_store.hpp>
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+namespace hapax {
+
+namespace {
+constexpr Duration first_pause = std::chrono::milliseconds(1);
+constexpr Duration longest_pause = std::chrono::milliseconds(100);
+}  // namespace
+
+std::string_view to_string(GuardStatus status) {
+  switch (status) {
+    case GuardStatus::in_progress: return "in_progress";
+    case GuardStatus::completed: return "completed";
+    case GuardStatus::failed: return "failed";
+  }
+  return "unknown";
+}
+
+void GuardStore::wait_changed(const GuardKey& key, std::int64_t fence, Duration at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  for (Duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    const auto left = std::chrono::duration_cast<Duration>(until - std::chrono::steady_clock::now());
+    if (left <= Duration::zero()) { return; }
+    std::this_thread::sleep_for(std::min(pause, left));
+    const std::optional<GuardRecord> record = read(key);
+    if (!record || record->status != GuardStatus::in_progress || record->fence != fence) { return; }
+  }
+}
+
+std::size_t GuardStore::sweep(std::size_t /*limit*/) { return 0; }
+
+GuardStorePtr open_guard_store(const std::string& url) {
+  const std::size_t colon = url.find(':');
+  const std::string scheme = url.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : url.substr(colon + 1);
+  if (colon != std::string::npos && scheme == "memory" && rest.empty()) { return memory_guard_store(); }
+  if (colon != std::string::npos && scheme == "file" && !rest.empty()) {
+    // "file:///var/x" and "file:/var/x" are the same place; "file:x" is a folder below the present one.
+    return file_guard_store(rest.starts_with("//") ? rest.substr(2) : rest);
+  }
+  throw InvalidArgument("store", "\"" + base::printable(url) +
+                                     "\" is not the URL of a record store; expected memory: or file:/path/of/a/folder");
+}
+
+}  // namespace hapax
