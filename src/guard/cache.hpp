@@ -1,0 +1,53 @@
+// Completed records in front of a slow store: bounded, for a short while, in this process. Any thread.
+#pragma once
+
+#include <hapax/guard_store.hpp>
+
+#include "guard/fork.hpp"
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace hapax::guard {
+
+class Cache final : private ForkAware {
+ public:
+  using Instant = std::chrono::steady_clock::time_point;
+  struct Options {
+    std::size_t records = 0;
+    Duration at_most{0};
+  };
+
+  explicit Cache(const Options& options);
+  ~Cache();
+
+  // None: ask the store. A record of another fingerprint is none too.
+  [[nodiscard]] std::optional<GuardRecord> find(const std::string& key,
+                                                const std::optional<GuardFingerprint>& fingerprint, Instant now);
+  // Keeps a completed record until `at_most` is over, or `expires_in` if that is sooner.
+  void keep(const std::string& key, const GuardRecord& record, std::optional<Duration> expires_in, Instant now);
+  void drop(const std::string& key);
+
+ private:
+  struct Kept {
+    GuardRecord record;
+    Instant until;
+    std::list<std::string>::iterator place;
+  };
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork(bool /*in_child*/) override { mutex_.unlock(); }
+  void erase(std::unordered_map<std::string, Kept>::iterator kept);
+
+  const Options options_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Kept> records_;
+  std::list<std::string> order_;  // the oldest first
+};
+
+}  // namespace hapax::guard

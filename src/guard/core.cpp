@@ -1,0 +1,130 @@
+#include "guard/core.hpp"
+
+#include "base/limits.hpp"
+#include "base/sha256.hpp"
+#include "base/text.hpp"
+#include "model/validate.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+namespace hapax::detail {
+
+namespace {
+
+constexpr std::string_view hashed_prefix = "sha256:";
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) { return "localhost"; }
+  return base::escape_invalid(name.data());
+}
+
+void check_duration(const std::optional<Duration>& duration, const char* field, Duration least, Duration most) {
+  if (duration && (*duration < least || *duration > most)) {
+    throw InvalidArgument(field, std::to_string(duration->count()) + " microseconds; expected " +
+                                     format_duration(least) + " to " + format_duration(most));
+  }
+}
+
+GuardOptions checked(GuardOptions options, const std::string& name) {
+  model::check_name(name, "name");
+  model::check_name(options.ns, "namespace");
+  if (!options.store) {
+    throw UsageError("the guard '" + name +
+                     "' has no store: say where its records are kept, such as hapax::file_guard_store(folder)");
+  }
+  check_duration(options.ttl, "ttl", Duration(1), limits::delay_max);
+  check_duration(options.wait_timeout, "wait_timeout", Duration::zero(), limits::delay_max);
+  check_duration(options.takeover_after, "takeover_after", limits::lease_min, limits::lease_max);
+  check_duration(options.cache_for, "cache_for", Duration::zero(), limits::delay_max);
+  return options;
+}
+
+std::string hashed(std::string_view key) { return std::string(hashed_prefix) + base::to_hex(base::sha256(key)); }
+
+}  // namespace
+
+GuardCore::GuardCore(std::string name, GuardOptions options)
+    : name_(std::move(name)),
+      options_(checked(std::move(options), name_)),
+      host_(host_name()),
+      heartbeat_(guard::Heartbeat::of(options_.store)) {
+  if (options_.cache_records > 0) {
+    cache_ = std::make_unique<guard::Cache>(guard::Cache::Options{options_.cache_records, options_.cache_for});
+  }
+  guard::Heartbeat::OnTrouble trouble;
+  if (options_.on_warning) {
+    trouble = [warning = options_.on_warning, guard = name_](const std::string& key, const std::string& message) {
+      warning({guard, key, message});
+    };
+  }
+  heartbeat_->join(this, guard::beat_interval(options_.takeover_after), std::move(trouble));
+}
+
+GuardCore::~GuardCore() { heartbeat_->leave(this); }
+
+std::string GuardCore::owner() const {
+  // One system call a process: a forked child has a number of its own.
+  static std::atomic<std::uint64_t> known_generation{0};
+  static std::atomic<pid_t> known_pid{0};
+  const std::uint64_t generation = guard::process_generation();
+  if (known_generation.load(std::memory_order_acquire) != generation) {
+    known_pid.store(::getpid());
+    known_generation.store(generation, std::memory_order_release);
+  }
+  return host_ + ":" + std::to_string(known_pid.load(std::memory_order_relaxed));
+}
+
+void GuardCore::warn(const std::string& key, const std::string& message) const noexcept {
+  if (!options_.on_warning) { return; }
+  try {
+    options_.on_warning({name_, key, message});
+  } catch (...) {
+    // Its contract forbids it; a call must not change its outcome for a warning that failed.
+    return;
+  }
+}
+
+std::shared_ptr<GuardCore> make_guard(std::string name, GuardOptions options) {
+  return std::make_shared<GuardCore>(std::move(name), std::move(options));
+}
+
+bool compares_arguments(const GuardCore& core) { return core.options().compare_arguments; }
+
+GuardFingerprint fingerprint_of(std::string_view canonical) { return base::sha256(canonical); }
+
+GuardCallName name_by_arguments(const GuardCore& core, std::string_view canonical) {
+  if (canonical.size() > limits::payload_bytes) {
+    throw PayloadTooLarge("arguments", canonical.size(), limits::payload_bytes);
+  }
+  // JSON escapes control characters up to U+001F; the others are as good in a hash.
+  const bool readable = canonical.size() <= limits::key_bytes && !base::has_control_characters(canonical);
+  return {{core.options().ns, core.name(), readable ? std::string(canonical) : hashed(canonical)}, {}};
+}
+
+GuardCallName name_by_key(const GuardCore& core, std::string key) {
+  if (key.empty()) { throw InvalidIdempotencyKey("is empty; expected what makes two calls the same", "key"); }
+  if (!base::is_valid_utf8(key)) { throw InvalidIdempotencyKey("is not UTF-8", "key"); }
+  if (base::has_control_characters(key)) {
+    throw InvalidIdempotencyKey("has control characters: \"" + base::printable(base::keep_head(key, 100)) + "\"",
+                                "key");
+  }
+  // A key that looks like a hash is hashed too, so that it is nobody else's.
+  if (key.size() > limits::key_bytes || key.starts_with(hashed_prefix)) { key = hashed(key); }
+  return {{core.options().ns, core.name(), std::move(key)}, {}};
+}
+
+std::optional<GuardRecord> read_record(GuardCore& core, const GuardCallName& name) {
+  return core.store().read(name.key);
+}
+
+GuardForgotten forget_record(GuardCore& core, const GuardCallName& name, bool even_in_progress) {
+  const GuardForgotten forgotten = core.store().forget(name.key, even_in_progress);
+  if (core.cache() != nullptr) { core.cache()->drop(name.key.key); }
+  return forgotten;
+}
+
+}  // namespace hapax::detail

@@ -1,0 +1,41 @@
+// GuardCore: what all calls of one guard share. Immutable but for its cache; any thread.
+#pragma once
+
+#include <hapax/guard_call.hpp>
+#include <hapax/guard_options.hpp>
+
+#include "guard/cache.hpp"
+#include "guard/heartbeat.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace hapax::detail {
+
+class GuardCore {
+ public:
+  // Throws InvalidArgument for what cannot be, UsageError without a store.
+  GuardCore(std::string name, GuardOptions options);
+  GuardCore(const GuardCore&) = delete;
+  GuardCore& operator=(const GuardCore&) = delete;
+  ~GuardCore();
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const GuardOptions& options() const { return options_; }
+  [[nodiscard]] GuardStore& store() const { return *options_.store; }
+  [[nodiscard]] guard::Heartbeat& heartbeat() const { return *heartbeat_; }
+  [[nodiscard]] guard::Cache* cache() const { return cache_.get(); }
+  [[nodiscard]] std::string owner() const;  // "host:pid"
+
+  void warn(const std::string& key, const std::string& message) const noexcept;
+
+ private:
+  const std::string name_;
+  const GuardOptions options_;
+  const std::string host_;
+  const std::shared_ptr<guard::Heartbeat> heartbeat_;
+  std::unique_ptr<guard::Cache> cache_;
+};
+
+}  // namespace hapax::detail

@@ -1,0 +1,14 @@
+// The guarded calls that the present thread is inside of: how a recursion is told from a wait for somebody else.
+//
+// A list rather than a stack, as fibers of one thread may end their calls in any order.
+#pragma once
+
+#include <hapax/guard_call.hpp>
+
+namespace hapax::guard {
+
+void push(detail::GuardFrame& frame);
+void pop(detail::GuardFrame& frame) noexcept;
+[[nodiscard]] bool is_inside(const GuardStore& store, const GuardKey& key);
+
+}  // namespace hapax::guard

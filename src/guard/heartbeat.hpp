@@ -1,0 +1,81 @@
+// Heartbeat: renews what this process holds of one store, on one thread, for all guards of that store.
+//
+// Calls link themselves in when they begin and out when they have ended; that is a few dozen nanoseconds under a lock of
+// their thread's own shard, and never wakes the thread. It starts with the first call, beats at the shortest interval of
+// the guards there are, and ends with the last guard. After a fork the child has no thread and holds nothing.
+#pragma once
+
+#include <hapax/guard_call.hpp>
+#include <hapax/guard_store.hpp>
+
+#include "guard/fork.hpp"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hapax::guard {
+
+// How often a hold of this takeover_after is renewed.
+[[nodiscard]] Duration beat_interval(const std::optional<Duration>& takeover_after);
+
+class Heartbeat final : private ForkAware {
+ public:
+  using OnTrouble = std::function<void(const std::string& key, const std::string& message)>;
+
+  explicit Heartbeat(GuardStorePtr store);
+  ~Heartbeat();
+
+  // The one of a store: made with the first guard, shared by all.
+  [[nodiscard]] static std::shared_ptr<Heartbeat> of(const GuardStorePtr& store);
+
+  // A guard comes and goes. `trouble` is called on the thread of the heartbeat.
+  void join(const void* guard, Duration interval, OnTrouble trouble);
+  void leave(const void* guard);
+
+  void link(detail::GuardBeatNode& node, const GuardHold& hold);
+  void unlink(detail::GuardBeatNode& node) noexcept;
+
+ private:
+  struct Member {
+    const void* guard;
+    Duration interval;
+    OnTrouble trouble;
+  };
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    detail::GuardBeatNode* first = nullptr;
+    std::uint64_t serial = 0;
+  };
+  static constexpr unsigned shard_count = 16;
+
+  void before_fork() override;
+  void after_fork(bool in_child) override;
+  void start();
+  void run();
+  [[nodiscard]] bool beat();
+  void warn(const std::string& key, const std::string& message);
+  [[nodiscard]] Duration interval() const;  // under mutex_
+
+  const GuardStorePtr store_;
+  std::array<Shard, shard_count> shards_;
+  std::atomic<bool> started_{false};
+  // Kept by address: in a forked child the object of a thread that is not there can be neither joined nor destroyed, and
+  // the condition may be waited for by it.
+  struct Runner {
+    std::thread thread;
+    std::condition_variable wake;
+    bool stop = false;
+  };
+  Runner* runner_ = nullptr;  // under mutex_
+  std::mutex mutex_;
+  std::vector<Member> members_;
+};
+
+}  // namespace hapax::guard
