@@ -225,7 +225,22 @@ struct FileGuardOptions {
 // For any number of processes of ONE machine (one kernel: not for network file systems). `folder` is made if need be.
 [[nodiscard]] GuardStorePtr file_guard_store(const std::string& folder, const FileGuardOptions& options = {});
 
-// By URL: "memory:", "file:/var/lib/app/guard". Throws InvalidArgument for what it does not know.
+// ---- The stores that stand on a server or a database ---------------------------------------------------------------
+
+// Records in Redis, for any number of machines: redis://[user[:password]@]host[:port][/database] or
+// redis+unix:///path/of.sock, with parameters behind a question mark: prefix ("hapax:guard:"; for a cluster one with a hash
+// tag, such as "{guard}:"), timeout and connect_timeout (2s each), connections (16), database. As durable as the server is
+// set up to be. No TLS: rediss:// is refused. Throws StoreUnavailable when the server cannot be used.
+[[nodiscard]] GuardStorePtr redis_guard_store(const std::string& url);
+
+class App;
+
+// Records as executions of the app's own store (in the queue "hapax.guard"), for whoever shares it. Not for a forked
+// child, as the app is not.
+[[nodiscard]] GuardStorePtr guard_store(const App& app);
+
+// By URL: "memory:", "file:/var/lib/app/guard", "redis://…", "sqlite:app.db", "postgresql://…". Throws InvalidArgument for
+// what it does not know.
 [[nodiscard]] GuardStorePtr open_guard_store(const std::string& url);
 
 }  // namespace hapax

@@ -3,6 +3,12 @@
 #include <hapax/guard_store.hpp>
 
 #include "base/text.hpp"
+#include "engine/app_state.hpp"
+#include "guard/execution_store.hpp"
+#include "guard/fork.hpp"
+#include "guard/redis_store.hpp"
+#include "guard/redis_url.hpp"
+#include "store/open.hpp"
 
 #include <algorithm>
 #include <array>
@@ -46,8 +52,28 @@ GuardStorePtr open_guard_store(const std::string& url) {
     // "file:///var/x" and "file:/var/x" are the same place; "file:x" is a folder below the present one.
     return file_guard_store(rest.starts_with("//") ? rest.substr(2) : rest);
   }
-  throw InvalidArgument("store", "\"" + base::printable(url) +
-                                     "\" is not the URL of a record store; expected memory: or file:/path/of/a/folder");
+  if (guard::is_redis_url(url)) { return redis_guard_store(url); }
+  if (scheme == "sqlite" || scheme == "postgresql" || scheme == "postgres") {
+    return std::make_shared<guard::ExecutionStore>([url] { return std::shared_ptr(store::open(url)); });
+  }
+  throw InvalidArgument("store", "\"" + base::printable(store::display_url(url)) +
+                                     "\" is not the URL of a record store; expected memory:, file:/path/of/a/folder, "
+                                     "redis://host:6379/0, sqlite:app.db or postgresql://host/database");
+}
+
+GuardStorePtr redis_guard_store(const std::string& url) {
+  return std::make_shared<guard::RedisGuardStore>(guard::parse_redis_url(url));
+}
+
+GuardStorePtr guard_store(const App& app) {
+  const std::shared_ptr<engine::Engine> engine = app.state()->shared_engine();
+  const std::uint64_t generation = guard::process_generation();
+  return std::make_shared<guard::ExecutionStore>([engine, generation] {
+    if (guard::process_generation() != generation) {
+      throw UsageError("an app's guard store was used in a forked child; open one there with open_guard_store");
+    }
+    return std::shared_ptr<store::Store>(engine, &engine->store());
+  });
 }
 
 }  // namespace hapax

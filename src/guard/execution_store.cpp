@@ -1,0 +1,300 @@
+#include "guard/execution_store.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "base/uuid7.hpp"
+#include "guard/fork.hpp"
+#include "guard/rule.hpp"
+#include "model/identity.hpp"
+#include "model/retention.hpp"
+
+#include <algorithm>
+
+namespace hapax::guard {
+
+namespace {
+
+// The lease of those that are never taken over, which then says only when they were last heard of.
+constexpr Duration usual_lease = std::chrono::seconds(30);
+// An unlocked failure holds nothing; it is kept this long for people to look at, and no longer than its ttl.
+constexpr Duration unlocked_kept = std::chrono::hours(24);
+// How often a begin may find that what it met has gone meanwhile.
+constexpr int begin_rounds = 20;
+
+base::Digest identity_of(const GuardKey& key) { return model::guard_identity_hash(key.ns, key.name, key.key); }
+
+Duration lease_of(const std::optional<Duration>& takeover_after) {
+  return std::max(takeover_after.value_or(usual_lease), Duration(std::chrono::milliseconds(1)));
+}
+
+GuardStatus status_of(Status status) {
+  if (!is_terminal(status)) { return GuardStatus::in_progress; }
+  return status == Status::completed ? GuardStatus::completed : GuardStatus::failed;
+}
+
+GuardRecord record_of(const model::Guard& guard) {
+  GuardRecord record;
+  record.status = status_of(guard.status);
+  record.result = guard.result.value_or("");
+  if (guard.error) { record.error = GuardError{.type = guard.error->type, .message = guard.error->message}; }
+  record.started_at = guard.started_at;
+  record.completed_at = guard.finished_at;
+  record.heartbeat = guard.heartbeat;
+  record.fence = guard.fence;
+  if (guard.expires_at && *guard.expires_at < model::end_of_time) { record.expires_at = guard.expires_at; }
+  record.takeover_after = guard.takeover_after;
+  record.fingerprint = guard.fingerprint;
+  record.owner = guard.worker;
+  return record;
+}
+
+// None: the caller may start, or take over.
+std::optional<GuardAnswer> answer_of(const model::Guard& guard, const GuardBegin& request) {
+  if (guard.abandoned) { return std::nullopt; }
+  GuardAnswer answer;
+  answer.record = record_of(guard);
+  answer.now = guard.now;
+  const Duration age = guard.now - guard.heartbeat;
+  if (request.fingerprint && guard.fingerprint && *request.fingerprint != *guard.fingerprint) {
+    answer.begun = GuardBegun::mismatch;
+    return answer;
+  }
+  switch (answer.record.status) {
+    case GuardStatus::in_progress:
+      answer.begun = GuardBegun::in_progress;
+      answer.takeover_in = takeover_in(answer.record, age);
+      break;
+    case GuardStatus::completed: answer.begun = GuardBegun::completed; break;
+    case GuardStatus::failed: answer.begun = GuardBegun::failed; break;
+  }
+  return answer;
+}
+
+// Of another store's hold, one that nothing has.
+Uuid id_of(const GuardHold& hold) { return Uuid::parse(hold.token).value_or(Uuid{}); }
+
+model::NewExecution request_of(const GuardBegin& request, const base::Digest& identity) {
+  model::NewExecution item;
+  item.id = base::new_uuid7();
+  item.queue = {request.key.ns, std::string(model::guard_queue)};
+  item.task = request.key.name;
+  item.kind = model::Kind::guard;
+  item.attempt_timeout = request.takeover_after;
+  item.identity = model::IdentityClaim{.hash = identity,
+                                       .key = request.key.key,
+                                       .fingerprint = request.fingerprint,
+                                       .reuse = Reuse::reject,
+                                       .dedup_window = Duration{0}};
+  return item;
+}
+
+model::Keep keep_of(const GuardFinish& finish) {
+  if (finish.end != GuardEnd::unlocked) { return {.period = finish.ttl}; }
+  return {.period = std::min(finish.ttl.value_or(unlocked_kept), unlocked_kept), .holds_identity = false};
+}
+
+model::Finish outcome_of(const GuardHold& hold, const GuardFinish& finish, Duration ran_for) {
+  model::Finish outcome;
+  outcome.id = id_of(hold);
+  outcome.fence = hold.fence;
+  outcome.ran_for = ran_for;
+  outcome.keep = keep_of(finish);
+  outcome.kind = finish.end == GuardEnd::completed ? model::FinishKind::completed : model::FinishKind::failed;
+  if (finish.end == GuardEnd::completed) {
+    outcome.result = finish.result;
+  } else {
+    const GuardError error = finish.error.value_or(GuardError{});
+    outcome.error = model::ErrorInfo{.type = error.type, .message = error.message, .detail = ""};
+  }
+  return outcome;
+}
+
+Status listed_as(GuardStatus status) {
+  switch (status) {
+    case GuardStatus::in_progress: return Status::running;
+    case GuardStatus::completed: return Status::completed;
+    case GuardStatus::failed: return Status::failed;
+  }
+  return Status::running;
+}
+
+}  // namespace
+
+ExecutionStore::Place::Place(std::shared_ptr<store::Store> opened)
+    : generation(process_generation()),
+      store(std::move(opened)),
+      admissions({.flush = [this](std::span<model::NewExecution> items) { return store->try_admit(items); },
+                  .flush_alone = [this](std::span<model::NewExecution> items) { return store->admit(items); },
+                  .max_items = limits::admit_batch}),
+      outcomes({.flush = [this](std::span<model::Finish> finishes) { return store->finish(finishes); },
+                .size = [](const model::Finish& finish) { return finish.result.size(); },
+                .max_items = limits::finish_batch}) {}
+
+CallerSession& ExecutionStore::Place::session(const std::optional<Duration>& takeover_after, const std::string& owner) {
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<CallerSession>& session = sessions[lease_of(takeover_after)];
+  if (!session) { session = std::make_unique<CallerSession>(*store, lease_of(takeover_after), owner); }
+  return *session;
+}
+
+ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new Place(open_())) {
+  const store::StoreInfo about = place_.load()->store->info();
+  info_ = {.backend = about.backend,
+           .location = about.location,
+           .shared = about.capabilities.shared,
+           .durable = about.capabilities.durable};
+}
+
+ExecutionStore::~ExecutionStore() {
+  Place* const last = place_.load();
+  // A parent's store is not the child's to close.
+  if (last->generation == process_generation()) { delete last; }
+}
+
+ExecutionStore::Place& ExecutionStore::place() {
+  Place* present = place_.load();
+  if (present->generation == process_generation()) { return *present; }
+  auto fresh = std::make_unique<Place>(open_());
+  // The parent's is left as it is: its connections and locks are the parent's.
+  if (place_.compare_exchange_strong(present, fresh.get())) { return *fresh.release(); }
+  return *present;
+}
+
+GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
+  Place& here = place();
+  const base::Digest identity = identity_of(request.key);
+  CallerSession& session = here.session(request.takeover_after, request.owner);
+  for (int round = 0; round < begin_rounds; ++round) {
+    // Most calls after the first meet a record, and reading is all they need.
+    if (const std::optional<model::Guard> found = here.store->guard(identity)) {
+      if (std::optional<GuardAnswer> answer = answer_of(*found, request)) { return *std::move(answer); }
+    }
+    model::NewExecution item = request_of(request, identity);
+    const CallerSession::Ticket ticket = session.begin();
+    item.born_running = ticket.born;
+    model::Admission admission;
+    try {
+      admission = here.admissions.submit(std::move(item));
+    } catch (...) {
+      session.given_up(ticket);
+      throw;
+    }
+    const bool taken_over = admission.verdict == model::AdmissionVerdict::taken_over;
+    if ((admission.created() || taken_over) && admission.fence) {
+      session.started(ticket, {.id = admission.id, .fence = *admission.fence});
+      GuardAnswer answer;
+      answer.begun = GuardBegun::started;
+      answer.hold = {.key = request.key,
+                     .fence = *admission.fence,
+                     .token = admission.id.to_string(),
+                     .takeover_after = request.takeover_after};
+      answer.taken_over = taken_over;
+      answer.now = taken_over ? here.store->now() : admission.created_at;
+      return answer;
+    }
+    session.given_up(ticket);
+    if (admission.verdict == model::AdmissionVerdict::session_gone) { session.reopen(ticket); }
+    if (admission.verdict == model::AdmissionVerdict::queue_draining) {
+      throw StoreUnavailable(info_.location + ": the queue " + std::string(model::guard_queue) +
+                             " is draining and takes no new calls");
+    }
+  }
+  throw StoreBusy(info_.location + ": the record of " + request.key.name + " changes hands too fast");
+}
+
+std::vector<std::size_t> ExecutionStore::beat(std::span<const GuardHold> held) {
+  Place& here = place();
+  std::map<CallerSession*, std::vector<Uuid>> ids;
+  {
+    const std::lock_guard lock(here.mutex);
+    for (const auto& [lease, session] : here.sessions) { ids[session.get()]; }
+    for (const GuardHold& hold : held) {
+      const auto session = here.sessions.find(lease_of(hold.takeover_after));
+      if (session != here.sessions.end()) { ids[session->second.get()].push_back(id_of(hold)); }
+    }
+  }
+  std::vector<Uuid> lost;
+  for (const auto& [session, of_session] : ids) {
+    const std::vector<Uuid> gone = session->beat(of_session);
+    lost.insert(lost.end(), gone.begin(), gone.end());
+  }
+  std::vector<std::size_t> indexes;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (std::ranges::find(lost, id_of(held[i])) != lost.end()) { indexes.push_back(i); }
+  }
+  return indexes;
+}
+
+GuardVerdict ExecutionStore::finish(const GuardHold& hold, const GuardFinish& finish) {
+  Place& here = place();
+  CallerSession& session = here.session(hold.takeover_after, "");
+  const Uuid id = id_of(hold);
+  try {
+    const model::FinishVerdict verdict = here.outcomes.submit(outcome_of(hold, finish, session.ran_for(id)));
+    session.ended(id);
+    return verdict == model::FinishVerdict::accepted ? GuardVerdict::accepted : GuardVerdict::stale;
+  } catch (...) {
+    session.in_doubt(id);
+    throw;
+  }
+}
+
+std::optional<GuardRecord> ExecutionStore::read(const GuardKey& key) {
+  const std::optional<model::Guard> guard = place().store->guard(identity_of(key));
+  if (!guard) { return std::nullopt; }
+  GuardRecord record = record_of(*guard);
+  record.key = key;
+  return record;
+}
+
+// A record is looked at by its key, so that those that hold theirs no more are left out.
+GuardPage ExecutionStore::list(const GuardQuery& query) {
+  check_query(query);
+  store::Store& store = *place().store;
+  model::ListQuery wanted;
+  wanted.ns = query.ns;
+  wanted.queue = std::string(model::guard_queue);
+  wanted.task = query.name;
+  wanted.kind = model::Kind::guard;
+  wanted.payloads = false;
+  wanted.limit = query.limit;
+  if (query.status) { wanted.statuses = {listed_as(*query.status)}; }
+  if (!query.after.empty()) {
+    wanted.after = Uuid::parse(query.after);
+    if (!wanted.after) { throw InvalidArgument("after", "'" + base::printable(query.after) + "' is no page of this store"); }
+  }
+  const std::vector<model::Execution> executions = store.list(wanted);
+  GuardPage page;
+  for (const model::Execution& execution : executions) {
+    if (!execution.identity || !execution.identity_key.starts_with(query.key_prefix)) { continue; }
+    const std::optional<model::Guard> guard = store.guard(*execution.identity);
+    if (!guard || guard->id != execution.id) { continue; }
+    GuardRecord record = record_of(*guard);
+    record.key = {.ns = query.ns, .name = execution.task, .key = execution.identity_key};
+    if (matches(query, record.key, record.status)) { page.records.push_back(std::move(record)); }
+  }
+  if (std::ssize(executions) == wanted.limit) { page.next = executions.back().id.to_string(); }
+  return page;
+}
+
+GuardForgotten ExecutionStore::forget(const GuardKey& key, bool even_in_progress) {
+  store::Store& store = *place().store;
+  for (int round = 0; round < begin_rounds; ++round) {
+    const std::optional<model::Guard> guard = store.guard(identity_of(key));
+    if (!guard) { return GuardForgotten::absent; }
+    if (!is_terminal(guard->status) && !even_in_progress) { return GuardForgotten::in_progress; }
+    if (store.forget_guards({&guard->id, 1}) > 0) { return GuardForgotten::forgotten; }
+  }
+  throw StoreBusy(info_.location + ": the record of " + key.name + " changes hands too fast");
+}
+
+std::size_t ExecutionStore::sweep(std::size_t limit) {
+  const int most = static_cast<int>(std::min(limit, static_cast<std::size_t>(limits::sweep_batch)));
+  return static_cast<std::size_t>(place().store->sweep({.limit = most, .retention = true}).expired);
+}
+
+GuardStoreInfo ExecutionStore::info() const { return info_; }
+
+}  // namespace hapax::guard

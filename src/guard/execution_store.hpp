@@ -1,0 +1,63 @@
+// ExecutionStore: guard records as executions of a hapax store (SQLite, PostgreSQL, or its memory store).
+//
+// No mechanism of its own: a call is an execution of kind guard, admitted born running for a session of this process, met
+// by its identity, finished under its fence (store/store.hpp has the rules). A call that meets a record costs one read;
+// a first call one read and two commits, which calls of other threads share.
+//
+// Owned by shared_ptr. Any thread. In a forked child the parent's store is left alone and another is opened.
+#pragma once
+
+#include <hapax/guard_store.hpp>
+
+#include "engine/batcher.hpp"
+#include "guard/caller_session.hpp"
+#include "store/store.hpp"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace hapax::guard {
+
+class ExecutionStore final : public GuardStore {
+ public:
+  // Called for each process that uses it: once, and once more in a forked child, where it may throw.
+  using Open = std::function<std::shared_ptr<store::Store>()>;
+
+  explicit ExecutionStore(Open open);
+  ~ExecutionStore() override;
+
+  [[nodiscard]] GuardAnswer begin(const GuardBegin& request) override;
+  [[nodiscard]] std::vector<std::size_t> beat(std::span<const GuardHold> held) override;
+  [[nodiscard]] GuardVerdict finish(const GuardHold& hold, const GuardFinish& finish) override;
+  [[nodiscard]] std::optional<GuardRecord> read(const GuardKey& key) override;
+  [[nodiscard]] GuardPage list(const GuardQuery& query) override;
+  GuardForgotten forget(const GuardKey& key, bool even_in_progress) override;
+  std::size_t sweep(std::size_t limit) override;
+  [[nodiscard]] GuardStoreInfo info() const override;
+
+ private:
+  // What belongs to one process.
+  struct Place {
+    explicit Place(std::shared_ptr<store::Store> opened);
+
+    CallerSession& session(const std::optional<Duration>& takeover_after, const std::string& owner);
+
+    const std::uint64_t generation;
+    const std::shared_ptr<store::Store> store;
+    engine::Batcher<model::NewExecution, model::Admission> admissions;
+    engine::Batcher<model::Finish, model::FinishVerdict> outcomes;
+    std::mutex mutex;
+    std::map<Duration, std::unique_ptr<CallerSession>> sessions;  // by lease; under mutex
+  };
+
+  [[nodiscard]] Place& place();
+
+  const Open open_;
+  std::atomic<Place*> place_;
+  GuardStoreInfo info_;
+};
+
+}  // namespace hapax::guard

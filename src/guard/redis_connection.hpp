@@ -1,0 +1,84 @@
+// One connection to a Redis server, and its replies as values.
+#pragma once
+
+#include "guard/redis_url.hpp"
+
+#include <hapax/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct redisContext;
+
+namespace hapax::guard {
+
+// A reply: nothing, a number, a text or a list of such.
+struct RedisReply {
+  enum class Kind : std::uint8_t { nothing, number, text, list, error };
+  Kind kind = Kind::nothing;
+  std::int64_t number = 0;
+  std::string text;
+  std::vector<RedisReply> list;
+
+  // By position in a list; nothing where there is none.
+  [[nodiscard]] const RedisReply& at(std::size_t index) const;
+  [[nodiscard]] std::optional<std::string> optional_text() const;
+  [[nodiscard]] std::int64_t integer() const;  // a number, or a text of digits; 0 otherwise
+};
+
+// The connection broke, or was closed before a reply came. What was asked may have been done.
+class RedisBroken : public Error {
+ public:
+  RedisBroken(const std::string& message, bool timed_out) : Error("StoreUnavailable", message), timed_out_(timed_out) {}
+  [[nodiscard]] bool timed_out() const { return timed_out_; }
+
+ private:
+  bool timed_out_;
+};
+
+// The server refused: "OOM", "NOAUTH", "LOADING" and so on are codes.
+class RedisRefused : public Error {
+ public:
+  RedisRefused(std::string code, const std::string& message)
+      : Error("StoreUnavailable", message), code_(std::move(code)) {}
+  [[nodiscard]] const std::string& code() const { return code_; }
+
+ private:
+  std::string code_;
+};
+
+using RedisCommand = std::vector<std::string_view>;
+
+// Used by one thread at a time. After RedisBroken it is of no more use.
+class RedisConnection {
+ public:
+  // Connects, says who we are and chooses the database. Throws RedisBroken or RedisRefused.
+  explicit RedisConnection(const RedisPlace& place);
+  ~RedisConnection();
+  RedisConnection(const RedisConnection&) = delete;
+  RedisConnection& operator=(const RedisConnection&) = delete;
+
+  // Throws RedisBroken; a refusal is a reply of kind error.
+  [[nodiscard]] std::vector<RedisReply> pipeline(const std::vector<RedisCommand>& commands);
+  // One command; throws RedisRefused too.
+  RedisReply call(const RedisCommand& command);
+
+ private:
+  struct Free {
+    void operator()(redisContext* context) const;
+  };
+  [[noreturn]] void broken(const char* doing);
+
+  std::string shown_;
+  Duration timeout_;
+  std::unique_ptr<redisContext, Free> context_;
+};
+
+// Throws RedisRefused if the reply is an error.
+void check_reply(const RedisReply& reply, const std::string& shown);
+
+}  // namespace hapax::guard

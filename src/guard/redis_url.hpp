@@ -1,0 +1,32 @@
+// Where a Redis server is and who we are there, from a URL.
+#pragma once
+
+#include <hapax/time.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace hapax::guard {
+
+struct RedisPlace {
+  std::string host = "127.0.0.1";
+  int port = 6379;
+  std::string socket;  // a path; used in place of host and port
+  std::string user;
+  std::string password;
+  int database = 0;
+  std::string prefix = "hapax:guard:";
+  Duration connect_timeout = std::chrono::seconds(2);
+  Duration timeout = std::chrono::seconds(2);
+  std::size_t connections = 16;
+  std::string shown;  // for messages; without the password
+};
+
+// redis://[user[:password]@]host[:port][/database] or redis+unix://[user[:password]@]/path/of.sock, each with parameters
+// behind a question mark: prefix, timeout, connect_timeout, connections, and database for a socket. Throws InvalidArgument
+// for anything else, rediss:// included: hiredis 0.14 has no TLS. No message ever shows the password.
+[[nodiscard]] RedisPlace parse_redis_url(const std::string& url);
+
+[[nodiscard]] bool is_redis_url(const std::string& url);
+
+}  // namespace hapax::guard
