@@ -170,12 +170,14 @@ const Statement& end_statement(bool tells, bool appends, bool keeps) {
                                                     "hapax_end_telling",   "hapax_end_turn_telling",
                                                     "hapax_end_kept",      "hapax_end_turn_kept",
                                                     "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
+  // Never destroyed, as threads may outlive main.
+  static const auto& texts = *new const std::array<std::string, 8>{
+      end_sql(false, false, false), end_sql(false, true, false), end_sql(true, false, false),
+      end_sql(true, true, false),   end_sql(false, false, true), end_sql(false, true, true),
+      end_sql(true, false, true),   end_sql(true, true, true)};
   static const std::array<Statement, 8> statements = [] {
     std::array<Statement, 8> all{};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::string& text = keep_text(end_sql((i & 2) != 0, (i & 1) != 0, (i & 4) != 0));
-      all[i] = Statement{names[i], text.c_str()};
-    }
+    for (std::size_t i = 0; i < all.size(); ++i) { all[i] = Statement{names[i], texts[i].c_str()}; }
     return all;
   }();
   return statements[(keeps ? 4U : 0U) + (tells ? 2U : 0U) + (appends ? 1U : 0U)];
