@@ -195,7 +195,7 @@ bool Heartbeat::beat() {
   } catch (const std::exception& error) {
     warn({},
          std::string("the heartbeat of calls in progress failed, which lets others take them over: ") + error.what());
-    return;
+    return false;
   }
   for (const std::size_t index : lost) {
     const std::lock_guard lock(shards_[places[index].shard].mutex);

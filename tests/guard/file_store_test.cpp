@@ -1,0 +1,158 @@
+// What only the file store has: files, a clock that jumps, and a machine that is started again.
+#include "rig.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/clock.hpp"
+#include "base/fault.hpp"
+#include "guard/file_record.hpp"
+#include "guard/file_store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace hapax::guard_tests {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+class Machine final : public guard::MachineClock {
+ public:
+  [[nodiscard]] Time now() const override { return wall; }
+  [[nodiscard]] Duration since_boot() const override { return up; }
+  [[nodiscard]] std::string boot() const override { return boot_id; }
+  Time wall = Time(std::chrono::sys_days(std::chrono::year(2026) / 3 / 1));
+  Duration up = 1h;
+  std::string boot_id = "one";
+};
+
+class FileStoreTest : public testing::Test {
+ protected:
+  std::shared_ptr<guard::FileGuardStore> open() {
+    return std::make_shared<guard::FileGuardStore>(folder_.path(), FileGuardOptions{}, machine_);
+  }
+  static GuardBegin request(const std::string& text) {
+    GuardBegin begin;
+    begin.key = {"default", "f", text};
+    begin.takeover_after = 30s;
+    return begin;
+  }
+  std::vector<fs::path> files() {
+    std::vector<fs::path> found;
+    for (const auto& each : fs::recursive_directory_iterator(folder_.path())) {
+      if (each.is_regular_file() && each.path().filename() != "lock") { found.push_back(each.path()); }
+    }
+    return found;
+  }
+
+  Folder folder_;
+  std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
+};
+
+TEST_F(FileStoreTest, AJumpOfTheClockTakesNothingOver) {
+  const auto store = open();
+  const GuardAnswer first = store->begin(request("a"));
+  machine_->wall += 24h;
+  EXPECT_EQ(store->begin(request("a")).begun, GuardBegun::in_progress);
+  machine_->wall -= 48h;
+  EXPECT_EQ(store->begin(request("a")).begun, GuardBegun::in_progress);
+  EXPECT_EQ(store->finish(first.hold, {.result = "1"}), GuardVerdict::accepted);
+}
+
+TEST_F(FileStoreTest, AfterARestartOfTheMachineNobodyHoldsAnything) {
+  GuardBegin never = request("b");
+  never.takeover_after.reset();
+  (void)open()->begin(request("a"));
+  (void)open()->begin(never);
+  machine_->boot_id = "two";
+  machine_->up = 5s;
+  const GuardAnswer again = open()->begin(request("a"));
+  EXPECT_EQ(again.begun, GuardBegun::started);
+  EXPECT_TRUE(again.taken_over);
+  EXPECT_EQ(open()->begin(never).begun, GuardBegun::in_progress);
+}
+
+TEST_F(FileStoreTest, NoKeyLeavesTheFolder) {
+  const auto store = open();
+  for (const std::string text : {"../x", "/etc/passwd", "lock", ".", "..", "a/b", "\xc3\xbc", ""}) {
+    EXPECT_EQ(store->begin(request(text)).begun, GuardBegun::started);
+  }
+  EXPECT_EQ(files().size(), 8U);
+  for (const fs::path& file : files()) {
+    EXPECT_THAT(file.filename().string(), testing::MatchesRegex("[0-9a-f]+"));
+    EXPECT_EQ(file.parent_path().parent_path(), fs::path(folder_.path()));
+  }
+}
+
+TEST_F(FileStoreTest, ADamagedRecordIsAnErrorNotAnotherRun) {
+  const auto store = open();
+  const GuardAnswer first = store->begin(request("a"));
+  EXPECT_EQ(store->finish(first.hold, {.result = "\"paid\""}), GuardVerdict::accepted);
+  const fs::path file = files().at(0);
+  std::stringstream whole;
+  whole << std::ifstream(file).rdbuf();
+  const std::string text = whole.str();
+  // Cut anywhere, or with any one byte changed (but in the heartbeat, which is not checked), it is damaged.
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    EXPECT_FALSE(guard::read_record(text.substr(0, at))) << at;
+    std::string changed = text;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    const bool heartbeat = at >= guard::heartbeat_offset && at < guard::heartbeat_offset + guard::heartbeat_width + 1;
+    if (!heartbeat) { EXPECT_FALSE(guard::read_record(changed)) << at; }
+  }
+  EXPECT_TRUE(guard::read_record(text));
+  std::ofstream(file, std::ios::trunc) << text.substr(0, text.size() / 2);
+  EXPECT_THROW((void)store->begin(request("a")), StoreUnavailable);
+  EXPECT_EQ(store->forget(request("a").key, false), GuardForgotten::forgotten);
+  EXPECT_EQ(store->begin(request("a")).begun, GuardBegun::started);
+}
+
+TEST_F(FileStoreTest, AWriteThatBreaksOffLeavesTheOldRecord) {
+  const auto store = open();
+  for (const char* const place : {"guard.file.written", "guard.file.rename"}) {
+    base::arm_faults(std::string(place) + "=throw");
+    EXPECT_THROW((void)store->begin(request(place)), base::FaultInjected);
+    base::arm_faults("");
+    const GuardAnswer second = store->begin(request(place));
+    EXPECT_EQ(second.begun, GuardBegun::started) << place;
+    base::arm_faults(std::string(place) + "=throw");
+    EXPECT_THROW((void)store->finish(second.hold, {.result = "1"}), base::FaultInjected);
+    base::arm_faults("");
+    EXPECT_EQ(store->begin(request(place)).begun, GuardBegun::in_progress) << place;
+    EXPECT_EQ(store->finish(second.hold, {.result = "1"}), GuardVerdict::accepted);
+    EXPECT_EQ(store->begin(request(place)).record.result, "1");
+  }
+}
+
+TEST_F(FileStoreTest, AFolderThatCannotBeIsAClearError) {
+  EXPECT_THROW((void)file_guard_store(""), InvalidArgument);
+  std::ofstream(folder_.path() + "/file") << "x";
+  EXPECT_THROW((void)file_guard_store(folder_.path() + "/file/below"), StoreUnavailable);
+  EXPECT_THROW((void)open_guard_store("ftp://somewhere"), InvalidArgument);
+  EXPECT_THROW((void)open_guard_store("file:"), InvalidArgument);
+  EXPECT_EQ(open_guard_store("file:" + folder_.path() + "/new/")->info().location, "file:" + folder_.path() + "/new");
+}
+
+TEST_F(FileStoreTest, SweepingRemovesTheFilesOfExpiredRecords) {
+  const auto store = open();
+  for (int number = 0; number < 20; ++number) {
+    const GuardAnswer each = store->begin(request(std::to_string(number)));
+    EXPECT_EQ(store->finish(each.hold, {.result = "1", .ttl = 1s}), GuardVerdict::accepted);
+  }
+  (void)store->begin(request("in progress"));
+  EXPECT_EQ(store->sweep(100), 0U);
+  machine_->wall += 2s;
+  EXPECT_EQ(store->sweep(15), 15U);
+  EXPECT_EQ(store->sweep(100), 5U);
+  EXPECT_EQ(files().size(), 1U);
+}
+
+}  // namespace
+
+}  // namespace hapax::guard_tests

@@ -1,0 +1,154 @@
+// A guard used in a forked child: no lock of the parent's threads, no hold of the parent's calls.
+#include "rig.hpp"
+
+#include <hapax/guard.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+// A child that starts threads after a fork of many is what these tests are about.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+
+namespace hapax::guard_tests {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs `work` in a forked child and gives its exit code: 0 for true, 1 for false, 2 for an exception.
+int in_child(const std::function<bool()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // A child that hangs must not hang the test.
+    ::alarm(60);
+    int code = 2;
+    try {
+      code = work() ? 0 : 1;
+    } catch (...) { code = 2; }
+    ::_exit(code);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) { return 3; }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+TEST(ForkTest, AChildThatReturnsFromItsParentsCallHoldsNothing) {
+  const Folder folder;
+  GuardOptions options;
+  options.store = file_guard_store(folder.path());
+  int child_code = -1;
+  const auto call = idempotent("call", options, [&](int number) {
+    const pid_t child = ::fork();
+    if (child == 0) { return number + 100; }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    child_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return number;
+  });
+  const pid_t parent = ::getpid();
+  int answer = 0;
+  try {
+    answer = call(1);
+  } catch (const StaleLease&) {
+    if (::getpid() != parent) { ::_exit(7); }
+    throw;
+  }
+  if (::getpid() != parent) { ::_exit(8); }
+  EXPECT_EQ(child_code, 7);
+  EXPECT_EQ(answer, 1);
+  EXPECT_EQ(call(1), 1);
+}
+
+TEST(ForkTest, AChildUsesTheGuardsOfItsParent) {
+  const Folder folder;
+  for (const GuardStorePtr& store : {memory_guard_store(), file_guard_store(folder.path())}) {
+    GuardOptions options;
+    options.store = store;
+    const auto twice = idempotent("twice", options, [](int number) { return 2 * number; });
+    EXPECT_EQ(twice(1), 2);
+    EXPECT_EQ(in_child([&] { return twice(1) == 2 && twice(2) == 4 && twice(2) == 4; }), 0);
+    EXPECT_EQ(twice(2), 4);
+    // Of a file the child's calls are known here, of memory they are not.
+    EXPECT_EQ(twice.record(2)->owner.ends_with(std::to_string(::getpid())), !store->info().shared);
+  }
+}
+
+TEST(ForkTest, ForksAmidCallsOfOtherThreadsLeaveNothingLocked) {
+  const Folder folder;
+  const GuardStorePtr memory = memory_guard_store();
+  GuardOptions options;
+  options.store = memory;
+  options.cache_records = 100;
+  const auto quick = idempotent("quick", options, [](int number) { return number; });
+  options.store = file_guard_store(folder.path());
+  const auto durable = idempotent("durable", options, [](int number) { return number; });
+  const auto later = idempotent(
+      "later", options, [](int number) { return std::async(std::launch::deferred, [number] { return number; }); });
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> busy;
+  for (int thread = 0; thread < 3; ++thread) {
+    busy.emplace_back([&, thread] {
+      for (int number = 0; !stop; ++number) {
+        (void)quick(number % 500 + thread);
+        if (thread == 0) { (void)durable(number); }
+        if (thread == 1) { (void)later(number).get(); }
+      }
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    const int fresh = 1'000'000 + round;
+    EXPECT_EQ(in_child([&] {
+                return quick(fresh) == fresh && durable(fresh) == fresh && later(fresh).get() == fresh &&
+                       durable(fresh) == fresh;
+              }),
+              0);
+  }
+  stop = true;
+  for (std::thread& each : busy) { each.join(); }
+}
+
+TEST(ForkTest, AChildsHeartbeatIsItsOwn) {
+  const Folder folder;
+  GuardOptions options;
+  options.store = file_guard_store(folder.path());
+  options.takeover_after = 300ms;
+  const auto slow = idempotent("slow", options, [&](int number) {
+    // Several beats long.
+    std::this_thread::sleep_for(number == 1 ? 0ms : 900ms);
+    return number;
+  });
+  EXPECT_EQ(slow(1), 1);  // starts the parent's heartbeat
+  std::thread other;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    int code = 1;
+    try {
+      code = slow(2) == 2 ? 0 : 1;
+    } catch (...) { code = 2; }
+    ::_exit(code);
+  }
+  // The child's call is never taken over, as the child beats.
+  GuardBegin begin;
+  begin.key = {"default", "slow", "[2]"};
+  begin.takeover_after = 300ms;
+  while (!options.store->read(begin.key)) { std::this_thread::sleep_for(1ms); }
+  GuardBegun begun = GuardBegun::in_progress;
+  while (begun == GuardBegun::in_progress) {
+    begun = options.store->begin(begin).begun;
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(begun, GuardBegun::completed);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+
+}  // namespace hapax::guard_tests
