@@ -138,7 +138,7 @@ class GuardCall {
 
  private:
   [[nodiscard]] bool look(bool may_wait);
-  void settle(const GuardRecord& record);
+  void settle(GuardRecord record);
   void wait(const GuardAnswer& answer);
   void finish(const GuardFinish& finish);
   void let_go() noexcept;

@@ -49,8 +49,8 @@ bool GuardCall::try_enter() { return look(false); }
 bool GuardCall::look(bool may_wait) {
   const GuardOptions& options = core_->options();
   if (core_->cache() != nullptr) {
-    if (const auto kept = core_->cache()->find(name_.key.key, name_.fingerprint, std::chrono::steady_clock::now())) {
-      settle(*kept);
+    if (auto kept = core_->cache()->find(name_.key.key, name_.fingerprint, std::chrono::steady_clock::now())) {
+      settle(std::move(*kept));
       return true;
     }
   }
@@ -83,7 +83,7 @@ bool GuardCall::look(bool may_wait) {
                              expires ? std::optional<Duration>(*expires - answer.now) : std::nullopt,
                              std::chrono::steady_clock::now());
       }
-      settle(answer.record);
+      settle(std::move(answer.record));
       return true;
     case GuardBegun::failed: {
       const GuardError error = answer.record.error.value_or(GuardError{});
@@ -104,12 +104,12 @@ bool GuardCall::look(bool may_wait) {
   return false;
 }
 
-void GuardCall::settle(const GuardRecord& record) {
+void GuardCall::settle(GuardRecord record) {
   if (core_->options().on_duplicate == OnDuplicate::raise) {
     throw DuplicateExecution("the call " + described() + " was made before", record.started_at, record.completed_at,
                              record.result);
   }
-  record_ = record;
+  record_ = std::move(record);
 }
 
 void GuardCall::wait(const GuardAnswer& answer) {

@@ -139,23 +139,22 @@ void Heartbeat::start() {
   const std::lock_guard lock(mutex_);
   if (runner_ != nullptr) { return; }
   auto runner = std::make_unique<Runner>();
-  runner->thread = std::thread([this] { run(); });
+  runner->thread = std::thread([this, mine = runner.get()] { run(*mine); });
   runner_ = runner.release();
   started_.store(true, std::memory_order_release);
 }
 
-void Heartbeat::run() {
+void Heartbeat::run(Runner& runner) {
   using Clock = std::chrono::steady_clock;
   std::unique_lock lock(mutex_);
-  Runner* const runner = runner_;
   Clock::time_point beaten = Clock::now();
   Clock::time_point swept = beaten;
   bool failed = false;
-  while (!runner->stop) {
+  while (!runner.stop) {
     // After a failure sooner, to be in time for the others.
     const Clock::time_point due = beaten + (failed ? interval() / 4 : interval());
     if (Clock::now() < due) {
-      runner->wake.wait_until(lock, due);
+      runner.wake.wait_until(lock, due);
       continue;
     }
     beaten = Clock::now();
