@@ -73,6 +73,7 @@ void add_admit_flags(CLI::App& command, AdmitOptions& options) {
 
 int admit_one(Shell& shell, const AdmitOptions& options) {
   RequestFields fields = options.fields;
+  fields.actor = command_line_actor();
   if (options.input) { fields.input = read_payload(*options.input, "input"); }
   if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");

@@ -63,7 +63,8 @@ int run(Shell& shell, const Options& options) {
   for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
     const std::size_t count = std::min<std::size_t>(limits::admit_batch, ids.size() - at);
     const std::span<const Uuid> batch(ids.data() + at, count);
-    const std::vector<model::CancelResult> results = shell.store().cancel(batch, options.reason);
+    const std::vector<model::CancelResult> results =
+        shell.store().cancel(batch, options.reason, {command_line_actor()});
     for (std::size_t i = 0; i < count; ++i) { tally.add(batch[i], results[i]); }
   }
   // One that was named and had ended is an error; among many, or by filter, it is only counted.

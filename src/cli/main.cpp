@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   add_queue(commands);
   add_dlq(commands);
   add_config(commands);
+  add_token(commands);
+  add_audit(commands);
   add_migrate(commands);
   add_cleanup(commands);
   add_sql(commands);

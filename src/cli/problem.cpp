@@ -53,6 +53,7 @@ Codes codes_of(const std::exception& error) {
   if (is<StoreUnavailable>(error)) return {exit_store, 503};
   if (is<ShuttingDown>(error)) return {exit_store, 503};
   if (is<SchemaMismatch>(error)) return {exit_configuration, 500};
+  if (is<DecryptionFailed>(error)) return {exit_configuration, 500};
   if (is<Unsupported>(error)) return {exit_usage, 501};
   if (is<UsageError>(error)) return {exit_usage, 400};
   if (is<std::bad_alloc>(error)) return {exit_store, 503};

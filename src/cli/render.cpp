@@ -139,7 +139,8 @@ std::string execution_json(const model::Execution& e, bool payloads, const std::
       .text_or_null("note", e.note)
       .raw("tags", json_text_array(e.labels.tags))
       .raw("metadata", e.labels.metadata.empty() ? "null" : e.labels.metadata)
-      .text_or_null("traceparent", e.labels.traceparent);
+      .text_or_null("traceparent", e.labels.traceparent)
+      .text_or_null("enqueued_by", e.labels.actor);
   return object.str();
 }
 

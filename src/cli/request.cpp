@@ -112,6 +112,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   request.kind = fields.kind;
   // As it came: a parsed object would lose the order of its members.
   request.labels.metadata = fields.metadata;
+  request.labels.actor = fields.actor;
   model::check_new_execution(request);
   return request;
 }

@@ -38,6 +38,7 @@ struct RequestFields {
   std::vector<std::string> tags;
   std::string metadata;  // JSON object, or empty
   std::string traceparent;
+  std::string actor;  // who asks; empty: nobody is told
 };
 
 // By the rules of every door (engine/door.hpp). Throws the typed error that names the field.

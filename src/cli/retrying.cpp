@@ -57,7 +57,7 @@ int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& ho
     for (const Uuid& id : ids.subspan(at, std::min<std::size_t>(limits::admit_batch, ids.size() - at))) {
       batch.push_back({.id = id, .new_id = base::new_uuid7(), .new_effect_key = how.new_effect_key});
     }
-    const std::vector<model::RetryResult> results = shell.store().retry(batch);
+    const std::vector<model::RetryResult> results = shell.store().retry(batch, {command_line_actor()});
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const model::RetryResult& result = results[i];
       const bool made = result.verdict == RetryVerdict::created;
