@@ -123,6 +123,7 @@
 #include <hapax/error.hpp>
 
 #include "model/activity_state.hpp"
+#include "model/audit.hpp"
 #include "model/holder.hpp"
 #include "model/token.hpp"
 #include "model/turn.hpp"

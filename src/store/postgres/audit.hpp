@@ -1,7 +1,7 @@
 // The audit: a line for each thing that somebody changed, written in the transaction that changes it.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/audit.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/statement.hpp"
 

@@ -1,6 +1,7 @@
 // A new run of a finished execution, in the open transaction of a connection.
 #pragma once
 
+#include "model/audit.hpp"
 #include "model/execution.hpp"
 #include "store/postgres/connection.hpp"
 
