@@ -52,14 +52,15 @@ class Server {
   [[nodiscard]] std::vector<std::string> addresses() const;  // as bound: "127.0.0.1:40123"
   [[nodiscard]] std::size_t connections() const;
   // Takes no more connections, ends waits and streams, lets requests that run finish within `grace`, then closes. True: all
-  // were finished. At most once.
+  // were finished. A store call that does not return for seconds after that is left behind with its threads: then the
+  // process must end without destroying what handlers use.
   bool stop(Duration grace);
   // Reads the certificate and key again; new connections get them. Throws ConfigurationError and keeps the old ones.
   void reload_tls();
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace hapax::server
