@@ -44,6 +44,7 @@ struct Server::Impl {
   std::vector<std::unique_ptr<Listener>> listeners;
   bool started = false;
   bool stopped = false;
+  bool stuck = false;
 };
 
 Server::Server(ServerOptions options, Router router, std::shared_ptr<Authenticator> authenticator, Metrics& metrics)
@@ -80,6 +81,8 @@ std::vector<std::string> Server::addresses() const {
 
 std::size_t Server::connections() const { return impl_->state->connections; }
 
+bool Server::stuck() const { return impl_->stuck; }
+
 void Server::reload_tls() {
   const auto tls = impl_->load_tls();
   const std::lock_guard lock(impl_->state->mutex);
@@ -107,6 +110,7 @@ bool Server::stop(Duration grace) {
     // A store call does not return. Its answer will be written to a stack that must be there then: all of it is left.
     static auto* const left = new std::vector<std::shared_ptr<Impl>>();  // NOLINT: for as long as the process lives
     left->push_back(impl_);
+    impl.stuck = true;
     return false;
   }
   impl.listeners.clear();

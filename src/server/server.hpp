@@ -55,6 +55,8 @@ class Server {
   // were finished. A store call that does not return for seconds after that is left behind with its threads: then the
   // process must end without destroying what handlers use.
   bool stop(Duration grace);
+  // After stop(): a store call was left behind.
+  [[nodiscard]] bool stuck() const;
   // Reads the certificate and key again; new connections get them. Throws ConfigurationError and keeps the old ones.
   void reload_tls();
 
