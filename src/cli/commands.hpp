@@ -61,6 +61,7 @@ void add_list(Commands& commands);
 void add_migrate(Commands& commands);
 void add_queue(Commands& commands);
 void add_retry(Commands& commands);
+void add_serve(Commands& commands);
 void add_show(Commands& commands);
 void add_signal(Commands& commands);
 void add_sql(Commands& commands);

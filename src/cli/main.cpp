@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   using namespace hapax::cli;
   open_standard_streams();
   Commands commands;
+  add_serve(commands);
   add_enqueue(commands);
   add_start(commands);
   add_signal(commands);
