@@ -3,10 +3,10 @@
 #include "base/limits.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {

@@ -1,6 +1,5 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
@@ -8,8 +7,10 @@
 #include "server/health.hpp"
 #include "server/log_writer.hpp"
 #include "server/probes.hpp"
+#include "server/routes/api.hpp"
 #include "server/server.hpp"
 #include "server/token_authenticator.hpp"
+#include "wire/json_out.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,7 +23,8 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "Serves the API of docs/reference/api.md, starts what schedules are due for and takes back what lost workers held; "
+    "Serves the API of docs/reference/http.md, starts what schedules are due for and takes back what lost workers "
+    "held; "
     "any\n"
     "number of servers may share a store. Prints the address when it listens.\n"
     "\n"
@@ -147,8 +149,10 @@ int run(Shell& shell, const Options& options) {
   server::Metrics metrics;
   server::Readiness readiness;
   add_checks(readiness, *engine, ticker);
+  const auto api = std::make_shared<server::Api>(engine, metrics);
   server::Router router;
   server::add_probes(router, readiness, metrics);
+  server::add_api_routes(router, api);
   const auth::BookOptions book_options{.file = options.token_file,
                                        .on_trouble = [say](std::string_view what) { say("tokens", what); }};
   const auto authenticator = std::make_shared<server::TokenAuthenticator>(
@@ -178,6 +182,7 @@ int run(Shell& shell, const Options& options) {
     log.flush();
     _exit(exit_store);
   }
+  api->stop();
   return exit_ok;
 }
 

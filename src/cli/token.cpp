@@ -7,11 +7,11 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "model/validate.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 

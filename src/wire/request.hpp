@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hapax::cli {
+namespace hapax::wire {
 
 // What is not given comes from the catalogue's entry of the task, or is the general default.
 struct RequestFields {
@@ -20,6 +20,7 @@ struct RequestFields {
   std::optional<std::string> task_id;
   std::optional<std::string> queue;
   std::string on_conflict = "return_existing";
+  std::optional<std::string> wait_timeout;  // for on_conflict wait
   std::optional<std::string> reuse;
   std::optional<std::string> throttle;
   std::optional<std::string> debounce;
@@ -44,11 +45,14 @@ struct RequestFields {
 // By the rules of every door (engine/door.hpp). Throws the typed error that names the field.
 [[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
                                                engine::CatalogueCache& catalogue);
+// The same with what the catalogue says of the task. Asks nobody.
+[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                               const engine::CatalogueCache::Entry& entry);
 
 [[nodiscard]] OnConflict parse_on_conflict(std::string_view text);
 
 // Reads {"task","input","task_id"?,"queue"?,…} over `defaults`. Unknown members are errors with a suggestion. Throws
-// InvalidArgument and its kin.
-[[nodiscard]] RequestFields parse_request_line(std::string_view line, const RequestFields& defaults);
+// InvalidArgument and its kin; `field` names the whole text in them: "line", "body".
+[[nodiscard]] RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field);
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

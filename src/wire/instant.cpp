@@ -1,4 +1,4 @@
-#include "cli/instant.hpp"
+#include "wire/instant.hpp"
 
 #include <hapax/error.hpp>
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace hapax::cli {
+namespace hapax::wire {
 namespace {
 
 constexpr std::size_t date_size = 10;    // 2026-03-01
@@ -47,4 +47,4 @@ Time parse_instant(const std::string& text, const InstantRules& rules, std::stri
   }
 }
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

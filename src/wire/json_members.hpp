@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hapax::cli {
+namespace hapax::wire {
 
 // One member. The readers throw InvalidArgument naming it when the value is of another type.
 struct JsonMember {
@@ -20,7 +20,8 @@ struct JsonMember {
   [[nodiscard]] std::vector<std::string> texts() const;
 };
 
-// `object` must have passed base::check_json. Throws InvalidArgument when it is not an object. The slices point into it.
-[[nodiscard]] std::vector<JsonMember> json_members(std::string_view object);
+// `object` must have passed base::check_json. Throws InvalidArgument, naming `field`, when it is not an object. The slices
+// point into it.
+[[nodiscard]] std::vector<JsonMember> json_members(std::string_view object, std::string_view field = "line");
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

@@ -1,29 +1,21 @@
-#include "cli/request.hpp"
+#include "wire/request.hpp"
 
 #include <hapax/error.hpp>
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "cli/arguments.hpp"
-#include "cli/json_members.hpp"
 #include "engine/door.hpp"
 #include "model/validate.hpp"
+#include "wire/json_members.hpp"
+#include "wire/words.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace hapax::cli {
+namespace hapax::wire {
 namespace {
-
-int within(std::int64_t value, int low, int high, const std::string& field) {
-  if (value < low || value > high) {
-    throw InvalidArgument(field, std::to_string(value) + " is out of range; expected " + std::to_string(low) + " to " +
-                                     std::to_string(high));
-  }
-  return static_cast<int>(value);
-}
 
 struct Member {
   std::string_view name;
@@ -35,6 +27,8 @@ constexpr std::array members = {
     Member{"input", [](RequestFields& f, const JsonMember& m) { f.input = std::string(m.json); }},
     Member{"task_id", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
     Member{"idempotency_key", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
+    Member{"workflow_id", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
+    Member{"wait_timeout", [](RequestFields& f, const JsonMember& m) { f.wait_timeout = m.text(); }},
     Member{"queue", [](RequestFields& f, const JsonMember& m) { f.queue = m.text(); }},
     Member{"reuse", [](RequestFields& f, const JsonMember& m) { f.reuse = m.text(); }},
     Member{"throttle", [](RequestFields& f, const JsonMember& m) { f.throttle = m.text(); }},
@@ -57,9 +51,18 @@ constexpr std::array members = {
     Member{"traceparent", [](RequestFields& f, const JsonMember& m) { f.traceparent = m.text(); }},
 };
 
-[[noreturn]] void refuse_member(const std::string& name) {
+// A workflow's key has a name of its own.
+bool is_known(const Member& member, model::Kind kind) {
+  return member.name != "workflow_id" || kind == model::Kind::workflow;
+}
+
+bool is_key(std::string_view name) { return name == "task_id" || name == "idempotency_key" || name == "workflow_id"; }
+
+[[noreturn]] void refuse_member(const std::string& name, model::Kind kind) {
   std::vector<std::string> known;
-  for (const Member& member : members) { known.emplace_back(member.name); }
+  for (const Member& member : members) {
+    if (is_known(member, kind)) { known.emplace_back(member.name); }
+  }
   const std::string near = base::closest(name, known);
   throw InvalidArgument(name, "unknown member" + (near.empty() ? std::string() : "; did you mean \"" + near + "\"?"));
 }
@@ -77,6 +80,11 @@ OnConflict parse_on_conflict(std::string_view text) {
 
 model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
                                  engine::CatalogueCache& catalogue) {
+  return make_request(fields, ns, catalogue.find(TaskSpec{.name = fields.task, .options = {}}));
+}
+
+model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                 const engine::CatalogueCache::Entry& entry) {
   TaskSpec task{.name = fields.task, .options = {}};
   if (fields.kind == model::Kind::workflow) { task.options.max_attempts = 1; }
   EnqueueOptions options;
@@ -85,10 +93,10 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   options.delay = optional_duration(fields.delay, "delay");
   if (fields.run_at) { options.run_at = parse_time(*fields.run_at, "run_at"); }
   if (fields.priority) {
-    options.priority = within(*fields.priority, limits::priority_min, limits::priority_max, "priority");
+    options.priority = within(*fields.priority, {limits::priority_min, limits::priority_max}, "priority");
   }
   if (fields.max_attempts) {
-    options.max_attempts = within(*fields.max_attempts, 1, limits::max_attempts, "max_attempts");
+    options.max_attempts = within(*fields.max_attempts, {1, limits::max_attempts}, "max_attempts");
   }
   options.on_conflict = parse_on_conflict(fields.on_conflict);
   if (fields.reuse) { options.reuse = model::parse_reuse(*fields.reuse, "reuse"); }
@@ -97,7 +105,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   options.keep_last = fields.keep_last;
   options.concurrency_key = fields.concurrency_key;
   options.ordering_key = fields.ordering_key;
-  options.weight = within(fields.weight, 1, limits::weight, "weight");
+  options.weight = within(fields.weight, {1, limits::weight}, "weight");
   options.timeout = optional_duration(fields.timeout, "timeout");
   options.deadline = optional_duration(fields.deadline, "deadline");
   if (fields.retry_base || fields.retry_cap) {
@@ -108,7 +116,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   }
   options.tags = fields.tags;
   options.traceparent = fields.traceparent;
-  model::NewExecution request = engine::make_request(ns, task, catalogue.find(task), fields.input, options);
+  model::NewExecution request = engine::make_request(ns, task, entry, fields.input, options);
   request.kind = fields.kind;
   // As it came: a parsed object would lose the order of its members.
   request.labels.metadata = fields.metadata;
@@ -117,16 +125,17 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   return request;
 }
 
-RequestFields parse_request_line(std::string_view line, const RequestFields& defaults) {
-  base::check_json(line, "line");
+RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field) {
+  base::check_json(json, field);
   RequestFields fields = defaults;
   bool has_key = false;
-  for (const JsonMember& given : json_members(line)) {
-    const auto member =
-        std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == given.name; });
-    if (member == members.end()) { refuse_member(given.name); }
+  for (const JsonMember& given : json_members(json, field)) {
+    const auto member = std::find_if(members.begin(), members.end(), [&](const Member& m) {
+      return m.name == given.name && is_known(m, defaults.kind);
+    });
+    if (member == members.end()) { refuse_member(given.name, defaults.kind); }
     if (given.is_null() && given.name != "input") { continue; }
-    if (member->name == "task_id" || member->name == "idempotency_key") {
+    if (is_key(member->name)) {
       if (std::exchange(has_key, true) && fields.task_id != given.text()) {
         throw InvalidArgument(given.name, "'" + base::keep_head(given.text(), 100) + "' after '" +
                                               base::keep_head(*fields.task_id, 100) +
@@ -139,4 +148,4 @@ RequestFields parse_request_line(std::string_view line, const RequestFields& def
   return fields;
 }
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

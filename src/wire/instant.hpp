@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace hapax::cli {
+namespace hapax::wire {
 
 // What a date alone stands for: the first instant of that day, or its last; of a day that is not over, now.
 enum class DayEdge : std::uint8_t { begin, end };
@@ -22,4 +22,4 @@ struct InstantRules {
 // InvalidArgument naming `flag`.
 [[nodiscard]] Time parse_instant(const std::string& text, const InstantRules& rules, std::string_view flag);
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

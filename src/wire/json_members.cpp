@@ -1,10 +1,10 @@
-#include "cli/json_members.hpp"
+#include "wire/json_members.hpp"
 
 #include <hapax/error.hpp>
 
 #include <nlohmann/json.hpp>
 
-namespace hapax::cli {
+namespace hapax::wire {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -90,10 +90,12 @@ std::vector<std::string> JsonMember::texts() const {
   return all;
 }
 
-std::vector<JsonMember> json_members(std::string_view object) {
+std::vector<JsonMember> json_members(std::string_view object, std::string_view field) {
   Scanner scanner(object);
   if (scanner.peek() != '{') {
-    throw InvalidArgument("line", "expected a JSON object such as {\"task\":\"greet\",\"input\":{}}");
+    throw InvalidArgument(std::string(field), field == "line"
+                                                  ? "expected a JSON object such as {\"task\":\"greet\",\"input\":{}}"
+                                                  : "expected a JSON object");
   }
   scanner.skip();
   std::vector<JsonMember> found;
@@ -107,4 +109,4 @@ std::vector<JsonMember> json_members(std::string_view object) {
   return found;
 }
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

@@ -1,4 +1,4 @@
-#include "cli/json_out.hpp"
+#include "wire/json_out.hpp"
 
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace hapax::cli {
+namespace hapax::wire {
 
 std::string json_text(std::string_view value) { return base::json_quote(base::escape_invalid(value)); }
 
@@ -60,4 +60,4 @@ std::string json_text_array(const std::vector<std::string>& values) {
   return json_array(quoted);
 }
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire

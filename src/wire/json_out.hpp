@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hapax::cli {
+namespace hapax::wire {
 
 class JsonObject {
  public:
@@ -36,4 +36,4 @@ class JsonObject {
 [[nodiscard]] std::string json_array(const std::vector<std::string>& values);       // of JSON values
 [[nodiscard]] std::string json_text_array(const std::vector<std::string>& values);  // of strings
 
-}  // namespace hapax::cli
+}  // namespace hapax::wire
