@@ -9,10 +9,11 @@ function(hapax_glob variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-# hapax_room(<name> [FLAT] SOURCES <folder> [LINKS <target>...]): target hapax_<name>. FLAT leaves out sub-folders.
+# hapax_room(<name> [FLAT] [PROGRAM] SOURCES <folder> [LINKS <target>...]): target hapax_<name>. FLAT leaves out
+# sub-folders. PROGRAM is for what only our program needs: it is left out of the installed library.
 # A folder with no sources makes an empty target, so that others can name it in LINKS whatever is there.
 function(hapax_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT" "SOURCES" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;PROGRAM" "SOURCES" "LINKS")
   set(target hapax_${name})
   if(room_FLAT)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${room_SOURCES}/*.cpp")
@@ -27,7 +28,9 @@ function(hapax_room name)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_compile_features(${target} PUBLIC cxx_std_20)
     target_link_libraries(${target} PRIVATE hapax_build_flags)
-    set_property(GLOBAL APPEND PROPERTY HAPAX_ROOM_OBJECTS "$<TARGET_OBJECTS:${target}>")
+    if(NOT room_PROGRAM)
+      set_property(GLOBAL APPEND PROPERTY HAPAX_ROOM_OBJECTS "$<TARGET_OBJECTS:${target}>")
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)

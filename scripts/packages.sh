@@ -2,8 +2,9 @@
 # Sourced by ./dev: the Debian packages each kind of work needs, and their installation when missing.
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev nlohmann-json3-dev libssl-dev
-  libcli11-dev libhiredis-dev libboost1.81-dev libboost-context1.81-dev libtomlplusplus-dev libabsl-dev tzdata)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer redis-server clang-16 python3
+  libcli11-dev libhiredis-dev libboost1.81-dev libboost-context1.81-dev libtomlplusplus-dev libabsl-dev tzdata
+  python3 python3-yaml)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer redis-server clang-16
   python3-jsonschema nodejs sqlite3)
 check_packages=(clang-format clang-tidy-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev)

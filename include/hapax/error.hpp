@@ -247,6 +247,13 @@ class Unsupported : public Error {
   explicit Unsupported(const std::string& message) : Error("Unsupported", message) {}
 };
 
+// An encrypted payload does not open: its key is not in the key file, or it was changed or moved in the database. Nothing
+// was changed; with the right key file it can be read.
+class DecryptionFailed : public Error {
+ public:
+  explicit DecryptionFailed(const std::string& message) : Error("DecryptionFailed", message) {}
+};
+
 // The configuration cannot be taken. The message begins with the place, hapax.toml:3 or the variable's name, and says what
 // came and what was expected.
 class ConfigurationError : public Error {

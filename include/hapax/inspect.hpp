@@ -61,6 +61,7 @@ struct ExecutionRecord {
   std::vector<std::string> tags{};
   std::string metadata{};  // a JSON object, or empty
   std::string traceparent{};
+  std::string enqueued_by{};  // who asked for it, if that was told
 };
 
 struct AttemptRecord {

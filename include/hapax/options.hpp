@@ -22,6 +22,12 @@ struct OpenOptions {
   bool must_exist = false;  // SQLite: do not create the file
   // A hapax.toml. It is applied to the store when it is another than was applied last; an empty URL is taken from it.
   std::string config{};
+  // Who this program acts as: kept with what it enqueues, and in the audit with what it cancels, retries and changes. Empty:
+  // "code" in the audit, nothing with executions.
+  std::string actor{};
+  // Payloads are encrypted with the keys of this file (docs/operating/security.md). Empty: with those of `config`, if it
+  // names some; a store whose payloads are encrypted is not opened without.
+  std::string encryption_key_file{};
 };
 
 // What is not set comes from the task's TaskOptions.

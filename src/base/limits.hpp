@@ -59,6 +59,8 @@ inline constexpr int finish_batch = 2000;  // outcomes in one exchange
 inline constexpr int sweep_batch = 1000;   // rows one sweep pass may change per kind of work
 inline constexpr int list_page = 1000;
 
+inline constexpr Duration audit_kept = std::chrono::days(400);  // a year and a month, for yearly reviews
+inline constexpr int tokens = 1000;                             // of one namespace that are good at a time
 inline constexpr Duration delay_max = std::chrono::days(3660);  // run_at at most ten years away
 // Schedules have ticks from 1970 to the end of 2199: whoever looks for the next one does not look for ever.
 inline constexpr Time first_tick = std::chrono::sys_days(std::chrono::year(1970) / 1 / 1);

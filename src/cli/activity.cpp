@@ -41,46 +41,6 @@ model::ActivityState ActivityDesk::get(const std::string& id) {
                  (near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
-std::optional<schedule::Activity> readable(const model::ActivityState& state) {
-  try {
-    return schedule::parse_activity(state.definition);
-  } catch (const InvalidArgument&) { return std::nullopt; }
-}
-
-std::string target_text(const schedule::Activity& activity) {
-  const schedule::Target& target = activity.target;
-  return std::string(target.kind == model::Kind::workflow ? "workflow " : "task ") + target.name +
-         (target.queue ? " in queue " + *target.queue : "");
-}
-
-std::string trigger_text(const model::ActivityState& state) {
-  const std::optional<schedule::Activity> activity = readable(state);
-  return activity ? schedule::describe_trigger(*activity) : "this build cannot read its definition";
-}
-
-JsonObject activity_json(const model::ActivityState& state) {
-  const model::ActivityCounts& counts = state.counts;
-  JsonObject counted;
-  counted.number("started", counts.started).number("duplicates", counts.duplicates).number("missed", counts.missed);
-  counted.number("overlapped", counts.overlapped).number("refused", counts.refused);
-  JsonObject object;
-  object.text("id", state.id)
-      .text("namespace", state.ns)
-      .text("kind", state.kind == model::ActivityKind::cron ? "cron" : "event")
-      .text("description", trigger_text(state))
-      .number("version", std::int64_t{state.version})
-      .boolean("paused", state.paused)
-      .text_or_null("note", state.note)
-      .time("next_due", state.next_due)
-      .time("last_started", state.last_started)
-      .raw("counts", counted.str())
-      .text_or_null("trouble", state.trouble)
-      .time("created_at", state.created_at)
-      .time("updated_at", state.updated_at)
-      .raw("definition", state.definition);
-  return object;
-}
-
 CLI::Option* add_activity_id(CLI::App& command, std::string& id) {
   return command.add_option("id", id, "Activity")->type_name("ID")->required();
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "cli/json_out.hpp"
 #include "engine/engine.hpp"
 #include "schedule/activities.hpp"
-#include "schedule/preview.hpp"
+#include "wire/activity_json.hpp"
+#include "wire/json_out.hpp"
 
 #include <optional>
 #include <string>
@@ -37,21 +37,6 @@ class ActivityDesk {
   engine::Engine engine_;
   schedule::Activities activities_;
 };
-
-// The definition, if this build can read it: a later release may have written more.
-[[nodiscard]] std::optional<schedule::Activity> readable(const model::ActivityState& state);
-
-// "task generate-report in queue reports"
-[[nodiscard]] std::string target_text(const schedule::Activity& activity);
-// "at 09:00 on weekdays, Europe/Zurich"; of one that cannot be read, that.
-[[nodiscard]] std::string trigger_text(const model::ActivityState& state);
-
-// {"id","namespace","kind","description","version","paused","note","next_due","last_started","counts":{…},"trouble",
-// "created_at","updated_at","definition":{…}}
-[[nodiscard]] JsonObject activity_json(const model::ActivityState& state);
-
-// {"run_id","scheduled_for","local","due","note"}
-[[nodiscard]] std::string fire_json(const schedule::Activity& activity, const schedule::PreviewedFire& fire);
 
 // Adds the ID argument.
 CLI::Option* add_activity_id(CLI::App& command, std::string& id);

@@ -5,9 +5,9 @@
 #include "cli/awaiting.hpp"
 #include "cli/event_input.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/instant.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
+#include "wire/instant.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -85,13 +85,7 @@ void print_started(const Shell& shell, const schedule::Activities::Started& star
                    const std::optional<model::Outcome>& end) {
   const model::Admission& admission = started.admission;
   if (shell.json()) {
-    JsonObject object;
-    object.text("run_id", started.run_id).text("id", admission.id.to_string());
-    object.boolean("created", admission.created()).text("status", to_string(status));
-    const std::optional<std::string>& result = end ? end->result : admission.result;
-    if (status == Status::completed) { object.raw("result", result && !result->empty() ? *result : "null"); }
-    if (end && end->error) { object.raw("error", error_json(end->error)); }
-    print(object.str());
+    print(started_json(started, end));
     return;
   }
   print(base::printable((admission.created() ? "started " : "existing ") + started.run_id) + " " +
@@ -145,9 +139,7 @@ int backfill(Shell& shell, const BackfillOptions& options) {
       });
   progress.clear();
   if (shell.json()) {
-    JsonObject object;
-    object.number("ticks", report.ticks).number("started", report.started).number("existing", report.existing);
-    print(object.number("refused", report.refused).text_or_null("trouble", report.trouble).str());
+    print(backfill_json(report));
   } else if (report.ticks == 0) {
     print("no ticks from " + format_time(range.from) + " to " + format_time(range.to));
   } else {

@@ -11,8 +11,6 @@
 namespace hapax::cli {
 namespace {
 
-constexpr int next_fires = 5;
-
 constexpr const char* list_examples =
     "By id. DROPPED counts ticks that were missed or met a run that was still going, and events of a pause. With "
     "--json "
@@ -92,27 +90,6 @@ int list(Shell& shell, const ListOptions& options) {
   return exit_ok;
 }
 
-std::vector<schedule::PreviewedFire> fires_of(const schedule::Activity& activity, Time now) {
-  if (activity.cron() == nullptr) { return {}; }
-  return schedule::preview_fires(*activity.cron(), activity.id, now, next_fires);
-}
-
-std::string fires_json(const schedule::Activity& activity, Time now) {
-  std::vector<std::string> items;
-  for (const schedule::PreviewedFire& fire : fires_of(activity, now)) { items.push_back(fire_json(activity, fire)); }
-  return json_array(items);
-}
-
-std::string versions_json(const std::vector<model::ActivityVersion>& versions) {
-  std::vector<std::string> items;
-  for (const model::ActivityVersion& version : versions) {
-    JsonObject item;
-    item.number("version", std::int64_t{version.version}).time("at", version.at).text("actor", version.actor);
-    items.push_back(item.raw("definition", version.definition).str());
-  }
-  return json_array(items);
-}
-
 void add_clock_facts(Facts& facts, const schedule::CronTrigger& cron) {
   facts.add("cron", cron.timetable.cron().text + ", " + cron.timetable.zone().name());
   std::string missed(to_word(cron.misfire_policy));
@@ -180,7 +157,7 @@ void print_facts(const model::ActivityState& state, Time now) {
   }
   if (activity && !state.paused) {
     std::string next;
-    for (const schedule::PreviewedFire& fire : fires_of(*activity, now)) {
+    for (const schedule::PreviewedFire& fire : next_fires(*activity, now)) {
       next += (next.empty() ? "" : "\n") + fire.local + (fire.note.empty() ? "" : "  " + fire.note);
     }
     facts.add_if("next", next.empty() && activity->cron() != nullptr ? "never again" : next);
@@ -195,11 +172,7 @@ int show(Shell& shell, const std::string& id, bool with_versions) {
   std::vector<model::ActivityVersion> versions;
   if (with_versions) { versions = desk.activities().versions(id); }
   if (shell.json()) {
-    const std::optional<schedule::Activity> activity = readable(state);
-    JsonObject object = activity_json(state);
-    object.raw("next_fires", activity && !state.paused ? fires_json(*activity, now) : "[]");
-    if (with_versions) { object.raw("versions", versions_json(versions)); }
-    print(object.str());
+    print(shown_activity_json(state, now, with_versions ? &versions : nullptr));
     return exit_ok;
   }
   print_facts(state, now);

@@ -4,10 +4,10 @@
 #include "cli/activity.hpp"
 #include "cli/activity_file.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/instant.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
 #include "schedule/firing.hpp"
+#include "wire/instant.hpp"
 
 #include <unistd.h>
 
@@ -82,50 +82,6 @@ Subject subject_of(Shell& shell, const Options& options) {
   return {.activity = schedule::parse_activity(desk.get(options.subject).definition), .now = shell.store().now()};
 }
 
-std::string window_json(const std::optional<schedule::Window>& window) {
-  return window ? schedule::encode_window(*window) : "null";
-}
-
-std::string policy_json(const schedule::PreviewedPolicy& policy, const schedule::CronTrigger& cron) {
-  std::vector<std::string> runs;
-  for (const schedule::PreviewedRun& run : policy.runs) {
-    JsonObject item;
-    item.text("run_id", run.id).text("scheduled_for", schedule::format_scheduled_for(run.tick.scheduled_for));
-    runs.push_back(item.boolean("missed", run.tick.missed).raw("window", window_json(run.tick.window)).str());
-  }
-  JsonObject object;
-  object.text("policy", to_word(policy.policy)).boolean("own", policy.policy == cron.misfire_policy);
-  object.raw("runs", json_array(runs)).number("dropped", policy.dropped);
-  return object.boolean("more", policy.more).str();
-}
-
-// What an outage is told by: all that there is to say of it.
-struct Told {
-  schedule::Outage outage;
-  std::array<schedule::PreviewedPolicy, 3> policies;
-};
-
-void print_json(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires, Time from,
-                const std::optional<Told>& told) {
-  std::vector<std::string> items;
-  for (const schedule::PreviewedFire& fire : fires) { items.push_back(fire_json(activity, fire)); }
-  JsonObject object;
-  object.text("id", activity.id).text("description", describe_trigger(activity));
-  object.text("time_zone", activity.cron()->timetable.zone().name()).time("from", from);
-  object.raw("fires", json_array(items));
-  if (told) {
-    std::vector<std::string> policies;
-    for (const schedule::PreviewedPolicy& policy : told->policies) {
-      policies.push_back(policy_json(policy, *activity.cron()));
-    }
-    JsonObject outage;
-    outage.time("from", told->outage.from).time("to", told->outage.from + told->outage.length);
-    outage.duration("down", told->outage.length).raw("policies", json_array(policies));
-    object.raw("outage", outage.str());
-  }
-  print(object.str());
-}
-
 void print_fires(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires) {
   const bool jittered = activity.cron()->jitter > Duration{0};
   std::vector<Column> columns = {{.title = "LOCAL"}, {.title = "UTC"}};
@@ -149,7 +105,7 @@ std::string why(const schedule::PreviewedRun& run, const schedule::CronTrigger& 
   return run.tick.missed ? "made up for" : "late by less than " + format_duration(cron.misfire_grace);
 }
 
-void print_outage(const schedule::Activity& activity, const Told& told) {
+void print_outage(const schedule::Activity& activity, const PreviewedOutage& told) {
   const schedule::Outage& outage = told.outage;
   const schedule::CronTrigger& cron = *activity.cron();
   print("");
@@ -189,13 +145,14 @@ int preview(Shell& shell, const Options& options) {
       parse_instant(options.from, {.zone = activity.cron()->timetable.zone(), .now = subject.now}, "from");
   const std::vector<schedule::PreviewedFire> fires =
       schedule::preview_fires(*activity.cron(), activity.id, from, options.count);
-  std::optional<Told> told;
+  std::optional<PreviewedOutage> told;
   if (down) {
     const schedule::Outage outage{.from = from, .length = *down};
-    told = Told{.outage = outage, .policies = schedule::preview_outage(*activity.cron(), activity.id, outage)};
+    told =
+        PreviewedOutage{.outage = outage, .policies = schedule::preview_outage(*activity.cron(), activity.id, outage)};
   }
   if (shell.json()) {
-    print_json(activity, fires, from, told);
+    print(preview_json({.activity = activity, .from = from, .fires = fires, .outage = told}));
     return exit_ok;
   }
   print(base::printable(activity.id + ": " + describe_trigger(activity)));
@@ -206,14 +163,6 @@ int preview(Shell& shell, const Options& options) {
 }
 
 }  // namespace
-
-std::string fire_json(const schedule::Activity& activity, const schedule::PreviewedFire& fire) {
-  const schedule::TickReason reason{.tick = {.scheduled_for = fire.scheduled_for, .missed = false, .window = {}}};
-  JsonObject object;
-  object.text("run_id", schedule::run_id(activity.id, reason));
-  object.text("scheduled_for", schedule::format_scheduled_for(fire.scheduled_for)).text("local", fire.local);
-  return object.time("due", fire.due).text_or_null("note", fire.note).str();
-}
 
 void add_activity_preview(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<Options>();

@@ -34,25 +34,6 @@ struct Options {
   bool tasks = false;
 };
 
-std::optional<Duration> took(const model::Execution& execution) {
-  if (!execution.started_at || !execution.finished_at) { return std::nullopt; }
-  return *execution.finished_at - *execution.started_at;
-}
-
-JsonObject run_json(const model::Execution& e) {
-  JsonObject object;
-  object.text("run_id", e.identity_key).text("id", e.id.to_string()).text("task", e.task).text("queue", e.queue.name);
-  object.text("status", to_string(e.status)).number("attempt", std::int64_t{e.attempt});
-  object.number("run", std::int64_t{e.run}).time("created_at", e.created_at).time("started_at", e.started_at);
-  object.time("finished_at", e.finished_at);
-  if (const std::optional<Duration> duration = took(e)) {
-    object.number("duration_ms", static_cast<double>(duration->count()) / 1000);
-  } else {
-    object.null("duration_ms");
-  }
-  return object.raw("error", error_json(e.error));
-}
-
 // A target that is a workflow starts tasks of its own too; an instance is told by its id, which begins with the run's.
 std::vector<model::Execution> instances_of(Shell& shell, const model::Execution& run) {
   model::ListQuery query;
@@ -70,7 +51,7 @@ std::vector<model::Execution> instances_of(Shell& shell, const model::Execution&
 }
 
 void add_row(Table& table, const model::Execution& e, Time now, bool is_instance) {
-  const std::optional<Duration> duration = took(e);
+  const std::optional<Duration> duration = time_taken(e);
   table.add({(is_instance ? "  " : "") + e.identity_key, e.id.to_string(), status_cell(e, now), when(e.created_at, now),
              when(e.started_at, now), duration ? rough(*duration) : "",
              Cell(e.stuck.empty() ? error_line(e.error) : e.stuck, Style::dim)});
@@ -105,13 +86,7 @@ int runs(Shell& shell, const Options& options) {
       for (const model::Execution& instance : instances) { add_row(table, instance, now, true); }
       return true;
     }
-    JsonObject object = run_json(run);
-    if (options.tasks) {
-      std::vector<std::string> told;
-      for (const model::Execution& instance : instances) { told.push_back(run_json(instance).str()); }
-      object.raw("tasks", json_array(told));
-    }
-    items.push_back(object.str());
+    items.push_back(activity_run_json(run, options.tasks ? &instances : nullptr));
     return true;
   });
   if (shell.json()) {

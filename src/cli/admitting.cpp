@@ -4,10 +4,10 @@
 #include "cli/arguments.hpp"
 #include "cli/awaiting.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/render.hpp"
 #include "engine/door.hpp"
 #include "engine/engine.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -19,17 +19,7 @@ void print_admission(const Shell& shell, const model::Admission& admission, cons
   const bool result_expired = !end && admission.expired;
   const std::string id = admission.id.to_string();
   if (shell.json()) {
-    JsonObject object;
-    object.text("id", id).boolean("created", admission.created()).text("status", to_string(status));
-    object.number("run", std::int64_t{admission.run});
-    if (admission.deduplicated_from) { object.time("deduplicated_from", admission.deduplicated_from); }
-    if (result_expired) {
-      object.boolean("result_expired", true);
-    } else if (status == Status::completed) {
-      object.raw("result", result && !result->empty() ? *result : "null");
-    }
-    if (end && end->error) { object.raw("error", error_json(end->error)); }
-    print(object.str());
+    print(admission_json(admission, end));
     return;
   }
   std::string line = (admission.created() ? "created " : "existing ") + id + " ";
@@ -73,6 +63,7 @@ void add_admit_flags(CLI::App& command, AdmitOptions& options) {
 
 int admit_one(Shell& shell, const AdmitOptions& options) {
   RequestFields fields = options.fields;
+  fields.actor = command_line_actor();
   if (options.input) { fields.input = read_payload(*options.input, "input"); }
   if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "cli/request.hpp"
 #include "cli/shell.hpp"
+#include "wire/request.hpp"
 
 #include <optional>
 #include <string>

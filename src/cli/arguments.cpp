@@ -41,20 +41,6 @@ std::string read_all(std::FILE* file, const std::string& name, std::string_view 
 
 }  // namespace
 
-Uuid parse_id(const std::string& text) {
-  if (const std::optional<Uuid> id = Uuid::parse(text)) { return *id; }
-  throw InvalidArgument("id", "'" + base::keep_head(text, 100) +
-                                  "' is not an execution id; expected all of one, such as "
-                                  "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
-}
-
-std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
-  std::vector<Uuid> ids;
-  ids.reserve(texts.size());
-  for (const std::string& text : texts) { ids.push_back(parse_id(text)); }
-  return ids;
-}
-
 std::string read_payload(const std::string& argument, std::string_view field) {
   if (argument == "-") { return read_all(stdin, "standard input", field); }
   if (argument.starts_with("@")) {
@@ -64,18 +50,6 @@ std::string read_payload(const std::string& argument, std::string_view field) {
     return read_all(file.get(), path, field);
   }
   return argument;
-}
-
-std::optional<Duration> optional_duration(const std::optional<std::string>& text, std::string_view flag) {
-  if (!text) { return std::nullopt; }
-  return parse_duration(*text, flag);
-}
-
-Status require_status(const std::string& text) {
-  if (const std::optional<Status> status = parse_status(text)) { return *status; }
-  throw InvalidArgument("status",
-                        "'" + base::keep_head(text, 100) +
-                            "' is none; expected pending, running, completed, failed, cancelled or timed_out");
 }
 
 Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const std::string& key) {

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/shell.hpp"
 #include "model/execution.hpp"
+#include "wire/words.hpp"
 
 #include <functional>
 #include <optional>
@@ -13,19 +14,9 @@
 
 namespace hapax::cli {
 
-// A full execution id. Prefixes are not taken: ids made in the same second begin alike.
-[[nodiscard]] Uuid parse_id(const std::string& text);
-[[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);
-
 // What a payload flag names: JSON text itself, @FILE, or - for standard input. Reads at most the payload limit.
 // Throws MissingFile, PayloadTooLarge. The JSON is not checked here.
 [[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field);
-
-// A duration flag that may be absent.
-[[nodiscard]] std::optional<Duration> optional_duration(const std::optional<std::string>& text, std::string_view flag);
-
-// The status that `text` names; throws InvalidArgument listing them.
-[[nodiscard]] Status require_status(const std::string& text);
 
 // The execution of a task or workflow that holds the key now. Throws NotFound.
 [[nodiscard]] Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const std::string& key);

@@ -2,11 +2,11 @@
 #include "base/uuid7.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/progress.hpp"
 #include "cli/table.hpp"
 #include "engine/engine.hpp"
 #include "engine/worker.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,13 +3,13 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/line_reader.hpp"
 #include "cli/problem.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "engine/door.hpp"
 #include "engine/engine.hpp"
+#include "wire/json_out.hpp"
 
 #include <vector>
 
@@ -52,7 +52,8 @@ class BulkEnqueue {
  private:
   void take(const std::string& line) {
     try {
-      const RequestFields fields = parse_request_line(line, options_.defaults);
+      RequestFields fields = parse_request(line, options_.defaults, "line");
+      fields.actor = actor_;
       if (fields.task.empty()) { throw InvalidArgument("task", "is missing"); }
       batch_.push_back(make_request(fields, shell_.ns(), catalogue_));
     } catch (const Error& error) {
@@ -159,6 +160,7 @@ class BulkEnqueue {
   engine::Engine engine_;
   engine::CatalogueCache catalogue_;
   ProgressLine progress_;
+  const std::string actor_ = command_line_actor();
   const Steady::time_point begun_ = Steady::now();
   std::vector<model::NewExecution> batch_;
   std::vector<std::int64_t> numbers_;  // of the batch's lines

@@ -1,8 +1,8 @@
 // Bulk enqueue from NDJSON (SPEC D11): read, checked and admitted in batches, each batch atomic.
 #pragma once
 
-#include "cli/request.hpp"
 #include "cli/shell.hpp"
+#include "wire/request.hpp"
 
 #include <string>
 

@@ -2,6 +2,8 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "wire/acting_json.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <span>
@@ -25,16 +27,6 @@ struct Options {
   std::string reason = "cancelled from the command line";
 };
 
-std::string_view name_of(model::CancelVerdict verdict) {
-  switch (verdict) {
-    case model::CancelVerdict::cancelled: return "cancelled";
-    case model::CancelVerdict::requested: return "requested";
-    case model::CancelVerdict::finished: return "finished";
-    case model::CancelVerdict::not_found: return "not_found";
-  }
-  return "not_found";
-}
-
 struct Tally {
   std::int64_t cancelled = 0;
   std::int64_t requested = 0;
@@ -49,9 +41,7 @@ struct Tally {
       ++finished;
       first_finished = first_finished ? first_finished : std::optional(std::pair(id, result.status));
     }
-    JsonObject item;
-    item.text("id", id.to_string()).text("verdict", name_of(result.verdict)).text("status", to_string(result.status));
-    items.push_back(item.str());
+    items.push_back(cancel_json(id, result));
   }
 };
 
@@ -63,13 +53,14 @@ int run(Shell& shell, const Options& options) {
   for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
     const std::size_t count = std::min<std::size_t>(limits::admit_batch, ids.size() - at);
     const std::span<const Uuid> batch(ids.data() + at, count);
-    const std::vector<model::CancelResult> results = shell.store().cancel(batch, options.reason);
+    const std::vector<model::CancelResult> results =
+        shell.store().cancel(batch, options.reason, {command_line_actor()});
     for (std::size_t i = 0; i < count; ++i) { tally.add(batch[i], results[i]); }
   }
   // One that was named and had ended is an error; among many, or by filter, it is only counted.
   if (ids.size() == 1 && tally.first_finished && !options.selection.ids.empty()) {
-    const Status status = tally.first_finished->second;
-    throw WrongStatus("execution " + ids.front().to_string() + " is already " + std::string(to_string(status)), status);
+    throw_cancel_refusal(ids.front(),
+                         {.verdict = model::CancelVerdict::finished, .status = tally.first_finished->second});
   }
   if (shell.json()) {
     JsonObject object;

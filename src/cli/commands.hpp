@@ -46,6 +46,7 @@ class Commands {
 };
 
 void add_activity(Commands& commands);
+void add_audit(Commands& commands);
 void add_bench(Commands& commands);
 void add_cancel(Commands& commands);
 void add_cleanup(Commands& commands);
@@ -61,10 +62,12 @@ void add_list(Commands& commands);
 void add_migrate(Commands& commands);
 void add_queue(Commands& commands);
 void add_retry(Commands& commands);
+void add_serve(Commands& commands);
 void add_show(Commands& commands);
 void add_signal(Commands& commands);
 void add_sql(Commands& commands);
 void add_start(Commands& commands);
+void add_token(Commands& commands);
 void add_version(Commands& commands);
 void add_wait(Commands& commands);
 void add_work(Commands& commands);

@@ -1,7 +1,7 @@
 #include "cli/config.hpp"
 
-#include "base/limits.hpp"
 #include "base/text.hpp"
+#include "cli/audit.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
@@ -166,31 +166,6 @@ int show_stored(Shell& shell) {
   return exit_ok;
 }
 
-int show_audit(Shell& shell, int limit) {
-  if (limit < 1 || limit > limits::list_page) {
-    throw InvalidArgument(
-        "limit", std::to_string(limit) + " is out of range; expected 1 to " + std::to_string(limits::list_page));
-  }
-  const std::vector<model::AuditLine> lines = shell.store().audit(shell.ns(), limit);
-  if (shell.json()) {
-    std::vector<std::string> items;
-    for (const model::AuditLine& line : lines) {
-      JsonObject object;
-      object.time("at", line.at).text("actor", line.actor).text("action", line.action).text("subject", line.subject);
-      items.push_back(object.text_or_null("detail", line.detail).str());
-    }
-    print(json_array(items));
-    return exit_ok;
-  }
-  const Time now = shell.store().now();
-  Table table({{.title = "WHEN"}, {.title = "WHO"}, {.title = "ACTION"}, {.title = "SUBJECT"}, {.title = "DETAIL"}});
-  for (const model::AuditLine& line : lines) {
-    table.add({when(line.at, now), line.actor, line.action, line.subject, line.detail});
-  }
-  table.print("nothing was changed yet");
-  return exit_ok;
-}
-
 int forget_task(Shell& shell, const std::string& task) {
   model::check_name(task, "task");
   if (!shell.store().remove_task(shell.ns(), task, command_line_actor())) {
@@ -236,7 +211,8 @@ void add_config(Commands& commands) {
 
   CLI::App& audit = commands.add({"audit", "Who changed what, newest first", ""}, &group);
   audit.add_option("--limit", options->limit, "At most so many lines")->type_name("N")->capture_default_str();
-  commands.run_with(audit, [options](Shell& shell) { return show_audit(shell, options->limit); });
+  commands.run_with(audit,
+                    [options](Shell& shell) { return show_audit(shell, {.ns = shell.ns(), .limit = options->limit}); });
 
   CLI::App& forget = commands.add({"forget", "Take a task out of the catalogue", forget_examples}, &group);
   forget.add_option("task", options->task, "Task")->type_name("TASK")->required();

@@ -2,9 +2,9 @@
 #include "base/text.hpp"
 #include "cli/config.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/table.hpp"
 #include "schedule/configured.hpp"
+#include "wire/json_out.hpp"
 
 #include <cstdio>
 

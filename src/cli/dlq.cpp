@@ -107,7 +107,9 @@ void add_dlq_discard(Commands& commands, CLI::App& group) {
     const std::vector<Uuid> ids = selected(shell, *selection, "discard", dead_only);
     if (selection->ids.size() == 1) { (void)find_dead(shell, ids.front()); }
     store::Store& store = shell.store();
-    print_count(shell, "discarded", in_batches(ids, [&](std::span<const Uuid> batch) { return store.discard(batch); }));
+    print_count(shell, "discarded", in_batches(ids, [&](std::span<const Uuid> batch) {
+                  return store.discard(batch, {command_line_actor()});
+                }));
     return static_cast<int>(exit_ok);
   });
 }
@@ -129,8 +131,9 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
     if (!base::is_valid_utf8(options->note)) { throw InvalidArgument("note", "is not UTF-8"); }
     const std::vector<Uuid> ids = selected(shell, options->selection, "annotate", dead_only);
     store::Store& store = shell.store();
-    print_count(shell, "annotated",
-                in_batches(ids, [&](std::span<const Uuid> batch) { return store.annotate(batch, options->note); }));
+    print_count(shell, "annotated", in_batches(ids, [&](std::span<const Uuid> batch) {
+                  return store.annotate(batch, options->note, {command_line_actor()});
+                }));
     return static_cast<int>(exit_ok);
   });
 }

@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/table.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -37,8 +37,10 @@ Style style_of(Level level) {
 
 int run(Shell& shell) {
   // A store that is not there is a finding for the user, not something to make in passing.
+  const store::OpenOptions options{.must_exist = true,
+                                   .encryption_key_file = shell.configuration().encryption_key_file.value_or("")};
   const auto store =
-      with_store_url(shell.store_url(), [](const std::string& url) { return store::open(url, {.must_exist = true}); });
+      with_store_url(shell.store_url(), [&options](const std::string& url) { return store::open(url, options); });
   const store::StoreInfo info = store->info();
   const std::vector<store::Finding> findings = store->doctor();
   bool problem = false;

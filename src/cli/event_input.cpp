@@ -2,8 +2,8 @@
 
 #include "base/json.hpp"
 #include "cli/arguments.hpp"
-#include "cli/json_out.hpp"
 #include "cli/problem.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 

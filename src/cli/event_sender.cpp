@@ -2,9 +2,10 @@
 
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
+#include "wire/event_json.hpp"
+#include "wire/json_out.hpp"
 
 #include <cstdio>
 
@@ -17,20 +18,6 @@ using Steady = std::chrono::steady_clock;
 constexpr std::size_t batch_events = 10'000;
 constexpr std::size_t batch_bytes = 16 << 20;
 constexpr std::size_t refusals_told = 20;
-
-std::string event_json(const schedule::Event& event, const schedule::Routed& routed, std::int64_t line) {
-  std::vector<std::string> runs;
-  for (const schedule::Routed::Run& run : routed.runs) {
-    JsonObject item;
-    item.text("activity", run.activity).text_or_null("run_id", run.run_id);
-    item.text_or_null("execution", run.error.empty() ? run.execution.to_string() : "");
-    runs.push_back(item.boolean("created", run.created).text_or_null("error", run.error).str());
-  }
-  JsonObject object;
-  if (line > 0) { object.number("line", line); }
-  object.text("id", event.id).text("source", event.source).text("type", event.type);
-  return object.raw("runs", json_array(runs)).raw("paused", json_text_array(routed.paused)).str();
-}
 
 void print_one(const schedule::Event& event, const schedule::Routed& routed) {
   print(base::printable("event " + event.id + ", " + event.type + " from " + event.source));

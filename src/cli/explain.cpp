@@ -2,10 +2,10 @@
 
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
 #include "engine/explain_facts.hpp"
+#include "wire/execution_json.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -25,15 +25,7 @@ int run(Shell& shell, const Uuid& id) {
   const model::Execution execution = shell.find(id);
   const std::vector<model::Reason> reasons = model::explain(engine::gather_facts(shell.store(), execution));
   if (shell.json()) {
-    std::vector<std::string> items;
-    for (const model::Reason& reason : reasons) {
-      JsonObject item;
-      item.text("code", reason.code).text("sentence", reason.sentence).text_or_null("remedy", reason.remedy);
-      items.push_back(item.str());
-    }
-    JsonObject object;
-    object.text("id", id.to_string()).text("status", to_string(execution.status)).raw("reasons", json_array(items));
-    print(object.str());
+    print(explain_json(execution, reasons));
     return exit_ok;
   }
   for (const model::Reason& reason : reasons) {

@@ -2,10 +2,10 @@
 
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/render.hpp"
 #include "cli/target.hpp"
 #include "cli/timeline.hpp"
+#include "wire/json_out.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   using namespace hapax::cli;
   open_standard_streams();
   Commands commands;
+  add_serve(commands);
   add_enqueue(commands);
   add_start(commands);
   add_signal(commands);
@@ -39,6 +40,8 @@ int main(int argc, char** argv) {
   add_queue(commands);
   add_dlq(commands);
   add_config(commands);
+  add_token(commands);
+  add_audit(commands);
   add_migrate(commands);
   add_cleanup(commands);
   add_sql(commands);

@@ -3,10 +3,15 @@
 
 #include <hapax/error.hpp>
 
+#include "wire/problem.hpp"
+
 #include <exception>
 #include <string>
 
 namespace hapax::cli {
+
+// What the API answers and the command line prints is the same.
+using namespace hapax::wire;
 
 // A command used wrongly: unknown flags, flags that exclude each other, an argument that is missing. Exit 64.
 class BadUsage : public Error {
@@ -30,19 +35,6 @@ class MissingFile : public Error {
  public:
   explicit MissingFile(const std::string& message) : Error("MissingFile", message) {}
 };
-
-struct Problem {
-  std::string name;  // "TaskAlreadyExists"
-  std::string message;
-  int exit_code = 0;
-  int http_status = 0;  // the status the HTTP API answers for the same error
-  std::string facts;    // further members of the problem object, as JSON text: ,"existing_execution_id":"…"
-};
-
-[[nodiscard]] Problem problem_of(const std::exception& error);
-
-// {"type","title","status","detail","message","error",…facts}
-[[nodiscard]] std::string problem_json(const Problem& problem);
 
 // Reports `error` as the contract says and returns the exit code.
 int report(const std::exception& error, bool as_json);

@@ -165,7 +165,9 @@ void add_purge(Commands& commands, CLI::App& group) {
       return static_cast<int>(exit_ok);
     }
     std::int64_t total = 0;
-    while (const int purged = shell.store().purge(queue, limits::sweep_batch)) { total += purged; }
+    while (const int purged = shell.store().purge(queue, limits::sweep_batch, {command_line_actor()})) {
+      total += purged;
+    }
     return print_count(shell, "purged", total);
   });
 }
@@ -188,7 +190,7 @@ void add_move(Commands& commands, CLI::App& group) {
     std::int64_t total = 0;
     while (total < options->limit) {
       const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, options->limit - total));
-      const int moved = shell.store().move(from, to, batch);
+      const int moved = shell.store().move(from, to, batch, {command_line_actor()});
       if (moved == 0) { break; }
       total += moved;
     }

@@ -5,53 +5,13 @@
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/terminal.hpp"
+#include "wire/acting_json.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <set>
 
 namespace hapax::cli {
-namespace {
-
-using model::RetryVerdict;
-
-std::string_view name_of(RetryVerdict verdict) {
-  switch (verdict) {
-    case RetryVerdict::created: return "created";
-    case RetryVerdict::not_found: return "not_found";
-    case RetryVerdict::not_finished: return "not_finished";
-    case RetryVerdict::completed: return "completed";
-    case RetryVerdict::already_retried: return "already_retried";
-    case RetryVerdict::identity_held: return "identity_held";
-    case RetryVerdict::guarded: return "guarded";
-  }
-  return "not_found";
-}
-
-[[noreturn]] void throw_refusal(const Uuid& id, const model::RetryResult& result) {
-  const std::string subject = "execution " + id.to_string();
-  switch (result.verdict) {
-    case RetryVerdict::not_finished:
-      throw WrongStatus(subject + " is " + std::string(to_string(result.status)) + ", so there is nothing to retry yet",
-                        result.status);
-    case RetryVerdict::completed:
-      throw WrongStatus(subject + " completed, so there is nothing to retry", Status::completed);
-    case RetryVerdict::already_retried:
-      throw TaskAlreadyExists(subject + " was retried already, as " + result.existing.to_string(), result.existing,
-                              result.status);
-    case RetryVerdict::identity_held:
-      throw TaskAlreadyExists(subject + " has a newer run under its key, " + result.existing.to_string(),
-                              result.existing, result.status);
-    case RetryVerdict::guarded:
-      throw WrongStatus(subject + " is a guarded call: forget its record (hapax guard forget), and call it again",
-                        result.status);
-    case RetryVerdict::created:
-    case RetryVerdict::not_found: break;
-  }
-  throw NotFound("no ended execution " + id.to_string());
-}
-
-}  // namespace
-
 int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& how) {
   std::int64_t created = 0;
   std::int64_t refused = 0;
@@ -61,25 +21,18 @@ int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& ho
     for (const Uuid& id : ids.subspan(at, std::min<std::size_t>(limits::admit_batch, ids.size() - at))) {
       batch.push_back({.id = id, .new_id = base::new_uuid7(), .new_effect_key = how.new_effect_key});
     }
-    const std::vector<model::RetryResult> results = shell.store().retry(batch);
+    const std::vector<model::RetryResult> results = shell.store().retry(batch, {command_line_actor()});
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const model::RetryResult& result = results[i];
-      const bool made = result.verdict == RetryVerdict::created;
+      const bool made = result.verdict == model::RetryVerdict::created;
       created += made ? 1 : 0;
       refused += made ? 0 : 1;
-      if (!made && how.named && ids.size() == 1) { throw_refusal(batch[i].id, result); }
-      JsonObject item;
-      item.text("id", batch[i].id.to_string()).text("verdict", name_of(result.verdict));
-      if (made) {
-        item.text("new_id", batch[i].new_id.to_string()).number("run", std::int64_t{result.run});
-      } else if (!result.existing.is_nil()) {
-        item.text("existing_execution_id", result.existing.to_string());
-      }
-      items.push_back(item.str());
+      if (!made && how.named && ids.size() == 1) { throw_retry_refusal(batch[i].id, result); }
+      items.push_back(retry_json(batch[i], result));
       if (!shell.json() && ids.size() <= 20) {
         print(batch[i].id.to_string() +
               (made ? " → " + batch[i].new_id.to_string() + " (run " + std::to_string(result.run) + ")"
-                    : " not retried: " + std::string(name_of(result.verdict))));
+                    : " not retried: " + std::string(retry_word(result.verdict))));
       }
     }
   }

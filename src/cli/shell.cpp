@@ -101,7 +101,8 @@ std::shared_ptr<store::Store> Shell::shared_store() {
     // Also when neither URL nor namespace is asked of it: a program does not start with a bad configuration.
     const config::Config& checked = configuration();
     try {
-      store_ = with_store_url(store_url(), [](const std::string& url) { return store::open(url); });
+      const store::OpenOptions options{.encryption_key_file = checked.encryption_key_file.value_or("")};
+      store_ = with_store_url(store_url(), [&options](const std::string& url) { return store::open(url, options); });
     } catch (const ConfigurationError& error) {
       const std::string source = options_.store.empty() ? checked.source_of("store.url") : "";
       if (source.empty()) { throw; }
@@ -114,7 +115,8 @@ std::shared_ptr<store::Store> Shell::shared_store() {
 store::Store& Shell::store() { return *shared_store(); }
 
 App Shell::app() {
-  return App(std::make_shared<hapax::detail::AppState>(std::make_shared<engine::Engine>(shared_store()), ns()));
+  return App(std::make_shared<hapax::detail::AppState>(std::make_shared<engine::Engine>(shared_store()), ns(),
+                                                       command_line_actor()));
 }
 
 model::QueueRef Shell::queue(const std::string& name) const {

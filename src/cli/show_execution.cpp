@@ -66,6 +66,7 @@ void print_facts(const model::Execution& e, Time now, const std::vector<Timeline
   facts.add_if("tags", joined(e.labels.tags));
   facts.add_if("metadata", e.labels.metadata);
   facts.add_if("traceparent", e.labels.traceparent);
+  facts.add_if("enqueued by", e.labels.actor);
   facts.print();
 }
 

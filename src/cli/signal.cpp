@@ -2,9 +2,9 @@
 
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
+#include "wire/json_out.hpp"
 
 #include <utility>
 

@@ -6,7 +6,7 @@
 
 namespace hapax::cli {
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(Hangup hangup) : hangup_(hangup) {
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
@@ -19,7 +19,9 @@ StopSignals::StopSignals() {
 StopSignals::Event StopSignals::wait(std::chrono::milliseconds at_most) {
   const timespec timeout{.tv_sec = static_cast<std::time_t>(at_most.count() / 1000),
                          .tv_nsec = static_cast<long>(at_most.count() % 1000 * 1'000'000)};
-  if (sigtimedwait(&signals_, nullptr, &timeout) > 0) { return Event::stop; }
+  const int signal = sigtimedwait(&signals_, nullptr, &timeout);
+  if (signal == SIGHUP && hangup_ == Hangup::reloads) { return Event::reload; }
+  if (signal > 0) { return Event::stop; }
   return done_.exchange(false) ? Event::done : Event::none;
 }
 

@@ -12,17 +12,21 @@ namespace hapax::cli {
 class StopSignals {
  public:
   enum class Event : std::uint8_t {
-    none,  // time was over
-    stop,  // a signal came
-    done,  // raise_done() was called
+    none,    // time was over
+    stop,    // a signal came
+    done,    // raise_done() was called
+    reload,  // SIGHUP, for who takes it so
   };
 
-  StopSignals();
+  // A worker stops when its terminal goes away; a server reads its files again (SIGHUP).
+  enum class Hangup : std::uint8_t { stops, reloads };
+  explicit StopSignals(Hangup hangup = Hangup::stops);
   [[nodiscard]] Event wait(std::chrono::milliseconds at_most);
   // From any thread, once: wait() answers `done`.
   void raise_done() { done_ = true; }
 
  private:
+  Hangup hangup_;
   sigset_t signals_{};
   std::atomic<bool> done_{false};
 };

@@ -1,8 +1,8 @@
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/table.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/terminal.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 

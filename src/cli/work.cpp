@@ -1,7 +1,6 @@
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_out.hpp"
 #include "cli/process_worker.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
@@ -10,6 +9,7 @@
 #include "engine/worker.hpp"
 #include "model/validate.hpp"
 #include "schedule/ticker.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <atomic>

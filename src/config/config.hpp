@@ -48,6 +48,7 @@ struct Config {
   std::string path{};  // of the file; empty: there is none
   std::optional<std::string> store_url{};
   std::optional<std::string> ns{};
+  std::optional<std::string> encryption_key_file{};
   std::map<std::string, model::QueuePatch> queues{};
   std::map<std::string, model::TaskDefinition> tasks{};
   std::map<std::string, ActivityTable> activities{};

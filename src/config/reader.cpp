@@ -11,7 +11,7 @@
 namespace hapax::config {
 namespace {
 
-constexpr std::array<std::string_view, 5> sections = {"store", "identity", "cleanup", "worker", "events"};
+constexpr std::array<std::string_view, 6> sections = {"store", "identity", "cleanup", "worker", "events", "encryption"};
 
 bool is_bare(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {

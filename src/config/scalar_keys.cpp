@@ -82,9 +82,18 @@ void set_threads(Config& config, std::string_view text, const std::string& field
   config.worker.threads = value;
 }
 
+// Read when the store is opened: whoever only looks at the configuration need not have the keys.
+void set_key_file(Config& config, std::string_view text, const std::string& field) {
+  if (text.empty() || text.find('\0') != std::string_view::npos) {
+    throw InvalidArgument(field, quoted(text) + " is no path; expected one such as \"/etc/hapax/keys\"");
+  }
+  config.encryption_key_file = std::string(text);
+}
+
 constexpr std::array keys = {
     ScalarKey{"namespace", "HAPAX_NAMESPACE", Node::Kind::text, "default", set_namespace},
     ScalarKey{"store.url", "HAPAX_STORE_URL", Node::Kind::text, "sqlite:hapax.db", set_store},
+    ScalarKey{"encryption.key_file", "HAPAX_ENCRYPTION_KEY_FILE", Node::Kind::text, "/etc/hapax/keys", set_key_file},
     ScalarKey{"identity.default", "HAPAX_IDENTITY_DEFAULT", Node::Kind::text, "strict", set_identity_default},
     ScalarKey{"events.require_event_id", "HAPAX_EVENTS_REQUIRE_EVENT_ID", Node::Kind::boolean, "true",
               set_require_event_id},

@@ -64,6 +64,7 @@ ExecutionRecord to_public(model::Execution&& from) {
   to.tags = std::move(from.labels.tags);
   to.metadata = std::move(from.labels.metadata);
   to.traceparent = std::move(from.labels.traceparent);
+  to.enqueued_by = std::move(from.labels.actor);
   return to;
 }
 
@@ -144,14 +145,14 @@ std::vector<AttemptRecord> App::attempts(const Uuid& id) {
 CancelAnswer App::cancel(const Uuid& id, std::string_view reason) {
   state_->forbid_in_transaction("cancel");
   if (!state_->is_own(id)) { return CancelAnswer::not_found; }
-  return to_public(state_->store().cancel(std::span<const Uuid>(&id, 1), reason).front().verdict);
+  return to_public(state_->store().cancel(std::span<const Uuid>(&id, 1), reason, state_->actor()).front().verdict);
 }
 
 AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
   state_->forbid_in_transaction("retry");
   if (!state_->is_own(id)) { throw NotFound("there is no execution " + id.to_string()); }
   const model::RetryRequest request{id, base::new_uuid7(), new_effect_key};
-  const model::RetryResult result = state_->store().retry(std::span<const model::RetryRequest>(&request, 1)).front();
+  const model::RetryResult result = state_->store().retry({&request, 1}, state_->actor()).front();
   switch (result.verdict) {
     case model::RetryVerdict::created: break;
     case model::RetryVerdict::not_found: throw NotFound("there is no execution " + id.to_string());
@@ -179,7 +180,7 @@ std::size_t App::cancel_all(ListOptions filter, std::string_view reason) {
   std::size_t count = 0;
   if (filter.statuses.empty()) { filter.statuses = {Status::pending, Status::running}; }
   for_each_page(state_->store(), state_->ns(), std::move(filter), [&](const std::vector<Uuid>& ids) {
-    for (const model::CancelResult& result : state_->store().cancel(ids, reason)) {
+    for (const model::CancelResult& result : state_->store().cancel(ids, reason, state_->actor())) {
       count += result.verdict == model::CancelVerdict::cancelled || result.verdict == model::CancelVerdict::requested;
     }
   });
@@ -193,7 +194,7 @@ std::size_t App::retry_all(ListOptions filter) {
     std::vector<model::RetryRequest> requests;
     requests.reserve(ids.size());
     for (const Uuid& id : ids) { requests.push_back({id, base::new_uuid7(), false}); }
-    for (const model::RetryResult& result : state_->store().retry(requests)) {
+    for (const model::RetryResult& result : state_->store().retry(requests, state_->actor())) {
       count += result.verdict == model::RetryVerdict::created;
     }
   });
@@ -201,14 +202,14 @@ std::size_t App::retry_all(ListOptions filter) {
   return count;
 }
 
-int App::discard(std::span<const Uuid> ids) { return state_->store().discard(state_->own(ids)); }
+int App::discard(std::span<const Uuid> ids) { return state_->store().discard(state_->own(ids), state_->actor()); }
 
 int App::annotate(std::span<const Uuid> ids, std::string_view note) {
   if (note.size() > limits::note_bytes) {
     throw InvalidArgument("note",
                           std::to_string(note.size()) + " bytes, the limit is " + std::to_string(limits::note_bytes));
   }
-  return state_->store().annotate(state_->own(ids), note);
+  return state_->store().annotate(state_->own(ids), note, state_->actor());
 }
 
 std::vector<Explanation> App::explain(const Uuid& id) {
@@ -260,7 +261,7 @@ void App::configure_queue(std::string_view queue, const QueueChange& change) {
   patch.concurrency = change.concurrency;
   patch.worker_concurrency = change.worker_concurrency;
   patch.key_concurrency = change.key_concurrency;
-  patch.actor = "code";
+  patch.actor = state_->actor().name;
   model::check_queue_patch(patch);
   state_->store().configure_queue(state_->queue(queue), patch);
   state_->engine().nudge();
@@ -269,7 +270,7 @@ void App::configure_queue(std::string_view queue, const QueueChange& change) {
 std::size_t App::purge(std::string_view queue) {
   model::check_name(queue, "queue");
   std::size_t count = 0;
-  while (const int purged = state_->store().purge(state_->queue(queue), queue_step)) {
+  while (const int purged = state_->store().purge(state_->queue(queue), queue_step, state_->actor())) {
     count += static_cast<std::size_t>(purged);
   }
   return count;
@@ -280,7 +281,7 @@ std::size_t App::move(std::string_view from, std::string_view to) {
   model::check_name(to, "to");
   if (from == to) { throw InvalidArgument("to", "is the queue to move from"); }
   std::size_t count = 0;
-  while (const int moved = state_->store().move(state_->queue(from), state_->queue(to), queue_step)) {
+  while (const int moved = state_->store().move(state_->queue(from), state_->queue(to), queue_step, state_->actor())) {
     count += static_cast<std::size_t>(moved);
   }
   const model::QueueRef target = state_->queue(to);

@@ -18,9 +18,9 @@ namespace {
 thread_local const AppState* lending = nullptr;
 }  // namespace
 
-std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns) {
+std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns, std::string actor) {
   auto engine = std::make_shared<engine::Engine>(std::move(store));
-  return {new AppState(std::move(engine), std::move(ns)), [](AppState* state) {
+  return {new AppState(std::move(engine), std::move(ns), std::move(actor)), [](AppState* state) {
             if (engine::on_engine_thread()) {
               std::thread([state] { delete state; }).detach();
             } else {
@@ -40,7 +40,9 @@ void AppState::forbid_in_transaction(std::string_view what) const {
 
 model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
                                       Declare declare) {
-  return engine::make_request(ns_, task, catalogue_.find(task, declare), std::move(input), options);
+  auto request = engine::make_request(ns_, task, catalogue_.find(task, declare), std::move(input), options);
+  request.labels.actor = actor_;
+  return request;
 }
 
 AnyHandle AppState::admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options) {

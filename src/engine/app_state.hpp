@@ -71,13 +71,16 @@ class ContextState {
 
 class AppState : public std::enable_shared_from_this<AppState> {
  public:
-  AppState(std::shared_ptr<engine::Engine> engine, std::string ns)
-      : engine_(std::move(engine)), ns_(std::move(ns)), catalogue_(engine_->store(), ns_) {}
+  // `actor`: who acts through it (SPEC X8); empty: nobody in particular.
+  AppState(std::shared_ptr<engine::Engine> engine, std::string ns, std::string actor = {})
+      : engine_(std::move(engine)), ns_(std::move(ns)), actor_(std::move(actor)), catalogue_(engine_->store(), ns_) {}
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
   [[nodiscard]] store::Store& store() { return engine_->store(); }
   [[nodiscard]] const std::string& ns() const { return ns_; }
+  // Who stands in the audit.
+  [[nodiscard]] model::Actor actor() const { return {.name = actor_.empty() ? "code" : actor_}; }
   [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
 
   // ---- Requests --------------------------------------------------------------------------------------------------
@@ -133,6 +136,7 @@ class AppState : public std::enable_shared_from_this<AppState> {
 
   const std::shared_ptr<engine::Engine> engine_;
   const std::string ns_;
+  const std::string actor_;
   engine::CatalogueCache catalogue_;
   mutable std::shared_mutex handlers_mutex_;  // guards what follows
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
@@ -144,7 +148,8 @@ class AppState : public std::enable_shared_from_this<AppState> {
 };
 
 // The last owner may be a callback on a thread of the engine's own; the state is then destroyed by another.
-[[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns);
+[[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns,
+                                                       std::string actor = {});
 
 // Defined by the room schedule: the ticker of this process, started if it does not run yet; and what is due by the store's
 // clock, done here and now.

@@ -18,6 +18,16 @@ namespace {
 
 std::size_t request_bytes(const model::NewExecution& request) { return request.input.size() + 256; }
 
+// Calls `admit` and tells of it.
+template <class Admit>
+std::vector<model::Admission> observed(const WakeHub& hub, Admit admit) {
+  if (!hub.observer().admitted) { return admit(); }
+  const Time begun = engine_now();
+  std::vector<model::Admission> admissions = admit();
+  hub.observer().admitted(admissions, engine_now() - begun);
+  return admissions;
+}
+
 }  // namespace
 
 class BackgroundSweeper {
@@ -28,6 +38,7 @@ class BackgroundSweeper {
                   .on_swept =
                       [&hub](const model::SweepReport& report) {
                         if (report.requeued > 0) { hub.everything_changed(); }
+                        if (hub.observer().swept) { hub.observer().swept(report); }
                       }}),
         thread_([this](Time now) { return sweeper_.step(now); }) {
     thread_.start();
@@ -46,14 +57,14 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flush =
               [this](std::span<model::NewExecution> requests) {
                 base::fault_point("engine.admit.before");
-                auto admissions = store_->try_admit(requests);
+                auto admissions = observed(*hub_, [&] { return store_->try_admit(requests); });
                 base::fault_point("engine.admit.after");
                 return admissions;
               },
           .flush_alone =
               [this](std::span<model::NewExecution> requests) {
                 try {
-                  return store_->admit(requests);
+                  return observed(*hub_, [&] { return store_->admit(requests); });
                 } catch (const store::Blocked& blocked) {
                   throw StoreBusy(blocked.what());  // the other transaction stayed open too long
                 }
@@ -173,7 +184,7 @@ void Engine::reserve(model::NewExecution& request) {
 }
 
 std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> requests) {
-  std::vector<model::Admission> admissions = store_->admit(requests);
+  std::vector<model::Admission> admissions = observed(*hub_, [&] { return store_->admit(requests); });
   admitted(requests, admissions);
   return admissions;
 }

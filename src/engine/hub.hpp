@@ -16,6 +16,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hapax::engine {
@@ -35,12 +36,23 @@ class LocalWorker {
                         const model::Admission* admission) = 0;
 };
 
+// Told of what the engine does, for figures: on the threads that do it, so it returns at once. What is empty is not told.
+struct EngineObserver {
+  // One transaction of admissions, and how long the store took for it.
+  std::function<void(std::span<const model::Admission>, Duration took)> admitted;
+  std::function<void(const model::SweepReport&)> swept;
+};
+
 class WakeHub {
  public:
   explicit WakeHub(store::Store& store);
   WakeHub(const WakeHub&) = delete;
   WakeHub& operator=(const WakeHub&) = delete;
   ~WakeHub();
+
+  // Set once, before anything is asked of the engine.
+  void observe(EngineObserver observer) { observer_ = std::move(observer); }
+  [[nodiscard]] const EngineObserver& observer() const { return observer_; }
 
   void add(const std::shared_ptr<LocalWorker>& worker);
   void remove(const LocalWorker* worker);
@@ -61,6 +73,7 @@ class WakeHub {
   void listen_loop();
 
   store::Store& store_;
+  EngineObserver observer_;
   std::function<void()> on_hint_;  // set before any thread starts
   std::atomic<int> worker_count_{0};
   mutable std::shared_mutex workers_mutex_;

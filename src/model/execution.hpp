@@ -78,6 +78,7 @@ struct Labels {
   std::vector<std::string> tags;
   std::string metadata;     // a JSON object, or empty
   std::string traceparent;  // W3C, or empty
+  std::string actor;        // who asked for it, or empty (SPEC X8); a run that follows keeps it
   friend bool operator==(const Labels&, const Labels&) = default;
 };
 
@@ -464,15 +465,6 @@ struct Setting {
 struct StoredCatalogue {
   std::vector<TaskEntry> tasks;
   std::vector<Setting> settings;
-};
-
-struct AuditLine {
-  Time at{};  // set by the store
-  std::string ns = "default";
-  std::string actor;
-  std::string action;   // "queue.configure", "task.declare", "task.replace", "task.remove", "setting"
-  std::string subject;  // the queue's, task's or setting's name
-  std::string detail;   // what it was changed to
 };
 
 struct QueueInfo {

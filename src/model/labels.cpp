@@ -4,16 +4,24 @@
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "model/envelope_mark.hpp"
 
 namespace hapax::model {
 
 namespace {
 
+// Sealed by the encrypting store, from text that was within the limit: cut, it would be worthless.
+bool is_sealed(std::string_view text, std::size_t bytes) {
+  return text.starts_with(envelope_mark) && text.size() <= 2 * bytes;
+}
+
 std::string storable_head(std::string_view text, std::size_t bytes) {
+  if (is_sealed(text, bytes)) { return base::escape_invalid(text); }
   return base::keep_head(base::escape_invalid(base::keep_head(text, bytes)), bytes);
 }
 
 std::string storable_tail(std::string_view text, std::size_t bytes) {
+  if (is_sealed(text, bytes)) { return base::escape_invalid(text); }
   return base::keep_tail(base::escape_invalid(base::keep_tail(text, bytes)), bytes);
 }
 
@@ -41,6 +49,10 @@ std::optional<std::string> encode_labels(const Labels& labels) {
     member("traceparent");
     text += base::json_quote(labels.traceparent);
   }
+  if (!labels.actor.empty()) {
+    member("actor");
+    text += base::json_quote(labels.actor);
+  }
   if (text.empty()) { return std::nullopt; }
   return text + "}";
 }
@@ -58,6 +70,8 @@ Labels decode_labels(std::string_view text) {
       labels.metadata = value;
     } else if (name == "traceparent") {
       labels.traceparent = base::json_string(value, "labels");
+    } else if (name == "actor") {
+      labels.actor = base::json_string(value, "labels");
     }
   }
   return labels;

@@ -1,4 +1,5 @@
-// Labels as they are stored: one JSON object {"tags":[…],"metadata":{…},"traceparent":"…"}, absent when all is empty.
+// Labels as they are stored: one JSON object {"tags":[…],"metadata":{…},"traceparent":"…","actor":"…"}, absent when all is
+// empty.
 #pragma once
 
 #include "model/execution.hpp"

@@ -43,4 +43,10 @@ std::string describe_patch(const QueuePatch& patch) {
   return object.dump();
 }
 
+std::string describe_count(int count) { return nlohmann::json{{"count", count}}.dump(); }
+
+std::string describe_move(const QueueRef& to, int count) {
+  return nlohmann::json{{"to", to.name}, {"count", count}}.dump();
+}
+
 }  // namespace hapax::model

@@ -11,5 +11,8 @@ void apply_patch(QueueSettings& settings, const QueuePatch& patch);
 
 // What a patch changes, as one JSON object with the names of [queues.X]: for the audit.
 [[nodiscard]] std::string describe_patch(const QueuePatch& patch);
+// Likewise of a purge and of a move.
+[[nodiscard]] std::string describe_count(int count);
+[[nodiscard]] std::string describe_move(const QueueRef& to, int count);
 
 }  // namespace hapax::model

@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view actor = "code";
-
 schedule::Activities activities_of(detail::AppState& state) { return {state.engine(), state.ns()}; }
 
 json encode(const CronTrigger& trigger) {
@@ -142,7 +140,8 @@ void to_json(json& to, const FiredBy& trigger) {
 AppliedActivity App::apply(const Activity& activity) { return apply_activity_json(to_json_text(activity)); }
 
 AppliedActivity App::apply_activity_json(std::string_view definition) {
-  schedule::Activities::Applied applied = activities_of(*state_).apply(schedule::parse_activity(definition), actor);
+  schedule::Activities::Applied applied =
+      activities_of(*state_).apply(schedule::parse_activity(definition), state_->actor().name);
   return {.activity = to_public(std::move(applied.state)), .created = applied.created, .changed = applied.changed};
 }
 
@@ -164,16 +163,16 @@ std::vector<ActivityRecord> App::activities() {
 }
 
 void App::pause_activity(std::string_view id, std::string_view note) {
-  (void)activities_of(*state_).pause(id, note, actor);
+  (void)activities_of(*state_).pause(id, note, state_->actor().name);
 }
 
-void App::resume_activity(std::string_view id) { (void)activities_of(*state_).resume(id, actor); }
+void App::resume_activity(std::string_view id) { (void)activities_of(*state_).resume(id, state_->actor().name); }
 
-void App::remove_activity(std::string_view id) { activities_of(*state_).remove(id, actor); }
+void App::remove_activity(std::string_view id) { activities_of(*state_).remove(id, state_->actor().name); }
 
 AnyHandle App::trigger_activity(std::string_view id, std::optional<std::string> key) {
   const schedule::Activities::Started started =
-      activities_of(*state_).trigger(id, {.key = std::move(key), .event = {}}, actor);
+      activities_of(*state_).trigger(id, {.key = std::move(key), .event = {}}, state_->actor().name);
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
     throw QueueDraining("the queue of activity '" + std::string(id) + "' is draining and takes nothing new");
   }
@@ -181,7 +180,8 @@ AnyHandle App::trigger_activity(std::string_view id, std::optional<std::string> 
 }
 
 BackfillReport App::backfill_activity(std::string_view id, Time from, Time to) {
-  const schedule::Activities::Backfill report = activities_of(*state_).backfill(id, {.from = from, .to = to}, actor);
+  const schedule::Activities::Backfill report =
+      activities_of(*state_).backfill(id, {.from = from, .to = to}, state_->actor().name);
   return {.ticks = report.ticks, .started = report.started, .existing = report.existing, .refused = report.refused};
 }
 

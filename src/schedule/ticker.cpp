@@ -54,6 +54,7 @@ Time Ticker::step(Time now) {
   try {
     const Look done = look();
     backoff_.reset();
+    if (options_.on_looked) { options_.on_looked(); }
     Duration wait = options_.look;
     if (done.next) { wait = std::min(wait, std::max(Duration::zero(), *done.next - done.now)); }
     const double part = engine_.random().fraction();

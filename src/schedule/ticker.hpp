@@ -34,6 +34,8 @@ class Ticker {
     // For people: a tick that ran already, one that could not be started, a store that does not answer. What it throws is
     // dropped.
     std::function<void(std::string_view)> on_trouble;
+    // After each look that the store has answered: the schedules are alive.
+    std::function<void()> on_looked;
   };
 
   Ticker(engine::Engine& engine, Options options);

@@ -77,6 +77,16 @@ void hide_listen_url(std::string& url) {
   }
 }
 
+std::unique_ptr<Store> open_plain(const std::string& url, const OpenOptions& options) {
+  const Target target = parse(url);
+  switch (target.backend) {
+    case Backend::memory: return open_memory(options);
+    case Backend::sqlite: return open_sqlite(target.place, options);
+    case Backend::postgres: return open_postgres(target.place, options);
+  }
+  refuse(url);
+}
+
 }  // namespace
 
 std::string display_url(std::string_view url) {
@@ -97,13 +107,7 @@ std::string display_url(std::string_view url) {
 }
 
 std::unique_ptr<Store> open(const std::string& url, const OpenOptions& options) {
-  const Target target = parse(url);
-  switch (target.backend) {
-    case Backend::memory: return open_memory(options);
-    case Backend::sqlite: return open_sqlite(target.place, options);
-    case Backend::postgres: return open_postgres(target.place, options);
-  }
-  refuse(url);
+  return with_encryption(open_plain(url, options), options.encryption_key_file);
 }
 
 MigrationReport migrate(const std::string& url, int to_version) {

@@ -27,6 +27,9 @@ struct OpenOptions {
   std::shared_ptr<const base::Clock> clock;
   Duration busy_timeout = std::chrono::seconds(10);     // SQLite: how long to wait for another process's write
   Duration connect_timeout = std::chrono::seconds(10);  // PostgreSQL
+  // Payloads are encrypted with its keys (store/encrypted/key_ring.hpp, SPEC X5). Empty: they are not; a store where they
+  // are is then refused with ConfigurationError, as is a file that lacks the key they are written with.
+  std::string encryption_key_file{};
 };
 
 // "sqlite:PATH" (relative or absolute, "sqlite:///abs" too), "memory:", "postgresql://…" or "postgres://…".
@@ -52,6 +55,9 @@ struct SchemaStatus {
 
 // The URL without password, for messages.
 [[nodiscard]] std::string display_url(std::string_view url);
+
+// The store itself, or one that encrypts in front of it: as OpenOptions::encryption_key_file says.
+[[nodiscard]] std::unique_ptr<Store> with_encryption(std::unique_ptr<Store> inner, const std::string& key_file);
 
 // The implementations, one a backend; open() chooses.
 [[nodiscard]] std::unique_ptr<Store> open_memory(const OpenOptions& options);

@@ -116,6 +116,9 @@
 //   A waiting, continued, or any other finish with a turn whose entries cannot be appended (a taken position) is stale.
 // - Advance: as journal_append, all entries of one or none; clears_lost sets lost to 0.
 // - Seed: entries and events stand in journal and inbox when the execution is admitted.
+// - Audit: a verb that is told who acts writes a line for each execution it did something to (cancelled or requested,
+//   created, discarded, annotated, accepted), in the same transaction; purge and move one for the call, if it did
+//   anything. Lines are kept for limits::audit_kept and then deleted by the sweep with retention.
 // - Activities (model/activity_state.hpp): the store keeps their state and does not read their definitions. A change whose
 //   revision is not the present one does nothing. One that is removed is absent to every read; made again it goes on with
 //   its uuid, versions, counts and revisions. An applied change with a revision raises it by one; one without a revision is
@@ -129,7 +132,9 @@
 #include <hapax/error.hpp>
 
 #include "model/activity_state.hpp"
+#include "model/audit.hpp"
 #include "model/holder.hpp"
+#include "model/token.hpp"
 #include "model/turn.hpp"
 
 #include <atomic>
@@ -259,24 +264,26 @@ class Store {
 
   // ---- Acting on executions --------------------------------------------------------------------------------------
   // One result per id, in order. `reason` is kept as the error's message (type "Cancelled").
-  [[nodiscard]] virtual std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) = 0;
+  [[nodiscard]] virtual std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason,
+                                                         const Actor& by = {}) = 0;
   // A new run of each: same task, queue, input, options and identity; run + 1; the effect key kept unless asked.
-  [[nodiscard]] virtual std::vector<RetryResult> retry(std::span<const RetryRequest> requests) = 0;
+  [[nodiscard]] virtual std::vector<RetryResult> retry(std::span<const RetryRequest> requests,
+                                                       const Actor& by = {}) = 0;
   // Deletes guards with all that hangs on them, running ones too: their callers' outcomes are stale then. Others of these
   // ids are left alone. Returns how many there were.
   virtual int forget_guards(std::span<const Uuid> ids) = 0;
   // Takes dead letters off their list; their history stays. Returns how many were on it.
-  virtual int discard(std::span<const Uuid> ids) = 0;
+  virtual int discard(std::span<const Uuid> ids, const Actor& by = {}) = 0;
   // Sets the note of finished executions. Returns how many there were.
-  virtual int annotate(std::span<const Uuid> ids, std::string_view note) = 0;
+  virtual int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by = {}) = 0;
 
   // ---- Queues ----------------------------------------------------------------------------------------------------
   // With an actor, writes an audit line in the same transaction.
   virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
   [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
   // Cancels (reason "purged") or moves at most `limit` pending executions; returns how many. Call until 0.
-  [[nodiscard]] virtual int purge(const QueueRef& queue, int limit) = 0;
-  [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit) = 0;
+  [[nodiscard]] virtual int purge(const QueueRef& queue, int limit, const Actor& by = {}) = 0;
+  [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by = {}) = 0;
 
   // ---- Catalogue (SPEC I3), settings and audit ---------------------------------------------------------------------
   [[nodiscard]] virtual StoredCatalogue catalogue(std::string_view ns) = 0;
@@ -287,8 +294,24 @@ class Store {
   virtual bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) = 0;
   // An empty value removes it.
   virtual bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) = 0;
-  // Newest first.
-  [[nodiscard]] virtual std::vector<AuditLine> audit(std::string_view ns, int limit) = 0;
+  [[nodiscard]] virtual std::vector<AuditLine> audit(const AuditQuery& query) = 0;
+  [[nodiscard]] std::vector<AuditLine> audit(std::string_view ns, int limit) {
+    return audit(AuditQuery{.ns = std::string(ns), .limit = limit});
+  }
+
+  // ---- Tokens (SPEC X2) ----------------------------------------------------------------------------------------------
+  // An audit line by `by`, as with revoke_token. Asked for again with the same id, it changes nothing.
+  [[nodiscard]] virtual Token add_token(const NewToken& token, const Actor& by) = 0;
+  // All of a namespace, also those that are revoked or over, in the order they were made.
+  [[nodiscard]] virtual std::vector<Token> tokens(std::string_view ns) = 0;
+  // Of any namespace, also one that is revoked or over: the caller looks at Token::is_good.
+  [[nodiscard]] virtual std::optional<Token> find_token(const base::Digest& hash) = 0;
+  // Whether any was ever made, in any namespace. A cheap read.
+  [[nodiscard]] virtual bool has_tokens() = 0;
+  // False when there is none of that id in the namespace, or it is revoked already. It stays, for the audit's readers.
+  [[nodiscard]] virtual bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) = 0;
+  // They were used just now. Writes nothing for those that token_touch_every says are fresh.
+  virtual void touch_tokens(std::span<const Uuid> ids) = 0;
 
   // ---- Journal ---------------------------------------------------------------------------------------------------
   // Fenced like finish; all of the span or, for an entry that is stale, not that entry. One verdict each.
@@ -303,7 +326,7 @@ class Store {
   // Journal and events, one for each request. Of what is unknown or has expired: nothing.
   [[nodiscard]] virtual std::vector<History> histories(std::span<const HistoryRequest> requests) = 0;
   // Sent to a run that was continued, it goes to the last run.
-  [[nodiscard]] virtual std::vector<SignalResult> signal(std::span<const Signal> signals) = 0;
+  [[nodiscard]] virtual std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by = {}) = 0;
 
   // ---- Activities (SPEC S1, S7) ------------------------------------------------------------------------------------
   // Each change as a whole or not at all, all of the span in one transaction; no activity is named twice.

@@ -1,5 +1,7 @@
 #include "conformance/fixture.hpp"
 
+#include "base/base64.hpp"
+#include "base/secret_file.hpp"
 #include "model/identity.hpp"
 
 #include <libpq-fe.h>
@@ -75,14 +77,20 @@ void Conformance::SetUp() {
   } else if (kind == "sqlite") {
     folder_ = fresh_folder();
     url_ = "sqlite:" + folder_ + "/store.db";
+  } else if (kind == "encrypted") {
+    folder_ = fresh_folder();
+    url_ = "sqlite:" + folder_ + "/store.db";
+    key_file_ = folder_ + "/keys";
+    base::append_secret_line(key_file_, "test " + base::to_base64(std::string(32, 'k')));
   } else if (kind == "postgres") {
     schema_ = fresh_schema();
     const std::string server = environment("HAPAX_TEST_POSTGRES_URL");
     url_ = server + (server.find('?') == std::string::npos ? '?' : '&') + "schema=" + schema_;
     options.migrate = store::Migrate::yes;
   } else {
-    FAIL() << "HAPAX_TEST_STORE is '" << kind << "'; expected memory, sqlite or postgres";
+    FAIL() << "HAPAX_TEST_STORE is '" << kind << "'; expected memory, sqlite, encrypted or postgres";
   }
+  options.encryption_key_file = key_file_;
   store_ = store::open(url_, options);
   capabilities_ = store_->info().capabilities;
 }
@@ -95,7 +103,8 @@ void Conformance::TearDown() {
 
 std::shared_ptr<Store> Conformance::second() {
   if (!capabilities_.shared) { return store_; }
-  return store::open(url_, {.migrate = store::Migrate::no, .clock_offset_us = offset_us_});
+  return store::open(url_,
+                     {.migrate = store::Migrate::no, .clock_offset_us = offset_us_, .encryption_key_file = key_file_});
 }
 
 // ---- Requests ------------------------------------------------------------------------------------------------------

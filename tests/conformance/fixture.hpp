@@ -78,6 +78,7 @@ class Conformance : public ::testing::Test {
   void bring_to(const Uuid& id, Status status);
 
   std::string url_;
+  std::string key_file_;  // of the encrypting store
   std::shared_ptr<std::atomic<std::int64_t>> offset_us_ = std::make_shared<std::atomic<std::int64_t>>(0);
 
  private:

@@ -39,11 +39,13 @@ Record next_run(const Record& old, const RetryRequest& request, Time now) {
 
 }  // namespace
 
-CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time now) {
+CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time now) {
   Record* const record = state.find(id, now);
   if (record == nullptr) { return {}; }
   Execution& execution = record->execution;
+  const std::string_view reason = cause.reason;
   if (is_terminal(execution.status)) { return {.verdict = CancelVerdict::finished, .status = execution.status}; }
+  state.note_act(cause.by, "execution.cancel", execution, reason, now);
   // A workflow that has begun ends by itself, so that it can put right what it did.
   const bool begun = execution.kind == Kind::workflow && execution.fence > 0;
   if (execution.status == Status::pending && !begun) {
@@ -58,7 +60,7 @@ CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time 
   return {.verdict = CancelVerdict::requested, .status = execution.status};
 }
 
-RetryResult retry(State& state, const RetryRequest& request, Time now) {
+RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Time now) {
   Record* const record = state.find(request.id, now);
   if (record == nullptr) { return {}; }
   Execution& execution = record->execution;
@@ -96,20 +98,23 @@ RetryResult retry(State& state, const RetryRequest& request, Time now) {
   const Record& fresh = state.insert(next_run(*record, request, now), identity, now);
   execution.retried_as = request.new_id;
   state.leave_dead_letters(*record);
+  state.note_act(by, "execution.retry", execution, request.new_id.to_string(), now);
   return answer(RetryVerdict::created, &fresh);
 }
 
-bool discard(State& state, const Uuid& id, Time now) {
+bool discard(State& state, const Uuid& id, const Actor& by, Time now) {
   Record* const record = state.find(id, now);
   if (record == nullptr || !record->execution.dead) { return false; }
   state.leave_dead_letters(*record);
+  state.note_act(by, "execution.discard", record->execution, "", now);
   return true;
 }
 
-bool annotate(State& state, const Uuid& id, std::string_view note, Time now) {
+bool annotate(State& state, const Uuid& id, const Annotation& annotation, Time now) {
   Record* const record = state.find(id, now);
   if (record == nullptr || !is_terminal(record->execution.status)) { return false; }
-  record->execution.note = base::keep_head(base::escape_invalid(note), limits::note_bytes);
+  record->execution.note = base::keep_head(base::escape_invalid(annotation.note), limits::note_bytes);
+  state.note_act(annotation.by, "execution.annotate", record->execution, record->execution.note, now);
   return true;
 }
 

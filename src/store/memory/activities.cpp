@@ -77,7 +77,10 @@ std::vector<Admission> start_runs(State& state, ActivityState& activity, const A
   const ActivityTally tally = model::tally(activity.uuid, change.admit, admissions);
   count(activity, tally.counts, tally.trouble, now);
   if (tally.counts.started == 0 || !change.revision) { return admissions; }
-  for (const Uuid& id : change.cancel) { static_cast<void>(cancel(state, id, newer_run, now)); }
+  const Actor itself;
+  for (const Uuid& id : change.cancel) {
+    static_cast<void>(cancel(state, id, {.reason = newer_run, .by = itself}, now));
+  }
   for (const Uuid& id : change.terminate) {
     Record* const record = state.find(id, now);
     if (record != nullptr && !is_terminal(record->execution.status)) {

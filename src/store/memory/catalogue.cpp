@@ -52,10 +52,15 @@ bool put_setting(State& state, std::string_view ns, const Setting& setting, std:
   return true;
 }
 
-std::vector<AuditLine> audit(const State& state, std::string_view ns, int limit) {
+std::vector<AuditLine> audit(const State& state, const AuditQuery& query) {
+  const auto fits = [&query](const AuditLine& line) {
+    return line.ns == query.ns && (!query.subject || line.subject == *query.subject) &&
+           (!query.action || line.action == *query.action) && (!query.from || line.at >= *query.from) &&
+           (!query.before || line.at < *query.before);
+  };
   std::vector<AuditLine> lines;
-  for (auto next = state.audit.rbegin(); next != state.audit.rend() && std::ssize(lines) < limit; ++next) {
-    if (next->ns == ns) { lines.push_back(*next); }
+  for (auto next = state.audit.rbegin(); next != state.audit.rend() && std::ssize(lines) < query.limit; ++next) {
+    if (fits(*next)) { lines.push_back(*next); }
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 #include <hapax/error.hpp>
 
 #include "base/clock.hpp"
+#include "model/queue_patch.hpp"
 #include "store/memory/listener.hpp"
 #include "store/memory/verbs.hpp"
 #include "store/open.hpp"
@@ -110,22 +111,25 @@ class MemoryStore final : public Store {
     return count(ids, [this](const Uuid& id, Time at) { return memory::forget_guard(state_, id, at); });
   }
 
-  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) override {
+    const memory::CancelCause cause{.reason = reason, .by = by};
     return each<CancelResult>(
-        ids, [this, reason](const Uuid& id, Time at) { return memory::cancel(state_, id, reason, at); });
+        ids, [this, &cause](const Uuid& id, Time at) { return memory::cancel(state_, id, cause, at); });
   }
 
-  std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override {
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests, const Actor& by) override {
     return each<RetryResult>(
-        requests, [this](const RetryRequest& request, Time at) { return memory::retry(state_, request, at); });
+        requests, [this, &by](const RetryRequest& request, Time at) { return memory::retry(state_, request, by, at); });
   }
 
-  int discard(std::span<const Uuid> ids) override {
-    return count(ids, [this](const Uuid& id, Time at) { return memory::discard(state_, id, at); });
+  int discard(std::span<const Uuid> ids, const Actor& by) override {
+    return count(ids, [this, &by](const Uuid& id, Time at) { return memory::discard(state_, id, by, at); });
   }
 
-  int annotate(std::span<const Uuid> ids, std::string_view note) override {
-    return count(ids, [this, note](const Uuid& id, Time at) { return memory::annotate(state_, id, note, at); });
+  int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by) override {
+    const memory::Annotation annotation{.note = note, .by = by};
+    return count(ids,
+                 [this, &annotation](const Uuid& id, Time at) { return memory::annotate(state_, id, annotation, at); });
   }
 
   void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
@@ -158,9 +162,39 @@ class MemoryStore final : public Store {
     return memory::put_setting(state_, ns, setting, actor, now());
   }
 
-  std::vector<AuditLine> audit(std::string_view ns, int limit) override {
+  std::vector<AuditLine> audit(const AuditQuery& query) override {
     const std::lock_guard lock(mutex_);
-    return memory::audit(state_, ns, limit);
+    return memory::audit(state_, query);
+  }
+
+  Token add_token(const NewToken& token, const Actor& by) override {
+    const std::lock_guard lock(mutex_);
+    return memory::add_token(state_, token, by, now());
+  }
+
+  std::vector<Token> tokens(std::string_view ns) override {
+    const std::lock_guard lock(mutex_);
+    return memory::tokens(state_, ns);
+  }
+
+  std::optional<Token> find_token(const base::Digest& hash) override {
+    const std::lock_guard lock(mutex_);
+    return memory::find_token(state_, hash);
+  }
+
+  bool has_tokens() override {
+    const std::lock_guard lock(mutex_);
+    return !state_.tokens.empty();
+  }
+
+  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override {
+    const std::lock_guard lock(mutex_);
+    return memory::revoke_token(state_, ns, id, by, now());
+  }
+
+  void touch_tokens(std::span<const Uuid> ids) override {
+    const std::lock_guard lock(mutex_);
+    memory::touch_tokens(state_, ids, now());
   }
 
   std::vector<QueueInfo> queues(std::string_view ns) override {
@@ -168,14 +202,22 @@ class MemoryStore final : public Store {
     return memory::queues(state_, ns, now());
   }
 
-  int purge(const QueueRef& queue, int limit) override {
+  int purge(const QueueRef& queue, int limit, const Actor& by) override {
     const std::lock_guard lock(mutex_);
-    return memory::purge(state_, queue, limit, now());
+    const int purged = memory::purge(state_, queue, limit, now());
+    if (purged > 0 && by.is_known()) {
+      state_.note(queue.ns, by.name, "queue.purge", queue.name, describe_count(purged), now());
+    }
+    return purged;
   }
 
-  int move(const QueueRef& from, const QueueRef& to, int limit) override {
+  int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) override {
     const std::lock_guard lock(mutex_);
-    return memory::move(state_, from, to, limit, now());
+    const int moved = memory::move(state_, from, to, limit, now());
+    if (moved > 0 && by.is_known()) {
+      state_.note(from.ns, by.name, "queue.move", from.name, describe_move(to, moved), now());
+    }
+    return moved;
   }
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override {
@@ -206,9 +248,9 @@ class MemoryStore final : public Store {
         requests, [this](const HistoryRequest& request, Time at) { return memory::history(state_, request, at); });
   }
 
-  std::vector<SignalResult> signal(std::span<const Signal> signals) override {
-    return each<SignalResult>(signals,
-                              [this](const Signal& signal, Time at) { return memory::signal(state_, signal, at); });
+  std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by) override {
+    return each<SignalResult>(
+        signals, [this, &by](const Signal& signal, Time at) { return memory::signal(state_, signal, by, at); });
   }
 
   std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override {

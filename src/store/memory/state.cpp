@@ -1,5 +1,6 @@
 #include "store/memory/state.hpp"
 
+#include "base/text.hpp"
 #include "model/effect_key.hpp"
 #include "model/labels.hpp"
 #include "model/retention.hpp"
@@ -390,6 +391,12 @@ void State::note(std::string_view ns, std::string_view actor, std::string action
                    .action = std::move(action),
                    .subject = std::move(subject),
                    .detail = std::move(detail)});
+}
+
+void State::note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail,
+                     Time now) {
+  if (!by.is_known()) { return; }
+  note(execution.queue.ns, by.name, std::move(action), execution.id.to_string(), base::escape_invalid(detail), now);
 }
 
 void State::leave_session(Record& record) {

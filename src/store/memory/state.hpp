@@ -126,7 +126,8 @@ struct State {
   std::int64_t last_sequence = 0;
   std::map<std::pair<std::string, std::string>, TaskEntry> tasks;  // by namespace and name
   std::map<std::pair<std::string, std::string>, std::string> settings;
-  std::vector<AuditLine> audit;
+  std::deque<AuditLine> audit;  // oldest first
+  std::vector<Token> tokens;    // in the order they were made
   std::map<ActivityName, StoredActivity> activities;
   std::set<std::pair<Time, ActivityName>> due;                   // by next_due
   std::map<std::string, std::int64_t, std::less<>> generations;  // by namespace
@@ -198,6 +199,8 @@ struct State {
   void unpark_all(Queue& queue, Time now);
   void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
             Time now);
+  // Somebody did this to an execution; nothing is written of what hapax does itself.
+  void note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail, Time now);
 
  private:
   void leave_session(Record& record);

@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "store/memory/verbs.hpp"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
       return key.second.members.empty() && (!key.second.load.arrival || *key.second.load.arrival <= now);
     });
   }
+  while (!state.audit.empty() && state.audit.front().at <= now - limits::audit_kept) { state.audit.pop_front(); }
   std::erase_if(state.identities,
                 [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });
 }

@@ -41,10 +41,18 @@ void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] bool forget_guard(State& state, const Uuid& id, Time now);
 
 // act.cpp
-[[nodiscard]] CancelResult cancel(State& state, const Uuid& id, std::string_view reason, Time now);
-[[nodiscard]] RetryResult retry(State& state, const RetryRequest& request, Time now);
-[[nodiscard]] bool discard(State& state, const Uuid& id, Time now);
-[[nodiscard]] bool annotate(State& state, const Uuid& id, std::string_view note, Time now);
+struct CancelCause {
+  std::string_view reason;
+  const Actor& by;
+};
+[[nodiscard]] CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time now);
+[[nodiscard]] RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Time now);
+[[nodiscard]] bool discard(State& state, const Uuid& id, const Actor& by, Time now);
+struct Annotation {
+  std::string_view note;
+  const Actor& by;
+};
+[[nodiscard]] bool annotate(State& state, const Uuid& id, const Annotation& annotation, Time now);
 
 // queues.cpp
 void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch, Time now);
@@ -61,7 +69,14 @@ void count_finished(State& state, const QueueCount& count, Time now);
                                Time now);
 [[nodiscard]] bool put_setting(State& state, std::string_view ns, const Setting& setting, std::string_view actor,
                                Time now);
-[[nodiscard]] std::vector<AuditLine> audit(const State& state, std::string_view ns, int limit);
+[[nodiscard]] std::vector<AuditLine> audit(const State& state, const AuditQuery& query);
+
+// tokens.cpp
+[[nodiscard]] Token add_token(State& state, const NewToken& token, const Actor& by, Time now);
+[[nodiscard]] std::vector<Token> tokens(const State& state, std::string_view ns);
+[[nodiscard]] std::optional<Token> find_token(const State& state, const base::Digest& hash);
+[[nodiscard]] bool revoke_token(State& state, std::string_view ns, const Uuid& id, const Actor& by, Time now);
+void touch_tokens(State& state, std::span<const Uuid> ids, Time now);
 
 // activities.cpp
 [[nodiscard]] ActivityReply change_activity(State& state, const ActivityChange& change, Time now);
@@ -75,7 +90,7 @@ void count_finished(State& state, const QueueCount& count, Time now);
 [[nodiscard]] bool append_turn(State& state, Record& record, const std::vector<JournalEntry>& entries, Time now);
 [[nodiscard]] AdvanceReply advance(State& state, const Advance& turn, Time now);
 [[nodiscard]] History history(State& state, const HistoryRequest& request, Time now);
-[[nodiscard]] SignalResult signal(State& state, const Signal& signal, Time now);
+[[nodiscard]] SignalResult signal(State& state, const Signal& signal, const Actor& by, Time now);
 void plant(Record& record, const Seed& seed, Time now);
 // The run that goes on where this one ends.
 void continue_run(State& state, Record& record, const Turn& turn, Time now);

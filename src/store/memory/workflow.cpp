@@ -70,7 +70,7 @@ History history(State& state, const HistoryRequest& request, Time now) {
   return history;
 }
 
-SignalResult signal(State& state, const Signal& signal, Time now) {
+SignalResult signal(State& state, const Signal& signal, const Actor& by, Time now) {
   Record* record = state.find(signal.execution, now);
   // Each run of a chain knows the next; the last is the one that listens.
   while (record != nullptr && record->execution.continued_as) {
@@ -88,6 +88,7 @@ SignalResult signal(State& state, const Signal& signal, Time now) {
     return result;
   }
   result.verdict = SignalVerdict::accepted;
+  state.note_act(by, "execution.signal", execution, signal.name, now);
   if (signal.once && !record->signal_keys.insert(*signal.once).second) { return result; }
   const std::size_t before = state.woken.size();
   state.tell(*record, {.kind = EventKind::signal, .name = signal.name, .data = signal.data}, now);

@@ -1,3 +1,4 @@
+#include "store/postgres/audit.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/retrying.hpp"
 #include "store/postgres/stopping.hpp"
@@ -18,12 +19,26 @@ WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
 SELECT id, status FROM {s}.history WHERE id = ANY ($1::uuid[]) AND expires_at > (SELECT now FROM t))"};
 
 constexpr Statement discard_statement{"hapax_discard", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
-UPDATE {s}.history SET dead = false WHERE id = ANY ($1::uuid[]) AND dead AND expires_at > (SELECT now FROM t))"};
+WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now),
+done AS (
+  UPDATE {s}.history SET dead = false WHERE id = ANY ($1::uuid[]) AND dead AND expires_at > (SELECT now FROM t)
+  RETURNING id, queue_id),
+noted AS (
+  INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+  SELECT q.ns, t.now, $3::text, 'execution.discard', d.id::text, ''
+  FROM t, done d JOIN {s}.queues q ON q.id = d.queue_id WHERE $3::text <> '')
+SELECT count(*) FROM done)"};
 
 constexpr Statement annotate_statement{"hapax_annotate", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
-UPDATE {s}.history SET note = $3::text WHERE id = ANY ($1::uuid[]) AND expires_at > (SELECT now FROM t))"};
+WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now),
+done AS (
+  UPDATE {s}.history SET note = $4::text WHERE id = ANY ($1::uuid[]) AND expires_at > (SELECT now FROM t)
+  RETURNING id, queue_id),
+noted AS (
+  INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
+  SELECT q.ns, t.now, $3::text, 'execution.annotate', d.id::text, $4::text
+  FROM t, done d JOIN {s}.queues q ON q.id = d.queue_id WHERE $3::text <> '')
+SELECT count(*) FROM done)"};
 
 Array id_array(std::span<const Uuid> ids) {
   Array array(Type::uuid, ids.size());
@@ -31,10 +46,24 @@ Array id_array(std::span<const Uuid> ids) {
   return array;
 }
 
+using Cancelled = std::unordered_map<Uuid, CancelResult>;
+
+// 1 round trip, none when nothing was done.
+void note_cancelled(Connection& connection, const Actor& by, std::string_view reason, std::span<const Uuid> ids,
+                    const Cancelled& found, std::int64_t offset_us) {
+  Acts acts{.by = by, .action = "execution.cancel", .done = {}};
+  for (const Uuid& id : ids) {
+    if (found.contains(id)) { acts.done.push_back({.execution = id, .detail = reason}); }
+  }
+  if (acts.done.empty()) { return; }
+  const Call call = act_call(acts, offset_us);
+  connection.query(*call.statement, call.params);
+}
+
 }  // namespace
 
-// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips.
-std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason) {
+// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips, 1 more with an audit line.
+std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) {
   if (ids.empty()) { return {}; }
   return run([&](Connection& connection) {
     FreedKeys freed;
@@ -42,6 +71,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     const StopRequest request{.cancel = {ids.begin(), ids.end()}, .terminate = {}, .reason = reason};
     std::unordered_map<Uuid, CancelResult> found = stop(connection, request, offset_us(), freed);
     const Result finished = connection.query(finished_statement, Params().array(id_array(ids)).int8(offset_us()));
+    if (by.is_known()) { note_cancelled(connection, by, reason, ids, found, offset_us()); }
     for (int row = 0; row < finished.rows(); ++row) {
       RowReader reader(finished, row);
       const Uuid id = reader.uuid();
@@ -63,32 +93,33 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
   });
 }
 
-std::vector<RetryResult> PostgresStore::retry(std::span<const RetryRequest> requests) {
+std::vector<RetryResult> PostgresStore::retry(std::span<const RetryRequest> requests, const Actor& by) {
   if (requests.empty()) { return {}; }
   return run([&](Connection& connection) {
     std::vector<RetryResult> results;
     TransactionGuard guard(connection);
-    for (const RetryRequest& request : requests) { results.push_back(retry_one(connection, request, offset_us())); }
+    for (const RetryRequest& request : requests) { results.push_back(retry_one(connection, request, by, offset_us())); }
     guard.commit();
     return results;
   });
 }
 
 // 1 round trip.
-int PostgresStore::discard(std::span<const Uuid> ids) {
+int PostgresStore::discard(std::span<const Uuid> ids, const Actor& by) {
   return run([&](Connection& connection) {
-    return static_cast<int>(
-        connection.query(discard_statement, Params().array(id_array(ids)).int8(offset_us())).affected());
+    Params params;
+    params.array(id_array(ids)).int8(offset_us()).text(base::escape_invalid(by.name));
+    return static_cast<int>(RowReader(connection.query(discard_statement, params), 0).int8());
   });
 }
 
 // 1 round trip.
-int PostgresStore::annotate(std::span<const Uuid> ids, std::string_view note) {
+int PostgresStore::annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by) {
   const std::string kept = base::keep_head(base::escape_invalid(note), limits::note_bytes);
   return run([&](Connection& connection) {
     Params params;
-    params.array(id_array(ids)).int8(offset_us()).text(kept);
-    return static_cast<int>(connection.query(annotate_statement, params).affected());
+    params.array(id_array(ids)).int8(offset_us()).text(base::escape_invalid(by.name)).text(kept);
+    return static_cast<int>(RowReader(connection.query(annotate_statement, params), 0).int8());
   });
 }
 

@@ -1,11 +1,31 @@
-// The audit: a line for each change of settings, written in the transaction that makes it.
+// The audit: a line for each thing that somebody changed, written in the transaction that changes it.
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/audit.hpp"
+#include "store/postgres/connection.hpp"
 #include "store/postgres/statement.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace hapax::store::postgres {
 
 [[nodiscard]] Call audit_call(const model::AuditLine& line, std::int64_t offset_us);
+
+// What somebody did to executions, which are live or finished when the line is written.
+struct Acts {
+  struct One {
+    Uuid execution;
+    std::string_view detail;
+  };
+  const model::Actor& by;
+  std::string_view action;
+  std::vector<One> done;
+};
+[[nodiscard]] Call act_call(const Acts& acts, std::int64_t offset_us);
+
+// Deletes up to `limit` lines that are older than they are kept; true when there may be more.
+[[nodiscard]] bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

@@ -1,19 +1,12 @@
-#include "store/postgres/audit.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <hapax/error.hpp>
 
 #include "base/text.hpp"
 
-#include <algorithm>
-
 namespace hapax::store::postgres {
 
 namespace {
-
-constexpr Statement audit_statement{"hapax_audit", R"(
-INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
-VALUES ($2::text, {now} + $1::bigint, $3::text, $4::text, $5::text, $6::text))"};
 
 constexpr Statement tasks_statement{"hapax_tasks", R"(
 SELECT name, definition, origin, updated_at FROM {s}.tasks WHERE ns = $1::text ORDER BY name)"};
@@ -66,19 +59,9 @@ noted AS (
   SELECT $2::text, {now} + $1::bigint, $5::text, 'setting', name, $4::text FROM changed)
 SELECT count(*) FROM changed)"};
 
-constexpr Statement lines_statement{"hapax_audit_lines", R"(
-SELECT at, actor, action, subject, detail FROM {s}.audit WHERE ns = $1::text ORDER BY id DESC LIMIT $2::bigint)"};
-
 bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 
 }  // namespace
-
-Call audit_call(const AuditLine& line, std::int64_t offset_us) {
-  Params params;
-  params.int8(offset_us).text(line.ns).text(base::escape_invalid(line.actor)).text(line.action);
-  params.text(line.subject).text(base::escape_invalid(line.detail));
-  return {&audit_statement, std::move(params)};
-}
 
 // 1 round trip.
 StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
@@ -150,25 +133,6 @@ bool PostgresStore::put_setting(std::string_view ns, const Setting& setting, std
     Params params;
     params.int8(offset_us()).text(ns).text(setting.name).text(setting.value).text(base::escape_invalid(actor));
     return changed(connection.query(setting_statement, params));
-  });
-}
-
-std::vector<AuditLine> PostgresStore::audit(std::string_view ns, int limit) {
-  return run([&](Connection& connection) {
-    const Result result = connection.query(lines_statement, Params().text(ns).int8(std::max(limit, 0)));
-    std::vector<AuditLine> lines;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
-      AuditLine line;
-      line.at = reader.time();
-      line.ns = ns;
-      line.actor = reader.bytes();
-      line.action = reader.bytes();
-      line.subject = reader.bytes();
-      line.detail = reader.bytes();
-      lines.push_back(std::move(line));
-    }
-    return lines;
   });
 }
 

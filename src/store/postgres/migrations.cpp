@@ -221,6 +221,7 @@ std::vector<std::string_view> migration(int version) {
     case 3: return migration_3();
     case 4: return migration_4();
     case 5: return migration_5();
+    case 6: return migration_6();
     default: return {};
   }
 }
@@ -229,7 +230,8 @@ int usable_from(int version) {
   switch (version) {
     case 1:
     case 2: return 1;
-    case 5: return 4;
+    case 5:
+    case 6: return 4;
     default: return version;
   }
 }

@@ -47,22 +47,29 @@ class PostgresStore final : public Store {
   std::optional<Guard> guard(const base::Digest& identity) override;
   int forget_guards(std::span<const Uuid> ids) override;
 
-  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override;
-  std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override;
-  int discard(std::span<const Uuid> ids) override;
-  int annotate(std::span<const Uuid> ids, std::string_view note) override;
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) override;
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests, const Actor& by) override;
+  int discard(std::span<const Uuid> ids, const Actor& by) override;
+  int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by) override;
 
   void configure_queue(const QueueRef& queue, const QueuePatch& patch) override;
   std::vector<QueueInfo> queues(std::string_view ns) override;
-  int purge(const QueueRef& queue, int limit) override;
-  int move(const QueueRef& from, const QueueRef& to, int limit) override;
+  int purge(const QueueRef& queue, int limit, const Actor& by) override;
+  int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) override;
 
   StoredCatalogue catalogue(std::string_view ns) override;
   TaskEntry declare_task(const TaskEntry& entry) override;
   bool put_task(const TaskEntry& entry, std::string_view actor) override;
   bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override;
   bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override;
-  std::vector<AuditLine> audit(std::string_view ns, int limit) override;
+  std::vector<AuditLine> audit(const AuditQuery& query) override;
+
+  Token add_token(const NewToken& token, const Actor& by) override;
+  std::vector<Token> tokens(std::string_view ns) override;
+  std::optional<Token> find_token(const base::Digest& hash) override;
+  bool has_tokens() override;
+  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override;
+  void touch_tokens(std::span<const Uuid> ids) override;
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override;
   std::vector<JournalEntry> journal_read(const Uuid& execution) override;
@@ -70,7 +77,7 @@ class PostgresStore final : public Store {
 
   std::vector<AdvanceReply> advance(std::span<const Advance> turns) override;
   std::vector<History> histories(std::span<const HistoryRequest> requests) override;
-  std::vector<SignalResult> signal(std::span<const Signal> signals) override;
+  std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by) override;
 
   std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override;
   std::vector<ActivityState> activities(const ActivityQuery& query) override;

@@ -255,7 +255,7 @@ std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
   });
 }
 
-int PostgresStore::purge(const QueueRef& queue, int limit) {
+int PostgresStore::purge(const QueueRef& queue, int limit, const Actor& by) {
   return run([&](Connection& connection) {
     const std::optional<std::int32_t> id = queue_ids_.find(connection, queue);
     if (!id) { return 0; }
@@ -270,13 +270,23 @@ int PostgresStore::purge(const QueueRef& queue, int limit) {
       const Call call = end_call(endings, offset_us());
       freed.add_ended(connection.query(*call.statement, call.params));
     }
+    const int purged = static_cast<int>(endings.size());
+    if (purged > 0 && by.is_known()) {
+      const Call note = audit_call({.ns = queue.ns,
+                                    .actor = by.name,
+                                    .action = "queue.purge",
+                                    .subject = queue.name,
+                                    .detail = describe_count(purged)},
+                                   offset_us());
+      connection.query(*note.statement, note.params);
+    }
     guard.commit();
     unpark(connection, freed);
-    return static_cast<int>(endings.size());
+    return purged;
   });
 }
 
-int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit) {
+int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) {
   if (from == to) { return 0; }
   return run([&](Connection& connection) {
     const std::optional<std::int32_t> source = queue_ids_.find(connection, from);
@@ -303,6 +313,15 @@ int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit) {
         Params params;
         params.int8(offset_us()).array(std::move(ids)).int4(queue_ids_.id(to)).array(std::move(with_key));
         connection.query(move_statement, params);
+      }
+      if (moved > 0 && by.is_known()) {
+        const Call note = audit_call({.ns = from.ns,
+                                      .actor = by.name,
+                                      .action = "queue.move",
+                                      .subject = from.name,
+                                      .detail = describe_move(to, moved)},
+                                     offset_us());
+        connection.query(*note.statement, note.params);
       }
       guard.commit();
     }

@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "model/effect_key.hpp"
+#include "store/postgres/audit.hpp"
 #include "store/postgres/holders.hpp"
 
 namespace hapax::store::postgres {
@@ -103,7 +104,7 @@ std::optional<Holder> claim_identity(Connection& connection, const base::Digest&
 
 }  // namespace
 
-RetryResult retry_one(Connection& connection, const RetryRequest& request, std::int64_t offset_us) {
+RetryResult retry_one(Connection& connection, const RetryRequest& request, const Actor& by, std::int64_t offset_us) {
   const std::optional<Finished> finished = find_finished(connection, request.id, offset_us);
   RetryResult result{.existing = request.id};
   if (!finished) {
@@ -136,6 +137,11 @@ RetryResult retry_one(Connection& connection, const RetryRequest& request, std::
   const std::string key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id)
                                                  : effect_key(finished->effect_key, finished->identity, request.id);
   connection.query(copy_run, Params().int8(offset_us).uuid(request.id).uuid(request.new_id).text(key));
+  if (by.is_known()) {
+    const std::string made = request.new_id.to_string();
+    const Call note = act_call({.by = by, .action = "execution.retry", .done = {{request.id, made}}}, offset_us);
+    connection.query(*note.statement, note.params);
+  }
   return {.verdict = RetryVerdict::created,
           .existing = request.new_id,
           .status = Status::pending,

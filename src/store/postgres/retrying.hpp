@@ -1,13 +1,14 @@
 // A new run of a finished execution, in the open transaction of a connection.
 #pragma once
 
+#include "model/audit.hpp"
 #include "model/execution.hpp"
 #include "store/postgres/connection.hpp"
 
 namespace hapax::store::postgres {
 
-// 2 to 6 round trips. Asked for again with the same new id, it answers created again and changes nothing.
+// 2 to 6 round trips, 1 more with an audit line. Asked for again with the same new id, it answers created again and changes nothing.
 [[nodiscard]] model::RetryResult retry_one(Connection& connection, const model::RetryRequest& request,
-                                           std::int64_t offset_us);
+                                           const model::Actor& by, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

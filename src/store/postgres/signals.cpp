@@ -1,3 +1,4 @@
+#include "store/postgres/audit.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/telling.hpp"
 #include "store/postgres/transaction_guard.hpp"
@@ -73,6 +74,7 @@ class Delivery {
     open_ = std::move(open);
   }
 
+  [[nodiscard]] const std::vector<SignalResult>& results() const { return results_; }
   [[nodiscard]] std::vector<SignalResult> take() { return std::move(results_); }
 
  private:
@@ -118,12 +120,25 @@ class Delivery {
   std::vector<Open> open_;
 };
 
+// 1 round trip, none when nobody is known to have sent them, or none was taken.
+void note_signals(Connection& connection, const Actor& by, std::span<const Signal> signals,
+                  const std::vector<SignalResult>& results, std::int64_t offset_us) {
+  Acts acts{.by = by, .action = "execution.signal", .done = {}};
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (results[i].verdict != SignalVerdict::accepted) { continue; }
+    acts.done.push_back({.execution = results[i].execution, .detail = signals[i].name});
+  }
+  if (!by.is_known() || acts.done.empty()) { return; }
+  const Call call = act_call(acts, offset_us);
+  connection.query(*call.statement, call.params);
+}
+
 }  // namespace
 
 // 2 statements in 1 round trip for one signal, and one more for each link of a chain of runs; two more round trips for
-// several signals, which are one transaction. What has no key gets one, by which it is known when it is sent again after
+// several signals, or with an audit line, which are one transaction. What has no key gets one, by which it is known when it is sent again after
 // a lost answer.
-std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals) {
+std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals, const Actor& by) {
   if (signals.empty()) { return {}; }
   std::vector<std::string> keys;
   for (const Signal& signal : signals) {
@@ -135,11 +150,12 @@ std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals)
       while (!delivery.done()) { delivery.read(connection.pipeline(delivery.calls()), connection, queue_ids_); }
     };
     try {
-      if (signals.size() == 1) {
+      if (signals.size() == 1 && !by.is_known()) {
         deliver();
       } else {
         TransactionGuard guard(connection);
         deliver();
+        note_signals(connection, by, signals, delivery.results(), offset_us());
         guard.commit();
       }
       base::fault_point("postgres.signal.after_commit");

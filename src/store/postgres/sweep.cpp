@@ -1,3 +1,4 @@
+#include "store/postgres/audit.hpp"
 #include "store/postgres/endings.hpp"
 #include "store/postgres/partitions.hpp"
 #include "store/postgres/postgres_store.hpp"
@@ -148,6 +149,7 @@ SweepReport PostgresStore::sweep(const SweepRequest& request) {
       make_partitions(connection, offset_us());
       connection.query(old_stats, Params().int8(offset_us()));
       connection.query(old_rates, Params().int8(offset_us()).int8(request.limit));
+      report.more = sweep_audit(connection, request.limit, offset_us()) || report.more;
     });
   }
   return report;

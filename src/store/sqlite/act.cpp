@@ -1,6 +1,6 @@
 // What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE; of a workflow that has begun
 // 1 SELECT and the telling more (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE, and 1 INSERT and 1 UPDATE more
-// with an identity. One fdatasync for the whole call.
+// with an identity. With somebody's name 1 INSERT more for the audit. One fdatasync for the whole call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
@@ -83,7 +83,7 @@ RetryResult create_run(WriteTransaction& tx, const Execution& before, const Retr
 
 }  // namespace
 
-CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason) {
+CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason, const Actor& by) {
   FoundLive found(tx, id);
   if (!found) {
     Cursor ended = tx.db().use(status_sql);
@@ -94,6 +94,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
   const bool begun = found->is_workflow() && found->fence > 0;
   if (found->state == LiveState::running || begun) {
     found.done();
+    write_act(tx, {.by = by, .action = "execution.cancel", .execution = id, .detail = reason});
     const CancelResult asked{.verdict = CancelVerdict::requested, .status = found->status()};
     if (found->cancel_requested) { return asked; }
     tx.db().use(ask_sql).bind(base::escape_invalid(reason), id).run();
@@ -103,11 +104,12 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
     }
     return asked;
   }
+  write_act(tx, {.by = by, .action = "execution.cancel", .execution = id, .detail = reason});
   end_execution(tx, found, {.status = Status::cancelled, .error = cancelled_error(reason)});
   return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
 }
 
-RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
+RetryResult retry(WriteTransaction& tx, const RetryRequest& request, const Actor& by) {
   const std::optional<RunStatus> found = find_run(tx, request.id);
   if (!found) { return {}; }
   RetryResult result{.existing = request.id, .status = found->status, .run = found->run};
@@ -140,18 +142,24 @@ RetryResult retry(WriteTransaction& tx, const RetryRequest& request) {
       identity.hold_for = row->hold_for;
     }
   }
+  const std::string made = request.new_id.to_string();
+  write_act(tx, {.by = by, .action = "execution.retry", .execution = request.id, .detail = made});
   return create_run(tx, before, request, identity);
 }
 
-bool discard(WriteTransaction& tx, const Uuid& id) {
+bool discard(WriteTransaction& tx, const Uuid& id, const Actor& by) {
   tx.db().use(discard_sql).bind(id, tx.now()).run();
-  return tx.db().changes() > 0;
+  if (tx.db().changes() == 0) { return false; }
+  write_act(tx, {.by = by, .action = "execution.discard", .execution = id, .detail = ""});
+  return true;
 }
 
-bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note) {
+bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note, const Actor& by) {
   const std::string kept = base::keep_head(base::escape_invalid(note), limits::note_bytes);
   tx.db().use(annotate_sql).bind(kept, id, tx.now()).run();
-  return tx.db().changes() > 0;
+  if (tx.db().changes() == 0) { return false; }
+  write_act(tx, {.by = by, .action = "execution.annotate", .execution = id, .detail = kept});
+  return true;
 }
 
 }  // namespace hapax::store::sqlite

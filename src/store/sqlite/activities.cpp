@@ -164,7 +164,7 @@ std::vector<Admission> start_runs(WriteTransaction& tx, ActivityState& state, co
   const ActivityTally tally = model::tally(state.uuid, change.admit, admissions);
   count(state, tally.counts, tally.trouble, tx.now());
   if (tally.counts.started == 0 || !change.revision) { return admissions; }
-  for (const Uuid& id : change.cancel) { static_cast<void>(cancel(tx, id, newer_run)); }
+  for (const Uuid& id : change.cancel) { static_cast<void>(cancel(tx, id, newer_run, {})); }
   for (const Uuid& id : change.terminate) { terminate(tx, id, newer_run); }
   return admissions;
 }

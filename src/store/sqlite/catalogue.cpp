@@ -1,8 +1,6 @@
-// The catalogue of tasks, the settings that are of no queue, and the audit: small tables that are read whole. A change
+// The catalogue of tasks and the settings that are of no queue: small tables that are read whole. A change
 // costs 1 SELECT, 1 statement for the change and 1 INSERT for its audit line; what changes nothing, no fdatasync.
 #include "store/sqlite/verbs.hpp"
-
-#include <algorithm>
 
 namespace hapax::store::sqlite {
 
@@ -18,10 +16,6 @@ constexpr const char* settings_sql = "SELECT name, value FROM settings WHERE ns 
 constexpr const char* setting_sql = "SELECT value FROM settings WHERE ns = ? AND name = ?";
 constexpr const char* put_setting_sql = "INSERT OR REPLACE INTO settings(ns, name, value) VALUES (?, ?, ?)";
 constexpr const char* remove_setting_sql = "DELETE FROM settings WHERE ns = ? AND name = ?";
-constexpr const char* note_sql = "INSERT INTO audit(at, ns, actor, action, subject, detail) VALUES (?, ?, ?, ?, ?, ?)";
-constexpr const char* audit_sql =
-    "SELECT at, ns, actor, action, subject, detail FROM audit INDEXED BY audit_ns WHERE ns = ? ORDER BY id DESC LIMIT "
-    "?";
 
 #undef HAPAX_TASK_COLUMNS
 
@@ -100,25 +94,6 @@ bool put_setting(WriteTransaction& tx, std::string_view ns, const Setting& setti
                    .subject = setting.name,
                    .detail = setting.value});
   return true;
-}
-
-std::vector<AuditLine> audit(ReadTransaction& tx, std::string_view ns, int limit) {
-  std::vector<AuditLine> lines;
-  Cursor cursor = tx.db().use(audit_sql);
-  cursor.bind(ns, std::max(limit, 0));
-  while (cursor.next()) {
-    lines.push_back({.at = cursor.time(0),
-                     .ns = cursor.string(1),
-                     .actor = cursor.string(2),
-                     .action = cursor.string(3),
-                     .subject = cursor.string(4),
-                     .detail = cursor.string(5)});
-  }
-  return lines;
-}
-
-void write_audit(WriteTransaction& tx, const AuditLine& line) {
-  tx.db().use(note_sql).bind(tx.now(), line.ns, line.actor, line.action, line.subject, line.detail).run();
 }
 
 }  // namespace hapax::store::sqlite

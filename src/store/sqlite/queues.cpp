@@ -195,7 +195,7 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
   return infos;
 }
 
-int purge(WriteTransaction& tx, const QueueRef& queue, int limit) {
+int purge(WriteTransaction& tx, const QueueRef& queue, int limit, const Actor& by) {
   const QueueRow* const row = tx.queues().find(queue);
   if (row == nullptr) { return 0; }
   const std::vector<Pending> doomed = pending(tx, *row, limit);
@@ -203,10 +203,18 @@ int purge(WriteTransaction& tx, const QueueRef& queue, int limit) {
     FoundLive found(tx, one.id);
     end_execution(tx, found, {.status = Status::cancelled, .error = cancelled_error("purged")});
   }
-  return static_cast<int>(doomed.size());
+  const int purged = static_cast<int>(doomed.size());
+  if (purged > 0 && by.is_known()) {
+    write_audit(tx, {.ns = queue.ns,
+                     .actor = by.name,
+                     .action = "queue.purge",
+                     .subject = queue.name,
+                     .detail = describe_count(purged)});
+  }
+  return purged;
 }
 
-int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit) {
+int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit, const Actor& by) {
   const QueueRow* const source = tx.queues().find(from);
   if (source == nullptr || from == to) { return 0; }
   const QueueRow& target = tx.queues().get(to);
@@ -225,7 +233,15 @@ int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int lim
                     .run_at = held.run_at});
     }
   }
-  return static_cast<int>(moving.size());
+  const int moved = static_cast<int>(moving.size());
+  if (moved > 0 && by.is_known()) {
+    write_audit(tx, {.ns = from.ns,
+                     .actor = by.name,
+                     .action = "queue.move",
+                     .subject = from.name,
+                     .detail = describe_move(to, moved)});
+  }
+  return moved;
 }
 
 void count_finished(WriteTransaction& tx, const QueueCount& count) {

@@ -3,6 +3,7 @@
 #include "store/sqlite/schema_sql.hpp"
 #include "store/sqlite/schema_sql_v4.hpp"
 #include "store/sqlite/schema_sql_v5.hpp"
+#include "store/sqlite/schema_sql_v6.hpp"
 
 #include <hapax/error.hpp>
 
@@ -27,6 +28,8 @@ constexpr Step steps[] = {
     {4, "workflows: events, waiters", schema_v4, 4},
     // An older build has no ticker; what it admits and ends, the new indexes see all the same.
     {5, "activities", schema_v5, 4},
+    // An older build serves nothing that tokens guard, and its audit lines are swept like any.
+    {6, "tokens, the audit's indexes", schema_v6, 4},
 };
 
 constexpr const char* migrations_table = R"sql(

@@ -13,11 +13,12 @@ SignalVerdict verdict_of(Kind kind, SignalVerdict otherwise) {
   return kind == Kind::workflow ? otherwise : SignalVerdict::not_a_workflow;
 }
 
-SignalResult send(WriteTransaction& tx, const Recipient& recipient, const Signal& signal) {
+SignalResult send(WriteTransaction& tx, const Recipient& recipient, const Signal& signal, const Actor& by) {
   SignalResult result{.verdict = verdict_of(recipient.kind, SignalVerdict::accepted),
                       .status = recipient.state == LiveState::running ? Status::running : Status::pending,
                       .execution = recipient.id};
   if (result.verdict != SignalVerdict::accepted) { return result; }
+  write_act(tx, {.by = by, .action = "execution.signal", .execution = recipient.id, .detail = signal.name});
   if (signal.once && !is_first_signal(tx, recipient.id, *signal.once)) { return result; }
   tell(tx, recipient, {.kind = EventKind::signal, .name = signal.name, .data = signal.data});
   if (recipient.sleeps) { result.woken = tx.queues().by_id(recipient.queue_id).ref; }
@@ -26,9 +27,9 @@ SignalResult send(WriteTransaction& tx, const Recipient& recipient, const Signal
 
 }  // namespace
 
-SignalResult signal(WriteTransaction& tx, const Signal& signal) {
+SignalResult signal(WriteTransaction& tx, const Signal& signal, const Actor& by) {
   for (Uuid id = signal.execution;;) {
-    if (const std::optional<Recipient> recipient = find_recipient(tx, id)) { return send(tx, *recipient, signal); }
+    if (const std::optional<Recipient> recipient = find_recipient(tx, id)) { return send(tx, *recipient, signal, by); }
     Cursor ended = tx.db().use(ended_sql);
     if (!ended.bind(id, tx.now()).next()) { return {}; }
     if (ended.is_null(2)) {

@@ -123,19 +123,22 @@ class SqliteStore final : public Store {
 
   int forget_guards(std::span<const Uuid> ids) override { return write_count(ids, sqlite::forget_guard); }
 
-  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason) override {
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) override {
     return write_each<CancelResult>(
-        ids, [reason](WriteTransaction& tx, const Uuid& id) { return sqlite::cancel(tx, id, reason); });
+        ids, [&](WriteTransaction& tx, const Uuid& id) { return sqlite::cancel(tx, id, reason, by); });
   }
 
-  std::vector<RetryResult> retry(std::span<const RetryRequest> requests) override {
-    return write_each<RetryResult>(requests, sqlite::retry);
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests, const Actor& by) override {
+    return write_each<RetryResult>(
+        requests, [&](WriteTransaction& tx, const RetryRequest& request) { return sqlite::retry(tx, request, by); });
   }
 
-  int discard(std::span<const Uuid> ids) override { return write_count(ids, sqlite::discard); }
+  int discard(std::span<const Uuid> ids, const Actor& by) override {
+    return write_count(ids, [&](WriteTransaction& tx, const Uuid& id) { return sqlite::discard(tx, id, by); });
+  }
 
-  int annotate(std::span<const Uuid> ids, std::string_view note) override {
-    return write_count(ids, [note](WriteTransaction& tx, const Uuid& id) { return sqlite::annotate(tx, id, note); });
+  int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by) override {
+    return write_count(ids, [&](WriteTransaction& tx, const Uuid& id) { return sqlite::annotate(tx, id, note, by); });
   }
 
   void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
@@ -149,12 +152,12 @@ class SqliteStore final : public Store {
     return sqlite::queues(tx, ns);
   }
 
-  int purge(const QueueRef& queue, int limit) override {
-    return write([&](WriteTransaction& tx) { return sqlite::purge(tx, queue, limit); });
+  int purge(const QueueRef& queue, int limit, const Actor& by) override {
+    return write([&](WriteTransaction& tx) { return sqlite::purge(tx, queue, limit, by); });
   }
 
-  int move(const QueueRef& from, const QueueRef& to, int limit) override {
-    return write([&](WriteTransaction& tx) { return sqlite::move(tx, from, to, limit); });
+  int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) override {
+    return write([&](WriteTransaction& tx) { return sqlite::move(tx, from, to, limit, by); });
   }
 
   StoredCatalogue catalogue(std::string_view ns) override {
@@ -178,10 +181,35 @@ class SqliteStore final : public Store {
     return write([&](WriteTransaction& tx) { return sqlite::put_setting(tx, ns, setting, actor); });
   }
 
-  std::vector<AuditLine> audit(std::string_view ns, int limit) override {
+  std::vector<AuditLine> audit(const AuditQuery& query) override {
     ReadTransaction tx(readers_);
-    return sqlite::audit(tx, ns, limit);
+    return sqlite::audit(tx, query);
   }
+
+  Token add_token(const NewToken& token, const Actor& by) override {
+    return write([&](WriteTransaction& tx) { return sqlite::add_token(tx, token, by); });
+  }
+
+  std::vector<Token> tokens(std::string_view ns) override {
+    ReadTransaction tx(readers_);
+    return sqlite::tokens(tx, ns);
+  }
+
+  std::optional<Token> find_token(const base::Digest& hash) override {
+    ReadTransaction tx(readers_);
+    return sqlite::find_token(tx, hash);
+  }
+
+  bool has_tokens() override {
+    ReadTransaction tx(readers_);
+    return sqlite::has_tokens(tx);
+  }
+
+  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override {
+    return write([&](WriteTransaction& tx) { return sqlite::revoke_token(tx, ns, id, by); });
+  }
+
+  void touch_tokens(std::span<const Uuid> ids) override { static_cast<void>(write_count(ids, sqlite::touch_token)); }
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override {
     return write_each<FinishVerdict>(entries, sqlite::journal_append);
@@ -211,8 +239,9 @@ class SqliteStore final : public Store {
     return each<History>(tx, requests, sqlite::history);
   }
 
-  std::vector<SignalResult> signal(std::span<const Signal> signals) override {
-    return write_each<SignalResult>(signals, sqlite::signal);
+  std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by) override {
+    return write_each<SignalResult>(
+        signals, [&](WriteTransaction& tx, const Signal& signal) { return sqlite::signal(tx, signal, by); });
   }
 
   std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override {

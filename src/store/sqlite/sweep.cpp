@@ -1,5 +1,5 @@
 // The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. With nothing to do it
-// costs 2 SELECTs (with retention 1 more, and 3 DELETEs that find nothing) and no fdatasync.
+// costs 2 SELECTs (with retention 1 more, and 4 DELETEs that find nothing) and no fdatasync.
 #include "model/labels.hpp"
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -192,6 +192,7 @@ void sweep_expired(WriteTransaction& tx, int limit, RetentionCursor& at, SweepRe
   tx.db().use(delete_stats_sql).bind(kept_from.time_since_epoch().count()).run();
   sweep_key_rates(tx);
   if (sweep_tombstones(tx, limit) >= limit) { report.more = true; }
+  if (sweep_audit(tx, limit) >= limit) { report.more = true; }
 }
 
 }  // namespace

@@ -107,16 +107,17 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 [[nodiscard]] std::vector<Execution> list(ReadTransaction& tx, const ListQuery& query);
 
 // act.cpp
-[[nodiscard]] CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason);
-[[nodiscard]] RetryResult retry(WriteTransaction& tx, const RetryRequest& request);
-[[nodiscard]] bool discard(WriteTransaction& tx, const Uuid& id);
-[[nodiscard]] bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note);
+// Each with somebody's name: 1 INSERT more for what it did.
+[[nodiscard]] CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason, const Actor& by);
+[[nodiscard]] RetryResult retry(WriteTransaction& tx, const RetryRequest& request, const Actor& by);
+[[nodiscard]] bool discard(WriteTransaction& tx, const Uuid& id, const Actor& by);
+[[nodiscard]] bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note, const Actor& by);
 
 // queues.cpp
 void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePatch& patch);
 [[nodiscard]] std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns);
-[[nodiscard]] int purge(WriteTransaction& tx, const QueueRef& queue, int limit);
-[[nodiscard]] int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit);
+[[nodiscard]] int purge(WriteTransaction& tx, const QueueRef& queue, int limit, const Actor& by);
+[[nodiscard]] int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit, const Actor& by);
 void count_finished(WriteTransaction& tx, const QueueCount& count);
 
 // catalogue.cpp
@@ -127,9 +128,28 @@ void count_finished(WriteTransaction& tx, const QueueCount& count);
                                std::string_view actor);
 [[nodiscard]] bool put_setting(WriteTransaction& tx, std::string_view ns, const Setting& setting,
                                std::string_view actor);
-[[nodiscard]] std::vector<AuditLine> audit(ReadTransaction& tx, std::string_view ns, int limit);
-// Everything but `at`, which is the transaction's instant.
+// audit.cpp
+[[nodiscard]] std::vector<AuditLine> audit(ReadTransaction& tx, const AuditQuery& query);
+// Everything but `at`, which is the transaction's instant. 1 INSERT.
 void write_audit(WriteTransaction& tx, const AuditLine& line);
+// What somebody did to an execution: nothing of what hapax does itself. Live or not, it is there.
+struct Act {
+  const Actor& by;
+  std::string_view action;
+  Uuid execution;
+  std::string_view detail;
+};
+void write_act(WriteTransaction& tx, const Act& act);
+// Deletes up to `limit` lines that are older than they are kept; returns how many.
+int sweep_audit(WriteTransaction& tx, int limit);
+
+// tokens.cpp
+[[nodiscard]] Token add_token(WriteTransaction& tx, const NewToken& token, const Actor& by);
+[[nodiscard]] std::vector<Token> tokens(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] std::optional<Token> find_token(ReadTransaction& tx, const base::Digest& hash);
+[[nodiscard]] bool has_tokens(ReadTransaction& tx);
+[[nodiscard]] bool revoke_token(WriteTransaction& tx, std::string_view ns, const Uuid& id, const Actor& by);
+[[nodiscard]] bool touch_token(WriteTransaction& tx, const Uuid& id);
 
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry);
@@ -153,7 +173,7 @@ void plant(WriteTransaction& tx, const Uuid& execution, const Seed& seed);
 void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const Turn& turn);
 
 // signal.cpp
-[[nodiscard]] SignalResult signal(WriteTransaction& tx, const Signal& signal);
+[[nodiscard]] SignalResult signal(WriteTransaction& tx, const Signal& signal, const Actor& by);
 
 // activities.cpp
 [[nodiscard]] ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change);

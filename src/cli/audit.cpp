@@ -1,0 +1,80 @@
+#include "cli/audit.hpp"
+
+#include "base/limits.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
+#include "wire/json_out.hpp"
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Who cancelled, retried, discarded, annotated and signalled executions, purged and moved queues, and changed "
+    "queues,\n"
+    "tasks, settings, activities and tokens, newest first; kept for 400 days. Who enqueued an execution is told by\n"
+    "`hapax show` (enqueued_by). With --json [{\"at\",\"actor\",\"action\",\"subject\",\"detail\"}].\n"
+    "\n"
+    "Examples:\n"
+    "  hapax audit --limit 20\n"
+    "  hapax audit --subject payments --from 2026-03-01T00:00:00Z\n"
+    "  hapax audit --subject 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --json\n"
+    "  hapax audit --action token.revoke";
+
+struct Options {
+  model::AuditQuery query;
+  std::optional<std::string> from;
+  std::optional<std::string> before;
+};
+
+int run(Shell& shell, const Options& options) {
+  model::AuditQuery query = options.query;
+  query.ns = shell.ns();
+  if (options.from) { query.from = parse_time(*options.from, "--from"); }
+  if (options.before) { query.before = parse_time(*options.before, "--before"); }
+  return show_audit(shell, query);
+}
+
+}  // namespace
+
+int show_audit(Shell& shell, const model::AuditQuery& query) {
+  if (query.limit < 1 || query.limit > limits::list_page) {
+    throw InvalidArgument(
+        "limit", std::to_string(query.limit) + " is out of range; expected 1 to " + std::to_string(limits::list_page));
+  }
+  const std::vector<model::AuditLine> lines = shell.store().audit(query);
+  if (shell.json()) {
+    std::vector<std::string> items;
+    for (const model::AuditLine& line : lines) {
+      JsonObject object;
+      object.time("at", line.at).text("actor", line.actor).text("action", line.action).text("subject", line.subject);
+      items.push_back(object.text_or_null("detail", line.detail).str());
+    }
+    print(json_array(items));
+    return exit_ok;
+  }
+  const Time now = shell.store().now();
+  Table table({{.title = "WHEN"}, {.title = "WHO"}, {.title = "ACTION"}, {.title = "SUBJECT"}, {.title = "DETAIL"}});
+  for (const model::AuditLine& line : lines) {
+    table.add({when(line.at, now), line.actor, line.action, line.subject, line.detail});
+  }
+  table.print("nothing was changed yet");
+  return exit_ok;
+}
+
+void add_audit(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"audit", "Who did what, newest first", examples});
+  command.add_option("--subject", options->query.subject, "Of this queue, task, activity, execution or token")
+      ->type_name("NAME|ID");
+  command.add_option("--action", options->query.action, "Of this kind: execution.cancel, queue.configure, …")
+      ->type_name("A");
+  command.add_option("--from", options->from, "Not before this instant: 2026-03-01T09:00:00Z")->type_name("TIME");
+  command.add_option("--before", options->before, "Before this instant")->type_name("TIME");
+  command.add_option("--limit", options->query.limit, "At most so many lines")->type_name("N")->capture_default_str();
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,232 @@
+#include "auth/secret.hpp"
+#include "auth/token_file.hpp"
+#include "base/limits.hpp"
+#include "base/secret_file.hpp"
+#include "base/text.hpp"
+#include "base/uuid7.hpp"
+#include "cli/arguments.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
+#include "model/validate.hpp"
+#include "wire/json_out.hpp"
+
+#include <algorithm>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* group_examples =
+    "A server asks for a token as soon as one was made in its store, or with --token-file. Each is of one namespace.\n"
+    "Scopes: enqueue (start executions, send events and signals), read (look at everything, payloads included), work\n"
+    "(claim and finish), admin (everything, the others included).\n"
+    "\n"
+    "Examples:\n"
+    "  hapax token create --scopes enqueue,read --namespace shop --expires 90d --name billing\n"
+    "  hapax token list --namespace shop\n"
+    "  hapax token revoke billing --namespace shop";
+
+constexpr const char* create_examples =
+    "Prints the secret, alone on a line, this once: only its hash is kept. With --json\n"
+    "{\"token\",\"id\",\"name\",\"namespace\",\"scopes\",\"created_at\",\"expires_at\"}.\n"
+    "With --file the token goes into that file, for `hapax serve --token-file`, and no store is touched.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax token create --scopes enqueue,read --namespace shop --expires 90d --name billing > billing.token\n"
+    "  hapax token create --scopes work --expires never --file /etc/hapax/tokens";
+
+constexpr const char* revoke_examples =
+    "By its id, or by its name if one good token has it. Servers take it for 5 seconds more at most. A token in a file "
+    "is\n"
+    "revoked by deleting its line.\n"
+    "\n"
+    "Exit codes: 0 revoked; 3 it was revoked already, or the name is of several; 66 there is none.";
+
+struct CreateOptions {
+  std::string scopes;
+  std::string expires = "90d";
+  std::string name;
+  std::string file;
+};
+
+std::string scopes_json(model::Scopes scopes) {
+  std::vector<std::string> names;
+  for (const std::string_view name : model::scope_names(scopes)) { names.emplace_back(name); }
+  return json_text_array(names);
+}
+
+JsonObject token_json(const model::Token& token) {
+  JsonObject object;
+  object.text("id", token.id.to_string())
+      .text_or_null("name", token.name)
+      .text("namespace", token.ns)
+      .raw("scopes", scopes_json(token.scopes))
+      .time("created_at", token.created_at)
+      .time("expires_at", token.expires_at);
+  return object;
+}
+
+std::optional<Duration> parse_life(const std::string& text) {
+  if (text == "never") { return std::nullopt; }
+  const Duration life = parse_duration(text, "--expires");
+  if (life <= Duration::zero() || life > limits::delay_max) {
+    throw InvalidArgument("--expires", "'" + base::printable(text) + "' is out of range; expected never, or up to " +
+                                           format_duration(limits::delay_max) + ", such as 90d");
+  }
+  return life;
+}
+
+model::Token keep_in_file(const model::NewToken& made, const std::string& path) {
+  const base::SystemClock clock;
+  model::Token token{.id = made.id,
+                     .ns = made.ns,
+                     .name = made.name,
+                     .hash = made.hash,
+                     .scopes = made.scopes,
+                     .created_at = clock.now(),
+                     .created_by = command_line_actor()};
+  if (made.expires_in) { token.expires_at = token.created_at + *made.expires_in; }
+  base::append_secret_line(path, auth::token_line(token));
+  return token;
+}
+
+model::Token keep_in_store(Shell& shell, const model::NewToken& made) {
+  const Time now = shell.store().now();
+  const std::vector<model::Token> there = shell.store().tokens(made.ns);
+  const auto good = std::ranges::count_if(there, [now](const model::Token& token) { return token.is_good(now); });
+  if (good >= limits::tokens) {
+    throw InvalidArgument("namespace", "'" + made.ns + "' has " + std::to_string(good) +
+                                           " good tokens already, which is the limit; revoke some");
+  }
+  return shell.store().add_token(made, {command_line_actor()});
+}
+
+int create(Shell& shell, const CreateOptions& options) {
+  model::NewToken made;
+  made.scopes = model::parse_scopes(options.scopes);
+  made.expires_in = parse_life(options.expires);
+  made.ns = shell.ns();
+  made.name = options.name;
+  if (!made.name.empty()) { model::check_name(made.name, "name"); }
+  made.id = base::new_uuid7();
+  base::SystemRandom random;
+  const auth::Secret secret = auth::new_secret(random);
+  made.hash = secret.hash;
+  const model::Token token = options.file.empty() ? keep_in_store(shell, made) : keep_in_file(made, options.file);
+  if (shell.json()) {
+    std::string text = JsonObject().text("token", secret.text).str();
+    text.pop_back();
+    print(text + token_json(token).tail() + "}");
+  } else {
+    print(secret.text);
+  }
+  return exit_ok;
+}
+
+std::string state_of(const model::Token& token, Time now) {
+  if (token.revoked_at) { return "revoked"; }
+  return token.is_good(now) ? "good" : "expired";
+}
+
+int list(Shell& shell, bool all) {
+  const Time now = shell.store().now();
+  std::vector<model::Token> tokens = shell.store().tokens(shell.ns());
+  if (!all) {
+    std::erase_if(tokens, [now](const model::Token& token) { return !token.is_good(now); });
+  }
+  if (shell.json()) {
+    std::vector<std::string> items;
+    for (const model::Token& token : tokens) {
+      JsonObject object = token_json(token);
+      object.text("created_by", token.created_by)
+          .time("revoked_at", token.revoked_at)
+          .time("last_used_at", token.last_used_at)
+          .text("state", state_of(token, now));
+      items.push_back(object.str());
+    }
+    print(json_array(items));
+    return exit_ok;
+  }
+  Table table({{.title = "ID"},
+               {.title = "NAME", .widest = 40},
+               {.title = "SCOPES"},
+               {.title = "STATE"},
+               {.title = "EXPIRES"},
+               {.title = "LAST USED"},
+               {.title = "BY", .widest = 40}});
+  for (const model::Token& token : tokens) {
+    const std::string state = state_of(token, now);
+    table.add({token.id.to_string(), token.name.empty() ? "-" : token.name, model::to_string(token.scopes),
+               Cell(state, state == "good" ? Style::plain : Style::dim),
+               token.expires_at ? when(*token.expires_at, now) : "never",
+               token.last_used_at ? when(*token.last_used_at, now) : "never", token.created_by});
+  }
+  table.print(all ? "no tokens" : "no good tokens (--all shows the others)");
+  return exit_ok;
+}
+
+model::Token find_token(Shell& shell, const std::string& named) {
+  const std::vector<model::Token> tokens = shell.store().tokens(shell.ns());
+  const std::optional<Uuid> id = Uuid::parse(named);
+  const Time now = shell.store().now();
+  std::vector<const model::Token*> found;
+  for (const model::Token& token : tokens) {
+    if (id ? token.id == *id : token.name == named && token.is_good(now)) { found.push_back(&token); }
+  }
+  if (found.empty()) {
+    throw NotFound("no " + std::string(id ? "" : "good ") + "token '" + base::printable(named) + "' in namespace '" +
+                   shell.ns() + "'");
+  }
+  if (found.size() > 1) {
+    throw WrongStatus(std::to_string(found.size()) + " good tokens are named '" + base::printable(named) +
+                          "'; name one by its id (hapax token list)",
+                      Status::pending);
+  }
+  return *found.front();
+}
+
+int revoke(Shell& shell, const std::string& named) {
+  const model::Token token = find_token(shell, named);
+  if (!shell.store().revoke_token(shell.ns(), token.id, {command_line_actor()})) {
+    throw WrongStatus("token " + token.id.to_string() + " was revoked already", Status::cancelled);
+  }
+  if (shell.json()) {
+    print(JsonObject().text("revoked", token.id.to_string()).text_or_null("name", token.name).str());
+  } else {
+    print("revoked " + base::printable(token.actor()));
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_token(Commands& commands) {
+  CLI::App& group = commands.add({"token", "Tokens of the API: create, list, revoke", group_examples});
+
+  const auto options = std::make_shared<CreateOptions>();
+  CLI::App& made = commands.add({"create", "Make a token and print its secret, once", create_examples}, &group);
+  made.add_option("--scopes", options->scopes, "What it may: enqueue, read, work, admin; several with commas")
+      ->type_name("S,S…")
+      ->required();
+  made.add_option("--expires", options->expires, "How long it is good: 90d, 12h, or never")
+      ->type_name("D")
+      ->capture_default_str();
+  made.add_option("--name", options->name, "A label, told in lists and in the audit")->type_name("L");
+  made.add_option("--file", options->file, "Into this file, for `hapax serve --token-file`, not into the store")
+      ->type_name("F");
+  commands.run_with(made, [options](Shell& shell) { return create(shell, *options); });
+
+  const auto all = std::make_shared<bool>(false);
+  CLI::App& listed = commands.add({"list", "The namespace's tokens; no secrets, which nobody has", ""}, &group);
+  listed.add_flag("--all", *all, "Also those that are revoked or expired");
+  commands.run_with(listed, [all](Shell& shell) { return list(shell, *all); });
+
+  const auto named = std::make_shared<std::string>();
+  CLI::App& gone = commands.add({"revoke", "Make a token worthless", revoke_examples}, &group);
+  gone.add_option("token", *named, "Its id, or its name")->type_name("ID|NAME")->required();
+  commands.run_with(gone, [named](Shell& shell) { return revoke(shell, *named); });
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,40 @@
+// Who did what (SPEC X8): the values of the audit.
+#pragma once
+
+#include <hapax/time.hpp>
+
+#include <optional>
+#include <string>
+
+namespace hapax::model {
+
+// Who does something, for the audit: "token billing (0193…)", "command line (ada@host)". Empty: hapax itself, of which
+// nothing is written there.
+struct Actor {
+  std::string name;
+  [[nodiscard]] bool is_known() const { return !name.empty(); }
+};
+
+struct AuditLine {
+  Time at{};  // set by the store
+  std::string ns = "default";
+  std::string actor;
+  // "queue.configure", "queue.purge", "queue.move", "task.declare", "task.replace", "task.remove", "setting",
+  // "execution.cancel", "execution.retry", "execution.discard", "execution.annotate", "execution.signal",
+  // "token.create", "token.revoke", "activity.…"
+  std::string action;
+  std::string subject;  // the queue's, task's, setting's or activity's name; the execution's or token's id
+  std::string detail;   // what it was changed to
+};
+
+// Newest first.
+struct AuditQuery {
+  std::string ns = "default";
+  std::optional<std::string> subject;
+  std::optional<std::string> action;
+  std::optional<Time> from;    // inclusive
+  std::optional<Time> before;  // exclusive
+  int limit = 50;
+};
+
+}  // namespace hapax::model

@@ -1,0 +1,90 @@
+#include "server/header_values.hpp"
+
+#include "server/head.hpp"
+
+#include <algorithm>
+
+namespace hapax::server {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) { text.remove_prefix(1); }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) { text.remove_suffix(1); }
+  return text;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() > end.size() && same_ignoring_case(text.substr(text.size() - end.size()), end);
+}
+
+// No charset, or the one that JSON has.
+bool is_utf8(std::string_view content_type) {
+  while (true) {
+    const std::size_t semicolon = content_type.find(';');
+    if (semicolon == std::string_view::npos) { return true; }
+    content_type.remove_prefix(semicolon + 1);
+    std::string_view parameter = trimmed(content_type.substr(0, content_type.find(';')));
+    if (parameter.size() < 8 || !same_ignoring_case(parameter.substr(0, 8), "charset=")) { continue; }
+    parameter.remove_prefix(8);
+    if (parameter.size() > 1 && parameter.front() == '"' && parameter.back() == '"') {
+      parameter = parameter.substr(1, parameter.size() - 2);
+    }
+    if (!same_ignoring_case(parameter, "utf-8")) { return false; }
+  }
+}
+
+bool is_lower_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_zero(std::string_view text) { return text.find_first_not_of('0') == std::string_view::npos; }
+
+}  // namespace
+
+std::string_view media_type(std::string_view content_type) {
+  return trimmed(content_type.substr(0, content_type.find(';')));
+}
+
+bool is_json(std::string_view content_type) {
+  const std::string_view type = media_type(content_type);
+  return (same_ignoring_case(type, "application/json") || ends_with(type, "+json")) && is_utf8(content_type);
+}
+
+bool is_ndjson(std::string_view content_type) {
+  const std::string_view type = media_type(content_type);
+  return (same_ignoring_case(type, "application/x-ndjson") || same_ignoring_case(type, "application/ndjson") ||
+          same_ignoring_case(type, "application/jsonl")) &&
+         is_utf8(content_type);
+}
+
+bool is_traceparent(std::string_view value) {
+  // 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+  constexpr std::size_t length = 55;
+  if (value.size() < length || value[2] != '-' || value[35] != '-' || value[52] != '-') { return false; }
+  const std::string_view version = value.substr(0, 2);
+  if (!is_lower_hex(version) || version == "ff") { return false; }
+  if (value.size() > length && (version == "00" || value[length] != '-' || value.size() > 200)) { return false; }
+  const std::string_view trace = value.substr(3, 32);
+  const std::string_view parent = value.substr(36, 16);
+  return is_lower_hex(trace) && !is_zero(trace) && is_lower_hex(parent) && !is_zero(parent) &&
+         is_lower_hex(value.substr(53, 2));
+}
+
+bool is_loopback_host(std::string_view host) {
+  if (host == "localhost" || host == "[::1]") { return true; }
+  if (!host.starts_with("127.") || std::count(host.begin(), host.end(), '.') != 3) { return false; }
+  return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool is_same_origin(std::string_view origin, std::string_view host) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (origin.size() > scheme.size() && same_ignoring_case(origin.substr(0, scheme.size()), scheme) &&
+        same_ignoring_case(origin.substr(scheme.size()), host)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace hapax::server

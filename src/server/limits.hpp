@@ -1,0 +1,18 @@
+// Every bound the server puts on what comes over the network (SPEC X3), in one place.
+#pragma once
+
+#include <cstddef>
+
+namespace hapax::limits {
+
+inline constexpr std::size_t http_target_bytes = 8 << 10;
+inline constexpr std::size_t http_headers = 100;
+inline constexpr std::size_t http_header_bytes = 16 << 10;  // all of them together
+inline constexpr std::size_t http_body = 2 << 20;           // a payload and what stands around it; a line of NDJSON
+inline constexpr std::size_t http_stream = std::size_t{4} << 30;  // all lines of NDJSON together
+inline constexpr std::size_t http_passed_over = 64 << 10;   // a body that nobody asked for, before the connection ends
+inline constexpr std::size_t http_chunk_line = 256;         // a chunk's size and its extensions
+inline constexpr std::size_t http_trailer_bytes = 4 << 10;  // after the last chunk; passed over
+inline constexpr std::size_t http_slowest = 1 << 10;        // bytes a second
+
+}  // namespace hapax::limits

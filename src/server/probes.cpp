@@ -1,0 +1,47 @@
+#include "server/probes.hpp"
+
+#include "base/json_text.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+Response ready(Call& call, const Readiness& readiness) {
+  // A server that stops is not ready, whatever its store says.
+  const bool stopping = call.draining();
+  const std::vector<Readiness::Verdict> verdicts = call.blocking([&] { return readiness.look(); });
+  bool well = !stopping;
+  std::string checks;
+  for (const Readiness::Verdict& verdict : verdicts) {
+    well = well && verdict.trouble.empty();
+    checks += checks.empty() ? "" : ",";
+    base::append_json_quoted(checks, verdict.name);
+    checks += ':';
+    base::append_json_quoted(checks, verdict.trouble.empty() ? "ok" : verdict.trouble);
+  }
+  Response response{.status = well ? 200 : 503};
+  response.body = std::string(R"({"status":")") +
+                  (well       ? "ready"
+                   : stopping ? "stopping"
+                              : "not ready") +
+                  R"(","checks":{)" + checks + "}}";
+  if (!well) { response.headers.emplace_back("Retry-After", "1"); }
+  return response;
+}
+
+}  // namespace
+
+void add_probes(Router& router, const Readiness& readiness, const Metrics& metrics) {
+  router.add({.method = "GET", .pattern = "/healthz", .handler = [](Call&) {
+                return Response{.body = R"({"status":"up"})"};
+              }});
+  router.add(
+      {.method = "GET", .pattern = "/readyz", .handler = [&readiness](Call& call) { return ready(call, readiness); }});
+  router.add({.method = "GET", .pattern = "/metrics", .scope = Scope::read, .handler = [&metrics](Call& call) {
+                Response response{.content_type = "text/plain; version=0.0.4; charset=utf-8"};
+                response.body = call.blocking([&] { return metrics.text(call.principal()); });
+                return response;
+              }});
+}
+
+}  // namespace hapax::server

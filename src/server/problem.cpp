@@ -1,0 +1,59 @@
+#include "server/problem.hpp"
+
+#include "server/http_error.hpp"
+#include "wire/problem.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <typeinfo>
+
+namespace hapax::server {
+
+namespace {
+
+// The type always; its text unless it may quote what a client sent.
+std::string defect_of(const std::exception& error) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status), std::free);
+  const std::string type = demangled ? demangled.get() : typeid(error).name();
+  return type.find("nlohmann") == std::string::npos ? type + ": " + error.what() : type;
+}
+
+ProblemAnswer answer_to(const std::exception& error) {
+  ProblemAnswer answer;
+  wire::Problem problem = wire::problem_of(error);
+  answer.name = problem.name;
+  const auto* const http = dynamic_cast<const HttpError*>(&error);
+  if (http != nullptr) { problem.http_status = http->status(); }
+  if (problem.name == "InternalError") {
+    answer.defect = defect_of(error);
+    problem.message = "the server has a defect here; its log says more";
+  }
+  Response& response = answer.response;
+  response.status = problem.http_status;
+  response.content_type = "application/problem+json";
+  response.body = wire::problem_json(problem);
+  if (http != nullptr) {
+    response.headers = http->headers();
+    answer.closes = http->closes();
+  } else if (response.status == 503) {
+    response.headers.emplace_back("Retry-After", "1");
+  }
+  return answer;
+}
+
+}  // namespace
+
+ProblemAnswer problem_answer(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) { return answer_to(known); } catch (...) {
+    return answer_to(std::runtime_error("something that is no std::exception was thrown"));
+  }
+}
+
+}  // namespace hapax::server

@@ -1,0 +1,229 @@
+// Activities (SPEC S1, S6): PUT, GET, DELETE /v1/activities/{activity}, pause, resume, trigger, backfill, preview, runs.
+#include "schedule/activities.hpp"
+
+#include "base/json.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "model/identity.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/cursor.hpp"
+#include "server/routes/listing.hpp"
+#include "wire/activity_json.hpp"
+#include "wire/instant.hpp"
+#include "wire/words.hpp"
+
+#include <algorithm>
+
+namespace hapax::server {
+
+namespace {
+
+constexpr int usual_fires = 10;
+constexpr int usual_page = 50;
+
+// The definition with the path's id in it.
+std::string definition_of(Call& call) {
+  const std::string& body = call.body();
+  const std::string& id = call.parameter("activity");
+  if (body.empty()) { throw InvalidArgument("body", "is empty; expected an activity's definition"); }
+  base::check_json(body, "body");
+  const std::vector<wire::JsonMember> members = wire::json_members(body, "body");
+  for (const wire::JsonMember& member : members) {
+    if (member.name != "id") { continue; }
+    if (member.text() != id) {
+      throw InvalidArgument("id", "'" + base::keep_head(member.text(), 100) + "', but the path says '" +
+                                      base::keep_head(id, 100) + "'; expected the same");
+    }
+    return body;
+  }
+  const std::size_t brace = body.find('{');
+  return "{\"id\":" + wire::json_text(id) + (members.empty() ? "" : ",") + body.substr(brace + 1);
+}
+
+Response put(Api& api, Call& call) {
+  schedule::check_activity_id(call.parameter("activity"), "id");
+  const schedule::Activity activity = schedule::parse_activity(definition_of(call));
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  return call.blocking([&] {
+    const schedule::Activities::Applied applied = tenant->activities().apply(activity, actor_of(call.principal()));
+    const char* const result = applied.created ? "created" : applied.changed ? "changed" : "unchanged";
+    wire::JsonObject object = wire::activity_json(applied.state);
+    return json_answer(object.text("result", result).str(), applied.created ? 201 : 200);
+  });
+}
+
+Response list(Api& api, Call& call) {
+  check_query(call.request(), {"limit", "cursor"});
+  model::ActivityQuery query;
+  query.limit = query_number(call.request(), "limit", usual_page, limits::list_page);
+  // Ids are in their order and no secret: the next page begins behind the last of this one.
+  query.after = call.request().parameter("cursor");
+  if (query.after) { schedule::check_activity_id(*query.after, "cursor"); }
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  return json_answer(call.blocking([&] {
+    const std::vector<model::ActivityState> found = tenant->activities().list(query);
+    std::vector<std::string> items;
+    for (const model::ActivityState& state : found) { items.push_back(wire::activity_json(state).str()); }
+    wire::JsonObject object;
+    object.raw("activities", wire::json_array(items));
+    const bool is_full = std::ssize(found) == query.limit;
+    return object.text_or_null("next", is_full ? found.back().id : "").str();
+  }));
+}
+
+Response show(Api& api, Call& call) {
+  check_query(call.request(), {"versions"});
+  const bool with_versions = query_flag(call.request(), "versions", false);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& id = call.parameter("activity");
+  return json_answer(call.blocking([&] {
+    const model::ActivityState state = tenant->activities().get(id);
+    std::vector<model::ActivityVersion> versions;
+    if (with_versions) { versions = tenant->activities().versions(id); }
+    return wire::shown_activity_json(state, api.store().now(), with_versions ? &versions : nullptr);
+  }));
+}
+
+Response remove(Api& api, Call& call) {
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& id = call.parameter("activity");
+  return json_answer(call.blocking([&] {
+    (void)tenant->activities().get(id);
+    tenant->activities().remove(id, actor_of(call.principal()));
+    return wire::JsonObject().text("deleted", id).str();
+  }));
+}
+
+Response pause(Api& api, Call& call) {
+  const Members body(call.body(), {"note"});
+  const std::string note = body.text("note").value_or("");
+  if (note.size() > limits::note_bytes) {
+    throw InvalidArgument("note", "has " + std::to_string(note.size()) + " bytes; expected at most " +
+                                      std::to_string(limits::note_bytes));
+  }
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  return json_answer(call.blocking([&] {
+    return wire::activity_json(tenant->activities().pause(call.parameter("activity"), note, actor_of(call.principal())))
+        .str();
+  }));
+}
+
+Response resume(Api& api, Call& call) {
+  (void)Members(call.body(), {});
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  return json_answer(call.blocking([&] {
+    return wire::activity_json(tenant->activities().resume(call.parameter("activity"), actor_of(call.principal())))
+        .str();
+  }));
+}
+
+Response trigger(Api& api, Call& call) {
+  const Members body(call.body(), {"key", "event"});
+  schedule::Activities::Manual manual{.key = body.text("key"), .event = {}};
+  if (const auto event = body.json("event")) { manual.event = schedule::parse_event(*event); }
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& id = call.parameter("activity");
+  const schedule::Activities::Started started =
+      call.blocking([&] { return tenant->activities().trigger(id, manual, actor_of(call.principal())); });
+  if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
+    throw QueueDraining("the queue of activity '" + id + "' is draining and takes nothing new");
+  }
+  return json_answer(wire::started_json(started, std::nullopt), started.admission.created() ? 201 : 200);
+}
+
+Response backfill(Api& api, Call& call) {
+  const Members body(call.body(), {"from", "to"});
+  const std::string from = body.require_text("from", "2026-03-01");
+  const std::string to = body.require_text("to", "2026-03-07");
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& id = call.parameter("activity");
+  return json_answer(call.blocking([&] {
+    const std::optional<schedule::Activity> activity = wire::readable(tenant->activities().get(id));
+    wire::InstantRules rules{.zone = {}, .now = api.store().now()};
+    if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
+    schedule::TickRange range{.from = wire::parse_instant(from, rules, "from"), .to = {}};
+    rules.edge = wire::DayEdge::end;
+    range.to = wire::parse_instant(to, rules, "to");
+    return wire::backfill_json(tenant->activities().backfill(id, range, actor_of(call.principal())));
+  }));
+}
+
+Response preview(Api& api, Call& call) {
+  check_query(call.request(), {"from", "count", "down"});
+  const int count = query_number(call.request(), "count", usual_fires, limits::preview_fires);
+  const std::string from = call.request().parameter("from").value_or("now");
+  const std::optional<Duration> down = wire::optional_duration(call.request().parameter("down"), "down");
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& id = call.parameter("activity");
+  return json_answer(call.blocking([&] {
+    const schedule::Activity activity = schedule::parse_activity(tenant->activities().get(id).definition);
+    if (activity.cron() == nullptr) {
+      throw InvalidArgument("activity", "'" + id + "' has an event trigger, and so no ticks to tell ahead");
+    }
+    const Time begin =
+        wire::parse_instant(from, {.zone = activity.cron()->timetable.zone(), .now = api.store().now()}, "from");
+    const auto fires = schedule::preview_fires(*activity.cron(), id, begin, count);
+    std::optional<wire::PreviewedOutage> outage;
+    if (down) {
+      const schedule::Outage what{.from = begin, .length = *down};
+      outage = {.outage = what, .policies = schedule::preview_outage(*activity.cron(), id, what)};
+    }
+    return wire::preview_json({.activity = activity, .from = begin, .fires = fires, .outage = outage});
+  }));
+}
+
+// Also of one that was deleted, for as long as its runs are kept.
+Response runs(Api& api, Call& call) {
+  check_query(call.request(), {"limit", "cursor", "status"});
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& id = call.parameter("activity");
+  schedule::check_activity_id(id, "activity");
+  model::ListQuery query;
+  query.ns = tenant->ns();
+  query.parent = model::activity_uuid(tenant->ns(), id);
+  query.payloads = false;
+  query.limit = query_number(call.request(), "limit", usual_page, limits::list_page);
+  const std::string status = call.request().parameter("status").value_or("");
+  if (!status.empty()) { query.statuses = {wire::require_status(status)}; }
+  const std::string list = "runs of " + id + "\n" + status;
+  if (const auto cursor = call.request().parameter("cursor")) {
+    query.after = parse_cursor(*cursor, {.ns = tenant->ns(), .list = list});
+  }
+  return json_answer(call.blocking([&] {
+    if (tenant->activities().versions(id).empty()) { (void)tenant->activities().get(id); }
+    const std::vector<model::Execution> found = api.store().list(query);
+    std::vector<std::string> items;
+    for (const model::Execution& run : found) { items.push_back(wire::activity_run_json(run)); }
+    wire::JsonObject object;
+    object.raw("runs", wire::json_array(items));
+    const bool is_full = std::ssize(found) == query.limit;
+    return object.text_or_null("next", is_full ? make_cursor(found.back().id, {.ns = tenant->ns(), .list = list}) : "")
+        .str();
+  }));
+}
+
+}  // namespace
+
+void add_activity_routes(Router& router, const std::shared_ptr<Api>& api) {
+  const auto add = [&](const char* method, const std::string& rest, Scope scope, Response (*answer)(Api&, Call&)) {
+    const bool has_body = std::string_view(method) == "POST" || std::string_view(method) == "PUT";
+    router.add({.method = method,
+                .pattern = "/v1/activities" + rest,
+                .scope = scope,
+                .body = has_body ? BodyRule::json : BodyRule::none,
+                .handler = [api, answer](Call& call) { return answer(*api, call); }});
+  };
+  add("GET", "", Scope::read, list);
+  add("PUT", "/{activity}", Scope::admin, put);
+  add("GET", "/{activity}", Scope::read, show);
+  add("DELETE", "/{activity}", Scope::admin, remove);
+  add("POST", "/{activity}/pause", Scope::admin, pause);
+  add("POST", "/{activity}/resume", Scope::admin, resume);
+  add("POST", "/{activity}/trigger", Scope::admin, trigger);
+  add("POST", "/{activity}/backfill", Scope::admin, backfill);
+  add("GET", "/{activity}/preview", Scope::read, preview);
+  add("GET", "/{activity}/runs", Scope::read, runs);
+}
+
+}  // namespace hapax::server

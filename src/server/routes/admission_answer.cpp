@@ -1,0 +1,83 @@
+#include "server/routes/admission_answer.hpp"
+
+#include <hapax/error.hpp>
+
+#include "engine/door.hpp"
+#include "wire/json_out.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+using model::AdmissionVerdict;
+
+constexpr const char* taken_text = "the key is taken: a task with it was asked for before";
+constexpr const char* mismatch_text = "the key was given before with another input";
+
+wire::Problem without_facts(const model::Admission& admission) {
+  const bool mismatch = admission.verdict == AdmissionVerdict::mismatch;
+  return {.name = mismatch ? "IdempotencyMismatch" : "TaskAlreadyExists",
+          .message = mismatch ? mismatch_text : taken_text,
+          .http_status = mismatch ? 422 : 409,
+          .facts = {}};
+}
+
+// Beside what the error itself has (SPEC I11): when the holder was first asked for, and when it ended.
+std::string times_of(const model::Admission& admission) {
+  if (admission.verdict == AdmissionVerdict::mismatch || admission.verdict == AdmissionVerdict::queue_draining) {
+    return "";
+  }
+  wire::JsonObject times;
+  times.time("existing_created_at", admission.deduplicated_from);
+  if (admission.finished_at) { times.time("existing_finished_at", admission.finished_at); }
+  if (admission.expired) { times.boolean("result_expired", true); }
+  return times.tail();
+}
+
+}  // namespace
+
+void fit_to_principal(wire::RequestFields& fields, const Principal& principal) {
+  if (principal.read) { return; }
+  if (fields.on_conflict == "return_existing" || fields.on_conflict == "wait") { fields.on_conflict = "reject"; }
+}
+
+Asked asked_of(const model::NewExecution& request) {
+  return {.task = request.task, .key = request.identity ? request.identity->key : ""};
+}
+
+std::optional<wire::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
+                                        const Principal& principal) {
+  if (admission.created() || (admission.verdict == AdmissionVerdict::deduplicated && principal.read)) {
+    return std::nullopt;
+  }
+  // Its queue's state is no secret of a key's holder.
+  if (!principal.read && admission.verdict != AdmissionVerdict::queue_draining) {
+    // A debounced request that gave a pending execution its input was taken, not refused.
+    const bool is_replaced = admission.verdict == AdmissionVerdict::deduplicated;
+    if (is_replaced) { return std::nullopt; }
+    return without_facts(admission);
+  }
+  try {
+    engine::throw_if_refused(admission, asked.task, asked.key);
+  } catch (const Error& error) {
+    wire::Problem problem = wire::problem_of(error);
+    problem.facts += times_of(admission);
+    return problem;
+  }
+  return std::nullopt;
+}
+
+bool is_in_progress(const model::Admission& admission, const Principal& principal) {
+  return principal.read && admission.verdict == AdmissionVerdict::already_exists;
+}
+
+wire::Problem named_for_api(wire::Problem problem) {
+  constexpr std::string_view command_line_name = "task_id: ";
+  if (problem.message.starts_with(command_line_name)) {
+    problem.message = "idempotency_key: " + problem.message.substr(command_line_name.size());
+    problem.facts = wire::JsonObject().text("field", "idempotency_key").tail();
+  }
+  return problem;
+}
+
+}  // namespace hapax::server

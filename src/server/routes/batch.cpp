@@ -1,0 +1,153 @@
+// POST /v1/executions/batch: many enqueues as NDJSON, an answer a line, in order.
+//
+// Lines are admitted in batches, each one transaction. Memory is bounded by one batch and by the answers that are held
+// back: a client may send all of its lines before it reads, so nothing is written while the request still comes in, until
+// the answers would take more room than they may.
+#include "base/limits.hpp"
+#include "server/routes/admission_answer.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/feed.hpp"
+#include "wire/execution_json.hpp"
+#include "wire/json_out.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+constexpr std::size_t batch_bytes = 8 << 20;
+constexpr std::size_t answers_held_back = 8 << 20;
+
+class BatchEnqueue {
+ public:
+  BatchEnqueue(Api& api, Call& call) : api_(api), call_(call), tenant_(api.tenant(call.principal().ns)) {}
+
+  Response run() {
+    std::string line;
+    while (call_.next_line(line)) {
+      ++number_;
+      if (line.find_first_not_of(" \t\r") == std::string::npos) { continue; }
+      take(line);
+      if (batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes) { flush(); }
+      if (is_gone_) { return {}; }
+    }
+    flush();
+    send();
+    return {};
+  }
+
+ private:
+  // The place of an answer: of an item of the batch, or ready already.
+  struct Place {
+    std::int64_t line = 0;
+    std::string problem;  // empty: the next item's admission
+  };
+
+  void take(const std::string& line) {
+    Place place{.line = number_, .problem = {}};
+    try {
+      wire::RequestFields defaults;
+      defaults.on_conflict = "reject";
+      wire::RequestFields fields = wire::parse_request(line, defaults, "line");
+      if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
+      if (fields.on_conflict == "wait") {
+        throw InvalidArgument("on_conflict",
+                              "wait is not for batches; expected return_existing, reject or "
+                              "terminate_existing");
+      }
+      if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
+      fields.actor = actor_of(call_.principal());
+      fit_to_principal(fields, call_.principal());
+      batch_.push_back(wire::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task)));
+    } catch (const InvalidArgument& error) { place.problem = told(named_for_api(wire::problem_of(error)), number_); }
+    bytes_ += line.size();
+    places_.push_back(std::move(place));
+    // Lines that are all bad take room too.
+    if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
+  }
+
+  static std::string told(const wire::Problem& problem, std::int64_t line) {
+    std::string json = wire::problem_json(problem);
+    return "{\"line\":" + std::to_string(line) + "," + json.substr(1);
+  }
+
+  void flush() {
+    if (places_.empty()) { return; }
+    std::vector<Asked> asked;
+    for (const model::NewExecution& request : batch_) { asked.push_back(asked_of(request)); }
+    std::vector<model::Admission> admissions;
+    std::optional<wire::Problem> trouble;
+    if (!batch_.empty()) {
+      try {
+        admissions = call_.blocking([this] { return api_.engine().admit_bulk(batch_); });
+      } catch (const StoreUnavailable& error) {
+        if (!has_answers()) { throw; }
+        trouble = wire::problem_of(error);
+      }
+    }
+    std::size_t item = 0;
+    for (const Place& place : places_) {
+      if (!place.problem.empty()) {
+        answers_ += place.problem;
+      } else if (trouble) {
+        answers_ += told(*trouble, place.line);
+      } else {
+        answers_ += answer(admissions[item], asked[item], place.line);
+        ++item;
+      }
+      answers_ += '\n';
+    }
+    places_.clear();
+    batch_.clear();
+    bytes_ = 0;
+    if (trouble) {
+      send();
+      throw StoreUnavailable(trouble->message);  // cuts the stream off: what comes after was not looked at
+    }
+    if (answers_.size() > answers_held_back) { send(); }
+  }
+
+  std::string answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
+    if (const auto refusal = refusal_of(admission, asked, call_.principal())) { return told(*refusal, line); }
+    const std::string start = "{\"line\":" + std::to_string(line) + ",";
+    if (!admission.created() && !call_.principal().read) {
+      return start + R"("id":null,"created":false,"status":"pending","run":null})";
+    }
+    if (admission.created()) { api_.feeds().changed(tenant_->ns(), admission.id); }
+    return start + wire::admission_json(admission, std::nullopt).substr(1);
+  }
+
+  [[nodiscard]] bool has_answers() const { return has_begun_ || !answers_.empty(); }
+
+  void send() {
+    if (!has_begun_) {
+      has_begun_ = true;
+      call_.begin_stream({.status = 200, .content_type = "application/x-ndjson", .body = {}, .headers = {}});
+    }
+    if (!answers_.empty() && !call_.write(answers_)) { is_gone_ = true; }
+    answers_.clear();
+  }
+
+  Api& api_;
+  Call& call_;
+  const std::shared_ptr<Tenant> tenant_;
+  std::int64_t number_ = 0;
+  std::vector<model::NewExecution> batch_;
+  std::vector<Place> places_;
+  std::size_t bytes_ = 0;
+  std::string answers_;
+  bool has_begun_ = false;
+  bool is_gone_ = false;
+};
+
+}  // namespace
+
+void add_batch_routes(Router& router, const std::shared_ptr<Api>& api) {
+  router.add({.method = "POST",
+              .pattern = "/v1/executions/batch",
+              .scope = Scope::enqueue,
+              .body = BodyRule::ndjson,
+              .handler = [api](Call& call) { return BatchEnqueue(*api, call).run(); }});
+}
+
+}  // namespace hapax::server

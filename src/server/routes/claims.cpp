@@ -1,0 +1,381 @@
+// The worker protocol: POST /v1/claims, /v1/claims/finish and /v1/claims/extend.
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "engine/step_thread.hpp"
+#include "model/effect_key.hpp"
+#include "model/validate.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/remote_sessions.hpp"
+#include "server/routes/session_id.hpp"
+#include "server/routes/waiting.hpp"
+#include "wire/json_out.hpp"
+#include "wire/words.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace hapax::server {
+
+namespace {
+
+// Inputs are a mebibyte at most: a hundred of them is what one answer may weigh.
+constexpr int claims_most = 100;
+constexpr std::size_t outcomes_bytes = 16 << 20;
+constexpr Duration usual_lease = std::chrono::seconds(30);
+// A claim that its session does not know of after this long is one whose answer was lost.
+constexpr Duration answer_grace = std::chrono::seconds(10);
+
+Duration lease_of(const Members& body) {
+  const Duration lease = body.duration("lease").value_or(usual_lease);
+  if (lease < limits::lease_min || lease > limits::lease_max) {
+    throw InvalidArgument("lease", format_duration(lease) + " is out of range; expected " +
+                                       format_duration(limits::lease_min) + " to " +
+                                       format_duration(limits::lease_max));
+  }
+  return lease;
+}
+
+Uuid session_of(const Members& body, const std::string& ns) {
+  const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
+  const std::optional<Uuid> id = Uuid::parse(text);
+  if (!id) {
+    throw InvalidArgument("session", "'" + base::printable(base::keep_head(text, 60)) +
+                                         "' is none; expected what POST /v1/claims answered");
+  }
+  if (!is_session_of(ns, *id)) { throw StaleLease("session " + text + " is not there, or its lease is over"); }
+  return *id;
+}
+
+ClaimOrder order_of(const Members& body, const Call& call) {
+  ClaimOrder order;
+  const std::string& ns = call.principal().ns;
+  for (const std::string& name : body.texts("queues")) {
+    model::check_name(name, "queues");
+    const model::QueueRef queue{.ns = ns, .name = name};
+    if (std::find(order.queues.begin(), order.queues.end(), queue) == order.queues.end()) {
+      order.queues.push_back(queue);
+    }
+  }
+  if (order.queues.empty() || order.queues.size() > static_cast<std::size_t>(limits::queues_per_claim)) {
+    throw InvalidArgument("queues", "has " + std::to_string(order.queues.size()) + " names; expected 1 to " +
+                                        std::to_string(limits::queues_per_claim) + ", such as [\"emails\"]");
+  }
+  order.tasks = body.texts("tasks");
+  if (order.tasks.size() > static_cast<std::size_t>(limits::tasks_per_claim)) {
+    throw InvalidArgument("tasks", "has " + std::to_string(order.tasks.size()) + " names; expected at most " +
+                                       std::to_string(limits::tasks_per_claim));
+  }
+  for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
+  order.limit = wire::within(body.integer("limit").value_or(1), {1, claims_most}, "limit");
+  order.lease = lease_of(body);
+  order.worker = body.text("worker").value_or(call.principal().name);
+  model::check_name(order.worker, "worker");
+  order.peer = call.request().peer;
+  order.is_new = !body.has("session");
+  order.session = order.is_new ? new_session_id(ns) : session_of(body, ns);
+  return order;
+}
+
+std::string claim_json(const model::Claim& claim) {
+  wire::JsonObject object;
+  object.text("id", claim.id.to_string()).text("task", claim.task).text("queue", claim.queue.name);
+  object.raw("input", claim.input.empty() ? "null" : claim.input);
+  object.number("attempt", std::int64_t{claim.attempt}).number("fence", claim.fence);
+  object.text("effect_key", model::effect_key(claim)).time("deadline", claim.deadline);
+  object.number("max_attempts", std::int64_t{claim.max_attempts}).number("run", std::int64_t{claim.run});
+  object.duration("timeout", claim.attempt_timeout).time("created_at", claim.created_at);
+  object.raw("tags", wire::json_text_array(claim.labels.tags));
+  object.raw("metadata", claim.labels.metadata.empty() ? "null" : claim.labels.metadata);
+  return object.text_or_null("traceparent", claim.labels.traceparent).str();
+}
+
+std::string claims_json(const ClaimOrder& order, const std::vector<model::Claim>& claims) {
+  std::vector<std::string> items;
+  for (const model::Claim& claim : claims) { items.push_back(claim_json(claim)); }
+  wire::JsonObject object;
+  object.text("session", order.session.to_string()).duration("lease", order.lease);
+  return object.raw("claims", wire::json_array(items)).str();
+}
+
+Response claim(Api& api, Call& call) {
+  const Members body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session"});
+  const ClaimOrder order = order_of(body, call);
+  const Duration wait = std::min(body.duration("wait").value_or(Duration::zero()), longest_poll);
+  const Time until = engine::engine_now() + wait;
+  // Before the first look: what becomes ready in between is not missed.
+  Pollers::Ticket ticket(api.sessions().shared_pollers(), order.queues);
+  while (true) {
+    const RemoteSessions::Claimed claimed = call.blocking([&] { return api.sessions().claim(order); });
+    if (!claimed.claims.empty()) {
+      if (std::ssize(claimed.claims) == order.limit) { ticket.pass_on(); }
+      return json_answer(claims_json(order, claimed.claims));
+    }
+    const Duration left = until - engine::engine_now();
+    if (left <= Duration::zero()) { break; }
+    Duration patience = std::min(left, ticket.patience());
+    if (claimed.next_due) { patience = std::min(patience, std::max(*claimed.next_due, Duration(1000))); }
+    const Woke woke = call.wait_on(ticket.signal(), patience);
+    if (woke == Woke::client_gone || woke == Woke::draining) { break; }
+  }
+  return json_answer(claims_json(order, {}));
+}
+
+// ---- Finish -----------------------------------------------------------------------------------------------------------
+
+[[noreturn]] void refuse(const std::string& place, const std::string& field, const std::string& message) {
+  throw InvalidArgument(place + "." + field, message);
+}
+
+ReportedOutcome::Status status_of(const std::string& word, const std::string& place) {
+  using Status = ReportedOutcome::Status;
+  if (word == "completed") return Status::completed;
+  if (word == "failed") return Status::failed;
+  if (word == "snoozed") return Status::snoozed;
+  if (word == "released") return Status::released;
+  if (word == "cancelled") return Status::cancelled;
+  refuse(place, "status",
+         "'" + base::printable(base::keep_head(word, 60)) +
+             "' is none; expected completed, failed, snoozed, released or cancelled");
+}
+
+Uuid item_id(const Members& item, const std::string& place) {
+  const std::string text = item.text("id").value_or("");
+  const std::optional<Uuid> id = Uuid::parse(text);
+  if (!id) {
+    refuse(place, "id", "'" + base::printable(base::keep_head(text, 60)) + "' is none; expected the claim's id");
+  }
+  return *id;
+}
+
+std::int64_t item_fence(const Members& item, const std::string& place) {
+  const std::optional<std::int64_t> fence = item.integer("fence");
+  if (!fence) { refuse(place, "fence", "is missing; expected the claim's fence"); }
+  return *fence;
+}
+
+ReportedOutcome outcome_of(std::string_view json, const std::string& place) {
+  const Members item(json, {"id", "fence", "status", "result", "error", "retry_after", "permanent"}, place);
+  ReportedOutcome outcome;
+  outcome.id = item_id(item, place);
+  outcome.fence = item_fence(item, place);
+  outcome.status = status_of(item.text("status").value_or(""), place);
+  if (const auto result = item.json("result")) {
+    if (result->size() > limits::payload_bytes) {
+      throw PayloadTooLarge(place + ".result", result->size(), limits::payload_bytes);
+    }
+    outcome.result = *result;
+  }
+  if (const auto given = item.json("error")) {
+    const Members error(*given, {"type", "message", "detail"}, place + ".error");
+    outcome.error = {error.text("type").value_or("Error"), error.text("message").value_or(""),
+                     error.text("detail").value_or("")};
+    outcome.has_error = true;
+  } else if (outcome.status == ReportedOutcome::Status::failed) {
+    outcome.error = {"Error", "the worker reported a failure without an error", ""};
+  }
+  outcome.retry_after = item.duration("retry_after");
+  outcome.permanent = item.flag("permanent");
+  if (outcome.status == ReportedOutcome::Status::snoozed && !outcome.retry_after) {
+    refuse(place, "retry_after", "is missing; a snoozed execution says when it is to run again, such as \"5s\"");
+  }
+  return outcome;
+}
+
+std::vector<ReportedOutcome> outcomes_of(const Members& body) {
+  const std::vector<std::string_view> items = body.items("outcomes");
+  if (items.empty() || items.size() > static_cast<std::size_t>(limits::finish_batch)) {
+    throw InvalidArgument("outcomes", "has " + std::to_string(items.size()) + " items; expected 1 to " +
+                                          std::to_string(limits::finish_batch));
+  }
+  std::vector<ReportedOutcome> outcomes;
+  std::set<Uuid> ids;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string place = "outcomes[" + std::to_string(i) + "]";
+    outcomes.push_back(outcome_of(items[i], place));
+    if (!ids.insert(outcomes.back().id).second) { refuse(place, "id", "is there twice; expected each once"); }
+  }
+  return outcomes;
+}
+
+using Verdict = model::FinishVerdict;
+
+// All of them together with whatever other workers report at the same time.
+std::vector<Verdict> record(Api& api, Call& call, std::vector<RemoteSessions::Prepared> prepared) {
+  struct Gathered {
+    std::mutex mutex;
+    std::vector<Verdict> verdicts;
+    std::exception_ptr error;
+    std::size_t left = 0;
+  };
+  const auto gathered = std::make_shared<Gathered>();
+  gathered->verdicts.resize(prepared.size());
+  gathered->left = prepared.size();
+  return call.await<std::vector<Verdict>>([&](auto done) {
+    for (std::size_t i = 0; i < prepared.size(); ++i) {
+      api.sessions().finish_async(std::move(prepared[i]),
+                                  [gathered, done, i](Verdict verdict, std::exception_ptr error) {
+                                    {
+                                      const std::lock_guard lock(gathered->mutex);
+                                      gathered->verdicts[i] = verdict;
+                                      if (error) { gathered->error = std::move(error); }
+                                      if (--gathered->left > 0) { return; }
+                                    }
+                                    done(gathered->verdicts, gathered->error);
+                                  });
+    }
+  });
+}
+
+std::string verdicts_json(const std::vector<Uuid>& ids, const std::vector<Verdict>& verdicts) {
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    wire::JsonObject item;
+    item.text("id", ids[i].to_string());
+    items.push_back(item.text("verdict", verdicts[i] == Verdict::accepted ? "accepted" : "stale").str());
+  }
+  return wire::json_array(items);
+}
+
+Response stale_answer(const std::string& message, const std::string& facts) {
+  wire::Problem problem = wire::problem_of(StaleLease(message));
+  problem.facts = facts;
+  return problem_answer_of(problem);
+}
+
+Response finish(Api& api, Call& call) {
+  const Members body(call.body(), {"outcomes", "session"});
+  std::vector<ReportedOutcome> outcomes = outcomes_of(body);
+  const std::string& ns = call.principal().ns;
+  std::vector<Uuid> ids;
+  for (const ReportedOutcome& outcome : outcomes) { ids.push_back(outcome.id); }
+  std::vector<std::optional<RemoteSessions::Prepared>> made;
+  const auto prepare = [&] {
+    for (ReportedOutcome& outcome : outcomes) { made.push_back(api.sessions().prepare(ns, std::move(outcome))); }
+  };
+  const bool all_known = std::all_of(outcomes.begin(), outcomes.end(), [&](const ReportedOutcome& outcome) {
+    return api.sessions().is_known(ns, outcome);
+  });
+  if (all_known) {
+    prepare();
+  } else {
+    call.blocking(prepare);
+  }
+  std::vector<RemoteSessions::Prepared> prepared;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!made[i]) { continue; }
+    prepared.push_back(std::move(*made[i]));
+    places.push_back(i);
+  }
+  std::vector<Verdict> verdicts(ids.size(), Verdict::stale);
+  if (!prepared.empty()) {
+    const std::vector<Verdict> answered = record(api, call, std::move(prepared));
+    for (std::size_t i = 0; i < places.size(); ++i) { verdicts[places[i]] = answered[i]; }
+  }
+  const std::string told = verdicts_json(ids, verdicts);
+  if (std::find(verdicts.begin(), verdicts.end(), Verdict::accepted) == verdicts.end()) {
+    return stale_answer("none of these executions is leased to you under that fence any more; nothing was changed",
+                        wire::JsonObject().raw("verdicts", told).tail());
+  }
+  return json_answer(wire::JsonObject().raw("verdicts", told).str());
+}
+
+// ---- Extend -----------------------------------------------------------------------------------------------------------
+
+void add_held(model::Beat& beat, const model::Held& held) {
+  const bool is_there =
+      std::any_of(beat.held.begin(), beat.held.end(), [&](const model::Held& each) { return each.id == held.id; });
+  if (!is_there) { beat.held.push_back(held); }
+}
+
+void read_progress(model::Beat& beat, const Members& body) {
+  const std::vector<std::string_view> items = body.items("progress");
+  if (items.size() > static_cast<std::size_t>(limits::finish_batch)) {
+    throw InvalidArgument("progress", "has " + std::to_string(items.size()) + " items; expected at most " +
+                                          std::to_string(limits::finish_batch));
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string place = "progress[" + std::to_string(i) + "]";
+    const Members item(items[i], {"id", "fence", "fraction", "message"}, place);
+    const model::Held held{item_id(item, place), item_fence(item, place)};
+    add_held(beat, held);
+    const std::optional<double> fraction = item.number("fraction");
+    if (fraction && (*fraction < 0 || *fraction > 1)) { refuse(place, "fraction", "is out of range; expected 0 to 1"); }
+    const std::string message = item.text("message").value_or("");
+    if (fraction || !message.empty()) { beat.progress.push_back({held.id, held.fence, fraction.value_or(0), message}); }
+  }
+}
+
+// A worker that says all it holds has the rest given back: claims whose answer it never got.
+void read_held(model::Beat& beat, const Members& body) {
+  if (!body.has("held")) { return; }
+  const std::vector<std::string_view> items = body.items("held");
+  if (items.size() > static_cast<std::size_t>(limits::finish_batch)) {
+    throw InvalidArgument("held", "has " + std::to_string(items.size()) + " items; expected at most " +
+                                      std::to_string(limits::finish_batch));
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string place = "held[" + std::to_string(i) + "]";
+    const Members item(items[i], {"id", "fence"}, place);
+    add_held(beat, {item_id(item, place), item_fence(item, place)});
+  }
+  const Duration now = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
+  beat.settled_claim_number = (now - answer_grace).count();
+}
+
+std::string ids_json(const std::vector<Uuid>& ids) {
+  std::vector<std::string> texts;
+  for (const Uuid& id : ids) { texts.push_back(id.to_string()); }
+  return wire::json_text_array(texts);
+}
+
+Response extend(Api& api, Call& call) {
+  const Members body(call.body(), {"session", "lease", "progress", "held"});
+  model::Beat beat;
+  beat.session = session_of(body, call.principal().ns);
+  if (body.has("lease")) { beat.lease = lease_of(body); }
+  read_progress(beat, body);
+  read_held(beat, body);
+  struct Extended {
+    model::BeatReply reply;
+    std::vector<Uuid> cancel;
+  };
+  const Extended extended = call.blocking([&] {
+    Extended made{.reply = api.sessions().extend(beat), .cancel = {}};
+    if (!made.reply.session_lost) { made.cancel = api.store().cancel_requests(beat.session); }
+    return made;
+  });
+  std::vector<Uuid> lost = extended.reply.lost;
+  if (extended.reply.session_lost) {
+    lost.clear();
+    for (const model::Held& held : beat.held) { lost.push_back(held.id); }
+  }
+  wire::JsonObject object;
+  object.raw("cancel", ids_json(extended.cancel)).raw("lost", ids_json(lost));
+  if (extended.reply.session_lost) {
+    return stale_answer("session " + beat.session.to_string() + " is not there, or its lease is over", object.tail());
+  }
+  if (!beat.held.empty() && lost.size() == beat.held.size()) {
+    return stale_answer("none of these executions is leased to this session under that fence any more", object.tail());
+  }
+  return json_answer(object.str());
+}
+
+}  // namespace
+
+void add_claim_routes(Router& router, const std::shared_ptr<Api>& api) {
+  const auto add = [&](const char* pattern, std::size_t body_limit, Response (*answer)(Api&, Call&)) {
+    router.add({.method = "POST",
+                .pattern = pattern,
+                .scope = Scope::work,
+                .body = BodyRule::json,
+                .handler = [api, answer](Call& call) { return answer(*api, call); },
+                .body_limit = body_limit});
+  };
+  add("/v1/claims", 0, claim);
+  add("/v1/claims/finish", outcomes_bytes, finish);
+  add("/v1/claims/extend", 0, extend);
+}
+
+}  // namespace hapax::server

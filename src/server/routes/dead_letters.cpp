@@ -1,0 +1,116 @@
+// Dead letters: GET /v1/dead-letters, and retry, discard, annotate by id or filter.
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "server/routes/acts.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/feed.hpp"
+#include "server/routes/listing.hpp"
+#include "wire/json_out.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+Response list(Api& api, Call& call) {
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  return json_answer(
+      call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant, ListOf::dead_letters)); }));
+}
+
+// A filter is of dead letters only; those that are named and are none are passed over by the store.
+Selection dead_selection(const Members& body, const std::string& ns) {
+  Selection selection = selection_of(body, ns);
+  if (selection.query) { selection.query->dead_only = true; }
+  return selection;
+}
+
+// One that is named and is no dead letter is not found, as long as it is the only one.
+void check_single(Api& api, const std::string& ns, const Selection& selection) {
+  if (selection.query || selection.ids.size() != 1) { return; }
+  const model::Execution execution = api.find(ns, selection.ids.front());
+  if (!execution.dead) {
+    throw NotFound("execution " + execution.id.to_string() + " is " + std::string(to_string(execution.status)) +
+                   " and not a dead letter");
+  }
+}
+
+// Named ones that are no dead letters are not retried here: POST /v1/executions/retry does that.
+Selection only_dead(Api& api, const std::string& ns, Selection selection) {
+  if (selection.query) { return selection; }
+  std::erase_if(selection.ids, [&](const Uuid& id) {
+    const std::optional<model::Execution> found = api.store().get(id);
+    return !found || found->queue.ns != ns || !found->dead;
+  });
+  return selection;
+}
+
+Response retry(Api& api, Call& call) {
+  const Members body(call.body(), {"ids", "filter", "all", "new_effect_key"});
+  const std::string& ns = call.principal().ns;
+  const Selection selection = dead_selection(body, ns);
+  return json_answer(call.blocking([&] {
+    check_single(api, ns, selection);
+    return retry_selected(api, call.principal(), only_dead(api, ns, selection),
+                          {.new_effect_key = body.flag("new_effect_key")});
+  }));
+}
+
+std::string act_on(Api& api, const std::string& ns, const Selection& selection, const char* verb,
+                   const std::function<int(std::span<const Uuid>)>& act) {
+  std::int64_t total = 0;
+  each_batch(api.store(), ns, selection, [&](std::span<const Uuid> ids) {
+    total += act(ids);
+    for (const Uuid& id : ids) { api.feeds().changed(ns, id); }
+  });
+  return wire::JsonObject().number(verb, total).str();
+}
+
+Response discard(Api& api, Call& call) {
+  const Members body(call.body(), {"ids", "filter", "all"});
+  const std::string& ns = call.principal().ns;
+  const Selection selection = dead_selection(body, ns);
+  return json_answer(call.blocking([&] {
+    check_single(api, ns, selection);
+    return act_on(api, ns, selection, "discarded",
+                  [&](std::span<const Uuid> ids) { return api.store().discard(ids, {actor_of(call.principal())}); });
+  }));
+}
+
+Response annotate(Api& api, Call& call) {
+  const Members body(call.body(), {"ids", "filter", "all", "note"});
+  const std::string& ns = call.principal().ns;
+  const Selection selection = dead_selection(body, ns);
+  if (!body.has("note")) { throw InvalidArgument("note", "is missing; expected a text; an empty one takes it off"); }
+  const std::string note = *body.text("note");
+  if (note.size() > limits::note_bytes) {
+    throw InvalidArgument("note", "has " + std::to_string(note.size()) + " bytes; expected at most " +
+                                      std::to_string(limits::note_bytes));
+  }
+  return json_answer(call.blocking([&] {
+    check_single(api, ns, selection);
+    return act_on(api, ns, only_dead(api, ns, selection), "annotated", [&](std::span<const Uuid> ids) {
+      return api.store().annotate(ids, note, {actor_of(call.principal())});
+    });
+  }));
+}
+
+}  // namespace
+
+void add_dead_letter_routes(Router& router, const std::shared_ptr<Api>& api) {
+  router.add({.method = "GET", .pattern = "/v1/dead-letters", .scope = Scope::read, .handler = [api](Call& call) {
+                return list(*api, call);
+              }});
+  const auto add = [&](const char* pattern, Response (*answer)(Api&, Call&)) {
+    router.add({.method = "POST",
+                .pattern = pattern,
+                .scope = Scope::admin,
+                .body = BodyRule::json,
+                .handler = [api, answer](Call& call) { return answer(*api, call); }});
+  };
+  add("/v1/dead-letters/retry", retry);
+  add("/v1/dead-letters/discard", discard);
+  add("/v1/dead-letters/annotate", annotate);
+}
+
+}  // namespace hapax::server

@@ -1,0 +1,132 @@
+// POST /v1/tasks/{task}/executions and /v1/workflows/{workflow}/executions.
+#include "server/routes/admission_answer.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/feed.hpp"
+#include "server/routes/idempotency_key.hpp"
+#include "server/routes/waiting.hpp"
+
+#include "base/text.hpp"
+#include "wire/execution_json.hpp"
+#include "wire/identity_json.hpp"
+#include "wire/words.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+constexpr Duration usual_wait = std::chrono::seconds(30);
+
+// The header and the body say the same thing (SPEC I2).
+void add_header_key(wire::RequestFields& fields, const Request& request) {
+  const std::optional<std::string> key = idempotency_key(request);
+  if (!key) { return; }
+  if (fields.task_id && *fields.task_id != *key) {
+    throw InvalidArgument("idempotency_key", "the header Idempotency-Key has '" + base::keep_head(*key, 100) +
+                                                 "' and the body '" + base::keep_head(*fields.task_id, 100) +
+                                                 "'; expected one of them, or the same");
+  }
+  fields.task_id = *key;
+}
+
+wire::RequestFields fields_of(Call& call, model::Kind kind) {
+  wire::RequestFields defaults;
+  defaults.kind = kind;
+  defaults.on_conflict = "reject";
+  const std::string name(kind == model::Kind::workflow ? "workflow" : "task");
+  const std::string& body = call.body();
+  wire::RequestFields fields = body.empty() ? defaults : wire::parse_request(body, defaults, "body");
+  const std::string& task = call.parameter(name);
+  if (!fields.task.empty() && fields.task != task) {
+    throw InvalidArgument("task", "'" + base::keep_head(fields.task, 100) + "', but the path says '" +
+                                      base::keep_head(task, 100) + "'; expected it there alone");
+  }
+  fields.task = task;
+  add_header_key(fields, call.request());
+  if (fields.traceparent.empty()) { fields.traceparent = call.traceparent(); }
+  fields.actor = actor_of(call.principal());
+  if (kind == model::Kind::workflow && !fields.task_id) {
+    throw InvalidArgument("workflow_id",
+                          "is missing; each start says what it is, such as \"order-456\", so that asking again meets "
+                          "the same run");
+  }
+  return fields;
+}
+
+// A debounced request of one who may not read: taken, and whose execution it went into is not told.
+std::string taken_json() { return R"({"id":null,"created":false,"status":"pending","run":null})"; }
+
+Response answer_admission(Api& api, Call& call, const wire::RequestFields& fields, const Asked& asked,
+                          const model::Admission& admission) {
+  const Principal& principal = call.principal();
+  if (std::optional<wire::Problem> refusal = refusal_of(admission, asked, principal)) {
+    Response response = problem_answer_of(*refusal);
+    if (is_in_progress(admission, principal)) { response.headers.emplace_back("Retry-After", "1"); }
+    return response;
+  }
+  if (!admission.created() && !principal.read) { return json_answer(taken_json()); }
+  std::optional<model::Outcome> end;
+  if (!admission.created() && fields.on_conflict == "wait" && !is_terminal(admission.status)) {
+    const std::optional<Duration> timeout = wire::optional_duration(fields.wait_timeout, "wait_timeout");
+    end = wait_for_outcome(call, api.engine(), admission.id, timeout.value_or(usual_wait));
+    if (!end) {
+      end = call.blocking([&] { return api.store().outcomes({&admission.id, 1}).front(); });
+    }
+  }
+  api.seen().add(principal.ns, admission.id);
+  api.feeds().changed(principal.ns, admission.id);
+  Response response = json_answer(wire::admission_json(admission, end), admission.created() ? 201 : 200);
+  if (admission.created()) { response.headers.emplace_back("Location", "/v1/executions/" + admission.id.to_string()); }
+  return response;
+}
+
+Response admit(Api& api, Call& call, model::Kind kind) {
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  wire::RequestFields fields;
+  model::NewExecution request;
+  try {
+    fields = fields_of(call, kind);
+    fit_to_principal(fields, call.principal());
+    // Before anything is written, not when its answer is waited for.
+    (void)wire::optional_duration(fields.wait_timeout, "wait_timeout");
+    request = wire::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
+    fields.input.clear();
+  } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(wire::problem_of(error))); }
+  const Asked asked = asked_of(request);
+  const model::Admission admission =
+      call.await<model::Admission>([&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
+  return answer_admission(api, call, fields, asked, admission);
+}
+
+// What an enqueue would meet: the same body, nothing written.
+Response identity(Api& api, Call& call) {
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  try {
+    const wire::RequestFields fields = fields_of(call, model::Kind::task);
+    return json_answer(call.blocking([&] {
+      return wire::identity_json(wire::ask_identity(api.store(), tenant->ns(), tenant->catalogue(), fields));
+    }));
+  } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(wire::problem_of(error))); }
+}
+
+}  // namespace
+
+void add_enqueue_routes(Router& router, const std::shared_ptr<Api>& api) {
+  router.add({.method = "POST",
+              .pattern = "/v1/tasks/{task}/executions",
+              .scope = Scope::enqueue,
+              .body = BodyRule::json,
+              .handler = [api](Call& call) { return admit(*api, call, model::Kind::task); }});
+  router.add({.method = "POST",
+              .pattern = "/v1/workflows/{workflow}/executions",
+              .scope = Scope::enqueue,
+              .body = BodyRule::json,
+              .handler = [api](Call& call) { return admit(*api, call, model::Kind::workflow); }});
+  router.add({.method = "POST",
+              .pattern = "/v1/tasks/{task}/identity",
+              .scope = Scope::read,
+              .body = BodyRule::json,
+              .handler = [api](Call& call) { return identity(*api, call); }});
+}
+
+}  // namespace hapax::server

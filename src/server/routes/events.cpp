@@ -1,0 +1,100 @@
+// POST /v1/events: CloudEvents 1.0, structured, binary and in batches (SPEC S8).
+#include "schedule/event.hpp"
+
+#include "base/text.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "wire/event_json.hpp"
+#include "wire/json_out.hpp"
+
+#include <algorithm>
+
+namespace hapax::server {
+
+namespace {
+
+constexpr std::size_t most_bytes = 16 << 20;
+
+// "application/cloudevents+json", without parameters and in lower case.
+std::string media_type(const Request& request) {
+  std::string type(request.header("content-type").value_or(""));
+  type = type.substr(0, type.find(';'));
+  while (!type.empty() && type.back() == ' ') { type.pop_back(); }
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return type;
+}
+
+bool is_binary(const Request& request) {
+  return std::any_of(request.headers.begin(), request.headers.end(),
+                     [](const Header& header) { return header.name.starts_with("ce-"); });
+}
+
+schedule::HttpMessage message_of(const Request& request, std::string_view body) {
+  schedule::HttpMessage message{.headers = {}, .body = body};
+  for (const Header& header : request.headers) {
+    if (header.name.starts_with("ce-") || header.name == "content-type") {
+      message.headers.emplace_back(header.name, header.value);
+    }
+  }
+  return message;
+}
+
+struct Received {
+  std::vector<schedule::Event> events;
+  bool is_batch = false;
+};
+
+Received receive(const Request& request, const std::string& body, schedule::MissingId missing_id) {
+  const std::string type = media_type(request);
+  if (type == "application/cloudevents-batch+json") {
+    return {.events = schedule::parse_event_batch(body, missing_id), .is_batch = true};
+  }
+  if (type == "application/cloudevents+json") { return {.events = {schedule::parse_event(body, missing_id)}}; }
+  if (is_binary(request)) { return {.events = {schedule::parse_binary_event(message_of(request, body), missing_id)}}; }
+  if (type != "application/json") {
+    throw UnsupportedMediaType("Content-Type '" + base::printable(base::keep_head(type, 100)) +
+                               "' with no ce- headers; expected application/cloudevents+json, "
+                               "application/cloudevents-batch+json, or ce- headers beside the data");
+  }
+  // What plain JSON clients send: the envelope, or a list of them.
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && body[first] == '[') {
+    return {.events = schedule::parse_event_batch(body, missing_id), .is_batch = true};
+  }
+  return {.events = {schedule::parse_event(body, missing_id)}};
+}
+
+// Whoever may not read is told that it was taken, and not what it started.
+std::string told(const schedule::Event& event, const schedule::Routed& routed, const Principal& principal) {
+  if (principal.read) { return wire::event_json(event, routed, 0); }
+  wire::JsonObject object;
+  return object.text("id", event.id).text("source", event.source).text("type", event.type).str();
+}
+
+Response post(Api& api, Call& call) {
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::string& body = call.body();
+  const schedule::MissingId missing_id = call.blocking([&] { return tenant->router().missing_id(); });
+  const Received received = receive(call.request(), body, missing_id);
+  const std::vector<schedule::Routed> routed = call.blocking([&] { return tenant->router().route(received.events); });
+  if (!received.is_batch) { return json_answer(told(received.events.front(), routed.front(), call.principal())); }
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < routed.size(); ++i) {
+    items.push_back(told(received.events[i], routed[i], call.principal()));
+  }
+  return json_answer(wire::JsonObject().raw("events", wire::json_array(items)).str());
+}
+
+}  // namespace
+
+void add_event_routes(Router& router, const std::shared_ptr<Api>& api) {
+  router.add({.method = "POST",
+              .pattern = "/v1/events",
+              .scope = Scope::enqueue,
+              .body = BodyRule::any,
+              .handler = [api](Call& call) { return post(*api, call); },
+              .body_limit = most_bytes});
+}
+
+}  // namespace hapax::server

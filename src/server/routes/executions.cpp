@@ -1,0 +1,130 @@
+// GET /v1/executions, and one execution: itself, its attempts, its journal, its result, why it is where it is.
+#include "engine/explain_facts.hpp"
+#include "model/explain.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/listing.hpp"
+#include "server/routes/waiting.hpp"
+#include "wire/execution_json.hpp"
+#include "wire/json_out.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+Response list(Api& api, Call& call) {
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  return json_answer(call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant)); }));
+}
+
+Response show(Api& api, Call& call) {
+  check_query(call.request(), {});
+  const Uuid id = path_id(call);
+  const std::string& ns = call.principal().ns;
+  return json_answer(call.blocking([&] {
+    const model::Execution execution = api.find(ns, id);
+    const std::vector<model::Attempt> attempts = api.store().attempts(id);
+    if (execution.kind != model::Kind::workflow) { return wire::execution_json(execution, true, &attempts); }
+    const std::vector<TimelineEntry> journal = api.tenant(ns)->app().timeline(id);
+    return wire::execution_json(execution, true, &attempts, &journal);
+  }));
+}
+
+Response attempts(Api& api, Call& call) {
+  check_query(call.request(), {});
+  const Uuid id = path_id(call);
+  return json_answer(call.blocking([&] {
+    (void)api.find(call.principal().ns, id);
+    wire::JsonObject object;
+    object.text("id", id.to_string());
+    return object.raw("attempts", wire::attempts_json(api.store().attempts(id))).str();
+  }));
+}
+
+// A task that has a journal (ctx.once) has no timeline: its list is empty.
+Response journal(Api& api, Call& call) {
+  check_query(call.request(), {"format"});
+  const Uuid id = path_id(call);
+  const std::string& ns = call.principal().ns;
+  const std::string format = call.request().parameter("format").value_or("timeline");
+  if (format != "timeline" && format != "export") {
+    throw InvalidArgument("format", "expected timeline, for people, or export, for a replay test");
+  }
+  return json_answer(call.blocking([&] {
+    (void)api.find(ns, id);
+    App app = api.tenant(ns)->app();
+    if (format == "export") { return app.export_journal(id); }
+    wire::JsonObject object;
+    object.text("id", id.to_string());
+    return object.raw("journal", wire::timeline_json(app.timeline(id))).str();
+  }));
+}
+
+// What the store has of it now; nothing when it has ended and its record is gone since this server told of it.
+model::Outcome standing(Api& api, const std::string& ns, const Uuid& id) {
+  const std::optional<model::Execution> found = api.store().get(id);
+  if (!found && api.seen().has(ns, id)) {
+    throw ResultExpired("the record of execution " + id.to_string() +
+                        " is gone (retention), its result cannot be told any more");
+  }
+  model::Execution execution = api.find(ns, id);
+  while (execution.continued_as) {
+    // The record of the last run may be gone before those of the runs that led to it.
+    const std::optional<model::Execution> next = api.store().get(*execution.continued_as);
+    if (!next) { throw ResultExpired("the last run of workflow " + id.to_string() + " is gone (retention)"); }
+    execution = *next;
+  }
+  return {.id = execution.id,
+          .status = execution.status,
+          .result = execution.result,
+          .error = execution.error,
+          .continued_as = std::nullopt};
+}
+
+Response result(Api& api, Call& call) {
+  check_query(call.request(), {"wait"});
+  const Uuid id = path_id(call);
+  const std::string& ns = call.principal().ns;
+  const std::optional<std::string> wait = call.request().parameter("wait");
+  const Duration at_most = wait ? parse_duration(*wait, "wait") : Duration::zero();
+  model::Outcome outcome = call.blocking([&] { return standing(api, ns, id); });
+  if (!is_terminal(outcome.status) && at_most > Duration::zero()) {
+    const Uuid last = outcome.id;
+    if (std::optional<model::Outcome> end = wait_for_outcome(call, api.engine(), last, at_most)) {
+      outcome = std::move(*end);
+    } else {
+      outcome = call.blocking([&] { return standing(api, ns, last); });
+    }
+  }
+  if (is_terminal(outcome.status)) { return json_answer(wire::outcome_json(outcome)); }
+  wire::JsonObject object;
+  object.text("id", outcome.id.to_string()).text("status", to_string(outcome.status));
+  return json_answer(object.str(), 202);
+}
+
+Response explain(Api& api, Call& call) {
+  check_query(call.request(), {});
+  const Uuid id = path_id(call);
+  return json_answer(call.blocking([&] {
+    const model::Execution execution = api.find(call.principal().ns, id);
+    return wire::explain_json(execution, model::explain(engine::gather_facts(api.store(), execution)));
+  }));
+}
+
+}  // namespace
+
+void add_execution_routes(Router& router, const std::shared_ptr<Api>& api) {
+  const auto add = [&](const char* pattern, Response (*answer)(Api&, Call&)) {
+    router.add({.method = "GET", .pattern = pattern, .scope = Scope::read, .handler = [api, answer](Call& call) {
+                  return answer(*api, call);
+                }});
+  };
+  add("/v1/executions", list);
+  add("/v1/executions/{id}", show);
+  add("/v1/executions/{id}/attempts", attempts);
+  add("/v1/executions/{id}/journal", journal);
+  add("/v1/executions/{id}/result", result);
+  add("/v1/executions/{id}/explain", explain);
+}
+
+}  // namespace hapax::server

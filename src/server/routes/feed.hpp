@@ -1,0 +1,103 @@
+// Feeds: the live changes of a namespace, for GET /v1/stream.
+//
+// While somebody listens, one thread looks at the namespace about once a second, and at once when something passes through
+// this server: queues whose figures changed, the newest executions and those that run, and what was seen before and has
+// ended. What other processes do is found by looking, so a change that is over between two looks, or one of an execution
+// that is neither new nor running, may be missed: a stream is for screens, and not a log of everything.
+//
+// Each event has a number. The last thousands are kept, so that who comes back with the number of the last one it saw gets
+// those it missed. Any thread.
+#pragma once
+
+#include "engine/engine.hpp"
+#include "engine/step_thread.hpp"
+#include "server/signal.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::server {
+
+// Of one namespace. Shared by its listeners and by the thread that looks.
+class Feed {
+ public:
+  explicit Feed(std::string epoch) : epoch_(std::move(epoch)) {}
+
+  // What came after a place: text of server-sent events, at most some hundred kilobytes, and where it ends.
+  struct Piece {
+    std::string text;
+    std::uint64_t next = 0;
+  };
+  [[nodiscard]] Piece after(std::uint64_t place) const;
+  // Where a listener begins: behind the event it names, if that is still known; else now, and `missed` says so.
+  struct Start {
+    std::uint64_t place = 0;
+    bool missed = false;
+  };
+  [[nodiscard]] Start start(std::string_view last_event_id) const;
+
+  void listen(const std::shared_ptr<Signal>& signal);
+  void leave(const std::shared_ptr<Signal>& signal);
+  [[nodiscard]] bool has_listeners() const;
+
+ private:
+  friend class Feeds;
+  struct Seen {
+    std::string mark;  // what is compared
+    bool is_over = false;
+  };
+
+  void add(std::string_view event, std::string_view json);
+  void raise() const;
+
+  const std::string epoch_;
+  mutable std::mutex mutex_;
+  std::deque<std::string> events_;  // guarded by mutex_, like what follows
+  std::uint64_t first_ = 1;         // the number of events_.front()
+  std::size_t bytes_ = 0;
+  std::vector<std::shared_ptr<Signal>> listeners_;
+  std::set<Uuid> touched_;
+  // The looking thread's own.
+  bool has_looked_ = false;
+  Time looked_at_{};
+  std::map<Uuid, Seen> known_;
+  std::map<std::string, std::string> queues_;
+};
+
+class Feeds {
+ public:
+  explicit Feeds(engine::Engine& engine);
+  Feeds(const Feeds&) = delete;
+  Feeds& operator=(const Feeds&) = delete;
+  ~Feeds();
+
+  [[nodiscard]] std::shared_ptr<Feed> feed(const std::string& ns);
+  // Something passed through this server. Costs next to nothing when nobody listens.
+  void changed(const std::string& ns, const Uuid& id);
+  void queues_changed(const std::string& ns);
+  void stop();
+
+ private:
+  [[nodiscard]] Time step(Time now);
+  void look(const std::string& ns, Feed& feed);
+  void look_at_queues(const std::string& ns, Feed& feed);
+  void look_at(Feed& feed, const model::Execution& execution);
+
+  engine::Engine& engine_;
+  const std::string epoch_;
+  std::atomic<int> count_{0};
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Feed>> feeds_;  // guarded by mutex_
+  std::unique_ptr<engine::StepThread> thread_;          // guarded by mutex_
+  bool stopping_ = false;                               // guarded by mutex_
+};
+
+}  // namespace hapax::server

@@ -1,0 +1,222 @@
+#include "server/routes/listing.hpp"
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "engine/door.hpp"
+#include "model/identity.hpp"
+#include "model/strategy.hpp"
+#include "model/validate.hpp"
+#include "schedule/activity.hpp"
+#include "server/routes/cursor.hpp"
+#include "wire/execution_json.hpp"
+#include "wire/json_out.hpp"
+#include "wire/words.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace hapax::server {
+
+namespace {
+
+constexpr int usual_page = 50;
+// Executions that one search by text may look at.
+constexpr int searched_most = 10'000;
+constexpr std::size_t text_bytes = 200;
+
+std::vector<Status> statuses_of(const std::string& list) {
+  std::vector<Status> statuses;
+  std::size_t at = 0;
+  while (at <= list.size()) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    statuses.push_back(wire::require_status(std::string_view(list).substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return statuses;
+}
+
+std::optional<std::string> checked_name(std::optional<std::string> name, std::string_view field) {
+  if (name) { model::check_name(*name, field); }
+  return name;
+}
+
+base::Digest parse_identity(const std::string& text) {
+  base::Digest digest{};
+  const bool is_hex =
+      text.size() == digest.size() * 2 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hex) {
+    throw InvalidArgument("identity", "'" + base::printable(base::keep_head(text, 70)) +
+                                          "' is none; expected 64 lower-case hex digits, as an execution tells them");
+  }
+  const auto digit = [](char c) { return static_cast<std::uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); };
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    digest[i] = static_cast<std::uint8_t>(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+  }
+  return digest;
+}
+
+// By the key that it was given, which the rules of its task make an identity of.
+base::Digest identity_of(Tenant& tenant, const std::string& task, const std::string& key) {
+  model::check_key(key);
+  const TaskSpec spec{.name = task, .options = {}};
+  const engine::CatalogueCache::Entry entry = tenant.catalogue().find(spec);
+  model::NewExecution request;
+  request.task = task;
+  request.queue = {.ns = tenant.ns(), .name = "default"};
+  if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
+  return model::identity_of_key(engine::rules_for(spec, entry), request, key);
+}
+
+bool has_text(const model::Execution& execution, const std::string& text) {
+  const auto in = [&text](const std::string& place) { return place.find(text) != std::string::npos; };
+  const auto in_error = [&] { return in(execution.error->type) || in(execution.error->message); };
+  return in(execution.input) || (execution.result && in(*execution.result)) || (execution.error && in_error()) ||
+         in(execution.identity_key) || in(execution.task) || in(execution.note) || in(execution.labels.metadata) ||
+         std::any_of(execution.labels.tags.begin(), execution.labels.tags.end(), in);
+}
+
+}  // namespace
+
+Listing listing_of(const Request& request, Tenant& tenant, ListOf what) {
+  check_query(request, {"status", "queue", "task", "tag", "identity", "idempotency_key", "parent", "activity",
+                        "created_from", "created_before", "text", "payloads", "limit", "cursor", "dead"});
+  Listing listing;
+  model::ListQuery& query = listing.query;
+  query.ns = tenant.ns();
+  if (const auto statuses = request.parameter("status")) { query.statuses = statuses_of(*statuses); }
+  query.queue = checked_name(request.parameter("queue"), "queue");
+  query.task = checked_name(request.parameter("task"), "task");
+  query.tag = checked_name(request.parameter("tag"), "tag");
+  if (const auto identity = request.parameter("identity")) { query.identity = parse_identity(*identity); }
+  if (const auto key = request.parameter("idempotency_key")) {
+    if (!query.task) { throw InvalidArgument("task", "is missing; a key is looked for with the task it was given to"); }
+    query.identity = identity_of(tenant, *query.task, *key);
+  }
+  if (const auto parent = request.parameter("parent")) { query.parent = wire::parse_id(*parent); }
+  if (const auto activity = request.parameter("activity")) {
+    schedule::check_activity_id(*activity, "activity");
+    query.parent = model::activity_uuid(tenant.ns(), *activity);
+  }
+  if (const auto from = request.parameter("created_from")) { query.created_from = parse_time(*from, "created_from"); }
+  if (const auto before = request.parameter("created_before")) {
+    query.created_before = parse_time(*before, "created_before");
+  }
+  listing.text = request.parameter("text").value_or("");
+  if (listing.text.size() > text_bytes) {
+    throw InvalidArgument("text", "has " + std::to_string(listing.text.size()) + " bytes; expected at most " +
+                                      std::to_string(text_bytes));
+  }
+  query.dead_only = what == ListOf::dead_letters || query_flag(request, "dead", false);
+  listing.signature = what == ListOf::dead_letters ? "dead letters\n" : "";
+  query.payloads = query_flag(request, "payloads", false);
+  query.limit = query_number(request, "limit", usual_page, limits::list_page);
+  for (const auto& [name, value] : request.query) {
+    // The page's size and its payloads may change from page to page.
+    if (name != "cursor" && name != "limit" && name != "payloads") { listing.signature += name + '=' + value + '\n'; }
+  }
+  if (const auto cursor = request.parameter("cursor")) {
+    query.after = parse_cursor(*cursor, {.ns = tenant.ns(), .list = listing.signature});
+  }
+  return listing;
+}
+
+std::string list_page(store::Store& store, const Listing& listing) {
+  const bool searches = !listing.text.empty();
+  model::ListQuery query = listing.query;
+  query.payloads = listing.query.payloads || searches;
+  std::vector<std::string> items;
+  std::optional<Uuid> next;
+  int looked_at = 0;
+  while (true) {
+    query.limit = searches ? limits::list_page / 5 : listing.query.limit;
+    const std::vector<model::Execution> page = store.list(query);
+    for (const model::Execution& execution : page) {
+      next = execution.id;
+      if (searches && !has_text(execution, listing.text)) { continue; }
+      items.push_back(wire::execution_json(execution, listing.query.payloads));
+      if (std::ssize(items) == listing.query.limit) { break; }
+    }
+    const bool is_last =
+        page.size() < static_cast<std::size_t>(query.limit) && (page.empty() || next == page.back().id);
+    if (is_last) {
+      next.reset();
+      break;
+    }
+    looked_at += static_cast<int>(page.size());
+    if (std::ssize(items) == listing.query.limit || looked_at >= searched_most) { break; }
+    query.after = next;
+  }
+  wire::JsonObject object;
+  object.raw("executions", wire::json_array(items));
+  if (next) {
+    object.text("next", make_cursor(*next, {.ns = listing.query.ns, .list = listing.signature}));
+  } else {
+    object.null("next");
+  }
+  return object.str();
+}
+
+Selection selection_of(const Members& body, const std::string& ns) {
+  Selection selection;
+  const int ways = (body.has("ids") ? 1 : 0) + (body.has("filter") ? 1 : 0) + (body.flag("all") ? 1 : 0);
+  if (ways != 1) {
+    throw InvalidArgument("ids", ways == 0
+                                     ? "say which: {\"ids\":[…]}, {\"filter\":{\"queue\":\"…\"}} or {\"all\":true}"
+                                     : "given beside filter or all; expected one of them");
+  }
+  if (body.has("ids")) {
+    const std::vector<std::string> texts = body.texts("ids");
+    if (texts.size() > static_cast<std::size_t>(limits::list_page)) {
+      throw InvalidArgument(
+          "ids", "has " + std::to_string(texts.size()) + " ids; expected at most " + std::to_string(limits::list_page));
+    }
+    for (const std::string& text : texts) {
+      const Uuid id = wire::parse_id(text);
+      if (std::find(selection.ids.begin(), selection.ids.end(), id) == selection.ids.end()) {
+        selection.ids.push_back(id);
+      }
+    }
+    return selection;
+  }
+  model::ListQuery query;
+  query.ns = ns;
+  query.payloads = false;
+  if (body.has("filter")) {
+    const Members filter(*body.json("filter"), filter_members, "filter");
+    if (const auto status = filter.text("status")) { query.statuses = statuses_of(*status); }
+    query.queue = checked_name(filter.text("queue"), "queue");
+    query.task = checked_name(filter.text("task"), "task");
+    query.tag = checked_name(filter.text("tag"), "tag");
+    if (query.statuses.empty() && !query.queue && !query.task && !query.tag) {
+      throw InvalidArgument("filter", "is empty; expected status, queue, task or tag, or {\"all\":true}");
+    }
+  }
+  selection.query = query;
+  return selection;
+}
+
+void each_batch(store::Store& store, const std::string& ns, const Selection& selection,
+                const std::function<void(std::span<const Uuid>)>& act) {
+  if (!selection.query) {
+    std::vector<Uuid> own;
+    for (const Uuid& id : selection.ids) {
+      const std::optional<model::Execution> found = store.get(id);
+      if (found && found->queue.ns == ns) { own.push_back(id); }
+    }
+    if (!own.empty()) { act(own); }
+    return;
+  }
+  // What is acted on may leave the list, so the cursor and not the offset goes on.
+  model::ListQuery query = *selection.query;
+  query.limit = limits::list_page;
+  while (true) {
+    std::vector<Uuid> ids;
+    for (const model::Execution& execution : store.list(query)) { ids.push_back(execution.id); }
+    if (ids.empty()) { return; }
+    act(ids);
+    if (ids.size() < static_cast<std::size_t>(query.limit)) { return; }
+    query.after = ids.back();
+  }
+}
+
+}  // namespace hapax::server

@@ -1,0 +1,154 @@
+// Queues: GET /v1/queues, GET and PUT /v1/queues/{queue}, pause, resume, drain, purge and move.
+#include "base/json_text.hpp"
+#include "base/limits.hpp"
+#include "config/queue_keys.hpp"
+#include "model/validate.hpp"
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/feed.hpp"
+#include "wire/execution_json.hpp"
+#include "wire/json_out.hpp"
+
+#include <algorithm>
+
+namespace hapax::server {
+
+namespace {
+
+constexpr std::initializer_list<std::string_view> settings = {"retention",          "failed_retention", "dedup_window",
+                                                              "rate_limit",         "key_rate_limit",   "concurrency",
+                                                              "worker_concurrency", "key_concurrency",  "paused"};
+
+std::string show_queue(Api& api, const model::QueueRef& queue) {
+  for (const model::QueueInfo& info : api.store().queues(queue.ns)) {
+    if (info.queue == queue) { return wire::queue_json(info); }
+  }
+  throw NotFound("no queue '" + queue.name + "' in namespace '" + queue.ns + "'");
+}
+
+Response list(Api& api, Call& call) {
+  check_query(call.request(), {});
+  return json_answer(call.blocking([&] {
+    std::vector<std::string> items;
+    for (const model::QueueInfo& info : api.store().queues(call.principal().ns)) {
+      items.push_back(wire::queue_json(info));
+    }
+    return wire::JsonObject().raw("queues", wire::json_array(items)).str();
+  }));
+}
+
+Response show(Api& api, Call& call) {
+  check_query(call.request(), {});
+  const model::QueueRef queue = path_queue(call);
+  return json_answer(call.blocking([&] { return show_queue(api, queue); }));
+}
+
+Response configure(Api& api, Call& call, model::QueuePatch patch) {
+  const model::QueueRef queue = path_queue(call);
+  patch.actor = actor_of(call.principal());
+  Response answer = json_answer(call.blocking([&] {
+    api.store().configure_queue(queue, patch);
+    api.engine().wake_workers({&queue, 1});
+    return show_queue(api, queue);
+  }));
+  api.feeds().queues_changed(queue.ns);
+  return answer;
+}
+
+// What is given is set, null takes a setting away, and what is not named stays as it is.
+Response put(Api& api, Call& call) {
+  const std::string& body = call.body();
+  (void)Members(body, settings);
+  model::QueuePatch patch;
+  if (!body.empty()) {
+    for (const base::JsonMember& member : base::json_members(body, "body")) {
+      const config::QueueKey& key = *config::find_queue_key(member.name);
+      if (member.value == "null") {
+        key.take_away(patch);
+        continue;
+      }
+      const bool is_text = member.value.front() == '"';
+      const bool wants_text = key.kind == config::QueueKey::Kind::duration || key.kind == config::QueueKey::Kind::rate;
+      if (wants_text && !is_text) {
+        throw InvalidArgument(
+            member.name,
+            "expected a string such as " + std::string(key.name.ends_with("rate_limit") ? "\"100/sec\"" : "\"30d\""));
+      }
+      const std::string text = is_text ? base::json_string(member.value, member.name) : std::string(member.value);
+      config::set_queue_value(patch, key, text, member.name);
+    }
+  }
+  return configure(api, call, std::move(patch));
+}
+
+Response purge(Api& api, Call& call) {
+  (void)Members(call.body(), {});
+  const model::QueueRef queue = path_queue(call);
+  const std::int64_t purged = call.blocking([&] {
+    (void)show_queue(api, queue);
+    std::int64_t total = 0;
+    while (const int some = api.store().purge(queue, limits::sweep_batch, {actor_of(call.principal())})) {
+      total += some;
+    }
+    return total;
+  });
+  api.feeds().queues_changed(queue.ns);
+  return json_answer(wire::JsonObject().number("purged", purged).str());
+}
+
+Response move(Api& api, Call& call) {
+  const Members body(call.body(), {"to", "limit"});
+  const model::QueueRef from = path_queue(call);
+  const model::QueueRef to{.ns = from.ns, .name = body.require_text("to", "payments-slow")};
+  model::check_name(to.name, "to");
+  if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
+  const std::int64_t limit = body.integer("limit").value_or(INT64_MAX);
+  if (limit < 1) { throw InvalidArgument("limit", std::to_string(limit) + " is out of range; expected 1 or more"); }
+  const std::int64_t moved = call.blocking([&] {
+    (void)show_queue(api, from);
+    std::int64_t total = 0;
+    while (total < limit) {
+      const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, limit - total));
+      const int some = api.store().move(from, to, batch, {actor_of(call.principal())});
+      if (some == 0) { break; }
+      total += some;
+    }
+    api.engine().wake_workers({&to, 1});
+    return total;
+  });
+  api.feeds().queues_changed(from.ns);
+  return json_answer(wire::JsonObject().number("moved", moved).str());
+}
+
+}  // namespace
+
+void add_queue_routes(Router& router, const std::shared_ptr<Api>& api) {
+  const auto read = [&](const char* pattern, Response (*answer)(Api&, Call&)) {
+    router.add({.method = "GET", .pattern = pattern, .scope = Scope::read, .handler = [api, answer](Call& call) {
+                  return answer(*api, call);
+                }});
+  };
+  const auto change = [&](const char* method, const char* pattern, Handler handler) {
+    router.add({.method = method,
+                .pattern = pattern,
+                .scope = Scope::admin,
+                .body = BodyRule::json,
+                .handler = std::move(handler)});
+  };
+  const auto patch = [&](const char* pattern, const model::QueuePatch& with) {
+    change("POST", pattern, [api, with](Call& call) {
+      (void)Members(call.body(), {});
+      return configure(*api, call, with);
+    });
+  };
+  read("/v1/queues", list);
+  read("/v1/queues/{queue}", show);
+  change("PUT", "/v1/queues/{queue}", [api](Call& call) { return put(*api, call); });
+  patch("/v1/queues/{queue}/pause", {.paused = true});
+  patch("/v1/queues/{queue}/resume", {.paused = false, .draining = false});
+  patch("/v1/queues/{queue}/drain", {.draining = true});
+  change("POST", "/v1/queues/{queue}/purge", [api](Call& call) { return purge(*api, call); });
+  change("POST", "/v1/queues/{queue}/move", [api](Call& call) { return move(*api, call); });
+}
+
+}  // namespace hapax::server

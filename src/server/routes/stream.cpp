@@ -1,0 +1,68 @@
+// GET /v1/stream: server-sent events of the namespace's live changes.
+#include "server/routes/answers.hpp"
+#include "server/routes/api.hpp"
+#include "server/routes/feed.hpp"
+#include "wire/json_out.hpp"
+
+namespace hapax::server {
+
+namespace {
+
+// Proxies close what is silent for a minute.
+constexpr Duration heartbeat = std::chrono::seconds(15);
+
+// Leaves the feed whatever ends the stream.
+class Listening {
+ public:
+  Listening(std::shared_ptr<Feed> feed, std::shared_ptr<Signal> signal)
+      : feed_(std::move(feed)), signal_(std::move(signal)) {
+    feed_->listen(signal_);
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+  ~Listening() { feed_->leave(signal_); }
+
+ private:
+  std::shared_ptr<Feed> feed_;
+  std::shared_ptr<Signal> signal_;
+};
+
+Response stream(Api& api, Call& call) {
+  check_query(call.request(), {"last_event_id"});
+  const std::string last(call.request().header("last-event-id").value_or(""));
+  const std::string last_seen = last.empty() ? call.request().parameter("last_event_id").value_or("") : last;
+  const auto signal = std::make_shared<Signal>();
+  const std::shared_ptr<Feed> feed = api.feeds().feed(call.principal().ns);
+  const Listening listening(feed, signal);
+  // Woken again, now that somebody listens.
+  api.feeds().queues_changed(call.principal().ns);
+  const Feed::Start start = feed->start(last_seen);
+  wire::JsonObject ready;
+  ready.text("namespace", call.principal().ns).boolean("missed", start.missed);
+  call.begin_stream({.status = 200,
+                     .content_type = "text/event-stream",
+                     .body = "retry: 2000\nevent: ready\ndata: " + ready.str() + "\n\n",
+                     .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
+  std::uint64_t place = start.place;
+  while (true) {
+    const Feed::Piece piece = feed->after(place);
+    place = piece.next;
+    if (!piece.text.empty()) {
+      if (!call.write(piece.text)) { return {}; }
+      continue;
+    }
+    const Woke woke = call.wait_on(*signal, heartbeat);
+    if (woke == Woke::client_gone || woke == Woke::draining) { return {}; }
+    if (woke == Woke::time_over && !call.write(": still here\n\n")) { return {}; }
+  }
+}
+
+}  // namespace
+
+void add_stream_routes(Router& router, const std::shared_ptr<Api>& api) {
+  router.add({.method = "GET", .pattern = "/v1/stream", .scope = Scope::read, .handler = [api](Call& call) {
+                return stream(*api, call);
+              }});
+}
+
+}  // namespace hapax::server

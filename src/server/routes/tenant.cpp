@@ -1,0 +1,76 @@
+#include "server/routes/tenant.hpp"
+
+#include "engine/app_state.hpp"
+#include "engine/workflow_pool.hpp"
+
+#include <algorithm>
+
+namespace hapax::server {
+
+namespace {
+
+constexpr std::chrono::seconds fresh_for{1};
+
+}  // namespace
+
+Tenant::Tenant(std::shared_ptr<engine::Engine> engine, std::string ns)
+    : engine_(std::move(engine)), ns_(std::move(ns)), catalogue_(engine_->store(), ns_), activities_(*engine_, ns_) {}
+
+App Tenant::app() {
+  const std::lock_guard lock(mutex_);
+  if (!app_) { app_ = std::make_shared<detail::AppState>(engine_, ns_); }
+  return App(app_);
+}
+
+App Tenant::app_of(std::string actor) {
+  return App(std::make_shared<detail::AppState>(engine_, ns_, std::move(actor)));
+}
+
+bool Tenant::knows_workflow(const std::string& name) {
+  (void)app();
+  const std::shared_ptr<engine::WorkflowSupport> support = app_->workflows();
+  if (!support) { return false; }
+  const std::vector<std::string> names = support->names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+schedule::EventRouter& Tenant::router() {
+  const std::lock_guard lock(mutex_);
+  if (!router_) { router_ = std::make_unique<schedule::EventRouter>(*engine_, ns_); }
+  return *router_;
+}
+
+engine::CatalogueCache::Entry Tenant::entry(Call& call, const std::string& task) {
+  using Steady = std::chrono::steady_clock;
+  std::shared_ptr<const model::Catalogue> known;
+  bool looks = false;
+  {
+    const std::lock_guard lock(mutex_);
+    known = snapshot_;
+    // One looks; the others go on with what is known, if anything is.
+    looks = !known || (!is_looking_ && Steady::now() - looked_at_ > fresh_for);
+    is_looking_ = is_looking_ || looks;
+  }
+  if (looks) {
+    try {
+      known = call.blocking([this] { return catalogue_.all(); });
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      is_looking_ = false;
+      throw;
+    }
+    const std::lock_guard lock(mutex_);
+    snapshot_ = known;
+    looked_at_ = Steady::now();
+    is_looking_ = false;
+  }
+  return {.catalogue = known, .definition = known->find(task)};
+}
+
+void Tenant::forget_catalogue() {
+  catalogue_.forget();
+  const std::lock_guard lock(mutex_);
+  snapshot_.reset();
+}
+
+}  // namespace hapax::server

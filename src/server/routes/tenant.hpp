@@ -1,0 +1,57 @@
+// Tenant: what the API keeps in memory of one namespace. All of it can be made again at any time.
+#pragma once
+
+#include <hapax/app.hpp>
+
+#include "engine/catalogue_cache.hpp"
+#include "engine/engine.hpp"
+#include "schedule/activities.hpp"
+#include "schedule/event_router.hpp"
+#include "server/call.hpp"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace hapax::server {
+
+// Shared by the calls that use it, on any thread.
+class Tenant {
+ public:
+  Tenant(std::shared_ptr<engine::Engine> engine, std::string ns);
+  Tenant(const Tenant&) = delete;
+  Tenant& operator=(const Tenant&) = delete;
+
+  [[nodiscard]] const std::string& ns() const { return ns_; }
+  [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
+  [[nodiscard]] schedule::Activities& activities() { return activities_; }
+  // As programs use the same store and namespace.
+  [[nodiscard]] App app();
+  // The same for one call, by whoever makes it.
+  [[nodiscard]] App app_of(std::string actor);
+  // Whether a workflow's function is in this process.
+  [[nodiscard]] bool knows_workflow(const std::string& name);
+  // Blocks when it is first asked for.
+  [[nodiscard]] schedule::EventRouter& router();
+
+  // What the catalogue says of a task, at most two seconds old, without a store call on the event loop.
+  [[nodiscard]] engine::CatalogueCache::Entry entry(Call& call, const std::string& task);
+  // The catalogue was changed here: it is read anew.
+  void forget_catalogue();
+
+ private:
+  const std::shared_ptr<engine::Engine> engine_;
+  const std::string ns_;
+  engine::CatalogueCache catalogue_;
+  schedule::Activities activities_;
+  std::mutex mutex_;
+  std::shared_ptr<const model::Catalogue> snapshot_;   // guarded by mutex_
+  std::chrono::steady_clock::time_point looked_at_{};  // guarded by mutex_
+  bool is_looking_ = false;                            // guarded by mutex_
+  std::shared_ptr<detail::AppState> app_;              // guarded by mutex_
+  std::unique_ptr<schedule::EventRouter> router_;      // guarded by mutex_
+};
+
+}  // namespace hapax::server

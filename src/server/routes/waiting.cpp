@@ -1,0 +1,59 @@
+#include "server/routes/waiting.hpp"
+
+#include "engine/step_thread.hpp"
+#include "engine/waiters.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+namespace hapax::server {
+
+namespace {
+
+// Shared with the callback, which may come when the call has long gone on.
+struct Watch {
+  Signal signal;
+  std::mutex mutex;
+  bool answered = false;  // guarded by mutex, like the rest
+  std::optional<model::Outcome> outcome;
+  std::exception_ptr error;
+};
+
+}  // namespace
+
+std::optional<model::Outcome> wait_for_outcome(Call& call, engine::Engine& engine, const Uuid& first,
+                                               Duration at_most) {
+  const Time until = engine::engine_now() + std::min(at_most, longest_poll);
+  Uuid id = first;
+  while (true) {
+    const Duration left = until - engine::engine_now();
+    if (left <= Duration::zero()) { return std::nullopt; }
+    const auto watch = std::make_shared<Watch>();
+    const engine::Waiters::Token token = engine.waiters().watch(
+        id,
+        [watch](const model::Outcome* outcome, std::exception_ptr error) {
+          {
+            const std::lock_guard lock(watch->mutex);
+            watch->answered = true;
+            if (outcome != nullptr) { watch->outcome = *outcome; }
+            watch->error = std::move(error);
+          }
+          watch->signal.raise();
+        },
+        false, left);
+    const Woke woke = call.wait_on(watch->signal, left);
+    if (woke != Woke::raised) { (void)engine.waiters().unwatch(id, token); }
+    std::optional<model::Outcome> outcome;
+    {
+      const std::lock_guard lock(watch->mutex);
+      if (watch->error) { std::rethrow_exception(watch->error); }
+      outcome = std::move(watch->outcome);
+    }
+    if (!outcome) { return std::nullopt; }
+    if (!outcome->continued_as) { return outcome; }
+    id = *outcome->continued_as;
+  }
+}
+
+}  // namespace hapax::server

@@ -1,0 +1,121 @@
+#include "server/tls.hpp"
+
+#include <hapax/error.hpp>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <string_view>
+
+namespace hapax::server {
+
+namespace {
+
+std::string reason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return text == nullptr ? "it cannot be used" : text;
+}
+
+void check_key_file(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) { throw ConfigurationError("--tls-key " + path + ": " + std::strerror(errno)); }
+  if ((facts.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
+    throw ConfigurationError("--tls-key " + path + ": others than its owner and group may read or write it; chmod 600");
+  }
+}
+
+// Of what the client offers we speak HTTP/1.1; with nothing in common the handshake goes on without a choice.
+int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes, const unsigned char* offered,
+                    unsigned int offered_bytes, void*) {
+  static constexpr unsigned char ours[] = "\x08http/1.1";
+  unsigned char* found = nullptr;
+  if (SSL_select_next_proto(&found, chosen_bytes, ours, sizeof(ours) - 1, offered, offered_bytes) !=
+      OPENSSL_NPN_NEGOTIATED) {
+    return SSL_TLSEXT_ERR_NOACK;
+  }
+  *chosen = found;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+TlsStep step_of(const SSL& session, int result) {
+  if (result > 0) { return {.wants = TlsWants::nothing, .bytes = static_cast<std::size_t>(result)}; }
+  const int error = SSL_get_error(&session, result);
+  ERR_clear_error();
+  switch (error) {
+    case SSL_ERROR_WANT_READ: return {.wants = TlsWants::readable};
+    case SSL_ERROR_WANT_WRITE: return {.wants = TlsWants::writable};
+    case SSL_ERROR_ZERO_RETURN: return {.wants = TlsWants::closed};
+    default: return {.wants = TlsWants::broken};
+  }
+}
+
+int bounded(std::size_t bytes) { return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)); }
+
+}  // namespace
+
+TlsContext::TlsContext(const std::string& certificate, const std::string& key)
+    : context_(SSL_CTX_new(TLS_server_method())) {
+  if (context_ == nullptr) { throw std::bad_alloc(); }
+  const auto refuse = [this](const std::string& what) {
+    const std::string why = reason();
+    SSL_CTX_free(context_);
+    throw ConfigurationError(what + ": " + why);
+  };
+  ERR_clear_error();
+  SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
+  SSL_CTX_set_options(context_, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_mode(context_,
+                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_alpn_select_cb(context_, choose_protocol, nullptr);
+  if (SSL_CTX_use_certificate_chain_file(context_, certificate.c_str()) != 1) { refuse("--tls-cert " + certificate); }
+  try {
+    check_key_file(key);
+  } catch (...) {
+    SSL_CTX_free(context_);
+    throw;
+  }
+  if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) { refuse("--tls-key " + key); }
+  if (SSL_CTX_check_private_key(context_) != 1) { refuse("--tls-key " + key + " does not belong to " + certificate); }
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+void FreeTlsSession::operator()(ssl_st* session) const { SSL_free(session); }
+
+TlsSession make_tls_session(const TlsContext& context, int socket) {
+  TlsSession session(SSL_new(context.get()));
+  if (!session || SSL_set_fd(session.get(), socket) != 1) { return nullptr; }
+  SSL_set_accept_state(session.get());
+  return session;
+}
+
+TlsStep tls_accept(ssl_st& session) {
+  ERR_clear_error();
+  return step_of(session, SSL_do_handshake(&session));
+}
+
+TlsStep tls_read(ssl_st& session, char* to, std::size_t bytes) {
+  ERR_clear_error();
+  return step_of(session, SSL_read(&session, to, bounded(bytes)));
+}
+
+TlsStep tls_write(ssl_st& session, const char* from, std::size_t bytes) {
+  ERR_clear_error();
+  return step_of(session, SSL_write(&session, from, bounded(bytes)));
+}
+
+void tls_close(ssl_st& session) {
+  ERR_clear_error();
+  SSL_shutdown(&session);
+  ERR_clear_error();
+}
+
+}  // namespace hapax::server

@@ -1,0 +1,246 @@
+// The encrypting store: any store with its payloads sealed on the way in and opened on the way out (SPEC X5).
+#include <hapax/error.hpp>
+
+#include "store/encrypted/cipher.hpp"
+#include "store/open.hpp"
+
+#include <utility>
+
+namespace hapax::store {
+
+namespace {
+
+using encrypted::Cipher;
+
+// How long a claim whose input does not open is put back: for a worker with the right keys.
+constexpr Duration unreadable_for = std::chrono::minutes(5);
+
+class EncryptedTransaction final : public Transaction {
+ public:
+  EncryptedTransaction(Transaction& inner, const Cipher& cipher) : inner_(inner), cipher_(cipher) {}
+  EncryptedTransaction(std::unique_ptr<Transaction> inner, const Cipher& cipher)
+      : owned_(std::move(inner)), inner_(*owned_), cipher_(cipher) {}
+
+  std::vector<Admission> admit(std::span<const NewExecution> items) override {
+    return cipher_.opened(inner_.admit(cipher_.sealed(items)));
+  }
+  void finish(const Finish& finish) override { inner_.finish(cipher_.sealed(finish)); }
+  void advance(const Advance& turn) override { inner_.advance(cipher_.sealed(turn)); }
+  void* native() override { return inner_.native(); }
+
+ private:
+  std::unique_ptr<Transaction> owned_;  // of one that was attached
+  Transaction& inner_;
+  const Cipher& cipher_;
+};
+
+// Any thread, like the store inside, which it owns. Transactions must not outlive it. What it cannot open throws
+// DecryptionFailed and changes nothing; but a claim whose input does not open is put back for a while, so that a worker
+// whose keys are old neither runs it nor holds it, and those that do open are handed out.
+class EncryptedStore final : public Store {
+ public:
+  EncryptedStore(std::unique_ptr<Store> inner, encrypted::KeyRing keys)
+      : inner_(std::move(inner)), cipher_(std::move(keys)) {}
+
+  StoreInfo info() override { return inner_->info(); }
+  Time now() override { return inner_->now(); }
+
+  std::vector<Admission> admit(std::span<const NewExecution> items) override {
+    return cipher_.opened(inner_->admit(cipher_.sealed(items)));
+  }
+  std::vector<Admission> try_admit(std::span<const NewExecution> items) override {
+    return cipher_.opened(inner_->try_admit(cipher_.sealed(items)));
+  }
+  Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override {
+    Exchange reply = inner_->exchange(cipher_.sealed(finishes), claim);
+    put_back_unreadable(reply.claim.claims);
+    return reply;
+  }
+
+  void open_session(const NewSession& session) override { inner_->open_session(session); }
+  BeatReply beat(const Beat& beat) override { return inner_->beat(beat); }
+  std::vector<Uuid> cancel_requests(const Uuid& session) override { return inner_->cancel_requests(session); }
+  void close_session(const Uuid& session) override { inner_->close_session(session); }
+  std::vector<SessionInfo> sessions() override { return inner_->sessions(); }
+  SweepReport sweep(const SweepRequest& request) override { return inner_->sweep(request); }
+
+  std::optional<Execution> get(const Uuid& id) override {
+    std::optional<Execution> found = inner_->get(id);
+    if (found) { cipher_.open(*found); }
+    return found;
+  }
+  std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
+    std::vector<std::optional<Outcome>> all = inner_->outcomes(ids);
+    for (std::optional<Outcome>& one : all) {
+      if (one) { cipher_.open(*one); }
+    }
+    return all;
+  }
+  std::optional<Holding> holding(const base::Digest& identity) override {
+    std::optional<Holding> found = inner_->holding(identity);
+    if (found) { cipher_.open(*found); }
+    return found;
+  }
+  std::vector<Execution> list(const ListQuery& query) override { return cipher_.opened(inner_->list(query)); }
+  std::optional<Guard> guard(const base::Digest& identity) override {
+    std::optional<Guard> found = inner_->guard(identity);
+    if (found) { cipher_.open(*found); }
+    return found;
+  }
+  int forget_guards(std::span<const Uuid> ids) override { return inner_->forget_guards(ids); }
+  std::vector<Attempt> attempts(const Uuid& id) override {
+    std::vector<Attempt> all = inner_->attempts(id);
+    for (Attempt& one : all) { cipher_.open(id, one); }
+    return all;
+  }
+
+  std::vector<CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) override {
+    return inner_->cancel(ids, reason, by);
+  }
+  std::vector<RetryResult> retry(std::span<const RetryRequest> requests, const Actor& by) override {
+    return inner_->retry(requests, by);
+  }
+  int discard(std::span<const Uuid> ids, const Actor& by) override { return inner_->discard(ids, by); }
+  int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by) override {
+    return inner_->annotate(ids, note, by);
+  }
+
+  void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
+    inner_->configure_queue(queue, patch);
+  }
+  std::vector<QueueInfo> queues(std::string_view ns) override { return inner_->queues(ns); }
+  int purge(const QueueRef& queue, int limit, const Actor& by) override { return inner_->purge(queue, limit, by); }
+  int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) override {
+    return inner_->move(from, to, limit, by);
+  }
+
+  StoredCatalogue catalogue(std::string_view ns) override { return inner_->catalogue(ns); }
+  TaskEntry declare_task(const TaskEntry& entry) override { return inner_->declare_task(entry); }
+  bool put_task(const TaskEntry& entry, std::string_view actor) override { return inner_->put_task(entry, actor); }
+  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
+    return inner_->remove_task(ns, name, actor);
+  }
+  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override {
+    return inner_->put_setting(ns, setting, actor);
+  }
+  std::vector<AuditLine> audit(const AuditQuery& query) override { return inner_->audit(query); }
+
+  Token add_token(const NewToken& token, const Actor& by) override { return inner_->add_token(token, by); }
+  std::vector<Token> tokens(std::string_view ns) override { return inner_->tokens(ns); }
+  std::optional<Token> find_token(const base::Digest& hash) override { return inner_->find_token(hash); }
+  bool has_tokens() override { return inner_->has_tokens(); }
+  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override {
+    return inner_->revoke_token(ns, id, by);
+  }
+  void touch_tokens(std::span<const Uuid> ids) override { inner_->touch_tokens(ids); }
+
+  std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override {
+    return inner_->journal_append(cipher_.sealed(entries));
+  }
+  std::vector<JournalEntry> journal_read(const Uuid& execution) override {
+    return cipher_.opened(inner_->journal_read(execution));
+  }
+
+  std::vector<AdvanceReply> advance(std::span<const Advance> turns) override {
+    return inner_->advance(cipher_.sealed(turns));
+  }
+  FinishVerdict relabel(const Held& held, const Labels& labels) override { return inner_->relabel(held, labels); }
+  std::vector<History> histories(std::span<const HistoryRequest> requests) override {
+    return cipher_.opened(inner_->histories(requests));
+  }
+  std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by) override {
+    return inner_->signal(cipher_.sealed(signals), by);
+  }
+
+  std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override {
+    return cipher_.opened(inner_->change_activities(cipher_.sealed(changes)));
+  }
+  std::vector<ActivityState> activities(const ActivityQuery& query) override { return inner_->activities(query); }
+  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
+    return inner_->activity_versions(ns, id);
+  }
+  std::int64_t activity_generation(std::string_view ns) override { return inner_->activity_generation(ns); }
+  DueActivities due_activities(int limit) override { return inner_->due_activities(limit); }
+
+  void transaction(const std::function<void(Transaction&)>& fn) override {
+    inner_->transaction([this, &fn](Transaction& inner) {
+      EncryptedTransaction transaction(inner, cipher_);
+      fn(transaction);
+    });
+  }
+  std::unique_ptr<Transaction> attach(void* connection) override {
+    return std::make_unique<EncryptedTransaction>(inner_->attach(connection), cipher_);
+  }
+
+  std::unique_ptr<Listener> listen() override { return inner_->listen(); }
+  void announce(std::span<const QueueRef> queues) override { inner_->announce(queues); }
+
+  TextTable sql(std::string_view statement, int max_rows) override { return inner_->sql(statement, max_rows); }
+  std::vector<Finding> doctor() override {
+    std::vector<Finding> findings = inner_->doctor();
+    findings.push_back({.level = Finding::Level::ok,
+                        .subject = "encryption",
+                        .detail = "payloads are written with key '" + cipher_.keys().writing().name + "'",
+                        .advice = ""});
+    return findings;
+  }
+
+ private:
+  void put_back_unreadable(std::vector<Claim>& claims) {
+    std::vector<Finish> unreadable;
+    std::erase_if(claims, [&](Claim& claim) {
+      try {
+        cipher_.open(claim);
+        return false;
+      } catch (const DecryptionFailed& error) {
+        unreadable.push_back({.id = claim.id,
+                              .fence = claim.fence,
+                              .kind = FinishKind::snoozed,
+                              .error = ErrorInfo{.type = error.name(), .message = error.what(), .detail = ""},
+                              .delay = unreadable_for});
+        return true;
+      }
+    });
+    // Outcomes are settled by now and stay so: what cannot be put back is lost with the session, like any lost claim.
+    if (!unreadable.empty()) { (void)inner_->finish(unreadable); }
+  }
+
+  const std::unique_ptr<Store> inner_;
+  const Cipher cipher_;
+};
+
+// Kept where no namespace is: which key writes, so that a program without it is told at once.
+constexpr std::string_view marker_ns;
+constexpr const char* marker_name = "encryption";
+
+std::string marker_of(const encrypted::Key& key) { return key.name + ":" + key.check(); }
+
+std::string stored_marker(Store& store) {
+  for (const Setting& setting : store.catalogue(marker_ns).settings) {
+    if (setting.name == marker_name) { return setting.value; }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::unique_ptr<Store> with_encryption(std::unique_ptr<Store> inner, const std::string& key_file) {
+  const std::string marker = stored_marker(*inner);
+  const std::string name = marker.substr(0, marker.find(':'));
+  if (key_file.empty()) {
+    if (marker.empty()) { return inner; }
+    throw ConfigurationError("the payloads of this store are encrypted with key '" + name +
+                             "', and no key file is given; set [encryption] key_file or HAPAX_ENCRYPTION_KEY_FILE");
+  }
+  encrypted::KeyRing keys = encrypted::read_key_ring(key_file);
+  const encrypted::Key* const known = keys.find(name);
+  if (!marker.empty() && (known == nullptr || marker_of(*known) != marker)) {
+    throw ConfigurationError(key_file + ": the payloads of this store are encrypted with key '" + name + "', " +
+                             (known == nullptr ? "which the file does not have" : "and the file's is another"));
+  }
+  const std::string writing = marker_of(keys.writing());
+  if (writing != marker) { inner->put_setting(marker_ns, {.name = marker_name, .value = writing}, "hapax"); }
+  return std::make_unique<EncryptedStore>(std::move(inner), std::move(keys));
+}
+
+}  // namespace hapax::store

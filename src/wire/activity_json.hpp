@@ -1,0 +1,65 @@
+// Activities, their runs and what is previewed of them as JSON: the API's answers and the command line's --json.
+#pragma once
+
+#include "model/activity_state.hpp"
+#include "model/execution.hpp"
+#include "schedule/activities.hpp"
+#include "schedule/preview.hpp"
+#include "wire/json_out.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hapax::wire {
+
+// The definition, if this build can read it: a later release may have written more.
+[[nodiscard]] std::optional<schedule::Activity> readable(const model::ActivityState& state);
+
+// "task generate-report in queue reports"
+[[nodiscard]] std::string target_text(const schedule::Activity& activity);
+// "at 09:00 on weekdays, Europe/Zurich"; of one that cannot be read, that.
+[[nodiscard]] std::string trigger_text(const model::ActivityState& state);
+
+// {"id","namespace","kind","description","version","paused","note","next_due","last_started","counts":{…},"trouble",
+// "created_at","updated_at","definition":{…}} and the definition's members: "name","trigger","target","input","tasks", …
+[[nodiscard]] JsonObject activity_json(const model::ActivityState& state);
+// The same with "next_fires", and with "versions" if they are given.
+[[nodiscard]] std::string shown_activity_json(const model::ActivityState& state, Time now,
+                                              const std::vector<model::ActivityVersion>* versions = nullptr);
+// The next few of one with a clock.
+[[nodiscard]] std::vector<schedule::PreviewedFire> next_fires(const schedule::Activity& activity, Time now);
+
+// {"run_id","scheduled_for","local","due","note"}
+[[nodiscard]] std::string fire_json(const schedule::Activity& activity, const schedule::PreviewedFire& fire);
+
+// All that there is to say of an outage.
+struct PreviewedOutage {
+  schedule::Outage outage;
+  std::array<schedule::PreviewedPolicy, 3> policies;
+};
+// What is to come of an activity with a cron trigger.
+struct Preview {
+  const schedule::Activity& activity;
+  Time from;
+  const std::vector<schedule::PreviewedFire>& fires;
+  const std::optional<PreviewedOutage>& outage;
+};
+// {"id","description","time_zone","from","fires":[…],"outage"?:{"from","to","down","policies":[…]}}
+[[nodiscard]] std::string preview_json(const Preview& preview);
+
+// How long its last attempt took, once it has ended.
+[[nodiscard]] std::optional<Duration> time_taken(const model::Execution& execution);
+// {"run_id","id","task","queue","status","attempt","run","created_at","started_at","finished_at","duration_ms","error"},
+// with "tasks":[…] of the same if they are given.
+[[nodiscard]] std::string activity_run_json(const model::Execution& run,
+                                            const std::vector<model::Execution>* instances = nullptr);
+
+// {"run_id","id","created","status","result"?,"error"?}
+[[nodiscard]] std::string started_json(const schedule::Activities::Started& started,
+                                       const std::optional<model::Outcome>& end);
+// {"ticks","started","existing","refused","trouble"}
+[[nodiscard]] std::string backfill_json(const schedule::Activities::Backfill& report);
+
+}  // namespace hapax::wire

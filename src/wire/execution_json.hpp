@@ -1,0 +1,34 @@
+// Executions, attempts, outcomes and queues as JSON: the API's answers and the command line's --json.
+#pragma once
+
+#include <hapax/inspect.hpp>
+
+#include "model/execution.hpp"
+#include "model/explain.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hapax::wire {
+
+[[nodiscard]] std::string error_json(const std::optional<model::ErrorInfo>& error);
+[[nodiscard]] std::string attempt_json(const model::Attempt& attempt);
+[[nodiscard]] std::string attempts_json(const std::vector<model::Attempt>& attempts);
+[[nodiscard]] std::string timeline_json(const std::vector<TimelineEntry>& timeline);
+// All fields of an execution; payloads only when they were read. `attempts` and `journal` add those lists.
+[[nodiscard]] std::string execution_json(const model::Execution& execution, bool payloads,
+                                         const std::vector<model::Attempt>* attempts = nullptr,
+                                         const std::vector<TimelineEntry>* journal = nullptr);
+[[nodiscard]] std::string queue_json(const model::QueueInfo& queue);
+// {"id","status","result"?,"error"?}
+[[nodiscard]] std::string outcome_json(const model::Outcome& outcome);
+// {"id","created","status","run","deduplicated_from"?,"result"?,"result_expired"?,"error"?}. `end` is the outcome that was
+// waited for, if any was.
+[[nodiscard]] std::string admission_json(const model::Admission& admission, const std::optional<model::Outcome>& end);
+// {"id","status","reasons":[{"code","sentence","remedy"}]}
+[[nodiscard]] std::string explain_json(const model::Execution& execution, const std::vector<model::Reason>& reasons);
+
+[[nodiscard]] std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry);
+
+}  // namespace hapax::wire

@@ -1,0 +1,151 @@
+#include "wire/request.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/json.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "engine/door.hpp"
+#include "model/validate.hpp"
+#include "wire/json_members.hpp"
+#include "wire/words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace hapax::wire {
+namespace {
+
+struct Member {
+  std::string_view name;
+  void (*read)(RequestFields&, const JsonMember&);
+};
+
+constexpr std::array members = {
+    Member{"task", [](RequestFields& f, const JsonMember& m) { f.task = m.text(); }},
+    Member{"input", [](RequestFields& f, const JsonMember& m) { f.input = std::string(m.json); }},
+    Member{"task_id", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
+    Member{"idempotency_key", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
+    Member{"workflow_id", [](RequestFields& f, const JsonMember& m) { f.task_id = m.text(); }},
+    Member{"wait_timeout", [](RequestFields& f, const JsonMember& m) { f.wait_timeout = m.text(); }},
+    Member{"queue", [](RequestFields& f, const JsonMember& m) { f.queue = m.text(); }},
+    Member{"reuse", [](RequestFields& f, const JsonMember& m) { f.reuse = m.text(); }},
+    Member{"throttle", [](RequestFields& f, const JsonMember& m) { f.throttle = m.text(); }},
+    Member{"debounce", [](RequestFields& f, const JsonMember& m) { f.debounce = m.text(); }},
+    Member{"keep_last", [](RequestFields& f, const JsonMember& m) { f.keep_last = m.boolean(); }},
+    Member{"concurrency_key", [](RequestFields& f, const JsonMember& m) { f.concurrency_key = m.text(); }},
+    Member{"ordering_key", [](RequestFields& f, const JsonMember& m) { f.ordering_key = m.text(); }},
+    Member{"weight", [](RequestFields& f, const JsonMember& m) { f.weight = m.integer(); }},
+    Member{"on_conflict", [](RequestFields& f, const JsonMember& m) { f.on_conflict = m.text(); }},
+    Member{"delay", [](RequestFields& f, const JsonMember& m) { f.delay = m.text(); }},
+    Member{"run_at", [](RequestFields& f, const JsonMember& m) { f.run_at = m.text(); }},
+    Member{"priority", [](RequestFields& f, const JsonMember& m) { f.priority = m.integer(); }},
+    Member{"max_attempts", [](RequestFields& f, const JsonMember& m) { f.max_attempts = m.integer(); }},
+    Member{"retry_base", [](RequestFields& f, const JsonMember& m) { f.retry_base = m.text(); }},
+    Member{"retry_cap", [](RequestFields& f, const JsonMember& m) { f.retry_cap = m.text(); }},
+    Member{"timeout", [](RequestFields& f, const JsonMember& m) { f.timeout = m.text(); }},
+    Member{"deadline", [](RequestFields& f, const JsonMember& m) { f.deadline = m.text(); }},
+    Member{"tags", [](RequestFields& f, const JsonMember& m) { f.tags = m.texts(); }},
+    Member{"metadata", [](RequestFields& f, const JsonMember& m) { f.metadata = std::string(m.json); }},
+    Member{"traceparent", [](RequestFields& f, const JsonMember& m) { f.traceparent = m.text(); }},
+};
+
+// A workflow's key has a name of its own.
+bool is_known(const Member& member, model::Kind kind) {
+  return member.name != "workflow_id" || kind == model::Kind::workflow;
+}
+
+bool is_key(std::string_view name) { return name == "task_id" || name == "idempotency_key" || name == "workflow_id"; }
+
+[[noreturn]] void refuse_member(const std::string& name, model::Kind kind) {
+  std::vector<std::string> known;
+  for (const Member& member : members) {
+    if (is_known(member, kind)) { known.emplace_back(member.name); }
+  }
+  const std::string near = base::closest(name, known);
+  throw InvalidArgument(name, "unknown member" + (near.empty() ? std::string() : "; did you mean \"" + near + "\"?"));
+}
+
+}  // namespace
+
+OnConflict parse_on_conflict(std::string_view text) {
+  if (text == "return_existing") return OnConflict::return_existing;
+  if (text == "reject") return OnConflict::reject;
+  if (text == "wait") return OnConflict::wait;
+  if (text == "terminate_existing") return OnConflict::terminate_existing;
+  throw InvalidArgument("on_conflict", "'" + base::keep_head(text, 100) +
+                                           "' is none; expected return_existing, reject, wait or terminate_existing");
+}
+
+model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                 engine::CatalogueCache& catalogue) {
+  return make_request(fields, ns, catalogue.find(TaskSpec{.name = fields.task, .options = {}}));
+}
+
+model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                 const engine::CatalogueCache::Entry& entry) {
+  TaskSpec task{.name = fields.task, .options = {}};
+  if (fields.kind == model::Kind::workflow) { task.options.max_attempts = 1; }
+  EnqueueOptions options;
+  options.task_id = fields.task_id;
+  options.queue = fields.queue;
+  options.delay = optional_duration(fields.delay, "delay");
+  if (fields.run_at) { options.run_at = parse_time(*fields.run_at, "run_at"); }
+  if (fields.priority) {
+    options.priority = within(*fields.priority, {limits::priority_min, limits::priority_max}, "priority");
+  }
+  if (fields.max_attempts) {
+    options.max_attempts = within(*fields.max_attempts, {1, limits::max_attempts}, "max_attempts");
+  }
+  options.on_conflict = parse_on_conflict(fields.on_conflict);
+  if (fields.reuse) { options.reuse = model::parse_reuse(*fields.reuse, "reuse"); }
+  options.throttle = optional_duration(fields.throttle, "throttle");
+  options.debounce = optional_duration(fields.debounce, "debounce");
+  options.keep_last = fields.keep_last;
+  options.concurrency_key = fields.concurrency_key;
+  options.ordering_key = fields.ordering_key;
+  options.weight = within(fields.weight, {1, limits::weight}, "weight");
+  options.timeout = optional_duration(fields.timeout, "timeout");
+  options.deadline = optional_duration(fields.deadline, "deadline");
+  if (fields.retry_base || fields.retry_cap) {
+    RetryPolicy policy;
+    policy.base = optional_duration(fields.retry_base, "retry_base").value_or(policy.base);
+    policy.cap = optional_duration(fields.retry_cap, "retry_cap").value_or(std::max(policy.cap, policy.base));
+    options.retry = policy;
+  }
+  options.tags = fields.tags;
+  options.traceparent = fields.traceparent;
+  model::NewExecution request = engine::make_request(ns, task, entry, fields.input, options);
+  request.kind = fields.kind;
+  // As it came: a parsed object would lose the order of its members.
+  request.labels.metadata = fields.metadata;
+  request.labels.actor = fields.actor;
+  model::check_new_execution(request);
+  return request;
+}
+
+RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field) {
+  base::check_json(json, field);
+  RequestFields fields = defaults;
+  bool has_key = false;
+  for (const JsonMember& given : json_members(json, field)) {
+    const auto member = std::find_if(members.begin(), members.end(), [&](const Member& m) {
+      return m.name == given.name && is_known(m, defaults.kind);
+    });
+    if (member == members.end()) { refuse_member(given.name, defaults.kind); }
+    if (given.is_null() && given.name != "input") { continue; }
+    if (is_key(member->name)) {
+      if (std::exchange(has_key, true) && fields.task_id != given.text()) {
+        throw InvalidArgument(given.name, "'" + base::keep_head(given.text(), 100) + "' after '" +
+                                              base::keep_head(*fields.task_id, 100) +
+                                              "'; task_id and idempotency_key are the same thing: expected one of "
+                                              "them, such as \"task_id\": \"charge-order-456\"");
+      }
+    }
+    member->read(fields, given);
+  }
+  return fields;
+}
+
+}  // namespace hapax::wire

@@ -1,0 +1,58 @@
+// An enqueue request as text (flags, or a line of a bulk file) made into a checked NewExecution.
+#pragma once
+
+#include "engine/catalogue_cache.hpp"
+#include "model/execution.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::wire {
+
+// What is not given comes from the catalogue's entry of the task, or is the general default.
+struct RequestFields {
+  model::Kind kind = model::Kind::task;
+  std::string task;
+  std::string input = "null";  // JSON
+  std::optional<std::string> task_id;
+  std::optional<std::string> queue;
+  std::string on_conflict = "return_existing";
+  std::optional<std::string> wait_timeout;  // for on_conflict wait
+  std::optional<std::string> reuse;
+  std::optional<std::string> throttle;
+  std::optional<std::string> debounce;
+  bool keep_last = false;
+  std::optional<std::string> concurrency_key;
+  std::optional<std::string> ordering_key;
+  std::int64_t weight = 1;
+  std::optional<std::string> delay;
+  std::optional<std::string> run_at;
+  std::optional<std::int64_t> priority;
+  std::optional<std::int64_t> max_attempts;
+  std::optional<std::string> retry_base;
+  std::optional<std::string> retry_cap;
+  std::optional<std::string> timeout;
+  std::optional<std::string> deadline;
+  std::vector<std::string> tags;
+  std::string metadata;  // JSON object, or empty
+  std::string traceparent;
+  std::string actor;  // who asks; empty: nobody is told
+};
+
+// By the rules of every door (engine/door.hpp). Throws the typed error that names the field.
+[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                               engine::CatalogueCache& catalogue);
+// The same with what the catalogue says of the task. Asks nobody.
+[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+                                               const engine::CatalogueCache::Entry& entry);
+
+[[nodiscard]] OnConflict parse_on_conflict(std::string_view text);
+
+// Reads {"task","input","task_id"?,"queue"?,…} over `defaults`. Unknown members are errors with a suggestion. Throws
+// InvalidArgument and its kin; `field` names the whole text in them: "line", "body".
+[[nodiscard]] RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field);
+
+}  // namespace hapax::wire

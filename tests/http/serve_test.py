@@ -1,0 +1,216 @@
+"""`hapax serve`: where it listens, how it starts, reloads and stops."""
+
+import os
+import re
+import signal
+import ssl
+import subprocess
+import threading
+import time
+import unittest
+
+from _server import BIN, Server, clean_environment, request, testbed, until
+
+CONFIGURATION = 78
+
+
+def serve(*arguments, **options):
+    return Server(BIN, "serve", "--store", "sqlite:serve.db", "--listen", "127.0.0.1:0", *arguments, **options)
+
+
+def refused(*arguments):
+    done = subprocess.run([BIN, "serve", "--store", "memory:", *arguments], capture_output=True, timeout=30,
+                          env=clean_environment())
+    return done.returncode, done.stderr.decode()
+
+
+class Starting(unittest.TestCase):
+    def test_an_address_that_others_reach_needs_tokens(self):
+        for address in ("0.0.0.0:0", "[::]:0"):
+            code, error = refused("--listen", address)
+            self.assertEqual(code, CONFIGURATION, error)
+            self.assertRegex(error, "ConfigurationError: .*no tokens")
+
+    def test_addresses_that_are_none(self):
+        for address in ("127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000", "nowhere.example:80", ":1", "127.0.0.1:-1"):
+            code, error = refused("--listen", address)
+            self.assertEqual(code, CONFIGURATION, (address, error))
+
+    def test_a_taken_address(self):
+        server = serve()
+        try:
+            code, error = refused("--listen", f"127.0.0.1:{server.port}")
+            self.assertEqual(code, CONFIGURATION)
+            self.assertRegex(error, "[Ii]n use")
+        finally:
+            self.assertEqual(server.stop(), 0)
+
+    def test_without_a_word_it_listens_on_loopback(self):
+        helped = subprocess.run([BIN, "serve", "--help"], capture_output=True, env=clean_environment(), check=True)
+        self.assertIn(b"127.0.0.1:7171", helped.stdout)
+
+    def test_probes_mean_something(self):
+        server = serve()
+        try:
+            self.assertEqual(server.get("/healthz").json, {"status": "up"})
+            answer = server.get("/readyz")
+            self.assertEqual(answer.json, {"status": "ready", "checks": {"store": "ok", "schema": "ok", "ticker": "ok"}})
+            self.assertIn(b"hapax_http_requests_total", server.get("/metrics").body)
+        finally:
+            self.assertEqual(server.stop(), 0)
+
+    def test_hosts_can_be_named(self):
+        server = serve("--host", "shop.example")
+        try:
+            self.assertEqual(server.raw(b"GET /healthz HTTP/1.1\r\nHost: shop.example\r\n\r\n").status, 200)
+            self.assertEqual(server.raw(b"GET /healthz HTTP/1.1\r\nHost: other.example\r\n\r\n").status, 421)
+        finally:
+            server.stop()
+
+
+class Stopping(unittest.TestCase):
+    def test_requests_finish_polls_and_streams_end_idle_connections_close(self):
+        server = testbed("--grace", "10s")
+        running, poll, stream, idle = (server.connect() for _ in range(4))
+        running.send(request("GET /blocking?for=1500ms HTTP/1.1"))
+        poll.send(request("GET /wait?for=60s HTTP/1.1"))
+        stream.send(request("GET /events HTTP/1.1"))
+        self.assertEqual(stream.head()[0], 200)
+        self.assertEqual(idle.ask("GET", "/healthz").status, 200)
+        code = []
+        stopping = threading.Thread(target=lambda: code.append(server.stop()))
+        begun = time.monotonic()
+        stopping.start()
+        self.assertTrue(idle.ended())
+        answer = poll.answer()
+        self.assertEqual((answer.json, answer.closed), ({"woke": "draining"}, True))
+        events = b""
+        while piece := stream.chunk():
+            events += piece
+        self.assertTrue(events.endswith(b"event: bye\ndata: {}\n\n"), events[-100:])
+        self.assertLess(time.monotonic() - begun, 1.4, "they wait for the one that runs")
+        with self.assertRaises(ConnectionRefusedError):
+            server.connect()
+        answer = running.answer()
+        self.assertEqual((answer.json, answer.closed), (42, True))
+        stopping.join(30)
+        self.assertEqual(code, [0])
+        for client in (running, poll, stream, idle):
+            client.socket.close()
+
+    def test_what_outlasts_the_grace_is_cut_off(self):
+        server = testbed("--grace", "300ms")
+        with server.connect() as client:
+            client.send(request("GET /blocking?for=2s HTTP/1.1"))
+            time.sleep(0.2)
+            begun = time.monotonic()
+            self.assertEqual(server.stop(), 1)
+            self.assertLess(time.monotonic() - begun, 4)
+            self.assertTrue(client.ended())
+
+    def test_signals_end_the_program(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = serve()
+            server.process.send_signal(number)
+            self.assertEqual(server.process.wait(10), 0)
+            server.stop()
+
+
+def make_certificate(name):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", "key.pem",
+                    "-out", "cert.pem"], check=True, capture_output=True)
+    os.chmod("key.pem", 0o600)
+
+
+class Tls(unittest.TestCase):
+    def setUp(self):
+        make_certificate("first")
+
+    def context(self):
+        return ssl.create_default_context(cafile="cert.pem")
+
+    def test_requests_bodies_polls_and_streams(self):
+        server = testbed("--tls-cert", "cert.pem", "--tls-key", "key.pem")
+        try:
+            with server.connect(context=self.context()) as client:
+                self.assertIn(client.socket.version(), ("TLSv1.2", "TLSv1.3"))
+                self.assertEqual(client.ask("GET", "/healthz").status, 200)
+                body = '"' + "x" * 1_000_000 + '"'
+                answer = client.ask("POST", "/echo", "Content-Type: application/json", body=body)
+                self.assertEqual(answer.json["bytes"], len(body))
+                self.assertEqual(len(client.ask("GET", "/large?bytes=5000000").body), 5_000_000)
+                self.assertEqual(client.ask("GET", "/wait?for=50ms").json, {"woke": "time_over"})
+                client.send(request("GET /events HTTP/1.1"))
+                self.assertEqual(client.head()[0], 200)
+                self.assertEqual(client.chunk(), b": hello\n\n")
+            # A poll whose client has gone ends.
+            before = server.files()
+            client = server.connect(context=self.context())
+            client.send(request("GET /wait?for=60s HTTP/1.1"))
+            until(lambda: server.files() == before + 1, "the connection")
+            client.socket.close()
+            until(lambda: server.files() == before, "the poll to be given up", 10)
+        finally:
+            self.assertEqual(server.stop(), 0)
+
+    def test_old_versions_and_plain_text_are_refused(self):
+        server = testbed("--tls-cert", "cert.pem", "--tls-key", "key.pem")
+        try:
+            with server.connect() as client:
+                client.send(request())
+                while client.receive():
+                    pass
+                self.assertNotIn(b"HTTP/1.1 200", client.buffer)
+            old = self.context()
+            old.minimum_version = ssl.TLSVersion.TLSv1
+            old.maximum_version = ssl.TLSVersion.TLSv1_1
+            old.set_ciphers("ALL:@SECLEVEL=0")
+            with self.assertRaises((ssl.SSLError, ConnectionResetError)):
+                server.connect(context=old)
+            with server.connect() as client:  # a handshake that stops in the middle
+                client.send(b"\x16\x03\x01")
+                self.assertEqual(server.get("/healthz", context=self.context()).status, 200)
+        finally:
+            server.stop()
+
+    def test_a_certificate_is_read_again_on_sighup(self):
+        server = serve("--tls-cert", "cert.pem", "--tls-key", "key.pem")
+
+        def name():
+            with server.connect(context=self.context()) as client:
+                return dict(part[0] for part in client.socket.getpeercert()["subject"])["commonName"]
+        try:
+            self.assertEqual(server.scheme, "https")
+            self.assertEqual(name(), "first")
+            old = self.context()
+            make_certificate("second")
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: any("read again" in line for line in server.log), "the reload")
+            self.assertEqual(name(), "second")
+            with open("cert.pem", "w", encoding="ascii") as file:
+                file.write("nonsense")
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: any("--tls-cert" in line for line in server.log), "the refusal")
+            with self.assertRaises(ssl.SSLCertVerificationError):  # the second one is still served
+                server.connect(context=old)
+        finally:
+            self.assertEqual(server.stop(), 0)
+
+    def test_files_that_cannot_be_used(self):
+        code, error = refused("--listen", "127.0.0.1:0", "--tls-cert", "cert.pem")
+        self.assertEqual((code, "go together" in error), (CONFIGURATION, True), error)
+        code, error = refused("--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "key.pem")
+        self.assertEqual(code, CONFIGURATION, error)
+        os.rename("cert.pem", "other.pem")
+        make_certificate("another")
+        code, error = refused("--listen", "127.0.0.1:0", "--tls-cert", "other.pem", "--tls-key", "key.pem")
+        self.assertEqual(code, CONFIGURATION, error)
+        os.chmod("key.pem", 0o644)
+        code, error = refused("--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+        self.assertEqual(code, CONFIGURATION, error)
+        self.assertIn("chmod 600", error)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,123 @@
+"""Clients that are slow, silent, or gone: they lose their connection in time, and the others notice nothing (SPEC X3)."""
+
+import time
+import unittest
+
+from _server import JSON, request, testbed, until
+
+
+class Slow(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = testbed("--header-time", "1s", "--idle-time", "1s", "--stall-time", "1s")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def timed(self, client, status):
+        """The answer comes between 0.8 and 5 seconds from now, and the connection ends."""
+        begun = time.monotonic()
+        answer = client.answer()
+        self.assertEqual((answer.status, answer.closed), (status, True), answer)
+        self.assertEqual(answer.json["error"], "RequestTimeout")
+        self.assertTrue(0.8 < time.monotonic() - begun < 5, time.monotonic() - begun)
+
+    def test_headers_that_do_not_come(self):
+        for sent in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"):
+            with self.subTest(sent), self.server.connect() as client:
+                client.send(sent)
+                self.timed(client, 408)
+
+    def test_headers_that_trickle(self):
+        with self.server.connect() as client:
+            begun = time.monotonic()
+            status = None
+            client.socket.settimeout(0.1)
+            while status is None and time.monotonic() - begun < 5:
+                try:
+                    client.send(b"GET /h" if time.monotonic() - begun < 0.1 else b"x")
+                    status, _ = client.head()
+                except TimeoutError:
+                    pass
+            self.assertEqual(status, 408)
+
+    def test_a_body_slower_than_a_kibibyte_a_second(self):
+        for sent in (b"", b"{"):
+            with self.subTest(sent), self.server.connect() as client:
+                client.send(request("POST /echo HTTP/1.1", JSON, "Content-Length: 1000", body=sent))
+                self.timed(client, 408)
+        with self.server.connect() as client:
+            client.send(request("POST /echo HTTP/1.1", JSON, "Content-Length: 1000000"))
+            client.socket.settimeout(0.1)
+            begun = time.monotonic()
+            status = None
+            while status is None and time.monotonic() - begun < 5:
+                try:
+                    client.send(b"x" * 10)
+                    status, _ = client.head()
+                except TimeoutError:
+                    pass
+            self.assertEqual(status, 408)
+
+    def test_a_body_that_is_slow_but_fast_enough(self):
+        with self.server.connect() as client:
+            piece = b" " * 1000
+            client.send(request("POST /echo HTTP/1.1", JSON, f"Content-Length: {25 * len(piece) + 2}"))
+            for _ in range(25):
+                client.send(piece)
+                time.sleep(0.1)
+            client.send(b"{}")
+            self.assertEqual(client.answer().status, 200)
+
+    def test_an_idle_connection_ends_without_a_word(self):
+        with self.server.connect() as client:
+            self.assertEqual(client.ask("GET", "/healthz").status, 200)
+            begun = time.monotonic()
+            self.assertTrue(client.ended())
+            self.assertTrue(0.8 < time.monotonic() - begun < 5)
+
+    def test_a_client_that_does_not_read_its_answer(self):
+        before = self.server.files()
+        with self.server.connect() as client:
+            client.send(request("GET /large?bytes=50000000 HTTP/1.1"))
+            until(lambda: self.server.files() == before + 1, "the connection")
+            until(lambda: self.server.files() == before, "the connection to be ended", 10)
+
+    def test_a_client_that_leaves_a_long_poll_or_a_stream(self):
+        before = self.server.files()
+        for path in ("/wait?for=60s", "/events"):
+            clients = [self.server.connect() for _ in range(20)]
+            for client in clients:
+                client.send(request(f"GET {path} HTTP/1.1"))
+            until(lambda: self.server.files() == before + 20, "the connections")
+            for client in clients:
+                client.socket.close()
+            until(lambda: self.server.files() == before, f"{path} to be given up", 10)
+
+    def test_a_long_poll_is_not_slow(self):
+        self.assertEqual(self.server.get("/wait?for=2500ms").json, {"woke": "time_over"})
+        self.assertEqual(self.server.get("/blocking?for=2500ms").json, 42)
+
+
+class Crowd(unittest.TestCase):
+    def test_too_many_connections_are_told_and_the_good_ones_go_on(self):
+        server = testbed("--connections", "20", "--header-time", "5s")
+        try:
+            good = [server.connect() for _ in range(20)]
+            for client in good:
+                self.assertEqual(client.ask("GET", "/healthz").status, 200)
+            for _ in range(50):
+                answer = server.get("/healthz")
+                self.assertEqual((answer.status, answer.header("retry-after"), answer.closed), (503, "1", True))
+                self.assertEqual(answer.json["error"], "TooManyConnections")
+            for client in good:
+                self.assertEqual(client.ask("GET", "/healthz").status, 200)
+            good.pop().socket.close()
+            until(lambda: server.get("/healthz").status == 200, "room for another")
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
