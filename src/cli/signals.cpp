@@ -3,23 +3,39 @@
 #include <pthread.h>
 
 #include <ctime>
+#include <thread>
 
 namespace hapax::cli {
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(SupervisedProcess* process) : process_(process) {
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
   sigaddset(&signals_, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  if (process_ == nullptr) { pthread_sigmask(SIG_BLOCK, &signals_, nullptr); }
   // A program that closes its standard input early is told by EPIPE.
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-StopSignals::Event StopSignals::wait(std::chrono::milliseconds at_most) {
+bool StopSignals::took_signal(std::chrono::milliseconds at_most) {
+  if (process_ != nullptr) {
+    if (taken_ > 0) {
+      // It has been told once: wait_stop() does not wait any more.
+      std::this_thread::sleep_for(at_most);
+    } else {
+      (void)process_->wait_stop(at_most);
+    }
+    if (process_->times_told() <= taken_) { return false; }
+    ++taken_;
+    return true;
+  }
   const timespec timeout{.tv_sec = static_cast<std::time_t>(at_most.count() / 1000),
                          .tv_nsec = static_cast<long>(at_most.count() % 1000 * 1'000'000)};
-  if (sigtimedwait(&signals_, nullptr, &timeout) > 0) { return Event::stop; }
+  return sigtimedwait(&signals_, nullptr, &timeout) > 0;
+}
+
+StopSignals::Event StopSignals::wait(std::chrono::milliseconds at_most) {
+  if (took_signal(at_most)) { return Event::stop; }
   return done_.exchange(false) ? Event::done : Event::none;
 }
 
