@@ -17,6 +17,7 @@
 #include <hapax/policy.hpp>
 #include <hapax/saga.hpp>
 #include <hapax/status.hpp>
+#include <hapax/supervisor.hpp>
 #include <hapax/task.hpp>
 #include <hapax/time.hpp>
 #include <hapax/time_bucket.hpp>

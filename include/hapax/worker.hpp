@@ -20,7 +20,8 @@ struct WorkerCounts {
   std::int64_t cancelled = 0;
   std::int64_t timed_out = 0;
   std::int64_t stale = 0;  // outcomes refused: somebody else had the execution
-  int queued = 0;          // claimed, waiting for a thread
+  std::int64_t sessions_lost = 0;
+  int queued = 0;  // claimed, waiting for a thread
   int running = 0;
   bool store_away = false;
 };
@@ -29,6 +30,8 @@ namespace detail {
 class AppState;
 class WorkerState;
 }  // namespace detail
+
+class SupervisedProcess;
 
 // Made by App::work. Any thread may call its members.
 class Worker {
@@ -52,6 +55,7 @@ class Worker {
 
  private:
   friend class App;
+  friend class SupervisedProcess;
   explicit Worker(std::unique_ptr<detail::WorkerState> state);
   std::unique_ptr<detail::WorkerState> state_;
 };

@@ -18,8 +18,9 @@ constexpr const char* root_footer =
     "\n"
     "The store is --store URL, else $HAPAX_STORE_URL, else [store] url of hapax.toml, else sqlite:hapax.db in this "
     "folder.\n"
-    "Exit codes: 0 done, 1 unsuccessful, 3 conflict, 64 usage, 65 bad data, 66 missing, 75 store down or busy,\n"
-    "78 configuration, 124 still going. `hapax COMMAND --help` has examples.";
+    "`hapax COMMAND --help` has examples.\n"
+    "\n"
+    "Exit codes:";
 
 void add_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--store", options.store, "Store: sqlite:PATH, postgresql://… or memory:")
@@ -68,7 +69,16 @@ Commands::Commands() : root_("Durable execution: tasks that take effect once.", 
   root_.require_subcommand(0, 1);
   root_.allow_extras();
   root_.set_version_flag("--version", [] { return std::string("hapax ") + HAPAX_VERSION; })->group("Common");
-  root_.footer(root_footer);
+  std::string footer = root_footer;
+  for (const ExitCodeMeaning& meaning : exit_code_meanings) {
+    footer += "\n  " + std::to_string(meaning.code) +
+              std::string(meaning.code < 10    ? 4
+                          : meaning.code < 100 ? 3
+                                               : 2,
+                          ' ');
+    footer += meaning.text;
+  }
+  root_.footer(footer);
   root_.get_formatter()->column_width(34);
 }
 

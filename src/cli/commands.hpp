@@ -31,6 +31,9 @@ class Commands {
   CLI::App& add(const Description& description, CLI::App* parent = nullptr);
   void run_with(CLI::App& command, Run run);
 
+  // All of it, once every command is added and while one runs.
+  [[nodiscard]] const CLI::App& root() const { return root_; }
+
   // Parses and runs. Returns the exit code; throws what the command throws.
   int run(int argc, char** argv);
 
@@ -50,6 +53,7 @@ void add_audit(Commands& commands);
 void add_bench(Commands& commands);
 void add_cancel(Commands& commands);
 void add_cleanup(Commands& commands);
+void add_completion(Commands& commands);
 void add_config(Commands& commands);
 void add_dlq(Commands& commands);
 void add_doctor(Commands& commands);
@@ -68,6 +72,7 @@ void add_signal(Commands& commands);
 void add_sql(Commands& commands);
 void add_start(Commands& commands);
 void add_token(Commands& commands);
+void add_top(Commands& commands);
 void add_version(Commands& commands);
 void add_wait(Commands& commands);
 void add_work(Commands& commands);

@@ -46,7 +46,9 @@ int main(int argc, char** argv) {
   add_cleanup(commands);
   add_sql(commands);
   add_doctor(commands);
+  add_top(commands);
   add_bench(commands);
+  add_completion(commands);
   add_version(commands);
   const int status = commands.run(argc, argv);
   // Output that could not be written (a full disk) must not look like success.

@@ -32,6 +32,8 @@ class Shell {
  public:
   // Throws InvalidArgument for a namespace that cannot be one.
   explicit Shell(CommonOptions options);
+  // Another one of the same options, which has read and opened nothing yet.
+  [[nodiscard]] Shell fresh() const { return Shell(options_); }
 
   // Both throw what configuration() throws.
   [[nodiscard]] const std::string& ns() const;

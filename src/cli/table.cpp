@@ -31,6 +31,10 @@ void Table::print(const std::string& when_empty) const {
     cli::print(when_empty);
     return;
   }
+  for (const std::string& line : lines(static_cast<std::size_t>(output_terminal().columns))) { cli::print(line); }
+}
+
+std::vector<std::string> Table::lines(std::size_t columns) const {
   std::vector<std::size_t> widths;
   std::size_t used = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -41,9 +45,9 @@ void Table::print(const std::string& when_empty) const {
   }
   if (columns_.back().rest && output_terminal().is_tty) {
     used -= widths.back() + gap.size();
-    const auto columns = static_cast<std::size_t>(output_terminal().columns);
     widths.back() = std::min(widths.back(), columns > used + least_rest ? columns - used : least_rest);
   }
+  std::vector<std::string> lines;
   const auto line = [&](const auto& cell_at) {
     std::string text;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -58,12 +62,13 @@ void Table::print(const std::string& when_empty) const {
     }
     // Neither do empty cells leave any.
     text.erase(text.find_last_not_of(' ') + 1);
-    cli::print(text);
+    lines.push_back(std::move(text));
   };
   line([&](std::size_t i) { return Cell(columns_[i].title, Style::dim); });
   for (const auto& row : rows_) {
     line([&](std::size_t i) { return row[i]; });
   }
+  return lines;
 }
 
 void Facts::add(std::string name, std::string value, Style style) {

@@ -29,6 +29,8 @@ class Table {
   explicit Table(std::vector<Column> columns);
   void add(std::vector<Cell> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // Title and rows, painted for standard output; the last column no wider than so many columns leave it.
+  [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
   // Prints to standard output; when there are no rows, `when_empty` instead.
   void print(const std::string& when_empty) const;
 

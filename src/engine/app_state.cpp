@@ -47,8 +47,9 @@ model::NewExecution AppState::request(const TaskSpec& task, std::string input, c
 
 AnyHandle AppState::admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options) {
   const model::QueueRef queue = runs_inline ? request.queue : model::QueueRef{};
+  const model::Kind kind = request.kind;
   const model::Admission admission = engine_->admit(std::move(request));
-  engine::throw_if_refused(admission, task, options.task_id.value_or(""));
+  engine::throw_if_refused(admission, task, options.task_id.value_or(""), kind);
   if (runs_inline) { run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
     (void)engine_->waiters().wait(admission.id, options.wait_timeout, false);
@@ -67,13 +68,14 @@ void AppState::admit_async(model::NewExecution request, const std::string& task,
     callback(std::move(made), std::move(error));
     return;
   }
-  engine_->admit_async(std::move(request), [state = shared_from_this(), task, key = options.task_id.value_or(""),
+  const model::Kind kind = request.kind;
+  engine_->admit_async(std::move(request), [state = shared_from_this(), task, kind, key = options.task_id.value_or(""),
                                             on_conflict = options.on_conflict, wait_timeout = options.wait_timeout,
                                             callback](const model::Admission& admission, std::exception_ptr error) {
     AnyHandle made;
     try {
       if (!error) {
-        engine::throw_if_refused(admission, task, key);
+        engine::throw_if_refused(admission, task, key, kind);
         made = state->handle(admission);
       }
     } catch (...) { error = std::current_exception(); }

@@ -3,48 +3,12 @@
 #include <hapax/worker.hpp>
 
 #include "engine/app_state.hpp"
+#include "engine/worker_state.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 
 namespace hapax {
-
-namespace detail {
-
-// The ticker is the process's and outlives a worker, whose listener it must not call then.
-class TroubleListener {
- public:
-  explicit TroubleListener(std::function<void(std::string_view)> listener)
-      : listener_(std::make_shared<const std::function<void(std::string_view)>>(std::move(listener))) {}
-
-  void tell(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    const auto listener = listener_;  // kept while it is called, as it may be the one that ends the worker
-    if (listener && *listener) { (*listener)(text); }
-  }
-  void forget() {
-    const std::lock_guard lock(mutex_);
-    listener_.reset();
-  }
-
- private:
-  std::recursive_mutex mutex_;
-  std::shared_ptr<const std::function<void(std::string_view)>> listener_;
-};
-
-class WorkerState {
- public:
-  void forget_listener() const {
-    if (trouble) { trouble->forget(); }
-  }
-
-  // Shared, so that tasks registered later reach it.
-  std::shared_ptr<engine::Worker> worker;
-  std::shared_ptr<TroubleListener> trouble;  // none: it does not see to schedules
-};
-
-}  // namespace detail
 
 Worker::Worker(std::unique_ptr<detail::WorkerState> state) : state_(std::move(state)) {}
 Worker::Worker(Worker&&) noexcept = default;
@@ -84,6 +48,7 @@ WorkerCounts Worker::counts() const {
           .cancelled = stats.cancelled,
           .timed_out = stats.timed_out,
           .stale = stats.stale,
+          .sessions_lost = stats.sessions_lost,
           .queued = stats.queued,
           .running = stats.running,
           .store_away = stats.store_away};

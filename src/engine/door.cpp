@@ -111,10 +111,12 @@ std::optional<Uuid> latest_under(store::Store& store, const std::string& ns, con
   return newest.empty() ? std::nullopt : std::optional(newest.front().id);
 }
 
-void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key) {
+void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key,
+                      model::Kind kind) {
+  const std::string noun = kind == model::Kind::workflow ? "Workflow" : "Task";
   const auto named = [&](std::string_view what) {
-    const std::string who = key.empty() ? "Task '" + std::string(task) + "' with the same input "
-                                        : "Task with ID '" + std::string(key) + "' ";
+    const std::string who = key.empty() ? noun + " '" + std::string(task) + "' with the same input "
+                                        : noun + " with ID '" + std::string(key) + "' ";
     return who + std::string(what);
   };
   switch (admission.verdict) {
@@ -131,7 +133,7 @@ void throw_if_refused(const model::Admission& admission, std::string_view task, 
       throw TaskAlreadyFinished(named("has already ended as " + std::string(to_string(admission.status))), admission.id,
                                 admission.status);
     case model::AdmissionVerdict::mismatch:
-      throw IdempotencyMismatch(key.empty() ? "Task '" + std::string(task) +
+      throw IdempotencyMismatch(key.empty() ? noun + " '" + std::string(task) +
                                                   "' was asked for before under the same identity with another input"
                                             : named("was given before with another input"),
                                 admission.id);

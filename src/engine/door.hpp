@@ -25,7 +25,8 @@ namespace hapax::engine {
                                                const base::Digest& identity);
 
 // Throws the error of SPEC I9 to I11 for a refused admission; returns for created and deduplicated. An empty key stands
-// for an identity made of the input.
-void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key);
+// for an identity made of the input. The message says what it was that was asked for.
+void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key,
+                      model::Kind kind = model::Kind::task);
 
 }  // namespace hapax::engine

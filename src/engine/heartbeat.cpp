@@ -71,9 +71,7 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
     reopen(now);
     return;
   }
-  for (const Uuid& id : reply.cancel) {
-    if (const RunPtr run = session_.find(id)) { run->request_stop(StopReason::cancel_requested); }
-  }
+  cancel(reply.cancel);
   std::vector<RunPtr> gone;
   for (const Uuid& id : reply.lost) {
     const RunPtr run = session_.find(id);
@@ -90,13 +88,20 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
   }
 }
 
+void Heartbeat::cancel(const std::vector<Uuid>& ids) {
+  for (const Uuid& id : ids) {
+    const RunPtr run = session_.find(id);
+    if (!run || run->should_stop()) { continue; }
+    run->request_stop(StopReason::cancel_requested);
+    if (options_.on_cancel) { options_.on_cancel(run); }
+  }
+}
+
 void Heartbeat::glance(Time now) {
   glance_at_ = now + glance_interval;
   if (session_.held() == 0) { return; }
   try {
-    for (const Uuid& id : store_.cancel_requests(session_.id())) {
-      if (const RunPtr run = session_.find(id)) { run->request_stop(StopReason::cancel_requested); }
-    }
+    cancel(store_.cancel_requests(session_.id()));
   } catch (const std::exception&) {
     // The beat reports trouble with the store; a look that failed is made again in a second.
     return;

@@ -25,6 +25,7 @@ class Heartbeat {
     Duration interval{0};
     std::function<void(const std::vector<RunPtr>&)> on_lost;  // runs that are not this worker's any more
     std::function<void()> on_opened;
+    std::function<void(const RunPtr&)> on_cancel;  // it was just told that somebody asked for its end; may be empty
     std::function<void(std::string_view)> on_trouble;
   };
 
@@ -45,6 +46,7 @@ class Heartbeat {
   void beat(Time now);
   void glance(Time now);
   void apply(const model::BeatReply& reply, const model::Beat& sent, Time now);
+  void cancel(const std::vector<Uuid>& ids);
   void lost(const Uuid& id);
   void reopen(Time now);
 

@@ -115,6 +115,10 @@ model::Finish timeout_finish(const Run& run, bool deadline, const Attempted& att
   return model::finish_failure(run.claim(), failure, attempted.jitter, attempted.ran_for);
 }
 
+model::Finish cancelled_finish(const Run& run, const Attempted& attempted) {
+  return finish_of(run, model::FinishKind::cancelled, attempted);
+}
+
 model::Finish release_finish(const Run& run) { return finish_of(run, model::FinishKind::released, {}); }
 
 model::Finish unrecordable_finish(const model::Finish& refused, std::string_view reason) {

@@ -31,6 +31,9 @@ struct Attempted {
 // deadline (timed_out).
 [[nodiscard]] model::Finish timeout_finish(const Run& run, bool deadline, const Attempted& attempted);
 
+// Of a handler that did not return after its cancellation; the reason is the one that cancel() was given.
+[[nodiscard]] model::Finish cancelled_finish(const Run& run, const Attempted& attempted);
+
 [[nodiscard]] model::Finish release_finish(const Run& run);
 
 // For an outcome the store refuses for its content: a permanent failure that says so, in plain letters.

@@ -53,9 +53,10 @@ void ThreadPool::stop(Time until) {
   stopping_ = true;
   work_.notify_all();
   const auto all_ended = [this] {
-    return std::ranges::all_of(lanes_, [](const LanePtr& lane) {
+    const bool leave_stuck = leave_stuck_.load(std::memory_order_relaxed);
+    return std::ranges::all_of(lanes_, [leave_stuck](const LanePtr& lane) {
       const std::lock_guard lane_lock(lane->mutex);
-      return lane->ended;
+      return lane->ended || (leave_stuck && lane->surplus);
     });
   };
   ended_.wait_for(lock, std::max(until - engine_now(), Duration::zero()), all_ended);

@@ -57,6 +57,8 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   void start();
   // Waits for the threads until `until`; those that are still in a handler then are left to themselves and end with it.
   void stop(Time until);
+  // stop() does not wait for threads that are taken for stuck.
+  void leave_stuck() { leave_stuck_.store(true, std::memory_order_relaxed); }
   // From here no handler is started; what waits stays for withdraw().
   void hold() { holding_.store(true, std::memory_order_relaxed); }
 
@@ -105,6 +107,7 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   std::vector<Settled> pushed_;
   bool stopping_ = false;
   std::atomic<bool> holding_{false};
+  std::atomic<bool> leave_stuck_{false};
   int stuck_ = 0;
   std::atomic<int> idle_{0};
   std::atomic<double> average_{0};  // seconds a handler runs; 0: unknown

@@ -23,9 +23,25 @@ bool Watchdog::watch(const RunPtr& run) {
   }
   if (due == never) { return false; }
   const std::lock_guard lock(mutex_);
+  return add({due, run, kind});
+}
+
+bool Watchdog::watch_cancelled(const RunPtr& run) {
+  const std::lock_guard lock(mutex_);
+  return on_stuck_ && add({engine_now() + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
+}
+
+void Watchdog::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+  const std::lock_guard lock(mutex_);
+  patience_ = std::max(patience_, patience);
+  on_stuck_ = std::move(on_stuck);
+}
+
+// Holding mutex_. True when it is the next one due.
+bool Watchdog::add(Entry entry) {
   if (entries_.size() >= forget_at_) { forget_ended(); }
-  const bool first = entries_.empty() || due < entries_.top().due;
-  entries_.push({due, run, kind});
+  const bool first = entries_.empty() || entry.due < entries_.top().due;
+  entries_.push(std::move(entry));
   return first;
 }
 
@@ -56,9 +72,11 @@ Time Watchdog::step(Time now) {
 
 void Watchdog::expire(const RunPtr& run, Entry::Kind kind, Time now) {
   if (kind == Entry::Kind::stuck) {
-    if (pool_.replace(*run)) {
-      on_trouble_("a handler of task '" + run->claim().task + "' does not return after its timeout");
-    }
+    stuck(run, "its timeout");
+    return;
+  }
+  if (kind == Entry::Kind::cancelled) {
+    expire_cancelled(run, now);
     return;
   }
   if (!run->settle()) {
@@ -70,6 +88,30 @@ void Watchdog::expire(const RunPtr& run, Entry::Kind kind, Time now) {
   pool_.push({run, timeout_finish(*run, kind == Entry::Kind::deadline, attempted), {}});
   const std::lock_guard lock(mutex_);
   entries_.push({now + std::max(stuck_after, patience_), run, Entry::Kind::stuck});
+}
+
+// The handler had its time to end by itself: what it does from here is not waited for.
+void Watchdog::expire_cancelled(const RunPtr& run, Time now) {
+  if (run->state() == Run::State::queued) {  // its handler has not had any of it
+    const std::lock_guard lock(mutex_);
+    (void)add({now + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
+    return;
+  }
+  if (run->stop_reason() != StopReason::cancel_requested || !run->settle()) { return; }
+  pool_.push({run, cancelled_finish(*run, {.ran_for = now - run->started()}), {}});
+  stuck(run, "its cancellation");
+}
+
+void Watchdog::stuck(const RunPtr& run, const char* after) {
+  if (!pool_.replace(*run)) { return; }
+  const std::string what = "a handler of task '" + run->claim().task + "' does not return after " + after;
+  std::function<void(std::string_view)> on_stuck;
+  {
+    const std::lock_guard lock(mutex_);
+    on_stuck = on_stuck_;
+  }
+  on_trouble_(what);
+  if (on_stuck) { on_stuck(what); }
 }
 
 }  // namespace hapax::engine

@@ -101,6 +101,11 @@ class Worker {
   // Replaces the task filter.
   void set_tasks(std::vector<std::string> tasks);
 
+  // For a process that can be replaced as a whole: each handler that was told to stop (timeout, deadline, cancellation)
+  // and has not returned after `patience` is told of, on a thread of the worker's; its outcome is recorded without it.
+  // stop() then does not wait for such handlers.
+  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
+
   [[nodiscard]] WorkerStats stats() const;
   [[nodiscard]] Uuid session() const;
   [[nodiscard]] const WorkerOptions& options() const;

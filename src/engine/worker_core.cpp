@@ -99,6 +99,7 @@ void WorkerCore::start() {
                          .interval = *options_.heartbeat,
                          .on_lost = [this](const std::vector<RunPtr>&) { dispatcher_thread_->wake(); },
                          .on_opened = [this] { something_changed(); },
+                         .on_cancel = [this](const RunPtr& run) { cancelling(run); },
                          .on_trouble = [this](std::string_view what) { trouble(what); }});
   dispatcher_ = std::make_unique<Dispatcher>(
       engine_->store(), session_, *pool_,
@@ -148,6 +149,16 @@ void WorkerCore::started(const RunPtr& run) {
   if (options_.events.started) { options_.events.started(run->claim()); }
   if (draining_.load(std::memory_order_relaxed)) { run->set_draining(); }
   if ((run->claim().attempt_timeout || run->claim().deadline_in) && watchdog_->watch(run)) { ensure_watchdog_thread(); }
+}
+
+// A workflow unwinds when it is cancelled, with whatever compensation it has: that may take its time.
+void WorkerCore::cancelling(const RunPtr& run) {
+  if (run->claim().kind == model::Kind::task && watchdog_->watch_cancelled(run)) { ensure_watchdog_thread(); }
+}
+
+void WorkerCore::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+  watchdog_->tell_stuck(patience, std::move(on_stuck));
+  pool_->leave_stuck();
 }
 
 void WorkerCore::ensure_watchdog_thread() {

@@ -30,6 +30,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void stop(Duration grace);
   bool wait_until_empty(std::optional<Duration> at_most);
   void set_tasks(std::vector<std::string> tasks);
+  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
   [[nodiscard]] WorkerStats stats() const;
   [[nodiscard]] Uuid session() const { return session_.id(); }
   [[nodiscard]] const WorkerOptions& options() const { return options_; }
@@ -44,6 +45,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
  private:
   [[nodiscard]] Duration cleanup_interval();
   void started(const RunPtr& run);
+  void cancelling(const RunPtr& run);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void trouble(std::string_view what) const;
   [[nodiscard]] bool serves(const model::QueueRef& queue) const;

@@ -33,8 +33,9 @@ class Starting:
         shown = self.show(first["id"])
         self.assertEqual([shown[k] for k in ("kind", "task", "task_id", "queue", "priority", "tags", "max_attempts", "run")],
                          ["workflow", "flow", "a", "q", 3, ["t"], 1, 1])
-        self.refused(CONFLICT, "TaskAlreadyExists", "start", "flow", "--workflow-id", "a", "--input", "1",
-                     "--on-conflict", "reject")
+        problem = self.refused(CONFLICT, "TaskAlreadyExists", "start", "flow", "--workflow-id", "a", "--input", "1",
+                               "--on-conflict", "reject")
+        self.assertEqual(problem["message"], "Workflow with ID 'a' is already pending")
         self.refused(DATA, "IdempotencyMismatch", "start", "flow", "--workflow-id", "a", "--input", "2")
         self.assertNotEqual(self.begin("b"), first["id"])
         self.good("cancel", first["id"])

@@ -1,0 +1,83 @@
+#include "cli/top.hpp"
+
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/signals.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* examples =
+    "Queues, workers and the newest failures, looked at again and again. Keys: q quit, p pause, s order of the queues, "
+    "arrows\n"
+    "select, space look now, + and - more or less often, h help.\n"
+    "\n"
+    "Where there is no terminal, and with --once, plain pictures are printed one after the other. With --json each is "
+    "a line:\n"
+    "{\"at\",\"namespace\",\"queues\":[…],\"sessions\":[{\"id\",\"worker\",\"host\",\"pid\",\"build\",\"queues\","
+    "\"tasks\",\"running\",\n"
+    "\"started_at\",\"expires_at\"}],\"failures\":[{\"id\",\"task\",\"queue\",\"status\",\"attempt\",\"finished_at\","
+    "\"error\"}]}.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax top\n"
+    "  hapax top --interval 500ms\n"
+    "  hapax top --once\n"
+    "  hapax top --json --interval 10s | jq -c '.queues[] | {queue, ready}'";
+
+constexpr Duration least_interval = std::chrono::milliseconds(100);
+constexpr Duration longest_interval = std::chrono::hours(24);
+
+struct Options {
+  std::string interval = "2s";
+  bool once = false;
+};
+
+// Pictures one after the other, until a signal.
+int stream(Shell& shell, Duration interval, bool once) {
+  StopSignals signals;
+  const auto store = shell.shared_store();
+  while (true) {
+    const TopSnapshot snapshot = take_snapshot(*store, shell.ns());
+    if (shell.json()) {
+      print(snapshot_json(snapshot));
+    } else {
+      TopView view;
+      view.columns = static_cast<std::size_t>(output_terminal().columns);
+      for (const std::string& line : snapshot_lines(snapshot, view)) { print(line); }
+      if (!once) { print(""); }
+    }
+    // Whoever reads it sees it now. One that is gone (`| head -1`) has seen enough.
+    if (std::fflush(stdout) != 0 && errno == EPIPE) { _exit(exit_ok); }
+    if (once || std::ferror(stdout) != 0) { return exit_ok; }
+    const auto pause = std::chrono::ceil<std::chrono::milliseconds>(interval);
+    if (signals.wait(pause) == StopSignals::Event::stop) { return exit_ok; }
+  }
+}
+
+int run(Shell& shell, const Options& options) {
+  const Duration interval = parse_duration(options.interval, "interval");
+  if (interval < least_interval || interval > longest_interval) {
+    throw InvalidArgument("interval", format_duration(interval) + " is out of range; expected " +
+                                          format_duration(least_interval) + " to " + format_duration(longest_interval));
+  }
+  const bool live = !options.once && !shell.json() && isatty(STDIN_FILENO) == 1 && output_terminal().is_tty;
+  return live ? show_live(shell, interval) : stream(shell, interval, options.once);
+}
+
+}  // namespace
+
+void add_top(Commands& commands) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"top", "Watch queues, workers and failures", examples});
+  command.add_option("--interval", options->interval, "Between two looks")->type_name("D")->capture_default_str();
+  command.add_flag("--once", options->once, "One picture, and no more");
+  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+}
+
+}  // namespace hapax::cli

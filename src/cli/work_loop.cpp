@@ -1,0 +1,205 @@
+#include "cli/work_loop.hpp"
+
+#include "base/limits.hpp"
+#include "cli/arguments.hpp"
+#include "cli/progress.hpp"
+#include "cli/signals.hpp"
+#include "engine/engine.hpp"
+#include "model/validate.hpp"
+#include "schedule/ticker.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace hapax::cli {
+namespace {
+
+constexpr int usual_concurrency = 1;
+
+engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& options) {
+  engine::WorkerOptions worker;
+  worker.queues.clear();
+  for (const std::string& name : options.queues) { worker.queues.push_back(shell.queue(name)); }
+  if (worker.queues.empty()) { worker.queues.push_back(shell.queue("default")); }
+  for (const std::string& task : options.tasks) { model::check_name(task, "task"); }
+  worker.tasks = options.tasks;
+  // The command line counts before the configuration.
+  const config::WorkerSection& configured = shell.configuration().worker;
+  worker.threads = options.concurrency.value_or(configured.threads.value_or(usual_concurrency));
+  if (worker.threads < 1 || worker.threads > limits::worker_threads) {
+    throw InvalidArgument("concurrency", std::to_string(worker.threads) + " is out of range; expected 1 to " +
+                                             std::to_string(limits::worker_threads));
+  }
+  worker.lease = optional_duration(options.lease, "lease").value_or(configured.lease.value_or(config::usual_lease));
+  if (worker.lease < limits::lease_min || worker.lease > limits::lease_max) {
+    throw InvalidArgument("lease", format_duration(worker.lease) + " is out of range; expected " +
+                                       format_duration(limits::lease_min) + " to " +
+                                       format_duration(limits::lease_max));
+  }
+  // A lease of the command line goes with a heartbeat of its own.
+  if (!options.lease) { worker.heartbeat = configured.heartbeat; }
+  worker.grace = optional_duration(options.grace, "grace").value_or(configured.grace.value_or(config::usual_grace));
+  if (!options.name.empty()) { model::check_name(options.name, "name"); }
+  worker.name = options.name;
+  worker.build = std::string("hapax ") + HAPAX_VERSION;
+  return worker;
+}
+
+// Remarks of the worker's threads, printed by the main one.
+class Remarks {
+ public:
+  void add(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() < 100) { waiting_.emplace_back(text); }
+  }
+  void print(ProgressLine& progress, const SupervisedProcess* process) {
+    const std::lock_guard lock(mutex_);
+    const std::string who = process == nullptr ? "" : "process " + std::to_string(process->number()) + ": ";
+    for (const std::string& text : waiting_) { progress.remark(who + text); }
+    waiting_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::string> waiting_;
+};
+
+std::int64_t done(const engine::WorkerStats& stats) {
+  return stats.completed + stats.failed + stats.cancelled + stats.timed_out;
+}
+
+void wait_for(const ProcessWorker& process, Duration at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (process.busy() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace
+
+std::string live_text(const engine::WorkerStats& stats, std::chrono::steady_clock::duration elapsed) {
+  std::string text = grouped(stats.completed) + " completed, " + grouped(stats.failed) + " failed, " +
+                     grouped(stats.retried) + " to retry, " + std::to_string(stats.running) + " running, " +
+                     rate_text(done(stats), elapsed);
+  return text + (stats.store_away ? " (the store does not answer)" : "");
+}
+
+engine::WorkerStats stats_of(const WorkerCounts& counts) {
+  engine::WorkerStats stats;
+  stats.completed = counts.completed;
+  stats.failed = counts.failed;
+  stats.retried = counts.retried;
+  stats.snoozed = counts.snoozed;
+  stats.released = counts.released;
+  stats.cancelled = counts.cancelled;
+  stats.timed_out = counts.timed_out;
+  stats.stale = counts.stale;
+  stats.sessions_lost = counts.sessions_lost;
+  stats.queued = counts.queued;
+  stats.running = counts.running;
+  stats.store_away = counts.store_away;
+  return stats;
+}
+
+namespace {
+
+WorkerCounts counts_of(const engine::WorkerStats& stats) {
+  return {.completed = stats.completed,
+          .failed = stats.failed,
+          .retried = stats.retried,
+          .snoozed = stats.snoozed,
+          .released = stats.released,
+          .cancelled = stats.cancelled,
+          .timed_out = stats.timed_out,
+          .stale = stats.stale,
+          .sessions_lost = stats.sessions_lost,
+          .queued = stats.queued,
+          .running = stats.running,
+          .store_away = stats.store_away};
+}
+
+}  // namespace
+
+WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
+  WorkPlan plan{.program = Program(options.exec),
+                .worker = worker_options(shell, options),
+                .process = {.kill_after = parse_duration(options.kill_after, "kill-after"),
+                            .timeout = optional_duration(options.timeout, "timeout")},
+                .until_empty = options.until_empty};
+  // A program has until it is killed; only then its thread is given up and another takes its place.
+  plan.worker.stop_patience = plan.process.kill_after + std::chrono::seconds(1);
+  return plan;
+}
+
+engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervised) {
+  shell.use_configuration();
+  // Shared with the handler's threads: one whose program cannot even be killed is left behind.
+  const auto process = std::make_shared<ProcessWorker>(std::move(plan.program), plan.process);
+  // Before any other thread starts, so that all of them inherit it.
+  StopSignals signals(StopSignals::Hangup::stops, supervised);
+  Remarks remarks;
+  plan.worker.events.trouble = [&remarks](std::string_view text) { remarks.add(text); };
+  const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
+  const auto begun = std::chrono::steady_clock::now();
+  engine::Worker worker(engine, plan.worker, [process](engine::Run& attempt) { return process->run(attempt); });
+  schedule::Ticker::Options ticking;
+  ticking.on_trouble = plan.worker.events.trouble;
+  schedule::start_ticker(*engine, std::move(ticking));
+  ProgressLine progress(shell);
+  if (supervised != nullptr) {
+    worker.tell_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });
+    supervised->ready();
+  }
+
+  std::atomic<bool> finished{false};
+  std::thread closing;
+  const auto close = [&] {
+    closing = std::thread([&] {
+      worker.stop();
+      finished = true;
+    });
+  };
+  std::thread watching([&, until_empty = plan.until_empty] {
+    try {
+      if (until_empty && worker.wait_until_empty()) { signals.raise_done(); }
+    } catch (const std::exception& error) {
+      remarks.add(error.what());
+      signals.raise_done();
+    }
+  });
+  int asked = 0;
+  while (!finished) {
+    const StopSignals::Event event = signals.wait(std::chrono::milliseconds(closing.joinable() ? 10 : 100));
+    remarks.print(progress, supervised);
+    if (supervised != nullptr) {
+      supervised->report(counts_of(worker.stats()));
+    } else if (progress.due()) {
+      progress.show(live_text(worker.stats(), std::chrono::steady_clock::now() - begun));
+    }
+    if (event == StopSignals::Event::none) { continue; }
+    asked += event == StopSignals::Event::stop ? 1 : 0;
+    if (!closing.joinable()) {
+      if (event == StopSignals::Event::stop && supervised == nullptr) {
+        progress.remark("stopping: programs may finish within " + format_duration(plan.worker.grace) +
+                        "; once more to kill them");
+      }
+      close();
+    } else if (asked > 1) {
+      process->kill_all();
+    }
+  }
+  closing.join();
+  watching.join();
+  // Programs that outlived the grace period have been told to stop; none is left behind.
+  wait_for(*process, plan.process.kill_after);
+  process->kill_all();
+  wait_for(*process, std::chrono::seconds(2));
+  remarks.print(progress, supervised);
+  if (supervised != nullptr) { supervised->report(counts_of(worker.stats())); }
+  return worker.stats();
+}
+
+}  // namespace hapax::cli
