@@ -12,6 +12,8 @@
 #include <mutex>
 #include <semaphore>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace rig {
 
@@ -78,6 +80,127 @@ std::int64_t resident_kib() {
   return 0;
 }
 
+// N workflows that sleep; among them PROBES that wake one after the other over WAKE_SECONDS, and then HERD that all wake at
+// one instant: what they cost, and how late they are. An item below zero naps for a part of WAKE_SECONDS, one of N and more
+// until the herd's instant, the others for a month.
+class Sleepers {
+ public:
+  Sleepers() : app_(hapax::open(fresh_store_url())), n_(env_int("N", 1'000'000)) {
+    app_.handle(sleeper, [this](hapax::WorkflowContext& ctx, const Item& item) { sleep(ctx, item); });
+  }
+
+  void run() {
+    const auto worker = app_.work({.queues = {"flow"}});
+    const auto start = Clock::now();
+    start_all(0, n_);
+    const double started = seconds_since(start);
+    while (waiting() < n_) { rest(); }
+    const double asleep = seconds_since(start);
+    const std::int64_t resident = resident_kib();
+    const Late probed = wake_probes();
+    const Late herd = wake_herd();
+    struct rusage usage {};
+    getrusage(RUSAGE_SELF, &usage);
+    std::cout << R"({"n":)" << n_ << R"(,"seconds":)" << started << R"(,"asleep_seconds":)" << asleep
+              << R"(,"resident_mib":)" << resident / 1024 << R"(,"peak_mib":)" << usage.ru_maxrss / 1024
+              << probed.json("") << R"(,"herd":)" << herd_ << herd.json("herd_") << R"(,"herd_seconds":)"
+              << herd_seconds_ << "}\n";
+  }
+
+ private:
+  struct Late {
+    std::vector<double> ms;
+    [[nodiscard]] std::string json(const std::string& prefix) const {
+      if (ms.empty()) { return ""; }
+      std::vector<double> sorted = ms;
+      const auto member = [&](const char* name, double q) {
+        return ",\"" + prefix + name + "\":" + std::to_string(quantile(sorted, q));
+      };
+      return member("late_min_ms", 0) + member("late_p50_ms", 0.5) + member("late_p99_ms", 0.99) +
+             member("late_max_ms", 1);
+    }
+  };
+
+  static void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+
+  void sleep(hapax::WorkflowContext& ctx, const Item& item) {
+    const hapax::Time begin = ctx.now();
+    hapax::Duration nap = std::chrono::hours(24 * 30);
+    if (item.i < 0) { nap = hapax::Duration(spread_) * -item.i / probes_; }
+    if (item.i >= n_) { nap = hapax::Time(hapax::Duration(herd_at_us_.load())) - begin; }
+    ctx.sleep(nap);
+    const hapax::Time woken = ctx.now();
+    ctx.step("late", [&] {
+      const std::lock_guard lock(mutex_);
+      late_.ms.push_back(std::chrono::duration<double, std::milli>(woken - begin - nap).count());
+    });
+  }
+
+  void start_all(int from, int to) {
+    std::atomic<int> next{from};
+    std::vector<std::jthread> threads;
+    for (int lane = 0; lane < env_int("CONCURRENCY", 64); ++lane) {
+      threads.emplace_back([&] {
+        for (int i = next++; i < to; i = next++) {
+          (void)app_.start(sleeper, {i}, {.workflow_id = "s" + std::to_string(i)});
+        }
+      });
+    }
+  }
+
+  std::int64_t waiting() {
+    for (const auto& queue : app_.queues()) {
+      if (queue.queue == "flow") { return queue.delayed; }
+    }
+    return 0;
+  }
+
+  Late take_late(std::size_t expected) {
+    while (true) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (late_.ms.size() >= expected) { return std::exchange(late_, {}); }
+      }
+      rest();
+    }
+  }
+
+  Late wake_probes() {
+    std::vector<hapax::WorkflowHandle<void>> probes;
+    for (int i = 1; i <= probes_; ++i) {
+      probes.push_back(app_.start(sleeper, {-i}, {.workflow_id = "p" + std::to_string(i)}));
+    }
+    for (const auto& probe : probes) { probe.result(); }
+    return take_late(static_cast<std::size_t>(probes_));
+  }
+
+  Late wake_herd() {
+    if (herd_ == 0) { return {}; }
+    const auto instant = std::chrono::system_clock::now() + std::chrono::seconds(env_int("HERD_SECONDS", 60));
+    herd_at_us_.store(std::chrono::duration_cast<hapax::Duration>(instant.time_since_epoch()).count());
+    start_all(n_, n_ + herd_);
+    while (waiting() < n_ + herd_) {
+      if (std::chrono::system_clock::now() > instant) {
+        throw std::runtime_error("HERD_SECONDS is too short: the herd was not asleep in time");
+      }
+      rest();
+    }
+    Late late = take_late(static_cast<std::size_t>(herd_));
+    herd_seconds_ = std::chrono::duration<double>(std::chrono::system_clock::now() - instant).count();
+    return late;
+  }
+
+  hapax::App app_;
+  const int n_;
+  const int probes_ = env_int("PROBES", 1000);
+  const std::chrono::seconds spread_{env_int("WAKE_SECONDS", 30)};
+  const int herd_ = env_int("HERD", 100'000);
+  std::atomic<std::int64_t> herd_at_us_{0};
+  double herd_seconds_ = 0;
+  std::mutex mutex_;
+  Late late_;  // guarded by mutex_
+};
+
 }  // namespace
 
 void workflow() {
@@ -103,60 +226,6 @@ void workflow_tasks() {
   Runner(app, env_int("N", 5000)).run(env_int("CONCURRENCY", 50));
 }
 
-// N workflows that sleep, all at once, and wake spread over WAKE_SECONDS: what they cost, and how late they are.
-void sleepers() {
-  auto app = hapax::open(fresh_store_url());
-  const int n = env_int("N", 1'000'000);
-  const int probes = env_int("PROBES", 1000);
-  const auto spread = std::chrono::seconds(env_int("WAKE_SECONDS", 30));
-  std::mutex mutex;
-  std::vector<double> late_ms;
-  app.handle(sleeper, [&](hapax::WorkflowContext& ctx, const Item& item) {
-    const hapax::Time begin = ctx.now();
-    // Most sleep for long; some, among all the others, wake while we look.
-    const hapax::Duration nap = item.i < 0 ? hapax::Duration(spread) * -item.i / probes : std::chrono::hours(24 * 30);
-    ctx.sleep(nap);
-    const hapax::Time woken = ctx.now();
-    ctx.step("late", [&] {
-      const std::lock_guard lock(mutex);
-      late_ms.push_back(std::chrono::duration<double, std::milli>(woken - begin - nap).count());
-    });
-  });
-  auto worker = app.work({.queues = {"flow"}});
-  const auto waiting = [&] {
-    const auto stats = app.queues();
-    for (const auto& queue : stats) {
-      if (queue.queue == "flow") { return queue.delayed; }
-    }
-    return std::int64_t{0};
-  };
-  const auto start = Clock::now();
-  std::atomic<int> next{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int lane = 0; lane < env_int("CONCURRENCY", 64); ++lane) {
-      threads.emplace_back([&] {
-        for (int i = next++; i < n; i = next++) {
-          (void)app.start(sleeper, {i}, {.workflow_id = "s" + std::to_string(i)});
-        }
-      });
-    }
-  }
-  const double started = seconds_since(start);
-  while (waiting() < n) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
-  const double asleep = seconds_since(start);
-  const std::int64_t resident = resident_kib();
-  std::vector<hapax::WorkflowHandle<void>> probe;
-  for (int i = 1; i <= probes; ++i) {
-    probe.push_back(app.start(sleeper, {-i}, {.workflow_id = "p" + std::to_string(i)}));
-  }
-  for (const auto& handle : probe) { handle.result(); }
-  struct rusage usage {};
-  getrusage(RUSAGE_SELF, &usage);
-  std::cout << R"({"n":)" << n << R"(,"seconds":)" << started << R"(,"asleep_seconds":)" << asleep
-            << R"(,"resident_mib":)" << resident / 1024 << R"(,"peak_mib":)" << usage.ru_maxrss / 1024
-            << R"(,"late_p50_ms":)" << quantile(late_ms, 0.5) << R"(,"late_p99_ms":)" << quantile(late_ms, 0.99)
-            << "}\n";
-}
+void sleepers() { Sleepers().run(); }
 
 }  // namespace rig

@@ -55,7 +55,12 @@ Duration Backoff::next() {
 }
 
 Dispatcher::Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options)
-    : store_(store), session_(session), pool_(pool), options_(std::move(options)), tasks_(options_.tasks) {}
+    : store_(store),
+      session_(session),
+      pool_(pool),
+      options_(std::move(options)),
+      more_workflows_(options_.workflows != nullptr),
+      tasks_(options_.tasks) {}
 
 Time Dispatcher::step(Time now) {
   now_ = now;
@@ -74,7 +79,7 @@ Time Dispatcher::step(Time now) {
       retry_at_ = now + backoff_.next();
       return retry_at_;
     }
-    if (!pending_.empty() || (next.limit > 0 && more_)) { return now; }
+    if (!pending_.empty() || (next.limit > 0 && (more_tasks_ || more_workflows_))) { return now; }
   }
   return next_step(now);
 }
@@ -92,7 +97,8 @@ void Dispatcher::collect(Time now) {
   note_unsent();
   if (suspect_ && (suspect_->state() == Run::State::settling || now - suspect_since_ > suspect_alone_max)) {
     suspect_.reset();
-    more_ = true;
+    more_tasks_ = true;
+    more_workflows_ = options_.workflows != nullptr;
   }
 }
 
@@ -112,28 +118,46 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
   if (hint != INT64_MAX) { claim_at_ = std::min(claim_at_, Time(Duration(hint))); }
   // An outcome of a queue with limits makes room for the next there and then.
   const bool made_room = std::ranges::any_of(pending_, [](const Settled& one) { return one.run->claim().limited; });
-  const bool due = more_ || made_room || now >= claim_at_;
+  const bool due = made_room || now >= claim_at_;
   const int flows = options_.workflows == nullptr ? 0 : options_.workflows->active();
   const bool empty_handed = load_.queued + load_.running + flows == 0;
   if (suspects_due_) {
     if (empty_handed || now - suspects_since_ >= suspects_patience) { return {.limit = 1, .alone = true}; }
     return {};
   }
-  if (!due) { return {}; }
-  const int limit = wanted(load_);
-  if (options_.workflows == nullptr) {
-    no_room_ = limit == 0;
-    return {.limit = limit, .alone = empty_handed};
+  if (!due && !more_tasks_ && !more_workflows_) { return {}; }
+  return plan_kinds(due, empty_handed);
+}
+
+// A claim of both kinds may bring as many of either, so it asks for what both could take. A few threads for tasks beside
+// room for a thousand workflows would have those claimed by twos; so once such a claim was full, the kinds are asked for in
+// turn, each for what it has room for, until neither has more.
+Dispatcher::Plan Dispatcher::plan_kinds(bool due, bool alone) {
+  int tasks = wanted(load_);
+  int workflows = 0;
+  if (options_.workflows != nullptr) {
+    workflows = std::min(options_.workflows->room(), limits::claim_batch);
+    if (names({.tasks = true, .workflows = false}).empty()) { tasks = 0; }
+    if (names({.tasks = false, .workflows = true}).empty()) { workflows = 0; }
+    // What is not asked for although it is time is asked for as soon as there is room.
+    if (due && tasks == 0) { more_tasks_ = true; }
+    if (due && workflows == 0) { more_workflows_ = true; }
   }
-  // A claim may bring both kinds, so it asks for what either could take; one that has no room is not asked for.
-  const int room = std::min(options_.workflows->room(), limits::claim_batch);
-  no_room_ = limit == 0 && room == 0;
-  Plan both{.limit = limit > 0 && room > 0 ? std::min(limit, room) : std::max(limit, room),
-            .alone = empty_handed,
-            .tasks = limit > 0,
-            .workflows = room > 0};
-  if (both.limit > 0 && names(both).empty()) { both.limit = 0; }
-  return both;
+  no_room_ = tasks == 0 && workflows == 0;
+  Plan plan{.limit = 0,
+            .alone = alone,
+            .tasks = tasks > 0 && (due || more_tasks_),
+            .workflows = workflows > 0 && (due || more_workflows_)};
+  if (plan.tasks && plan.workflows && more_tasks_ && more_workflows_) {
+    tasks_next_ = !tasks_next_;
+    (tasks_next_ ? plan.workflows : plan.tasks) = false;
+  }
+  if (plan.tasks && plan.workflows) {
+    plan.limit = std::min(tasks, workflows);
+  } else if (plan.tasks || plan.workflows) {
+    plan.limit = plan.tasks ? tasks : workflows;
+  }
+  return plan;
 }
 
 // What is claimed; nothing for a worker of all tasks. With workflows, a worker always names what it has.
@@ -210,6 +234,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
     request.alone = next.alone;
   }
   model::Exchange reply;
+  const Time asked_at = engine_now();
   try {
     base::fault_point("engine.exchange.before");
     if (!finishes.empty() || ticket) { reply = store_.exchange(finishes, ticket ? &request : nullptr); }
@@ -244,9 +269,11 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   if (ticket) {
     std::vector<RunPtr> runs;
     runs.reserve(reply.claim.claims.size());
+    // After the answer: a workflow's clock, which counts on from the claim's instant, must not run ahead of the store's.
+    const Time received = now + (engine_now() - asked_at);
     for (model::Claim& claim : reply.claim.claims) {
       RunPtr run = std::make_shared<Run>(std::move(claim));
-      run->received = now;
+      run->received = received;
       runs.push_back(std::move(run));
     }
     reply.claim.claims.clear();
@@ -256,7 +283,8 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
         suspect_ = runs.front();
         suspect_since_ = now;
       }
-      more_ = full;
+      if (next.tasks) { more_tasks_ = full; }
+      if (next.workflows) { more_workflows_ = full; }
       if (!runs.empty()) { idle_wait_ = Duration::zero(); }
       hand_out(std::move(runs));
       claimed(std::move(reply.claim), next, now);
@@ -423,7 +451,7 @@ Time Dispatcher::next_step(Time now) const {
   Time next = never;
   if (!draining_.load() && session_.is_open() && !suspect_) {
     // Without room there is no point in looking: an outcome, which makes room, wakes.
-    next = suspects_due_ ? suspects_since_ + suspects_patience : more_ || no_room_ ? never : claim_at_;
+    next = suspects_due_ ? suspects_since_ + suspects_patience : no_room_ ? never : claim_at_;
     const std::int64_t hint = hint_us_.load();
     if (hint != INT64_MAX) { next = std::min(next, Time(Duration(hint))); }
   }

@@ -74,6 +74,7 @@ class Dispatcher {
   void collect(Time now);
   [[nodiscard]] Plan plan(Time now);
   [[nodiscard]] int wanted(const PoolLoad& load) const;
+  [[nodiscard]] Plan plan_kinds(bool due, bool alone);
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
@@ -97,8 +98,10 @@ class Dispatcher {
   Time held_up_at_{};             // when to try them again
   Backoff backoff_;
   Time retry_at_{};
-  Time claim_at_{};       // when to look for work
-  bool more_ = true;      // the last claim was full
+  Time claim_at_{};         // when to look for work
+  bool more_tasks_ = true;  // the last claim that asked for them was full, or they were due and had no room
+  bool more_workflows_;
+  bool tasks_next_ = false;
   bool no_room_ = false;  // it is time to look, but the pool is full
   Duration idle_wait_{0};
   std::size_t rotation_ = 0;

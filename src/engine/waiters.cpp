@@ -3,8 +3,10 @@
 #include <hapax/error.hpp>
 
 #include "base/futex.hpp"
+#include "base/uuid7.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace hapax::engine {
 
@@ -14,9 +16,18 @@ constexpr Duration poll_min = std::chrono::milliseconds(2);
 constexpr Duration poll_max = std::chrono::milliseconds(200);
 constexpr Duration hint_max = std::chrono::milliseconds(20);
 constexpr Duration local_poll = std::chrono::milliseconds(100);
+constexpr std::chrono::milliseconds fresh_for(20);
 constexpr std::size_t polled_at_once = 1000;
 constexpr std::size_t recent_max = 256;
 constexpr std::size_t recent_bytes = 64 << 10;  // larger results are read from the store
+
+// Whether an execution that this process has admitted and got at once may well be on its way still. What was admitted
+// longer ago may have ended before anybody waited for it, so that nobody will be told: the store is asked.
+bool is_fresh(const Uuid& id) {
+  const auto now =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  return static_cast<std::int64_t>(base::uuid7_milliseconds(id)) + fresh_for.count() > now.count();
+}
 
 std::exception_ptr expired(const Uuid& id) {
   return std::make_exception_ptr(
@@ -61,7 +72,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
     if (found == recent_.end()) {
       const Time now = engine_now();
       const Time until = at_most ? now + std::min(*at_most, longest_wait) : never;
-      const Time poll_at = local ? now + local_poll : now;
+      const Time poll_at = local && is_fresh(id) ? now + local_poll : now;
       waits_.emplace(id, Wait{token, std::move(callback), now, poll_at, until});
       count_.fetch_add(1);
       ensure_thread();
@@ -97,7 +108,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
     std::optional<model::Outcome> outcome;
     std::exception_ptr error;
   };
-  if (!local) {
+  if (!local || !is_fresh(id)) {
     // On this thread: most who ask late are answered here.
     const auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
     if (!outcomes.front()) { std::rethrow_exception(expired(id)); }

@@ -34,7 +34,7 @@ class Waiters {
   ~Waiters();
 
   // The terminal outcome, or none when `at_most` is over first. `local` says that a worker of this process has the
-  // execution, so that there is no point in asking the store at once. Throws ResultExpired when the store has no
+  // execution, so that there is no point in asking the store at once if it is new. Throws ResultExpired when the store has no
   // record of it, and what the store throws when it cannot be asked.
   [[nodiscard]] std::optional<model::Outcome> wait(const Uuid& id, std::optional<Duration> at_most, bool local);
 

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
+
 namespace hapax::engine {
 namespace {
 
@@ -303,6 +306,118 @@ TEST_F(DispatcherTest, DrainingClaimsNothing) {
   dispatcher.drain();
   (void)step();
   EXPECT_TRUE(pool.running.empty());
+}
+
+// Takes workflows and ends none.
+class HandFlows final : public WorkflowPool {
+ public:
+  [[nodiscard]] std::vector<std::string> names() const override { return {"flow"}; }
+  void start(std::function<void()> /*on_settled*/) override {}
+  void submit(RunPtr run) override { running.push_back(std::move(run)); }
+  void collect(std::vector<Settled>& /*into*/) override {}
+  void withdraw(std::vector<RunPtr>& /*into*/) override {}
+  [[nodiscard]] int room() const override { return most - active(); }
+  [[nodiscard]] int active() const override { return static_cast<int>(running.size()); }
+  void look(Time /*now*/) override {}
+  void hold() override {}
+  void stop(Time /*until*/) override {}
+
+  int most = 1000;
+  std::vector<RunPtr> running;
+};
+
+// A worker of four threads that has a task and a workflow, or a workflow alone.
+class MixedDispatcherTest : public ::testing::Test {
+ protected:
+  void SetUp() override { session.opened(world.open_session()); }
+
+  void open(std::vector<std::string> names) {
+    dispatcher = std::make_unique<Dispatcher>(world.store, session, pool,
+                                              Dispatcher::Options{.queues = {model::QueueRef{}},
+                                                                  .tasks = std::move(names),
+                                                                  .prefetch = 0,
+                                                                  .workflows = &flows,
+                                                                  .on_answered = {},
+                                                                  .on_woken = {},
+                                                                  .on_trouble = {},
+                                                                  .on_doubt = [] {}});
+  }
+
+  void admit_flows(int count) {
+    for (int i = 0; i < count; ++i) {
+      model::NewExecution flow = new_execution("flow");
+      flow.kind = model::Kind::workflow;
+      (void)world.admit(flow);
+    }
+  }
+
+  // Steps until it has nothing to do at once; how many exchanges that took.
+  int settle() {
+    const int before = world.store.exchanges;
+    for (int steps = 0; dispatcher->step(world.now()) <= world.now(); ++steps) {
+      if (steps > 1000) {
+        ADD_FAILURE() << "it does not come to rest";
+        break;
+      }
+    }
+    return world.store.exchanges - before;
+  }
+
+  World world;
+  Session session;
+  HandPool pool;
+  HandFlows flows;
+  std::unique_ptr<Dispatcher> dispatcher;
+};
+
+TEST_F(MixedDispatcherTest, WorkflowsAloneAreClaimedUpToTheirOwnRoom) {
+  open({"flow"});
+  admit_flows(500);
+  EXPECT_EQ(settle(), 1);
+  EXPECT_EQ(flows.active(), 500);
+}
+
+TEST_F(MixedDispatcherTest, WorkflowsDueAtOnceAreNotClaimedByTheNumberOfThreads) {
+  open({"flow", "work"});
+  (void)settle();
+  world.advance(1s);
+  admit_flows(500);
+  EXPECT_LE(settle(), 4);
+  EXPECT_EQ(flows.active(), 500);
+  EXPECT_TRUE(pool.running.empty());
+}
+
+TEST_F(MixedDispatcherTest, ABacklogOfBothKindsFillsBoth) {
+  open({"flow", "work"});
+  world.admit_many(50);
+  admit_flows(500);
+  EXPECT_LE(settle(), 6);
+  EXPECT_EQ(flows.active(), 500);
+  EXPECT_EQ(pool.running.size(), 4U);
+}
+
+TEST_F(MixedDispatcherTest, ATaskThatHadNoRoomIsClaimedWithTheOutcomeThatMakesSome) {
+  open({"flow", "work"});
+  world.admit_many(5);
+  (void)settle();
+  ASSERT_EQ(pool.running.size(), 4U);
+  world.advance(10s);
+  (void)settle();  // looks for workflows only
+  (void)pool.end(Ending::completed("1"));
+  (void)dispatcher->step(world.now());
+  EXPECT_EQ(pool.running.size(), 4U);
+}
+
+TEST_F(MixedDispatcherTest, FullOfEverythingItAsksForNothing) {
+  open({"flow", "work"});
+  flows.most = 10;
+  world.admit_many(10);
+  admit_flows(20);
+  (void)settle();
+  EXPECT_EQ(flows.active(), 10);
+  EXPECT_EQ(pool.running.size(), 4U);
+  world.advance(10s);
+  EXPECT_EQ(settle(), 0);
 }
 
 }  // namespace

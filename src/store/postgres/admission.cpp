@@ -1,7 +1,9 @@
 #include "store/postgres/admission.hpp"
 
 #include "base/fault.hpp"
+#include "store/postgres/fresh_rows.hpp"
 #include "store/postgres/insert_rows.hpp"
+#include "store/postgres/sql_error.hpp"
 
 namespace hapax::store::postgres {
 
@@ -27,10 +29,11 @@ Array id_array(const Items& items) {
 
 }  // namespace
 
-Call lock_patience(Duration patience) {
-  return {&patience_statement,
-          Params().text(std::to_string(std::chrono::ceil<std::chrono::milliseconds>(patience).count()) + "ms")};
+std::string lock_timeout_text(Duration patience) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(patience).count()) + "ms";
 }
+
+Call lock_patience(Duration patience) { return {&patience_statement, Params().text(lock_timeout_text(patience))}; }
 
 // One statement: 1 round trip.
 std::vector<Admission> admit_plain(const AdmissionWork& work, const Items& items) {
@@ -54,6 +57,21 @@ std::vector<Admission> admit_plain(const AdmissionWork& work, const Items& items
     admissions.push_back(std::move(admission));
   }
   return admissions;
+}
+
+std::optional<std::vector<Admission>> admit_fresh(const AdmissionWork& work, const Items& items, Duration patience,
+                                                  bool& met) {
+  const std::optional<Call> call = insert_fresh_call(items, work, patience);
+  if (!call) { return std::nullopt; }
+  try {
+    const std::vector<Result> results = work.connection.pipeline({&*call, 1}, "postgres.admit.before_commit");
+    if (results.front().rows() > 0) { return read_fresh(results.front(), items); }
+  } catch (const SqlError& error) {
+    // An id that is there already is one that was asked for before.
+    met = error.is_division_by_zero() || error.is_unique_violation();
+    if (!met) { throw; }
+  }
+  return std::nullopt;
 }
 
 std::unordered_map<Uuid, Admission> read_back_admissions(Connection& connection, const Items& items) {

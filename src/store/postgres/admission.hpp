@@ -7,6 +7,7 @@
 #include "store/postgres/queue_ids.hpp"
 
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -39,8 +40,14 @@ using Answers = std::vector<std::optional<model::Admission>>;
 // Everything, step by step in the transaction that is open on the connection.
 [[nodiscard]] std::vector<model::Admission> admit_in_transaction(const AdmissionWork& work, const Items& items);
 
+// Items with identities, all of them new: one statement, one round trip, its own transaction. Nothing is returned, and
+// nothing was changed, when they have too little in common (fresh_rows.hpp), or, with `met` set, one is not new.
+[[nodiscard]] std::optional<std::vector<model::Admission>> admit_fresh(const AdmissionWork& work, const Items& items,
+                                                                       Duration patience, bool& met);
+
 // Sets lock_timeout for the open transaction.
 [[nodiscard]] Call lock_patience(Duration patience);
+[[nodiscard]] std::string lock_timeout_text(Duration patience);
 
 // What the store has under these ids: the answer to an admission whose own answer was lost. An id that is not there is
 // missing from the map.

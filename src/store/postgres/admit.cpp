@@ -43,6 +43,9 @@ void lose_reply(Connection& connection) {
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
+// How long holders are asked about after one was met.
+constexpr std::chrono::seconds meeting_time{10};
+
 std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
   std::vector<const NewExecution*> pointers;
   pointers.reserve(items.size());
@@ -52,8 +55,8 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 
 }  // namespace
 
-// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered, 5 or more when a holder
-// makes way; one more, once, for each batch with a queue that is new to this process, or whose first limit key it is; one
+// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (and one in vain when one was
+// met for the first time in a while), 5 or more when a holder makes way; one more, once, for each batch with a queue that is new to this process, or whose first limit key it is; one
 // when a holder with a limit key made way. Seeds go by steps too.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
   bool identity = false;
@@ -78,6 +81,14 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     lose_reply(connection);
     return admissions;
   }
+  if (!seeded && !is_meeting()) {
+    bool met = false;
+    if (auto fresh = admit_fresh(work, items, patience, met)) {
+      lose_reply(connection);
+      return std::move(*fresh);
+    }
+    if (met) { meet_for_a_while(); }
+  }
   const auto by_steps = [&](const Items& some) {
     TransactionGuard guard(connection);
     const Call waiting = lock_patience(patience);
@@ -97,6 +108,12 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   unpark(connection, freed);
   lose_reply(connection);
   return admissions;
+}
+
+bool PostgresStore::is_meeting() const { return steady_seconds() < meeting_until_.load(std::memory_order_relaxed); }
+
+void PostgresStore::meet_for_a_while() {
+  meeting_until_.store(steady_seconds() + meeting_time.count(), std::memory_order_relaxed);
 }
 
 void PostgresStore::ensure_queues(Connection& connection, const Items& items) {

@@ -26,6 +26,27 @@ const Statement& advance_statement() {
   return statement;
 }
 
+// The main SELECT locks the rows before the entries are written.
+constexpr std::string_view advance_all_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+kept AS ({entries})
+SELECT t.now, 1 / CASE WHEN cardinality($2::uuid[]) = (
+    SELECT count(*) FROM unnest($2::uuid[], $3::bigint[]) u(id, fence)
+    CROSS JOIN LATERAL (
+      SELECT FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
+      OFFSET 0 FOR NO KEY UPDATE) r) THEN 1 ELSE 0 END
+FROM t)";
+
+const Statement& advance_all_statement() {
+  static constexpr std::string_view mark = "{entries}";
+  static const std::string& text = keep_text([] {
+    std::string whole(advance_all_text);
+    return whole.replace(whole.find(mark), mark.size(), append_all_sql(4));
+  }());
+  static const Statement statement{"hapax_advance_all", text.c_str()};
+  return statement;
+}
+
 constexpr Statement clear_lost{"hapax_clear_lost", R"(
 UPDATE {s}.live l SET lost = 0 FROM unnest($1::uuid[], $2::bigint[]) u(id, fence)
 WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.lost > 0)"};
@@ -62,6 +83,27 @@ std::vector<Call> AdvanceBatch::calls(const Children& children, std::int64_t off
   calls.push_back({&advance_statement(), std::move(params)});
   if (clears) { calls.push_back({&clear_lost, Params().array(std::move(forgiven)).array(std::move(forgiven_fences))}); }
   return calls;
+}
+
+std::optional<Call> AdvanceBatch::call_of_all(std::int64_t offset_us) const {
+  const bool plain = std::all_of(turns_.begin(), turns_.end(), [](const Advance& turn) { return !turn.clears_lost; });
+  if (!plain) { return std::nullopt; }
+  Array ids(Type::uuid, turns_.size()), fences(Type::int8, turns_.size());
+  EntryArrays entries;
+  for (const std::size_t i : order_) {
+    ids.uuid(turns_[i].execution);
+    fences.int8(turns_[i].fence);
+    entries.add(turns_[i].execution, turns_[i].fence, turns_[i].entries, {});
+  }
+  Params params;
+  params.int8(offset_us).array(std::move(ids)).array(std::move(fences));
+  entries.append_six_to(params);
+  return Call{&advance_all_statement(), std::move(params)};
+}
+
+void AdvanceBatch::read_all(const Result& result, std::vector<AdvanceReply>& replies) {
+  const Time at = RowReader(result, 0).time();
+  for (AdvanceReply& reply : replies) { reply = {.verdict = FinishVerdict::accepted, .at = at}; }
 }
 
 void AdvanceBatch::read(const Result& result, std::vector<AdvanceReply>& replies) {

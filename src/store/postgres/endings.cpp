@@ -65,6 +65,32 @@ constexpr std::string_view queue_expiry =
     "coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END";
 constexpr std::string_view queue_stub = "g.status = 2 AND q.retention_us = 0";
 
+// The same of what just completes. Rows that are otherwise are not found, and then there are too few.
+constexpr std::string_view complete_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+gone AS (
+  DELETE FROM {s}.live l
+  USING unnest($2::uuid[], $3::bigint[], $4::bytea[], $5::bigint[]) u(id, fence, result, ran_for)
+  WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.waiters IS NULL AND l.limit_key IS NULL
+  RETURNING l.*, u.result, u.ran_for),
+{entries}made AS (
+  INSERT INTO {s}.history (
+    id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
+    status, priority, dead, left_by, task, input, result, session, worker, started_at, deadline, attempt_timeout, retry,
+    identity, identity_key, effect_key, parent, labels, stub, weight)
+  SELECT g.id,
+         t.now + coalesce(nullif(coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END), 0),
+                          600000000),
+         g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt, g.max_attempts, g.lost, g.max_lost, g.run, g.kind,
+         2, g.priority, false, 0, g.task, CASE WHEN q.retention_us = 0 THEN 'null'::bytea ELSE g.input END, g.result,
+         g.session, s.worker, t.now - g.ran_for, g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key,
+         g.effect_key, g.parent, g.labels, CASE WHEN q.retention_us = 0 THEN true END, g.weight
+  FROM gone g CROSS JOIN t
+  LEFT JOIN {s}.queues q ON q.id = g.queue_id
+  LEFT JOIN {s}.sessions s ON s.id = g.session)
+SELECT 1 / CASE WHEN (SELECT count(*) FROM gone) = cardinality($2::uuid[]) THEN 1 ELSE 0 END)";
+static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(FinishKind::completed) == 0);
+
 constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
   SELECT w.waiter AS execution, count(*) AS many, array_agg(1::smallint) AS kinds, array_agg(NULL::text) AS names,
          array_agg(w.position) AS positions, array_agg(g.id) AS children, array_agg(g.status) AS statuses,
@@ -133,43 +159,42 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
   const std::string entries = appends ? ", kept AS (" + append_sql(keeps ? next + 2 : next, "gone") + ")\n" : "";
   const std::string keep_us = "$" + std::to_string(next), frees = "$" + std::to_string(next + 1);
   const std::string for_ever = std::to_string(end_of_time.time_since_epoch().count());
-  const std::string text = fill(
-      end_text,
-      {{"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
-       {"{keep}", keeps ? ", keep_us, frees" : ""},
-       {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
-       {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever + ") ELSE " +
-                                 std::string(queue_expiry) + " END"
-                           : std::string(queue_expiry)},
-       {"{stub}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN g.frees ELSE " + std::string(queue_stub) + " END"
-                        : std::string(queue_stub)}});
+  const std::string text =
+      fill(end_text,
+           {{"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
+            {"{keep}", keeps ? ", keep_us, frees" : ""},
+            {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
+            {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever +
+                                      ") ELSE " + std::string(queue_expiry) + " END"
+                                : std::string(queue_expiry)},
+            {"{stub}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN g.frees ELSE " + std::string(queue_stub) + " END"
+                             : std::string(queue_stub)}});
   if (!tells) {
     return fill(text, {{"{next array}", ""},
-                           {"{next}", ""},
-                           {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
-                           {"{u.next}", ""},
-                           {"{entries}", entries},
-                           {"{told}", ""},
-                           {"{next}", ""},
-                           {"{g.next}", ""},
-                           {"{woken}", ""}});
+                       {"{next}", ""},
+                       {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
+                       {"{u.next}", ""},
+                       {"{entries}", entries},
+                       {"{told}", ""},
+                       {"{next}", ""},
+                       {"{g.next}", ""},
+                       {"{woken}", ""}});
   }
   return fill(text, {{"{next array}", ", $10::uuid[]"},
-                         {"{next}", ", continued_as"},
-                         {"{ran for}", "u.ran_for"},
-                         {"{u.next}", ", u.continued_as"},
-                         {"{entries}", entries},
-                         {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
-                         {"{next}", ", continued_as"},
-                         {"{g.next}", ", g.continued_as"},
-                         {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
+                     {"{next}", ", continued_as"},
+                     {"{ran for}", "u.ran_for"},
+                     {"{u.next}", ", u.continued_as"},
+                     {"{entries}", entries},
+                     {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
+                     {"{next}", ", continued_as"},
+                     {"{g.next}", ", g.continued_as"},
+                     {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
 }
 
 const Statement& end_statement(bool tells, bool appends, bool keeps) {
-  static constexpr std::array<const char*, 8> names{"hapax_end",           "hapax_end_turn",
-                                                    "hapax_end_telling",   "hapax_end_turn_telling",
-                                                    "hapax_end_kept",      "hapax_end_turn_kept",
-                                                    "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
+  static constexpr std::array<const char*, 8> names{
+      "hapax_end",      "hapax_end_turn",      "hapax_end_telling",   "hapax_end_turn_telling",
+      "hapax_end_kept", "hapax_end_turn_kept", "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
   // Never destroyed, as threads may outlive main.
   static const auto& texts = *new const std::array<std::string, 8>{
       end_sql(false, false, false), end_sql(false, true, false), end_sql(true, false, false),
@@ -181,6 +206,14 @@ const Statement& end_statement(bool tells, bool appends, bool keeps) {
     return all;
   }();
   return statements[(keeps ? 4U : 0U) + (tells ? 2U : 0U) + (appends ? 1U : 0U)];
+}
+
+const Statement& complete_statement(bool appends) {
+  static const std::string& bare = keep_text(with_entries(complete_text, ""));
+  static const std::string& full = keep_text(with_entries(complete_text, "kept AS (" + append_all_sql(6) + "),\n"));
+  static const Statement plain{"hapax_complete_all", bare.c_str()};
+  static const Statement appending{"hapax_complete_all_turns", full.c_str()};
+  return appends ? appending : plain;
 }
 
 const Statement& wait_statement(bool with) {
@@ -245,6 +278,23 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, Ending
   if (batch.tells) { params.array(std::move(next)).array(uuid_array(batch.later)); }
   if (keeps) { params.array(std::move(keep)).array(std::move(frees)); }
   return with_params(end_statement(batch.tells, !batch.entries.empty(), keeps), std::move(params), batch.entries);
+}
+
+Call complete_all_call(const std::vector<Ending>& endings, std::int64_t offset_us, EntryArrays entries) {
+  const std::size_t n = endings.size();
+  Array ids(Type::uuid, n), fences(Type::int8, n), results(Type::bytea, n), ran_for(Type::int8, n);
+  for (const Ending& ending : endings) {
+    ids.uuid(ending.id);
+    fences.int8(ending.fence);
+    results.optional_bytes(ending.result);
+    ran_for.int8(ending.ran_for.value_or(Duration{0}).count());
+  }
+  Params params;
+  params.int8(offset_us);
+  for (Array* array : {&ids, &fences, &results, &ran_for}) { params.array(std::move(*array)); }
+  const bool appends = !entries.empty();
+  if (appends) { entries.append_six_to(params); }
+  return {&complete_statement(appends), std::move(params)};
 }
 
 Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries) {

@@ -25,20 +25,43 @@ void EntryArrays::append_to(Params& params) {
   }
 }
 
+void EntryArrays::append_six_to(Params& params) {
+  for (Array* array : {&executions_, &fences_, &positions_, &kinds_, &names_, &data_}) {
+    params.array(std::move(*array));
+  }
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 7> types{"uuid", "bigint", "int", "smallint", "text", "bytea", "uuid"};
+
+// The first `count` of them as parameters from `first` on.
+std::string arrays(int first, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += (i == 0 ? "$" : ", $") + std::to_string(first + static_cast<int>(i)) + "::" + std::string(types[i]) + "[]";
+  }
+  return text;
+}
+
+}  // namespace
+
 // IS TRUE keeps the IN from becoming a join, which without hashing would compare each with each; so it is one look into
 // a hash table for each entry.
 std::string append_sql(int first, std::string_view source) {
-  static constexpr std::array<std::string_view, 7> types{"uuid", "bigint", "int", "smallint", "text", "bytea", "uuid"};
-  std::string arrays;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    arrays +=
-        (i == 0 ? "$" : ", $") + std::to_string(first + static_cast<int>(i)) + "::" + std::string(types[i]) + "[]";
-  }
   return "INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data, child)\n"
          "  SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data, e.child\n"
          "  FROM t, unnest(" +
-         arrays + ") e(execution, fence, position, kind, name, data, child)\n  WHERE (e.execution IN (SELECT id FROM " +
+         arrays(first, 7) +
+         ") e(execution, fence, position, kind, name, data, child)\n  WHERE (e.execution IN (SELECT id FROM " +
          std::string(source) + ")) IS TRUE";
+}
+
+std::string append_all_sql(int first) {
+  return "INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data)\n"
+         "  SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data\n"
+         "  FROM t, unnest(" +
+         arrays(first, 6) + ") e(execution, fence, position, kind, name, data)";
 }
 
 }  // namespace hapax::store::postgres

@@ -21,6 +21,8 @@ class EntryArrays {
   [[nodiscard]] bool empty() const { return empty_; }
   // Seven arrays.
   void append_to(Params& params);
+  // Without those of what was started, when nothing was.
+  void append_six_to(Params& params);
 
  private:
   bool empty_ = true;
@@ -32,5 +34,7 @@ class EntryArrays {
 // with the change that `source` makes, or neither is. A taken position is a unique violation. `first` is the number of
 // the first of the seven parameters.
 [[nodiscard]] std::string append_sql(int first, std::string_view source);
+// The same of all entries, for a statement that fails unless every execution is one it changes. Six parameters.
+[[nodiscard]] std::string append_all_sql(int first);
 
 }  // namespace hapax::store::postgres

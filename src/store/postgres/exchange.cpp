@@ -16,12 +16,8 @@ namespace {
 
 constexpr int side_by_side = 128;
 
-// How long outcomes are told after somebody turned out to wait for one.
+// How long less is hoped for of outcomes after it was in vain, and they are told after somebody turned out to wait for one.
 constexpr std::chrono::minutes telling_time{1};
-
-std::int64_t steady_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void lose_reply(Connection& connection) {
   try {
@@ -69,7 +65,7 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
-  FinishBatch batch(finishes, offset_us(), is_telling());
+  FinishBatch batch(finishes, offset_us(), hope());
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
@@ -106,7 +102,24 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   return exchange;
 }
 
-bool PostgresStore::is_telling() const { return steady_seconds() < telling_until_.load(std::memory_order_relaxed); }
+std::int64_t PostgresStore::steady_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+FinishBatch::Hope PostgresStore::hope() const {
+  const std::int64_t now = steady_seconds();
+  if (now < telling_until_.load(std::memory_order_relaxed)) { return FinishBatch::Hope::nothing; }
+  return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::Hope::nobody_waits
+                                                            : FinishBatch::Hope::all_are_plain;
+}
+
+void PostgresStore::hope_less_for_a_while() {
+  if (hope() == FinishBatch::Hope::all_are_plain) {
+    mixed_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
+  } else {
+    tell_for_a_while();
+  }
+}
 
 void PostgresStore::tell_for_a_while() {
   telling_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
@@ -181,8 +194,8 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
         continue;
       }
       if (error.is_division_by_zero() && attempt < transient_attempts) {
-        // Somebody waits for one of them. Nothing was kept.
-        tell_for_a_while();
+        // It was hoped for too much. Nothing was kept.
+        hope_less_for_a_while();
         continue;
       }
       if (error.is_lock_timeout()) {

@@ -22,6 +22,9 @@ bool goes_on(FinishKind kind) {
   return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released;
 }
 
+// And is kept as its queue says, as no guard is.
+bool completes(const Finish& finish) { return finish.kind == FinishKind::completed && !finish.keep; }
+
 std::optional<Status> final_status(FinishKind kind) {
   switch (kind) {
     case FinishKind::completed: return Status::completed;
@@ -79,12 +82,12 @@ std::vector<TurnItem> turn_items(std::span<const Finish> finishes) {
   return items;
 }
 
-FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us, bool tells)
+FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us, Hope hope)
     : finishes_(finishes),
       offset_us_(offset_us),
       accepted_(finishes.size(), false),
       barred_(finishes.size(), false),
-      tells_(tells) {
+      hope_(hope) {
   for (std::size_t i = 0; i < finishes.size(); ++i) {
     // A second finish of one execution in a batch is settled after the first, as a repeated one.
     if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
@@ -98,7 +101,7 @@ std::vector<Call> FinishBatch::calls() {
   std::vector<Waiting> waiting;
   std::vector<Pause> pauses;
   EndingBatch ending;
-  ending.tells = tells_;
+  ending.tells = hope_ == Hope::nothing;
   EntryArrays of_waiting, of_pauses;
   for (const std::size_t i : order_) {
     const Finish& finish = finishes_[i];
@@ -122,6 +125,13 @@ std::vector<Call> FinishBatch::calls() {
     }
   }
   std::vector<Call> calls;
+  all_complete_ =
+      hope_ == Hope::all_are_plain && endings.size() == finishes_.size() && std::ranges::all_of(finishes_, completes);
+  if (all_complete_ && !finishes_.empty()) {
+    calls.push_back(complete_all_call(endings, offset_us_, std::move(ending.entries)));
+    calls_ = 1;
+    return calls;
+  }
   ends_ = !endings.empty();
   if (ends_) { calls.push_back(end_call(endings, offset_us_, std::move(ending))); }
   if (!waiting.empty()) { calls.push_back(wait_call(waiting, offset_us_, std::move(of_waiting))); }
@@ -140,6 +150,10 @@ std::vector<Call> FinishBatch::calls_after(TurnSteps& steps) {
 }
 
 void FinishBatch::read(std::span<const Result> results) {
+  if (all_complete_) {
+    accepted_.assign(accepted_.size(), true);
+    return;
+  }
   for (std::size_t call = 0; call < calls_; ++call) {
     for (int row = 0; row < results[call].rows(); ++row) {
       accepted_[index_.at(RowReader(results[call], row).uuid())] = true;

@@ -23,8 +23,13 @@ namespace hapax::store::postgres {
 // violation, unless it was found before (TurnSteps) and the finish barred. What entries start was started before.
 class FinishBatch {
  public:
-  // Without `tells`, calls() fail with a division by zero if somebody waits for the end of one of them.
-  FinishBatch(std::span<const model::Finish> finishes, std::int64_t offset_us, bool tells = true);
+  // How much a batch hopes for. What is hoped for in vain fails with a division by zero, and nothing is changed.
+  enum class Hope : std::uint8_t {
+    nothing,        // those who wait for one of them are told
+    nobody_waits,   // for any of them
+    all_are_plain,  // if all complete: each runs under its fence, has no limit key, and nobody waits for it
+  };
+  FinishBatch(std::span<const model::Finish> finishes, std::int64_t offset_us, Hope hope = Hope::nothing);
 
   // At most three statements: those that end, those that wait again, and those that wait for events.
   [[nodiscard]] std::vector<Call> calls();
@@ -55,10 +60,11 @@ class FinishBatch {
   std::vector<std::size_t> order_;  // by id, as rows are locked in that order
   std::vector<bool> accepted_;
   std::vector<bool> barred_;
-  bool tells_;
-  bool ends_ = false;      // the first of calls() is that of the endings
-  bool pauses_ = false;    // the last call is of those that wait
-  std::size_t calls_ = 0;  // how many there were
+  Hope hope_;
+  bool all_complete_ = false;  // calls() is the one statement of complete_all_call
+  bool ends_ = false;          // the first of calls() is that of the endings
+  bool pauses_ = false;        // the last call is of those that wait
+  std::size_t calls_ = 0;      // how many there were
   std::set<std::int32_t> woken_;
   FreedKeys freed_;
   std::unordered_map<Uuid, std::size_t> index_;  // of the first finish of each id

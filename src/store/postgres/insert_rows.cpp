@@ -216,14 +216,6 @@ const Statement& insert_past_draining() {
   return statement;
 }
 
-// Nothing but what insert_held has arrays for.
-bool is_usual(const NewExecution& item) {
-  static const NewExecution usual;
-  return item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost && !item.retry &&
-         !item.attempt_timeout && !item.deadline && !item.effect_key && item.labels == usual.labels &&
-         !item.limit_key && item.weight == usual.weight;
-}
-
 bool is_plain(const NewRow& row) {
   const NewExecution& item = *row.item;
   return is_usual(item) && item.kind == model::Kind::task && !item.identity && !item.parent && !item.born_running;
@@ -233,20 +225,11 @@ bool is_plainly_held(const NewRow& row) {
   return row.takes_identity && row.run == 1 && is_usual(*row.item) && !throttle_of(*row.item->identity);
 }
 
-// An earlier item of the batch that stands ready in the same queue is in the way of one that is to be born running;
-// the statement's snapshot does not show it.
 std::vector<bool> may_be_born_running(const std::vector<NewRow>& rows) {
-  std::vector<bool> may(rows.size(), false);
-  std::set<model::QueueRef> occupied;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const NewExecution& item = *rows[i].item;
-    if (item.born_running && !item.limit_key) {
-      may[i] = !occupied.contains(item.queue);
-    } else if (item.delay <= Duration{0} && !item.run_at) {
-      occupied.insert(item.queue);
-    }
-  }
-  return may;
+  std::vector<const NewExecution*> items;
+  items.reserve(rows.size());
+  for (const NewRow& row : rows) { items.push_back(row.item); }
+  return postgres::may_be_born_running(items);
 }
 
 Params plain_params(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
@@ -396,14 +379,33 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
 
 bool is_guard(const NewExecution& item) { return item.kind == model::Kind::guard; }
 
+bool is_usual(const NewExecution& item) {
+  static const NewExecution usual;
+  return !is_guard(item) && item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost &&
+         !item.retry && !item.attempt_timeout && !item.deadline && !item.effect_key && item.labels == usual.labels &&
+         !item.limit_key && item.weight == usual.weight;
+}
+
+std::vector<bool> may_be_born_running(const std::vector<const NewExecution*>& items) {
+  std::vector<bool> may(items.size(), false);
+  std::set<model::QueueRef> occupied;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const NewExecution& item = *items[i];
+    if (item.born_running && !item.limit_key) {
+      may[i] = !occupied.contains(item.queue);
+    } else if (item.delay <= Duration{0} && !item.run_at) {
+      occupied.insert(item.queue);
+    }
+  }
+  return may;
+}
+
 std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
   return claim.mode == model::IdentityMode::throttle ? std::optional(claim.throttle.count()) : std::nullopt;
 }
 
 Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
-  if (!rows.empty() && is_guard(*rows.front().item)) {
-    return {&insert_guards, guard_params(rows, queues, offset_us)};
-  }
+  if (!rows.empty() && is_guard(*rows.front().item)) { return {&insert_guards, guard_params(rows, queues, offset_us)}; }
   Params params = plain_params(rows, queues, offset_us);
   if (std::ranges::all_of(rows, is_plain)) { return {&insert_plain, std::move(params)}; }
   if (std::ranges::all_of(rows, is_plainly_held)) {

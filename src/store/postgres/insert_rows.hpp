@@ -40,6 +40,13 @@ struct Inserted {
 
 [[nodiscard]] bool is_guard(const model::NewExecution& item);
 
+// Nothing but what most have: what the statements with few arrays have room for.
+[[nodiscard]] bool is_usual(const model::NewExecution& item);
+
+// An earlier item of the batch that stands ready in the same queue is in the way of one that is to be born running; the
+// statement's snapshot does not show it.
+[[nodiscard]] std::vector<bool> may_be_born_running(const std::vector<const model::NewExecution*>& items);
+
 // The throttle of a request that has one.
 [[nodiscard]] std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim);
 

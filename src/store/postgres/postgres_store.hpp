@@ -7,6 +7,7 @@
 #pragma once
 
 #include "store/open.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/limited_claim.hpp"
 #include "store/postgres/notifier.hpp"
 #include "store/postgres/parking.hpp"
@@ -134,6 +135,7 @@ class PostgresStore final : public Store {
   static constexpr int lost_attempts = 4;
 
   static void back_off(int attempt);
+  [[nodiscard]] static std::int64_t steady_seconds();
   // Idle connections are likely lost as well. Throws StoreUnavailable when it has happened too often.
   void connection_lost(const ConnectionBroken& broken, int attempt);
   // A connection to read back on after a commit whose answer was lost. Tries for the connect timeout, as the server may
@@ -165,9 +167,13 @@ class PostgresStore final : public Store {
   std::vector<ActivityReply> change_once(Connection& connection, std::span<const ActivityChange> changes,
                                          std::optional<SentChange>& sent);
   bool was_committed(const SentChange& sent);
-  // Whether outcomes are sent with the statement that tells those who wait (endings.hpp): for a while after somebody did.
-  [[nodiscard]] bool is_telling() const;
+  // What is hoped for of outcomes, which decides the statement they are sent with: less, for a while, after it was in vain.
+  [[nodiscard]] FinishBatch::Hope hope() const;
+  void hope_less_for_a_while();
   void tell_for_a_while();
+  // Whether admissions ask about holders at once: for a while after one was met.
+  [[nodiscard]] bool is_meeting() const;
+  void meet_for_a_while();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
@@ -184,7 +190,9 @@ class PostgresStore final : public Store {
   QueueIds queue_ids_;
   LimitedQueues limited_;
   LookPositions looks_;
-  std::atomic<std::int64_t> telling_until_ = 0;
+  std::atomic<std::int64_t> telling_until_ = 0;  // steady_seconds()
+  std::atomic<std::int64_t> mixed_until_ = 0;
+  std::atomic<std::int64_t> meeting_until_ = 0;
   Notifier notifier_;
   Vacuum vacuum_;
 };

@@ -25,14 +25,31 @@ void lose_reply(Connection& connection, const char* fault_name) {
 
 }  // namespace
 
-// 1 round trip when nothing is started; else those of advance_by_steps(). One turn whose positions are taken makes all go
-// by steps.
+// 1 round trip when nothing is started; else those of advance_by_steps(). One turn whose lease is gone costs a second one,
+// and one whose positions are taken makes all go by steps.
 std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns) {
   if (turns.empty()) { return {}; }
   bool stepwise = std::any_of(turns.begin(), turns.end(), starts);
+  bool one_is_stale = false;
   bool asked_before = false;
   return run([&](Connection& connection) {
     const bool again = std::exchange(asked_before, true);
+    if (!stepwise && !one_is_stale) {
+      const AdvanceBatch batch(turns);
+      const std::optional<Call> all = batch.call_of_all(offset_us());
+      try {
+        if (all) {
+          std::vector<AdvanceReply> replies(turns.size());
+          AdvanceBatch::read_all(connection.pipeline({&*all, 1}).front(), replies);
+          lose_reply(connection, "postgres.advance.after_commit");
+          return replies;
+        }
+      } catch (const SqlError& error) {
+        stepwise = error.is_unique_violation();
+        one_is_stale = error.is_division_by_zero();
+        if (!stepwise && !one_is_stale) { throw; }
+      }
+    }
     if (!stepwise) {
       try {
         std::vector<AdvanceReply> replies(turns.size());

@@ -1,0 +1,183 @@
+#include "store/postgres/fresh_rows.hpp"
+
+#include "store/postgres/insert_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+// set_config comes before the first identity is asked for, as that needs the time. Identities come in their order, so that
+// two batches that have some in common wait for each other rather than both for ever.
+constexpr const char* fresh_text = R"(
+WITH t AS MATERIALIZED (
+  SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
+q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHERE q.id = $3::int),
+held AS (
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
+  SELECT u.identity, u.execution, 1, u.fingerprint, t.now, coalesce($8::bigint, q.dedup_window_us)
+  FROM t, q, unnest($10::bytea[], $11::uuid[], $12::bytea[]) u(identity, execution, fingerprint)
+  ON CONFLICT (identity) DO NOTHING RETURNING 1),
+made AS (
+  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
+                        identity_key, parent{born columns})
+  SELECT u.id, $3::int, $4::text, u.input, $5::smallint, $6::int, $7::smallint, {state}, now, now, u.identity,
+         u.identity_key, $9::uuid{born values}
+  FROM {rows})
+SELECT t.now, {is free},
+       1 / CASE WHEN (SELECT count(*) FROM held) = cardinality($10::bytea[]) AND NOT q.draining THEN 1 ELSE 0 END
+FROM t, q)";
+
+constexpr const char* plain_rows =
+    "t, unnest($13::uuid[], $14::bytea[], $15::bytea[], $16::text[]) u(id, input, identity, identity_key)";
+
+// As free_part in insert_rows.cpp, of the one queue and the one session. Each probe of a partial index.
+constexpr const char* free_column = R"(,
+       NOT q.paused AND NOT q.limited
+         AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0)
+         AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0)
+         AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2
+                                                  AND l.run_at <= (SELECT now FROM t))
+         AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $17::uuid) AS free)";
+
+// OFFSET 0 keeps `born` from being worked out once for every column that uses it.
+constexpr const char* born_rows = R"((
+    SELECT i.*, t.now, CASE WHEN i.claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
+    FROM t, q, unnest($13::uuid[], $14::bytea[], $15::bytea[], $16::text[], $18::bigint[])
+           i(id, input, identity, identity_key, claim) OFFSET 0) u)";
+
+std::string fill(std::vector<std::pair<std::string_view, std::string_view>> marks) {
+  std::string text = fresh_text;
+  for (const auto& [mark, by] : marks) { text.replace(text.find(mark), mark.size(), by); }
+  return text;
+}
+
+const Statement& fresh_statement() {
+  static const std::string& text = keep_text(fill({{"{free}", ""},
+                                                   {"{born columns}", ""},
+                                                   {"{state}", "0"},
+                                                   {"{born values}", ""},
+                                                   {"{rows}", plain_rows},
+                                                   {"{is free}", "false"}}));
+  static const Statement statement{"hapax_insert_fresh", text.c_str()};
+  return statement;
+}
+
+const Statement& born_statement() {
+  static const std::string& text =
+      keep_text(fill({{"{free}", free_column},
+                      {"{born columns}", ", attempt, fence, session, claim_number, claimed_at"},
+                      {"{state}", "u.born"},
+                      {"{born values}",
+                       ", u.born, u.born, CASE u.born WHEN 1 THEN $17::uuid END, "
+                       "CASE u.born WHEN 1 THEN u.claim END, CASE u.born WHEN 1 THEN now END"},
+                      {"{rows}", born_rows},
+                      {"{is free}", "q.free"}}));
+  static const Statement statement{"hapax_insert_fresh_born", text.c_str()};
+  return statement;
+}
+
+bool shares(const NewExecution& one, const NewExecution& first) {
+  return one.identity && is_usual(one) && !throttle_of(*one.identity) && one.queue == first.queue &&
+         one.task == first.task && one.kind == first.kind && one.priority == first.priority &&
+         one.max_attempts == first.max_attempts && one.parent == first.parent &&
+         one.identity->dedup_window == first.identity->dedup_window;
+}
+
+// The session that all that may be born running would be born for; no answer when there are several.
+std::optional<std::optional<Uuid>> one_session(const Items& items) {
+  std::optional<Uuid> session;
+  for (const NewExecution* item : items) {
+    if (!item->born_running) { continue; }
+    if (session && *session != item->born_running->session) { return std::nullopt; }
+    session = item->born_running->session;
+  }
+  return session;
+}
+
+// In the order of their identities; nothing if two have the same.
+std::optional<std::vector<std::size_t>> by_identity(const Items& items) {
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto hash = [&](std::size_t i) -> const base::Digest& { return items[i]->identity->hash; };
+  std::ranges::sort(order, {}, hash);
+  if (std::ranges::adjacent_find(order, {}, hash) != order.end()) { return std::nullopt; }
+  return order;
+}
+
+Params fresh_params(const Items& items, const std::vector<std::size_t>& order, const AdmissionWork& work,
+                    Duration patience) {
+  const NewExecution& first = *items.front();
+  const std::size_t n = items.size();
+  Params params;
+  params.int8(work.offset_us).text(lock_timeout_text(patience)).int4(work.queues.id(first.queue)).text(first.task);
+  params.int2(first.priority).int4(first.max_attempts).int2(static_cast<int>(first.kind));
+  const std::optional<Duration>& window = first.identity->dedup_window;
+  window ? params.int8(window->count()) : params.null(Type::int8);
+  first.parent ? params.uuid(*first.parent) : params.null(Type::uuid);
+  Array taken(Type::bytea, n), executions(Type::uuid, n), fingerprints(Type::bytea, n);
+  for (const std::size_t i : order) {
+    const IdentityClaim& identity = *items[i]->identity;
+    taken.digest(identity.hash);
+    executions.uuid(items[i]->id);
+    identity.fingerprint ? fingerprints.digest(*identity.fingerprint) : fingerprints.null();
+  }
+  Array ids(Type::uuid, n), inputs(Type::bytea, n), identities(Type::bytea, n), keys(Type::text, n);
+  for (const NewExecution* item : items) {
+    ids.uuid(item->id);
+    inputs.bytes(item->input);
+    identities.digest(item->identity->hash);
+    keys.bytes(item->identity->key);
+  }
+  for (Array* array : {&taken, &executions, &fingerprints, &ids, &inputs, &identities, &keys}) {
+    params.array(std::move(*array));
+  }
+  return params;
+}
+
+}  // namespace
+
+std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& work, Duration patience) {
+  if (!items.front()->identity ||
+      !std::ranges::all_of(items, [&](const NewExecution* item) { return shares(*item, *items.front()); })) {
+    return std::nullopt;
+  }
+  const auto session = one_session(items);
+  if (!session) { return std::nullopt; }
+  const auto order = by_identity(items);
+  if (!order) { return std::nullopt; }
+  Params params = fresh_params(items, *order, work, patience);
+  if (!*session) { return Call{&fresh_statement(), std::move(params)}; }
+  params.uuid(**session);
+  Array claims(Type::int8, items.size());
+  const std::vector<bool> may = may_be_born_running(items);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    may[i] ? claims.int8(items[i]->born_running->claim_number) : claims.null();
+  }
+  params.array(std::move(claims));
+  return Call{&born_statement(), std::move(params)};
+}
+
+std::vector<Admission> read_fresh(const Result& result, const Items& items) {
+  RowReader reader(result, 0);
+  const Time now = reader.time();
+  const bool free = reader.boolean();
+  const std::vector<bool> may = may_be_born_running(items);
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Admission admission{.id = items[i]->id, .created_at = now};
+    if (free && may[i]) {
+      admission.status = Status::running;
+      admission.fence = 1;
+    }
+    admissions.push_back(std::move(admission));
+  }
+  return admissions;
+}
+
+}  // namespace hapax::store::postgres
