@@ -47,15 +47,20 @@ Duration beat_interval(const std::optional<Duration>& takeover_after) {
 
 std::shared_ptr<Heartbeat> Heartbeat::of(const GuardStorePtr& store) {
   Registry& registry = Registered::instance().registry;
-  const std::lock_guard lock(registry.mutex);
-  std::erase_if(registry.heartbeats, [](const auto& each) { return each.second.expired(); });
-  const auto found = registry.heartbeats.find(store.get());
-  if (found != registry.heartbeats.end()) {
-    if (std::shared_ptr<Heartbeat> present = found->second.lock()) { return present; }
+  // Made and given up outside the lock: it enlists itself for forks, and a fork takes this lock after that list.
+  const auto made = std::make_shared<Heartbeat>(store);
+  std::shared_ptr<Heartbeat> chosen = made;
+  {
+    const std::lock_guard lock(registry.mutex);
+    std::erase_if(registry.heartbeats, [](const auto& each) { return each.second.expired(); });
+    std::weak_ptr<Heartbeat>& known = registry.heartbeats[store.get()];
+    if (std::shared_ptr<Heartbeat> present = known.lock()) {
+      chosen = std::move(present);
+    } else {
+      known = made;
+    }
   }
-  auto made = std::make_shared<Heartbeat>(store);
-  registry.heartbeats[store.get()] = made;
-  return made;
+  return chosen;
 }
 
 Heartbeat::Heartbeat(GuardStorePtr store) : store_(std::move(store)) { enlist(); }

@@ -1,6 +1,7 @@
 // Guarded asynchronous work with Asio's completion tokens (SPEC G9).
 #include <hapax/guard_asio.hpp>
 
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
