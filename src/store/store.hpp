@@ -129,6 +129,7 @@
 #include <hapax/error.hpp>
 
 #include "model/activity_state.hpp"
+#include "model/guard.hpp"
 #include "model/holder.hpp"
 #include "model/turn.hpp"
 

@@ -133,43 +133,42 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
   const std::string entries = appends ? ", kept AS (" + append_sql(keeps ? next + 2 : next, "gone") + ")\n" : "";
   const std::string keep_us = "$" + std::to_string(next), frees = "$" + std::to_string(next + 1);
   const std::string for_ever = std::to_string(end_of_time.time_since_epoch().count());
-  const std::string text = fill(
-      end_text,
-      {{"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
-       {"{keep}", keeps ? ", keep_us, frees" : ""},
-       {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
-       {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever + ") ELSE " +
-                                 std::string(queue_expiry) + " END"
-                           : std::string(queue_expiry)},
-       {"{stub}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN g.frees ELSE " + std::string(queue_stub) + " END"
-                        : std::string(queue_stub)}});
+  const std::string text =
+      fill(end_text,
+           {{"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
+            {"{keep}", keeps ? ", keep_us, frees" : ""},
+            {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
+            {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever +
+                                      ") ELSE " + std::string(queue_expiry) + " END"
+                                : std::string(queue_expiry)},
+            {"{stub}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN g.frees ELSE " + std::string(queue_stub) + " END"
+                             : std::string(queue_stub)}});
   if (!tells) {
     return fill(text, {{"{next array}", ""},
-                           {"{next}", ""},
-                           {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
-                           {"{u.next}", ""},
-                           {"{entries}", entries},
-                           {"{told}", ""},
-                           {"{next}", ""},
-                           {"{g.next}", ""},
-                           {"{woken}", ""}});
+                       {"{next}", ""},
+                       {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
+                       {"{u.next}", ""},
+                       {"{entries}", entries},
+                       {"{told}", ""},
+                       {"{next}", ""},
+                       {"{g.next}", ""},
+                       {"{woken}", ""}});
   }
   return fill(text, {{"{next array}", ", $10::uuid[]"},
-                         {"{next}", ", continued_as"},
-                         {"{ran for}", "u.ran_for"},
-                         {"{u.next}", ", u.continued_as"},
-                         {"{entries}", entries},
-                         {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
-                         {"{next}", ", continued_as"},
-                         {"{g.next}", ", g.continued_as"},
-                         {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
+                     {"{next}", ", continued_as"},
+                     {"{ran for}", "u.ran_for"},
+                     {"{u.next}", ", u.continued_as"},
+                     {"{entries}", entries},
+                     {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
+                     {"{next}", ", continued_as"},
+                     {"{g.next}", ", g.continued_as"},
+                     {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
 }
 
 const Statement& end_statement(bool tells, bool appends, bool keeps) {
-  static constexpr std::array<const char*, 8> names{"hapax_end",           "hapax_end_turn",
-                                                    "hapax_end_telling",   "hapax_end_turn_telling",
-                                                    "hapax_end_kept",      "hapax_end_turn_kept",
-                                                    "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
+  static constexpr std::array<const char*, 8> names{
+      "hapax_end",      "hapax_end_turn",      "hapax_end_telling",   "hapax_end_turn_telling",
+      "hapax_end_kept", "hapax_end_turn_kept", "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
   // Never destroyed, as threads may outlive main.
   static const auto& texts = *new const std::array<std::string, 8>{
       end_sql(false, false, false), end_sql(false, true, false), end_sql(true, false, false),

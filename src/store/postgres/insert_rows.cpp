@@ -401,9 +401,7 @@ std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
 }
 
 Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
-  if (!rows.empty() && is_guard(*rows.front().item)) {
-    return {&insert_guards, guard_params(rows, queues, offset_us)};
-  }
+  if (!rows.empty() && is_guard(*rows.front().item)) { return {&insert_guards, guard_params(rows, queues, offset_us)}; }
   Params params = plain_params(rows, queues, offset_us);
   if (std::ranges::all_of(rows, is_plain)) { return {&insert_plain, std::move(params)}; }
   if (std::ranges::all_of(rows, is_plainly_held)) {
