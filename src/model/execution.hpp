@@ -17,7 +17,7 @@
 
 namespace hapax::model {
 
-// Persisted; never renumber. A guard is a guarded call (SPEC §8): born running, never pending, never claimed.
+// Persisted; never renumber.
 enum class Kind : std::uint8_t { task = 0, workflow = 1, guard = 2 };
 
 // How a request meets the holder of its identity (SPEC I16). Persisted nowhere.
@@ -96,10 +96,8 @@ struct NewExecution {
   int max_attempts = 4;
   int max_lost = 4;
   std::optional<RetryPolicy> retry;  // none: the default policy
-  // Per attempt. Of a guard: how long after its last heartbeat another caller may take it over, which is the lease of its
-  // session; none: never.
-  std::optional<Duration> attempt_timeout;
-  std::optional<Duration> deadline;  // for the whole execution, from admission
+  std::optional<Duration> attempt_timeout;  // of a guard: its session's lease; none: it is never taken over
+  std::optional<Duration> deadline;         // for the whole execution, from admission
   std::optional<IdentityClaim> identity;
   std::optional<std::string> effect_key;  // none: derived (model/effect_key.hpp)
   std::optional<Uuid> parent;
