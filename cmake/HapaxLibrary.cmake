@@ -14,7 +14,7 @@ if(room_objects)
   add_library(hapax_library ${room_objects})
   set(scope PUBLIC)
   target_link_libraries(hapax_library PRIVATE SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::Crypto Boost::context
-                                              absl::time)
+                                              absl::time hiredis)
 else()
   add_library(hapax_library INTERFACE)
   set(scope INTERFACE)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_test.sh [--fresh-folder] [--postgres | --pgbouncer | --own-postgres] PROGRAM [ARGUMENT...]
+# run_test.sh [--fresh-folder] [--postgres | --pgbouncer | --own-postgres] [--redis] PROGRAM [ARGUMENT...]
 # What ctest entries go through. A test that needs a server fails here, with the reason, when there is none;
 # --own-postgres starts one for this test alone, with fsync on.
 set -euo pipefail
@@ -18,6 +18,7 @@ while [[ ${1:-} == --* ]]; do
   case $1 in
     --fresh-folder) fresh_folder=yes ;;
     --own-postgres) own_postgres=yes ;;
+    --redis) need HAPAX_TEST_REDIS_URL ;;
     --postgres) need HAPAX_TEST_POSTGRES_URL ;;
     --pgbouncer)
       need HAPAX_TEST_PGBOUNCER_URL

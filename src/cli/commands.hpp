@@ -60,6 +60,7 @@ void add_doctor(Commands& commands);
 void add_enqueue(Commands& commands);
 void add_event(Commands& commands);
 void add_explain(Commands& commands);
+void add_guard(Commands& commands);
 void add_identity(Commands& commands);
 void add_journal(Commands& commands);
 void add_list(Commands& commands);

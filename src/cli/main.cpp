@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   add_cancel(commands);
   add_retry(commands);
   add_explain(commands);
+  add_guard(commands);
   add_journal(commands);
   add_identity(commands);
   add_activity(commands);

@@ -45,13 +45,17 @@ RedisReply value_of(const redisReply& reply) {
   return value;
 }
 
-bool is_timeout(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == ETIMEDOUT || error == EINPROGRESS; }
+bool is_timeout(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == ETIMEDOUT || error == EINPROGRESS;
+}
 
 // What to do about it, in words for people. Redis never repeats a password in what it answers.
 std::string advice(const std::string& code) {
   if (code == "OOM") { return "; it has reached its maxmemory and takes no new records"; }
   if (code == "LOADING") { return "; it is still reading its data"; }
-  if (code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM") { return "; check the user and password of the URL"; }
+  if (code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM") {
+    return "; check the user and password of the URL";
+  }
   if (code == "READONLY") { return "; it is a replica: use the primary's address"; }
   return "";
 }
@@ -108,7 +112,8 @@ RedisConnection::~RedisConnection() = default;
 
 void RedisConnection::broken(const char* doing) {
   const bool timed_out = context_->err == REDIS_ERR_IO && is_timeout(errno);
-  const std::string why = timed_out ? "no answer within " + format_duration(timeout_) : base::printable(context_->errstr);
+  const std::string why =
+      timed_out ? "no answer within " + format_duration(timeout_) : base::printable(context_->errstr);
   throw RedisBroken(shown_ + " could not " + doing + ": " + why, timed_out);
 }
 
@@ -122,7 +127,8 @@ std::vector<RedisReply> RedisConnection::pipeline(const std::vector<RedisCommand
       texts.push_back(part.data() == nullptr ? "" : part.data());
       sizes.push_back(part.size());
     }
-    if (redisAppendCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data()) != REDIS_OK) {
+    if (redisAppendCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data()) !=
+        REDIS_OK) {
       broken("be asked");
     }
   }

@@ -81,7 +81,9 @@ RedisPool::Connection RedisPool::take(Clock::time_point until) {
   {
     std::unique_lock lock(mutex_);
     const bool free = freed_.wait_until(lock, until, [this] { return !idle_.empty() || open_ < place_.connections; });
-    if (!free) { throw StoreBusy(place_.shown + ": all " + std::to_string(place_.connections) + " connections are in use"); }
+    if (!free) {
+      throw StoreBusy(place_.shown + ": all " + std::to_string(place_.connections) + " connections are in use");
+    }
     if (!idle_.empty()) {
       Connection connection = std::move(idle_.back());
       idle_.pop_back();

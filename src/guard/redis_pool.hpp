@@ -42,7 +42,6 @@ class RedisPool final : public ForkAware {
 
   // One reply per call, in order. Throws StoreUnavailable, or StoreBusy when all connections are in use.
   [[nodiscard]] std::vector<RedisReply> run(const std::vector<RedisCall>& calls);
-  [[nodiscard]] RedisReply run(const RedisCall& call) { return std::move(run(std::vector<RedisCall>{call}).front()); }
   // A plain command that only reads.
   [[nodiscard]] RedisReply ask(const RedisCommand& command);
   [[nodiscard]] const RedisPlace& place() const { return place_; }

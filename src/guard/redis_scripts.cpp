@@ -5,11 +5,12 @@ namespace hapax::guard::redis {
 namespace {
 
 // Numbers up to 2^53 are exact in Lua, which microseconds are until the year 2255. An expired record is as good as none.
-#define HAPAX_LUA_RECORD                                                                                           \
-  "local t = redis.call('TIME')\n"                                                                                 \
-  "local now = t[1] * 1000000 + t[2]\n"                                                                            \
-  "local text = function(n) return string.format('%.0f', n) end\n"                                                 \
-  "local r = redis.call('HMGET', KEYS[1], 'st', 'fe', 'hb', 'to', 'fp', 'sa', 'ca', 'res', 'et', 'em', 'ex', 'ow', 'tk')\n" \
+#define HAPAX_LUA_RECORD                                                                                             \
+  "local t = redis.call('TIME')\n"                                                                                   \
+  "local now = t[1] * 1000000 + t[2] + tonumber(ARGV[#ARGV])\n"                                                      \
+  "local text = function(n) return string.format('%.0f', n) end\n"                                                   \
+  "local r = redis.call('HMGET', KEYS[1], 'st', 'fe', 'hb', 'to', 'fp', 'sa', 'ca', 'res', 'et', 'em', 'ex', 'ow', " \
+  "'tk')\n"                                                                                                          \
   "if r[1] and r[1] ~= '0' and r[11] and r[11] ~= '' and tonumber(r[11]) <= now then r = {} end\n"
 
 constexpr const char* begin_lua = HAPAX_LUA_RECORD R"lua(
@@ -40,7 +41,7 @@ constexpr const char* beat_lua = R"lua(
 local r = redis.call('HMGET', KEYS[1], 'st', 'tk', 'fe')
 if r[1] ~= '0' or r[2] ~= ARGV[1] or r[3] ~= ARGV[2] then return 0 end
 local t = redis.call('TIME')
-redis.call('HSET', KEYS[1], 'hb', string.format('%.0f', t[1] * 1000000 + t[2]))
+redis.call('HSET', KEYS[1], 'hb', string.format('%.0f', t[1] * 1000000 + t[2] + tonumber(ARGV[#ARGV])))
 return 1
 )lua";
 
@@ -77,9 +78,14 @@ return 0
 )lua";
 
 constexpr const char* tidy_lua = R"lua(
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2] + tonumber(ARGV[#ARGV])
 local gone = 0
 for i = 2, #KEYS do
-  if redis.call('EXISTS', KEYS[i]) == 0 then gone = gone + redis.call('ZREM', KEYS[1], ARGV[i - 1]) end
+  local r = redis.call('HMGET', KEYS[i], 'st', 'ex')
+  local expired = r[1] and r[1] ~= '0' and r[2] ~= '' and tonumber(r[2]) <= now
+  if expired then redis.call('DEL', KEYS[i]) end
+  if expired or not r[1] then gone = gone + redis.call('ZREM', KEYS[1], ARGV[i - 1]) end
 end
 return gone
 )lua";

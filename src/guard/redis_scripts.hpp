@@ -10,6 +10,8 @@
 
 namespace hapax::guard::redis {
 
+// The last of ARGV is always added to the server's clock, in microseconds: 0, but in tests, which move time.
+
 // KEYS: record, index. ARGV: member, ns, name, key, token, fingerprint, takeover_after, owner.
 // → {0, fence, taken over, now} when started; also for a holder that asks again, as its answer was lost.
 //   {1 in progress | 2 completed | 3 failed | 4 mismatch, now, record…}
@@ -28,7 +30,7 @@ namespace hapax::guard::redis {
 // KEYS: record, index. ARGV: member, 1 for even in progress. → 0 forgotten, 1 absent, 2 in progress.
 [[nodiscard]] const RedisScript& forget();
 
-// KEYS: index, records… ARGV: their members. → how many entries had no record any more, and are gone.
+// KEYS: index, records… ARGV: their members. → how many records were expired; their entries are gone with them.
 [[nodiscard]] const RedisScript& tidy();
 
 // Of a record in a reply, in this order: st, fe, hb, to, fp, sa, ca, res, et, em, ex, ow.

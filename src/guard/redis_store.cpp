@@ -48,7 +48,9 @@ std::optional<std::string> unhex(std::string_view text) {
   return bytes;
 }
 
-std::string micros(const std::optional<Duration>& duration) { return duration ? std::to_string(duration->count()) : ""; }
+std::string micros(const std::optional<Duration>& duration) {
+  return duration ? std::to_string(duration->count()) : "";
+}
 
 std::string ttl_of(const GuardFinish& finish) {
   return finish.ttl && *finish.ttl < longest_ttl ? std::to_string(std::max<Duration::rep>(0, finish.ttl->count())) : "";
@@ -106,7 +108,8 @@ int end_of(GuardEnd end) {
 
 }  // namespace
 
-RedisGuardStore::RedisGuardStore(RedisPlace place) : pool_(std::move(place)), index_(pool_.place().prefix + "index") {
+RedisGuardStore::RedisGuardStore(RedisPlace place, std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us)
+    : pool_(std::move(place)), index_(pool_.place().prefix + "index"), clock_offset_us_(std::move(clock_offset_us)) {
   // A wrong address or password is told now, not by the first call.
   (void)pool_.ask({"PING"});
 }
@@ -115,21 +118,29 @@ std::string RedisGuardStore::record_key(const GuardKey& key) const {
   return pool_.place().prefix + hex_of(model::guard_identity_hash(key.ns, key.name, key.key));
 }
 
+std::vector<RedisReply> RedisGuardStore::run(std::vector<RedisCall> calls) {
+  const std::string offset = clock_offset_us_ ? std::to_string(clock_offset_us_->load()) : "0";
+  for (RedisCall& call : calls) { call.arguments.push_back(offset); }
+  return pool_.run(calls);
+}
+
+RedisReply RedisGuardStore::run(RedisCall call) {
+  return std::move(run(std::vector<RedisCall>{std::move(call)}).front());
+}
+
 GuardAnswer RedisGuardStore::begin(const GuardBegin& request) {
   const std::string token = base::new_uuid7().to_string();
-  const RedisReply reply = pool_.run(RedisCall{
-      .script = &redis::begin(),
-      .keys = {record_key(request.key), index_},
-      .arguments = {member_of(request.key), request.key.ns, request.key.name, request.key.key, token,
-                    request.fingerprint ? hex_of(*request.fingerprint) : "", micros(request.takeover_after),
-                    request.owner}});
+  const RedisReply reply =
+      run(RedisCall{.script = &redis::begin(),
+                    .keys = {record_key(request.key), index_},
+                    .arguments = {member_of(request.key), request.key.ns, request.key.name, request.key.key, token,
+                                  request.fingerprint ? hex_of(*request.fingerprint) : "",
+                                  micros(request.takeover_after), request.owner}});
   GuardAnswer answer;
   answer.begun = static_cast<GuardBegun>(reply.at(0).integer());
   if (answer.begun == GuardBegun::started) {
-    answer.hold = {.key = request.key,
-                   .fence = reply.at(1).integer(),
-                   .token = token,
-                   .takeover_after = request.takeover_after};
+    answer.hold = {
+        .key = request.key, .fence = reply.at(1).integer(), .token = token, .takeover_after = request.takeover_after};
     answer.taken_over = reply.at(2).integer() != 0;
     answer.now = time_of(reply.at(3));
     return answer;
@@ -152,7 +163,7 @@ std::vector<std::size_t> RedisGuardStore::beat(std::span<const GuardHold> held) 
                        .keys = {record_key(held[i].key)},
                        .arguments = {held[i].token, std::to_string(held[i].fence)}});
     }
-    const std::vector<RedisReply> replies = pool_.run(calls);
+    const std::vector<RedisReply> replies = run(std::move(calls));
     for (std::size_t i = first; i < last; ++i) {
       if (replies[i - first].integer() == 0) { lost.push_back(i); }
     }
@@ -162,7 +173,7 @@ std::vector<std::size_t> RedisGuardStore::beat(std::span<const GuardHold> held) 
 
 GuardVerdict RedisGuardStore::finish(const GuardHold& hold, const GuardFinish& finish) {
   const GuardError error = finish.error.value_or(GuardError{});
-  const RedisReply reply = pool_.run(RedisCall{
+  const RedisReply reply = run(RedisCall{
       .script = &redis::finish(),
       .keys = {record_key(hold.key), index_},
       .arguments = {member_of(hold.key), hold.token, std::to_string(hold.fence), std::to_string(end_of(finish.end)),
@@ -173,7 +184,7 @@ GuardVerdict RedisGuardStore::finish(const GuardHold& hold, const GuardFinish& f
 }
 
 std::optional<GuardRecord> RedisGuardStore::read(const GuardKey& key) {
-  const RedisReply reply = pool_.run(RedisCall{.script = &redis::read(), .keys = {record_key(key)}, .arguments = {}});
+  const RedisReply reply = run(RedisCall{.script = &redis::read(), .keys = {record_key(key)}, .arguments = {}});
   if (reply.kind != RedisReply::Kind::list) { return std::nullopt; }
   GuardRecord record = record_of(reply, 1);
   record.key = key;
@@ -204,7 +215,7 @@ GuardPage RedisGuardStore::list(const GuardQuery& query) {
     calls.push_back({.script = &redis::read(), .keys = {record_key(*key)}, .arguments = {}});
   }
   GuardPage page;
-  const std::vector<RedisReply> replies = calls.empty() ? std::vector<RedisReply>{} : pool_.run(calls);
+  const std::vector<RedisReply> replies = calls.empty() ? std::vector<RedisReply>{} : run(std::move(calls));
   for (std::size_t i = 0; i < replies.size(); ++i) {
     if (replies[i].kind != RedisReply::Kind::list) { continue; }
     GuardRecord record = record_of(replies[i], 1);
@@ -216,9 +227,9 @@ GuardPage RedisGuardStore::list(const GuardQuery& query) {
 }
 
 GuardForgotten RedisGuardStore::forget(const GuardKey& key, bool even_in_progress) {
-  const RedisReply reply = pool_.run(RedisCall{.script = &redis::forget(),
-                                               .keys = {record_key(key), index_},
-                                               .arguments = {member_of(key), even_in_progress ? "1" : "0"}});
+  const RedisReply reply = run(RedisCall{.script = &redis::forget(),
+                                         .keys = {record_key(key), index_},
+                                         .arguments = {member_of(key), even_in_progress ? "1" : "0"}});
   return static_cast<GuardForgotten>(reply.integer());
 }
 
@@ -238,7 +249,7 @@ std::size_t RedisGuardStore::sweep(std::size_t limit) {
     call.arguments.push_back(member.text);
   }
   swept_to_ = members.list.back().text;
-  return static_cast<std::size_t>(pool_.run(call).integer());
+  return static_cast<std::size_t>(run(std::move(call)).integer());
 }
 
 GuardStoreInfo RedisGuardStore::info() const {

@@ -8,13 +8,17 @@
 
 #include "guard/redis_pool.hpp"
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 
 namespace hapax::guard {
 
 class RedisGuardStore final : public GuardStore {
  public:
-  explicit RedisGuardStore(RedisPlace place);
+  // `clock_offset_us` is added to the server's clock; tests move it. Throws StoreUnavailable when the server is not there.
+  explicit RedisGuardStore(RedisPlace place,
+                           std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us = nullptr);
 
   [[nodiscard]] GuardAnswer begin(const GuardBegin& request) override;
   [[nodiscard]] std::vector<std::size_t> beat(std::span<const GuardHold> held) override;
@@ -27,9 +31,12 @@ class RedisGuardStore final : public GuardStore {
 
  private:
   [[nodiscard]] std::string record_key(const GuardKey& key) const;
+  [[nodiscard]] std::vector<RedisReply> run(std::vector<RedisCall> calls);
+  [[nodiscard]] RedisReply run(RedisCall call);
 
   RedisPool pool_;
   const std::string index_;
+  const std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us_;
   std::mutex sweep_mutex_;
   std::string swept_to_;  // the last entry looked at; under it
 };

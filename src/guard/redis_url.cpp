@@ -58,8 +58,8 @@ std::optional<int> whole_number(std::string_view text, int least, int most) {
 int number(std::string_view text, const std::string& shown, const char* what, int least, int most) {
   const std::optional<int> value = whole_number(text, least, most);
   if (!value) {
-    refuse(shown, std::string("has no good ") + what + "; expected " + std::to_string(least) + " to " +
-                      std::to_string(most));
+    refuse(shown,
+           std::string("has no good ") + what + "; expected " + std::to_string(least) + " to " + std::to_string(most));
   }
   return *value;
 }
@@ -77,7 +77,8 @@ void read_parameter(RedisPlace& place, std::string_view name, const std::string&
     }
     (name == "timeout" ? place.timeout : place.connect_timeout) = duration;
   } else if (name == "connections") {
-    place.connections = static_cast<std::size_t>(number(value, place.shown, "number of connections", 1, most_connections));
+    place.connections =
+        static_cast<std::size_t>(number(value, place.shown, "number of connections", 1, most_connections));
   } else if (name == "database") {
     place.database = number(value, place.shown, "database number", 0, most_databases);
   } else {
@@ -119,7 +120,9 @@ void read_address(RedisPlace& place, std::string_view text) {
   } else if (const std::string_view host = address.substr(0, colon); !host.empty()) {
     place.host = decoded(host);
   }
-  if (colon != std::string_view::npos) { place.port = number(address.substr(colon + 1), place.shown, "port", 1, 65535); }
+  if (colon != std::string_view::npos) {
+    place.port = number(address.substr(colon + 1), place.shown, "port", 1, 65535);
+  }
 }
 
 }  // namespace
@@ -132,8 +135,9 @@ RedisPlace parse_redis_url(const std::string& url) {
   RedisPlace place;
   place.shown = store::display_url(url);
   if (url.starts_with(tls_scheme)) {
-    refuse(place.shown, "asks for TLS, which this build's Redis client (hiredis 0.14) does not have; use redis:// on a "
-                        "trusted network or a socket, or a TLS tunnel such as stunnel");
+    refuse(place.shown,
+           "asks for TLS, which this build's Redis client (hiredis 0.14) does not have; use redis:// on a "
+           "trusted network or a socket, or a TLS tunnel such as stunnel");
   }
   const bool is_socket = url.starts_with(socket_scheme);
   if (!is_socket && !url.starts_with(tcp_scheme)) {

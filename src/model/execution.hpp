@@ -17,7 +17,7 @@
 
 namespace hapax::model {
 
-// Persisted; never renumber. A guard is a guarded call (SPEC §8): born running, never pending, never claimed.
+// Persisted; never renumber.
 enum class Kind : std::uint8_t { task = 0, workflow = 1, guard = 2 };
 
 // How a request meets the holder of its identity (SPEC I16). Persisted nowhere.
@@ -96,11 +96,9 @@ struct NewExecution {
   std::optional<Time> run_at;  // an absolute instant instead of a delay
   int max_attempts = 4;
   int max_lost = 4;
-  std::optional<RetryPolicy> retry;         // none: the default policy
-  // Per attempt. Of a guard: how long after its last heartbeat another caller may take it over, which is the lease of its
-  // session; none: never.
-  std::optional<Duration> attempt_timeout;
-  std::optional<Duration> deadline;  // for the whole execution, from admission
+  std::optional<RetryPolicy> retry;  // none: the default policy
+  std::optional<Duration> attempt_timeout;  // of a guard: its session's lease; none: it is never taken over
+  std::optional<Duration> deadline;         // for the whole execution, from admission
   std::optional<IdentityClaim> identity;
   std::optional<std::string> effect_key;  // none: derived (model/effect_key.hpp)
   std::optional<Uuid> parent;
@@ -362,26 +360,6 @@ struct Execution {
   std::optional<Uuid> continued_as;  // the run a workflow went on as
 };
 
-// A guard that holds its identity, as a caller or an operator sees it.
-struct Guard {
-  Uuid id;
-  std::string task;
-  std::string key;
-  Status status = Status::running;  // running, completed or failed; what was cancelled is told so
-  std::optional<std::string> result;
-  std::optional<ErrorInfo> error;
-  Time started_at{};  // of the latest attempt
-  std::optional<Time> finished_at;
-  std::optional<Time> expires_at;  // none while it runs
-  std::int64_t fence = 0;
-  std::optional<Duration> takeover_after;
-  Time heartbeat{};        // of its session, not before started_at; the end of one that has ended
-  bool abandoned = false;  // it runs, but its session is gone or its lease over
-  std::optional<base::Digest> fingerprint;
-  std::string worker;  // of its session, as far as it is known
-  Time now{};          // the store's, when it was read
-};
-
 // Just enough for somebody who waits.
 struct Outcome {
   Uuid id;
@@ -399,7 +377,7 @@ struct ListQuery {
   std::optional<std::string> tag;
   std::optional<base::Digest> identity;  // all runs under it
   std::optional<Uuid> parent;            // what a workflow or an activity started
-  std::optional<Kind> kind;              // none: all but guards, unless their queue is asked for (leaves_guards_out)
+  std::optional<Kind> kind;              // none: all but guards, unless their queue is asked for (model/guard.hpp)
   std::optional<Time> created_from;      // inclusive
   std::optional<Time> created_before;    // exclusive
   bool dead_only = false;
@@ -407,11 +385,6 @@ struct ListQuery {
   std::optional<Uuid> after;  // cursor: continue below this id
   int limit = 50;             // newest first (by id)
 };
-
-// Guards are many and nobody's work to look after: a list has them when it asks for them.
-[[nodiscard]] inline bool leaves_guards_out(const ListQuery& query) {
-  return !query.kind && query.queue != std::string(guard_queue);
-}
 
 // What holds a queue's claims back. A queue with none of it, and no keys in it, pays nothing.
 struct QueueLimits {

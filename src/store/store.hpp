@@ -133,6 +133,7 @@
 
 #include "model/activity_state.hpp"
 #include "model/audit.hpp"
+#include "model/guard.hpp"
 #include "model/holder.hpp"
 #include "model/token.hpp"
 #include "model/turn.hpp"

@@ -61,7 +61,9 @@ class GuardConformance : public Conformance {
     finish.fence = admission.fence.value_or(0);
     finish.kind = kind;
     if (kind == FinishKind::completed) { finish.result = "\"paid\""; }
-    if (kind == FinishKind::failed) { finish.error = ErrorInfo{.type = "Declined", .message = "no funds", .detail = ""}; }
+    if (kind == FinishKind::failed) {
+      finish.error = ErrorInfo{.type = "Declined", .message = "no funds", .detail = ""};
+    }
     finish.keep = keep;
     return finish;
   }

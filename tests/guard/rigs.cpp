@@ -1,4 +1,4 @@
-#include "rig.hpp"
+#include "server_rigs.hpp"
 
 #include "base/clock.hpp"
 #include "custom_store.hpp"
@@ -71,11 +71,13 @@ Folder::~Folder() {
 }
 
 std::vector<RigFactory> all_rigs() {
-  return {
+  std::vector<RigFactory> rigs{
       {"memory", [] { return std::make_unique<MemoryRig>(); }},
       {"file", [] { return std::make_unique<FileRig>(); }},
       {"custom", [] { return std::make_unique<CustomRig>(); }},
   };
+  for (RigFactory& rig : server_rigs()) { rigs.push_back(std::move(rig)); }
+  return rigs;
 }
 
 }  // namespace hapax::guard_tests

@@ -48,9 +48,7 @@ Session* live_session(State& state, const NewExecution& item, Time now) {
   return session == state.sessions.end() || session->second.expires_at <= now ? nullptr : &session->second;
 }
 
-Admission session_gone(const NewExecution& item) {
-  return {.verdict = AdmissionVerdict::session_gone, .id = item.id};
-}
+Admission session_gone(const NewExecution& item) { return {.verdict = AdmissionVerdict::session_gone, .id = item.id}; }
 
 Admission take_over(State& state, Record& record, const NewExecution& item, Admission answer, Time now) {
   Session* const session = live_session(state, item, now);

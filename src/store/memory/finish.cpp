@@ -22,13 +22,9 @@ std::optional<ErrorInfo> given_error(const Finish& finish) {
 Ending ending_of(const Record& record, const Finish& finish) {
   switch (finish.kind) {
     case FinishKind::completed:
-      return {
-          .status = Status::completed, .result = finish.result, .ran_for = finish.ran_for, .keep = finish.keep};
+      return {.status = Status::completed, .result = finish.result, .ran_for = finish.ran_for, .keep = finish.keep};
     case FinishKind::failed:
-      return {.status = Status::failed,
-              .error = given_error(finish),
-              .ran_for = finish.ran_for,
-              .keep = finish.keep};
+      return {.status = Status::failed, .error = given_error(finish), .ran_for = finish.ran_for, .keep = finish.keep};
     case FinishKind::timed_out:
       return {.status = Status::timed_out, .error = given_error(finish), .ran_for = finish.ran_for};
     case FinishKind::cancelled:

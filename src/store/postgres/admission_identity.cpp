@@ -4,6 +4,7 @@
 #include "store/postgres/insert_rows.hpp"
 #include "store/postgres/planting.hpp"
 #include "store/postgres/sql_error.hpp"
+#include "store/postgres/taking_over.hpp"
 
 #include <hapax/error.hpp>
 
@@ -49,25 +50,6 @@ JOIN {s}.live l ON l.id = u.id WHERE l.task <> u.task OR l.queue_id <> u.queue_i
 // They run on, but end rather than wait again.
 constexpr Statement overtake_statement{"hapax_overtake", R"(
 UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND cancel_error IS NULL)"};
-
-// Guards that are locked, and their identities: they are the next callers' from now on.
-constexpr Statement take_over_statement{"hapax_take_over", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-item AS MATERIALIZED (
-  SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[])
-                  u(id, session, claim_number, takeover_after, input, identity, fingerprint)),
-lost AS (
-  INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at)
-  SELECT l.id, l.fence, l.attempt, 2, coalesce(s.worker, ''), l.claimed_at, t.now
-  FROM t, item JOIN {s}.live l ON l.id = item.id LEFT JOIN {s}.sessions s ON s.id = l.session
-  ON CONFLICT (execution, fence) DO NOTHING),
-held AS (
-  UPDATE {s}.identities i SET fingerprint = item.fingerprint FROM item WHERE i.identity = item.identity)
-UPDATE {s}.live l
-SET fence = l.fence + 1, attempt = l.attempt + 1, lost = l.lost + 1, session = item.session,
-    claim_number = item.claim_number, claimed_at = t.now, left_by = NULL, progress = NULL, progress_message = NULL,
-    attempt_timeout = item.takeover_after, input = item.input
-FROM t, item WHERE l.id = item.id RETURNING l.id, l.fence)"};
 
 constexpr Statement reserve{"hapax_reserve_sequence", "SELECT {next} FROM generate_series(1, $1::int)"};
 
@@ -125,11 +107,6 @@ struct Displacing {
   int run = 1;
   std::optional<Uuid> terminated;
   std::optional<Uuid> overtaken;
-};
-
-struct TakingOver {
-  std::size_t index = 0;
-  Uuid id;
 };
 
 struct Replacing {
@@ -271,7 +248,7 @@ class Stepper {
             answers_[index] = session_gone(item);
           } else {
             answers_[index] = std::move(decision.admission);
-            taking_over.push_back({.index = index, .id = holder->id});
+            taking_over.push_back({.id = holder->id, .by = &item, .admission = &*answers_[index]});
           }
           continue;
         }
@@ -292,37 +269,9 @@ class Stepper {
         displacing.push_back(next);
       }
     }
-    if (!taking_over.empty()) { take_over(taking_over); }
+    if (!taking_over.empty()) { take_over(work_.connection, taking_over, work_.offset_us); }
     if (!replacing.empty()) { replace(replacing); }
     if (!displacing.empty()) { displace(displacing); }
-  }
-
-  void take_over(const std::vector<TakingOver>& taking_over) {
-    Array ids(Type::uuid), sessions(Type::uuid), claims(Type::int8), takeovers(Type::int8), inputs(Type::bytea);
-    Array identities(Type::bytea), fingerprints(Type::bytea);
-    std::map<Uuid, std::size_t> places;
-    for (const TakingOver& one : taking_over) {
-      const NewExecution& item = *items_[one.index];
-      places.emplace(one.id, one.index);
-      ids.uuid(one.id);
-      sessions.uuid(item.born_running->session);
-      claims.int8(item.born_running->claim_number);
-      takeovers.optional_int8(item.attempt_timeout ? std::optional(item.attempt_timeout->count()) : std::nullopt);
-      inputs.bytes(item.input);
-      identities.digest(item.identity->hash);
-      item.identity->fingerprint ? fingerprints.digest(*item.identity->fingerprint) : fingerprints.null();
-    }
-    Params params;
-    params.int8(work_.offset_us);
-    for (Array* array : {&ids, &sessions, &claims, &takeovers, &inputs, &identities, &fingerprints}) {
-      params.array(std::move(*array));
-    }
-    const Result taken = work_.connection.query(take_over_statement, params);
-    for (int row = 0; row < taken.rows(); ++row) {
-      RowReader reader(taken, row);
-      const Uuid id = reader.uuid();
-      answers_[places.at(id)]->fence = reader.int8();
-    }
   }
 
   // Asked only for requests to which it matters.

@@ -85,9 +85,8 @@ int PostgresStore::forget_guards(std::span<const Uuid> ids) {
   std::vector<Uuid> sorted(ids.begin(), ids.end());
   std::ranges::sort(sorted);
   return run([&](Connection& connection) {
-    const std::vector<Call> calls{
-        {&identities_statement, Params().array(uuid_array(sorted))},
-        {&forget_statement, Params().int8(offset_us()).array(uuid_array(sorted))}};
+    const std::vector<Call> calls{{&identities_statement, Params().array(uuid_array(sorted))},
+                                  {&forget_statement, Params().int8(offset_us()).array(uuid_array(sorted))}};
     const std::vector<Result> results = connection.pipeline(calls);
     return static_cast<int>(RowReader(results[1], 0).int8());
   });

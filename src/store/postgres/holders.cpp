@@ -202,9 +202,8 @@ LockedHolders lock_holders(Connection& connection, const std::vector<base::Diges
   std::erase_if(executions, [&](const Uuid& id) { return locked.live.contains(id); });
   std::vector<Uuid> watched;
   for (const auto& [guard, session] : sessions) { watched.push_back(session); }
-  const Result finished =
-      connection.query(finished_holders,
-                       Params().array(uuid_array(executions)).int8(offset_us).array(uuid_array(watched)));
+  const Result finished = connection.query(
+      finished_holders, Params().array(uuid_array(executions)).int8(offset_us).array(uuid_array(watched)));
   std::vector<Uuid> with_lease;
   std::map<Uuid, EndedHolder> ended;
   for (int row = 0; row < finished.rows(); ++row) {

@@ -16,7 +16,8 @@ constexpr const char* guard_sql =
     "h.identity_key),"
     " l.state, h.status, h.result, h.error, coalesce(l.claimed_at, h.started_at, l.created_at, h.created_at), "
     "h.finished_at,"
-    " h.expires_at, coalesce(l.fence, h.fence), CASE WHEN l.id IS NULL THEN h.attempt_timeout ELSE l.attempt_timeout END,"
+    " h.expires_at, coalesce(l.fence, h.fence), CASE WHEN l.id IS NULL THEN h.attempt_timeout ELSE l.attempt_timeout "
+    "END,"
     " s.expires_at, s.lease, coalesce(s.worker, h.worker), coalesce(l.kind, h.kind)"
     " FROM identities i LEFT JOIN live l ON l.id = i.execution LEFT JOIN sessions s ON s.id = l.session"
     " LEFT JOIN history h ON h.id = i.execution AND l.id IS NULL"
@@ -44,7 +45,9 @@ std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity) {
   guard.fingerprint = cursor.optional(1, &Cursor::digest);
   guard.task = cursor.string(3);
   guard.key = cursor.string(4);
-  guard.status = !live ? static_cast<Status>(cursor.small(6)) : cursor.small(5) == 1 ? Status::running : Status::pending;
+  guard.status = !live                  ? static_cast<Status>(cursor.small(6))
+                 : cursor.small(5) == 1 ? Status::running
+                                        : Status::pending;
   guard.result = cursor.optional(7, &Cursor::string);
   if (!cursor.is_null(8)) { guard.error = decode_error(cursor.text(8)); }
   guard.started_at = cursor.time(9);
@@ -57,8 +60,7 @@ std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity) {
   guard.now = tx.now();
   if (live) {
     const std::optional<Time> lease_until = cursor.optional(14, &Cursor::time);
-    guard.abandoned =
-        is_abandoned(static_cast<Kind>(cursor.small(17)), guard.takeover_after, lease_until, tx.now());
+    guard.abandoned = is_abandoned(static_cast<Kind>(cursor.small(17)), guard.takeover_after, lease_until, tx.now());
     if (lease_until) { guard.heartbeat = std::max(guard.started_at, *lease_until - cursor.duration(15)); }
   }
   return guard;

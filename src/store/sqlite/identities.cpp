@@ -41,9 +41,8 @@ std::optional<LiveHolder> find_live(Connection& db, const Uuid& id, Time now) {
                     .attempt = cursor.small(1),
                     .run = cursor.small(2),
                     .created_at = cursor.time(3),
-                    .abandoned = is_abandoned(static_cast<Kind>(cursor.small(4)),
-                                              cursor.optional(5, &Cursor::duration), cursor.optional(6, &Cursor::time),
-                                              now)};
+                    .abandoned = is_abandoned(static_cast<Kind>(cursor.small(4)), cursor.optional(5, &Cursor::duration),
+                                              cursor.optional(6, &Cursor::time), now)};
 }
 
 std::optional<EndedHolder> find_ended(Connection& db, const Uuid& id) {

@@ -115,12 +115,12 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   const std::optional<Uuid> session = by_attempt ? row.session : std::nullopt;
   Cursor insert = tx.db().use(insert_history_sql);
   insert.bind(row.id, row.queue_id, kept_until.at, static_cast<int>(ending.status), row.fence, finish_kind,
-              is_dead_letter(kind, ending.status), session, row.task, row.kind, row.priority, row.run_at, row.created_at,
-              ending.started_at, tx.now(), row.attempt, row.max_attempts, ending.lost.value_or(row.lost), row.max_lost,
-              row.run, worker, row.deadline, row.attempt_timeout, row.retry, row.identity, row.identity_key,
-              row.effect_key, row.parent, row.labels, ending.error, ending.result,
-              kept_until.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key, row.weight,
-              kept_until.stub ? std::optional(1) : std::nullopt, ending.continued_as);
+              is_dead_letter(kind, ending.status), session, row.task, row.kind, row.priority, row.run_at,
+              row.created_at, ending.started_at, tx.now(), row.attempt, row.max_attempts,
+              ending.lost.value_or(row.lost), row.max_lost, row.run, worker, row.deadline, row.attempt_timeout,
+              row.retry, row.identity, row.identity_key, row.effect_key, row.parent, row.labels, ending.error,
+              ending.result, kept_until.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key,
+              row.weight, kept_until.stub ? std::optional(1) : std::nullopt, ending.continued_as);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
     tx.db().use(delete_history_sql).bind(row.id).run();

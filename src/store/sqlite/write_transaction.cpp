@@ -56,8 +56,8 @@ const std::optional<WriteTransaction::SessionRow>& WriteTransaction::session_row
   if (known != sessions_.end()) { return known->second; }
   Cursor cursor = db().use(session_sql);
   cursor.bind(session);
-  sessions_.emplace_back(session, cursor.next() ? std::optional(SessionRow{cursor.string(0), cursor.time(1)})
-                                                : std::nullopt);
+  sessions_.emplace_back(session,
+                         cursor.next() ? std::optional(SessionRow{cursor.string(0), cursor.time(1)}) : std::nullopt);
   return sessions_.back().second;
 }
 

@@ -1,0 +1,291 @@
+// hapax guard: the records of guarded functions (SPEC G10), on any store that keeps them.
+#include <hapax/guard_store.hpp>
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/arguments.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/render.hpp"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <functional>
+
+namespace hapax::cli {
+namespace {
+
+constexpr const char* group_examples =
+    "The store is --store URL: file:FOLDER, sqlite:PATH, postgresql://… or redis://…; the guarded function's own.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax guard list --store file:/var/lib/app/guard --status in_progress\n"
+    "  hapax guard show --name create_invoice --key '[\"order-7\"]' --store redis://localhost/0\n"
+    "  hapax guard forget --name create_invoice --key '[\"order-7\"]'\n"
+    "  hapax guard forget --name create_invoice --status failed --yes";
+constexpr const char* list_examples =
+    "With --json a list of "
+    "{\"name\",\"key\",\"status\",\"result\",\"error\",\"started_at\",\"completed_at\",\"heartbeat\","
+    "\"fence\",\n\"expires_at\",\"takeover_after\",\"owner\"}. takeover_after is null for `never`.\n"
+    "Exit codes: 0 done, 64 usage, 75 store down or busy, 78 configuration.";
+constexpr const char* show_examples = "With --json as in list. Exit codes: 0 done, 66 no such record.";
+constexpr const char* forget_examples =
+    "A call whose record is forgotten runs again. What is in progress is left alone, unless --even-in-progress says\n"
+    "otherwise: its caller's result is then refused, and another may run beside it.\n"
+    "With --json {\"forgotten\",\"in_progress\"}. Exit codes: 0 done, 3 in progress, 66 no such record.";
+
+constexpr std::array statuses{GuardStatus::in_progress, GuardStatus::completed, GuardStatus::failed};
+
+// Opened for looking: a folder that is not there is not made.
+GuardStorePtr open_records(Shell& shell) {
+  const std::string& url = shell.store_url();
+  if (url.starts_with("memory:")) { throw BadUsage("records of a memory: store are their process's alone"); }
+  struct stat found {};
+  if (url.starts_with("file:")) {
+    std::string folder = url.substr(5);
+    if (folder.starts_with("//")) { folder.erase(0, 2); }
+    if (stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
+      throw MissingFile("there is no folder " + base::printable(folder));
+    }
+  }
+  return with_store_url(url, [](const std::string& place) { return open_guard_store(place); });
+}
+
+struct RecordFilter {
+  std::optional<std::string> name;
+  std::string key_prefix;
+  std::optional<std::string> status;
+};
+
+GuardQuery query_of(const Shell& shell, const RecordFilter& filter) {
+  GuardQuery query;
+  query.ns = shell.ns();
+  query.name = filter.name;
+  query.key_prefix = filter.key_prefix;
+  query.limit = limits::list_page;
+  if (!filter.status) { return query; }
+  for (const GuardStatus status : statuses) {
+    if (to_string(status) == *filter.status) { query.status = status; }
+  }
+  if (!query.status) {
+    throw InvalidArgument("status", "'" + base::printable(*filter.status) +
+                                        "' is no status of a record; expected in_progress, completed or failed");
+  }
+  return query;
+}
+
+// Until `fn` answers false.
+void each_record(GuardStore& store, GuardQuery query, const std::function<bool(const GuardRecord&)>& fn) {
+  while (true) {
+    const GuardPage page = store.list(query);
+    for (const GuardRecord& record : page.records) {
+      if (!fn(record)) { return; }
+    }
+    if (!page.next) { return; }
+    query.after = *page.next;
+  }
+}
+
+std::optional<model::ErrorInfo> error_info(const GuardRecord& record) {
+  if (!record.error) { return std::nullopt; }
+  return model::ErrorInfo{.type = record.error->type, .message = record.error->message, .detail = ""};
+}
+
+std::string record_json(const GuardRecord& record) {
+  JsonObject json;
+  json.text("name", record.key.name).text("key", record.key.key).text("status", to_string(record.status));
+  json.raw("result", record.status == GuardStatus::completed && !record.result.empty() ? record.result : "null");
+  json.raw("error", error_json(error_info(record)));
+  json.time("started_at", record.started_at).time("completed_at", record.completed_at);
+  json.time("heartbeat", record.heartbeat).number("fence", record.fence).time("expires_at", record.expires_at);
+  json.duration("takeover_after", record.takeover_after).text_or_null("owner", record.owner);
+  return json.str();
+}
+
+Cell status_cell(GuardStatus status) {
+  switch (status) {
+    case GuardStatus::in_progress: return {std::string(to_string(status)), Style::busy};
+    case GuardStatus::completed: return {std::string(to_string(status)), Style::good};
+    case GuardStatus::failed: return {std::string(to_string(status)), Style::bad};
+  }
+  return {"unknown"};
+}
+
+// The command line's clock is near enough to say how long ago something was.
+Time now_for_people() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+void print_table(const std::vector<GuardRecord>& records) {
+  const Time now = now_for_people();
+  Table table({{.title = "NAME", .widest = 30},
+               {.title = "KEY", .widest = 40},
+               {.title = "STATUS"},
+               {.title = "FENCE", .numeric = true},
+               {.title = "STARTED"},
+               {.title = "HEARTBEAT"},
+               {.title = "EXPIRES"},
+               {.title = "OWNER", .widest = 30},
+               {.title = "REMARK", .widest = 60}});
+  for (const GuardRecord& record : records) {
+    const bool runs = record.status == GuardStatus::in_progress;
+    table.add({record.key.name, record.key.key, status_cell(record.status), std::to_string(record.fence),
+               when(record.started_at, now), when(runs ? std::optional(record.heartbeat) : std::nullopt, now),
+               when(record.expires_at, now), record.owner,
+               Cell(record.error ? error_line(error_info(record)) : "", Style::dim)});
+  }
+  table.print("no records");
+}
+
+int list_records(Shell& shell, const RecordFilter& filter, std::int64_t limit) {
+  if (limit < 1) { throw InvalidArgument("limit", std::to_string(limit) + "; expected 1 or more"); }
+  const GuardQuery query = query_of(shell, filter);
+  const GuardStorePtr store = open_records(shell);
+  std::vector<GuardRecord> records;
+  each_record(*store, query, [&](const GuardRecord& record) {
+    records.push_back(record);
+    return std::ssize(records) < limit;
+  });
+  if (!shell.json()) {
+    print_table(records);
+    return exit_ok;
+  }
+  std::vector<std::string> texts;
+  for (const GuardRecord& record : records) { texts.push_back(record_json(record)); }
+  print(json_array(texts));
+  return exit_ok;
+}
+
+std::string spelled(const GuardKey& key) {
+  return "the record of " + base::printable(key.name) + " with the key '" + base::printable(key.key) + "'";
+}
+
+int show_record(Shell& shell, const GuardKey& key) {
+  const GuardStorePtr store = open_records(shell);
+  const std::optional<GuardRecord> record = store->read(key);
+  if (!record) { throw NotFound("there is no record of " + base::printable(key.name) + " with that key"); }
+  if (shell.json()) {
+    print(record_json(*record));
+    return exit_ok;
+  }
+  const Time now = now_for_people();
+  Facts facts;
+  facts.add("name", record->key.name);
+  facts.add("key", record->key.key);
+  const Cell status = status_cell(record->status);
+  facts.add("status", status.text, status.style);
+  if (record->status == GuardStatus::completed) { facts.add("result", record->result); }
+  if (record->error) { facts.add("error", error_line(error_info(*record)), Style::bad); }
+  facts.add("fence", std::to_string(record->fence));
+  facts.add("started", when(record->started_at, now));
+  facts.add_if("completed", record->completed_at ? when(record->completed_at, now) : "");
+  facts.add("heartbeat", when(record->heartbeat, now));
+  facts.add("taken over",
+            record->takeover_after ? format_duration(*record->takeover_after) + " after a heartbeat" : "never");
+  facts.add("expires", record->expires_at ? when(record->expires_at, now) : "never");
+  facts.add_if("owner", record->owner);
+  facts.print();
+  return exit_ok;
+}
+
+struct ForgetOptions {
+  RecordFilter filter;
+  std::optional<std::string> key;
+  bool even_in_progress = false;
+  bool yes = false;
+};
+
+int forget_one(Shell& shell, const ForgetOptions& options) {
+  const GuardKey key{.ns = shell.ns(), .name = *options.filter.name, .key = *options.key};
+  switch (open_records(shell)->forget(key, options.even_in_progress)) {
+    case GuardForgotten::absent:
+      throw NotFound("there is no record of " + base::printable(key.name) + " with that key");
+    case GuardForgotten::in_progress:
+      throw WrongStatus(spelled(key) + " is in progress; --even-in-progress forgets it all the same", Status::running);
+    case GuardForgotten::forgotten: break;
+  }
+  print(shell.json() ? JsonObject().number("forgotten", std::int64_t{1}).number("in_progress", std::int64_t{0}).str()
+                     : "1 record forgotten");
+  return exit_ok;
+}
+
+int forget_many(Shell& shell, const ForgetOptions& options) {
+  const GuardStorePtr store = open_records(shell);
+  std::vector<GuardKey> keys;
+  each_record(*store, query_of(shell, options.filter), [&](const GuardRecord& record) {
+    keys.push_back(record.key);
+    return true;
+  });
+  if (!keys.empty() && !options.yes && !confirmed("forget " + plural(std::ssize(keys), "record"))) { return exit_ok; }
+  std::int64_t forgotten = 0;
+  std::int64_t in_progress = 0;
+  for (const GuardKey& key : keys) {
+    const GuardForgotten verdict = store->forget(key, options.even_in_progress);
+    forgotten += verdict == GuardForgotten::forgotten ? 1 : 0;
+    in_progress += verdict == GuardForgotten::in_progress ? 1 : 0;
+  }
+  if (shell.json()) {
+    print(JsonObject().number("forgotten", forgotten).number("in_progress", in_progress).str());
+  } else {
+    print(plural(forgotten, "record") + " forgotten" +
+          (in_progress > 0 ? ", " + std::to_string(in_progress) + " in progress left alone" : ""));
+  }
+  return exit_ok;
+}
+
+void add_record_filter(CLI::App& command, RecordFilter& filter) {
+  command.add_option("--name", filter.name, "Only of this guarded function")->type_name("NAME");
+  command.add_option("--status", filter.status, "Only in_progress, completed or failed")->type_name("S");
+}
+
+void add_guard_list(Commands& commands, CLI::App& group) {
+  struct Options {
+    RecordFilter filter;
+    std::int64_t limit = 50;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"list", "Records of guarded functions", list_examples}, &group);
+  add_record_filter(command, options->filter);
+  command.add_option("--key-prefix", options->filter.key_prefix, "Only keys that begin so")->type_name("TEXT");
+  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
+  commands.run_with(command, [options](Shell& shell) { return list_records(shell, options->filter, options->limit); });
+}
+
+void add_guard_show(Commands& commands, CLI::App& group) {
+  struct Options {
+    std::string name;
+    std::string key;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = commands.add({"show", "One record", show_examples}, &group);
+  command.add_option("--name", options->name, "The guarded function")->type_name("NAME")->required();
+  command.add_option("--key", options->key, "The call's key, as list shows it")->type_name("KEY")->required();
+  commands.run_with(command, [options](Shell& shell) {
+    return show_record(shell, {.ns = shell.ns(), .name = options->name, .key = options->key});
+  });
+}
+
+void add_guard_forget(Commands& commands, CLI::App& group) {
+  const auto options = std::make_shared<ForgetOptions>();
+  CLI::App& command =
+      commands.add({"forget", "Forget records, so that their calls may run again", forget_examples}, &group);
+  add_record_filter(command, options->filter);
+  command.add_option("--key", options->key, "The record of this key; without it, all of --name")->type_name("KEY");
+  command.add_flag("--even-in-progress", options->even_in_progress, "Also what is in progress");
+  command.add_flag("--yes", options->yes, "Do not ask (needed without --key when not on a terminal)");
+  commands.run_with(command, [options](Shell& shell) {
+    if (!options->filter.name) { throw BadUsage("say which: --name, and --key for a single record"); }
+    if (options->key && options->filter.status) { throw BadUsage("give --key or --status, not both"); }
+    return options->key ? forget_one(shell, *options) : forget_many(shell, *options);
+  });
+}
+
+}  // namespace
+
+void add_guard(Commands& commands) {
+  CLI::App& group = commands.add({"guard", "Records of guarded functions: list, show, forget", group_examples});
+  add_guard_list(commands, group);
+  add_guard_show(commands, group);
+  add_guard_forget(commands, group);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,259 @@
+// Redis that is down, restarted, slow, full or closed to us: a clear error within the timeout, and the function does not
+// run unless its caller said so.
+#include "server_rigs.hpp"
+
+#include "guard/redis_url.hpp"
+
+#include <hapax/error.hpp>
+#include <hapax/guard.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+namespace hapax::guard_tests {
+
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string output_of(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) { throw std::runtime_error("popen: " + command); }
+  std::string text;
+  std::array<char, 256> buffer{};
+  while (std::fgets(buffer.data(), static_cast<int>(buffer.size()), pipe) != nullptr) { text += buffer.data(); }
+  if (pclose(pipe) != 0) { throw std::runtime_error("failed: " + command); }
+  while (!text.empty() && text.back() == '\n') { text.pop_back(); }
+  return text;
+}
+
+const std::string script = std::string(HAPAX_SCRIPTS) + "/test_redis.sh";
+
+// A server of the test's own.
+class OwnRedis {
+ public:
+  explicit OwnRedis(const std::string& settings = "") : folder_(output_of(script + " create " + settings)) {}
+  OwnRedis(const OwnRedis&) = delete;
+  OwnRedis& operator=(const OwnRedis&) = delete;
+  ~OwnRedis() { output_of(script + " remove " + folder_); }
+
+  void stop() { output_of(script + " stop " + folder_); }
+  void start() { output_of(script + " start " + folder_); }
+  void signal(int number) {
+    std::ifstream file(folder_ + "/pid");
+    pid_t pid = 0;
+    ASSERT_TRUE(file >> pid);
+    ASSERT_EQ(kill(pid, number), 0);
+  }
+  std::string command(const std::string& words) {
+    return output_of("redis-cli -s " + folder_ + "/redis.sock " + words + " 2>/dev/null");
+  }
+  [[nodiscard]] std::string url(const std::string& user = "", const std::string& timeout = "300ms") const {
+    return "redis+unix://" + user + folder_ + "/redis.sock?timeout=" + timeout + "&connect_timeout=" + timeout;
+  }
+
+ private:
+  const std::string folder_;
+};
+
+class RedisTest : public testing::Test {
+ protected:
+  // A guard on the server, which counts how often its function ran.
+  auto guarded(const GuardStorePtr& store, OnStoreError on_store_error = OnStoreError::fail) {
+    GuardOptions options;
+    options.store = store;
+    options.on_store_error = on_store_error;
+    return idempotent("count", options, [this](int) { return ++runs_; });
+  }
+
+  // The error's text, and that it came in time.
+  template <class Function>
+  std::string failure(const Function& function) {
+    const auto began = std::chrono::steady_clock::now();
+    std::string text = "nothing was thrown";
+    try {
+      (void)function();
+    } catch (const StoreUnavailable& error) { text = error.what(); }
+    // The timeout is 300 ms; the rest is a slow machine's.
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+    return text;
+  }
+
+  int runs_ = 0;
+};
+
+}  // namespace
+
+TEST_F(RedisTest, OneThatIsNotThereIsToldAtOnce) {
+  EXPECT_THAT(failure([] { return open_guard_store("redis+unix:///nowhere/redis.sock?timeout=300ms"); }),
+              HasSubstr("cannot be reached"));
+  // A port that nobody listens on.
+  EXPECT_THAT(failure([] { return open_guard_store("redis://127.0.0.1:1?timeout=300ms"); }),
+              HasSubstr("redis://127.0.0.1:1"));
+}
+
+TEST_F(RedisTest, WhileItIsDownTheFunctionDoesNotRunAndAfterARestartItDoes) {
+  OwnRedis server;
+  const GuardStorePtr store = open_guard_store(server.url());
+  const auto count = guarded(store);
+  EXPECT_EQ(count(1), 1);
+  server.stop();
+  EXPECT_THAT(failure([&] { return count(2); }), HasSubstr("cannot be reached"));
+  EXPECT_THAT(failure([&] { return count(1); }), HasSubstr("cannot be reached"));
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(guarded(store, OnStoreError::run)(3), 2);
+  server.start();
+  EXPECT_EQ(count(1), 1);  // its record outlived the restart (appendonly), its scripts did not
+  EXPECT_EQ(count(2), 3);
+}
+
+TEST_F(RedisTest, ARestartBetweenTwoCallsIsNotSeen) {
+  OwnRedis server;
+  const auto count = guarded(open_guard_store(server.url("", "2s")));
+  EXPECT_EQ(count(1), 1);
+  server.stop();
+  server.start();
+  EXPECT_EQ(count(2), 2);
+}
+
+TEST_F(RedisTest, ScriptsThatItHasForgottenAreSentAgain) {
+  OwnRedis server;
+  const auto count = guarded(open_guard_store(server.url()));
+  EXPECT_EQ(count(1), 1);
+  server.command("script flush");
+  EXPECT_EQ(count(1), 1);
+  EXPECT_EQ(count(2), 2);
+}
+
+TEST_F(RedisTest, OneThatDoesNotAnswerIsGivenUpAfterTheTimeout) {
+  OwnRedis server;
+  const auto count = guarded(open_guard_store(server.url()));
+  EXPECT_EQ(count(1), 1);
+  server.signal(SIGSTOP);
+  EXPECT_THAT(failure([&] { return count(1); }), HasSubstr("no answer within 300ms"));
+  EXPECT_THAT(failure([&] { return count(2); }), HasSubstr("no answer within 300ms"));
+  EXPECT_EQ(runs_, 1);
+  server.signal(SIGCONT);
+  EXPECT_EQ(count(1), 1);
+}
+
+TEST_F(RedisTest, OneThatIsFullSaysSoAndKeepsOutcomes) {
+  OwnRedis server("maxmemory-policy noeviction");
+  const GuardStorePtr store = open_guard_store(server.url());
+  const auto count = guarded(store);
+  EXPECT_EQ(count(1), 1);
+  GuardBegin request;
+  request.key = {.name = "held", .key = "k"};
+  const GuardAnswer held = store->begin(request);
+  ASSERT_EQ(held.begun, GuardBegun::started);
+  server.command("config set maxmemory 1");
+  const std::string told = failure([&] { return count(2); });
+  EXPECT_THAT(told, HasSubstr("OOM"));
+  EXPECT_THAT(told, HasSubstr("maxmemory"));
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(count(1), 1);  // reading needs no room
+  // What has run is recorded, or it would be run again.
+  EXPECT_TRUE(store->beat(std::span(&held.hold, 1)).empty());
+  EXPECT_EQ(store->finish(held.hold, {.result = "7"}), GuardVerdict::accepted);
+  EXPECT_EQ(store->read(request.key)->result, "7");
+  server.command("config set maxmemory 0");
+  EXPECT_EQ(count(2), 2);
+}
+
+TEST_F(RedisTest, AWrongPasswordIsToldWithoutIt) {
+  OwnRedis server("requirepass sesame");
+  const std::string wrong = failure([&] { return open_guard_store(server.url(":open-barley@")); });
+  EXPECT_THAT(wrong, HasSubstr("WRONGPASS"));
+  EXPECT_THAT(wrong, Not(HasSubstr("open-barley")));
+  EXPECT_THAT(failure([&] { return open_guard_store(server.url()); }), HasSubstr("NOAUTH"));
+  EXPECT_EQ(guarded(open_guard_store(server.url(":sesame@")))(1), 1);
+}
+
+TEST_F(RedisTest, AUserOfItsOwnMayDoNoMoreThanItNeeds) {
+  OwnRedis server;
+  server.command(
+      "acl setuser guard on '>s3cr:t' '~hapax:guard:*' +evalsha +eval +hmget +hset +del +zadd +zrem "
+      "+zrangebylex +pexpireat +time +ping");
+  const GuardStorePtr store = open_guard_store(server.url("guard:s3cr%3At@"));
+  EXPECT_EQ(guarded(store)(1), 1);
+  EXPECT_EQ(store->list({}).records.size(), 1U);
+  EXPECT_EQ(store->sweep(10), 0U);
+  const std::string refused =
+      failure([&] { return guarded(open_guard_store(server.url("guard:s3cr%3At@") + "&prefix=other:"))(1); });
+  EXPECT_THAT(refused, HasSubstr("NOPERM"));
+  EXPECT_THAT(refused, Not(HasSubstr("s3cr:t")));
+}
+
+TEST_F(RedisTest, DatabasesAndPrefixesAreApart) {
+  OwnRedis server;
+  const auto first = guarded(open_guard_store(server.url()));
+  const auto database = guarded(open_guard_store(server.url() + "&database=3"));
+  const auto prefix = guarded(open_guard_store(server.url() + "&prefix=other:"));
+  EXPECT_EQ(first(1), 1);
+  EXPECT_EQ(database(1), 2);
+  EXPECT_EQ(prefix(1), 3);
+  EXPECT_EQ(server.command("-n 3 dbsize"), "2");
+}
+
+TEST_F(RedisTest, TheServerRemovesExpiredRecordsAndASweepTheirEntries) {
+  OwnRedis server;
+  const GuardStorePtr store = open_guard_store(server.url());
+  GuardBegin request;
+  request.key = {.name = "short", .key = "k"};
+  const GuardAnswer held = store->begin(request);
+  EXPECT_EQ(store->finish(held.hold, {.ttl = 1ms}), GuardVerdict::accepted);
+  for (int i = 0; i < 500 && server.command("dbsize") != "1"; ++i) { usleep(10'000); }
+  EXPECT_EQ(server.command("dbsize"), "1");  // the index
+  EXPECT_FALSE(store->read(request.key).has_value());
+  EXPECT_EQ(store->sweep(100), 1U);
+  EXPECT_EQ(server.command("dbsize"), "0");
+}
+
+TEST(RedisUrl, SaysWhereAndWho) {
+  const guard::RedisPlace place = guard::parse_redis_url(
+      "redis://ann:p%40ss@db.example:7000/4?prefix=a:&timeout=250ms&connect_timeout=1s&connections=3");
+  EXPECT_EQ(place.host, "db.example");
+  EXPECT_EQ(place.port, 7000);
+  EXPECT_EQ(place.user, "ann");
+  EXPECT_EQ(place.password, "p@ss");
+  EXPECT_EQ(place.database, 4);
+  EXPECT_EQ(place.prefix, "a:");
+  EXPECT_EQ(place.timeout, Duration(250ms));
+  EXPECT_EQ(place.connect_timeout, Duration(1s));
+  EXPECT_EQ(place.connections, 3U);
+  EXPECT_THAT(place.shown, Not(HasSubstr("p%40ss")));
+  EXPECT_EQ(guard::parse_redis_url("redis://[::1]:7001").host, "::1");
+  EXPECT_EQ(guard::parse_redis_url("redis://[::1]:7001").port, 7001);
+  EXPECT_EQ(guard::parse_redis_url("redis://localhost").port, 6379);
+  EXPECT_EQ(guard::parse_redis_url("redis+unix://:secret@/run/r.sock").socket, "/run/r.sock");
+  EXPECT_EQ(guard::parse_redis_url("redis+unix://:secret@/run/r.sock").password, "secret");
+}
+
+TEST(RedisUrl, BadOnesAreRefusedWithoutTheirPassword) {
+  for (const std::string url :
+       {"rediss://:sesame@host", "redis://:sesame@host:0", "redis://:sesame@host:99999", "redis://:sesame@host/x",
+        "redis://:sesame@host?what=1", "redis://:sesame@host?timeout=0s", "redis://:sesame@host?timeout=soon",
+        "redis://:sesame@host?connections=0", "redis+unix://:sesame@relative.sock", "redis://:sesame@host?prefix="}) {
+    try {
+      (void)guard::parse_redis_url(url);
+      ADD_FAILURE() << url;
+    } catch (const InvalidArgument& error) { EXPECT_THAT(error.what(), Not(HasSubstr("sesame"))) << url; }
+  }
+  try {
+    (void)guard::parse_redis_url("rediss://host");
+    ADD_FAILURE();
+  } catch (const InvalidArgument& error) { EXPECT_THAT(error.what(), HasSubstr("TLS")); }
+}
+
+}  // namespace hapax::guard_tests

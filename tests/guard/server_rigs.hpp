@@ -1,0 +1,13 @@
+// Rigs of the stores that stand on a database or a server.
+#pragma once
+
+#include "rig.hpp"
+
+namespace hapax::guard_tests {
+
+[[nodiscard]] std::vector<RigFactory> server_rigs();
+
+// A variable that ./dev test sets; throws when it is not set.
+[[nodiscard]] std::string environment(const char* name);
+
+}  // namespace hapax::guard_tests
