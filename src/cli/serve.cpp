@@ -22,7 +22,8 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "Serves the API of docs/reference/http.md, starts what schedules are due for and takes back what lost workers held; "
+    "Serves the API of docs/reference/http.md, starts what schedules are due for and takes back what lost workers "
+    "held; "
     "any\n"
     "number of servers may share a store. Prints the address when it listens.\n"
     "\n"
