@@ -41,6 +41,7 @@ class GuardRun {
   GuardRun& operator=(const GuardRun&) = delete;
   // The last copy of `done` went without having been called: nobody can tell how the work ended any more.
   ~GuardRun() {
+    if (ended_) { return; }
     end(std::make_exception_ptr(UsageError("the guarded call " + call_->described() +
                                            " was given up: its completion was dropped without being called")),
         Value{});

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <list>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -123,7 +123,6 @@ TEST(ForkTest, AChildsHeartbeatIsItsOwn) {
     return number;
   });
   EXPECT_EQ(slow(1), 1);  // starts the parent's heartbeat
-  std::thread other;
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(60);

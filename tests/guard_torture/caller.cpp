@@ -57,7 +57,7 @@ int call_until_killed(const Options& options) {
   for (;;) {
     const auto now =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch());
-    call(function, now.count() / 50 + static_cast<std::int64_t>(random() % 4), log);
+    call(function, now.count() / 50 + static_cast<std::int64_t>(random() % 16), log);
   }
 }
 
