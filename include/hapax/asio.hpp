@@ -36,6 +36,9 @@ class Completer {
     shared_->work.emplace(boost::asio::get_associated_executor(shared_->handler));
   }
 
+  // Before it was called.
+  [[nodiscard]] auto executor() const { return boost::asio::get_associated_executor(shared_->handler); }
+
   template <class... Args>
   void operator()(Args... args) const {
     auto executor = boost::asio::get_associated_executor(shared_->handler);

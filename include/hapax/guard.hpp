@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -96,6 +97,9 @@ class Guarded<Result(Args...)> {
   }
 
   Result call_async(Args... args) const {
+    static_assert(
+        ((!std::is_same_v<std::decay_t<Args>, std::string_view> && !std::is_pointer_v<std::decay_t<Args>>)&&...),
+        "a guarded function that returns a future may be called later: it owns its arguments");
     auto call = std::make_shared<detail::GuardCall>(core_, name_call(args...));
     auto run = [function = function_, arguments = std::tuple<std::decay_t<Args>...>(std::forward<Args>(args)...)] {
       // Copied for the call, as the function may take its arguments by value or keep them.

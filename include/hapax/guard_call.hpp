@@ -138,13 +138,13 @@ class GuardCall {
 
  private:
   [[nodiscard]] bool look(bool may_wait);
-  void settle(const GuardRecord& record);
+  void settle(GuardRecord record);
   void wait(const GuardAnswer& answer);
   void finish(const GuardFinish& finish);
   void let_go() noexcept;
 
   std::shared_ptr<GuardCore> core_;
-  GuardCallName name_;
+  GuardBegin request_;
   GuardHold hold_{};
   GuardRecord record_{};
   GuardBeatNode node_{};
@@ -179,6 +179,8 @@ struct IsFuture<std::future<T>> : std::true_type {
 };
 
 [[nodiscard]] std::string number_text(std::int64_t number);
+// As nlohmann::json::parse, which it falls back to; quick with what records mostly are.
+[[nodiscard]] nlohmann::json parse_result(const std::string& text);
 [[nodiscard]] std::optional<std::int64_t> read_number(std::string_view text);
 [[noreturn]] void throw_unreadable(const GuardCall& call, const std::string& reason);
 
@@ -191,7 +193,7 @@ Result recorded(const GuardCall& call) {
       if (number && std::in_range<Result>(*number)) { return static_cast<Result>(*number); }
     }
     try {
-      nlohmann::json json = nlohmann::json::parse(call.result());
+      nlohmann::json json = parse_result(call.result());
       if constexpr (std::is_same_v<Result, nlohmann::json>) {
         return json;
       } else {

@@ -1,4 +1,4 @@
-// Everything of hapax but hapax/asio.hpp, which needs Boost, and hapax/testing.hpp, which is for tests.
+// Everything of hapax but hapax/asio.hpp and hapax/guard_asio.hpp, which need Boost, and hapax/testing.hpp, which is for tests.
 #pragma once
 
 #include <hapax/activity.hpp>
@@ -7,6 +7,9 @@
 #include <hapax/context.hpp>
 #include <hapax/control.hpp>
 #include <hapax/error.hpp>
+#include <hapax/guard.hpp>
+#include <hapax/guard_options.hpp>
+#include <hapax/guard_store.hpp>
 #include <hapax/handle.hpp>
 #include <hapax/inspect.hpp>
 #include <hapax/json.hpp>

@@ -32,13 +32,14 @@ std::int64_t steady_us() {
 }  // namespace
 
 GuardCall::GuardCall(std::shared_ptr<GuardCore> core, GuardCallName name)
-    : core_(std::move(core)), name_(std::move(name)) {}
+    : core_(std::move(core)),
+      request_{std::move(name.key), name.fingerprint, core_->options().ttl, core_->options().takeover_after, {}} {}
 
 GuardCall::~GuardCall() {
   if (runs_ && !ended_) { fail(nullptr); }
 }
 
-std::string GuardCall::described() const { return name_.key.name + " " + name_.key.key; }
+std::string GuardCall::described() const { return request_.key.name + " " + request_.key.key; }
 
 void GuardCall::enter() {
   while (!look(true)) {}
@@ -49,19 +50,21 @@ bool GuardCall::try_enter() { return look(false); }
 bool GuardCall::look(bool may_wait) {
   const GuardOptions& options = core_->options();
   if (core_->cache() != nullptr) {
-    if (const auto kept = core_->cache()->find(name_.key.key, name_.fingerprint, std::chrono::steady_clock::now())) {
-      settle(*kept);
+    if (auto kept = core_->cache()->find(request_.key.key, request_.fingerprint, std::chrono::steady_clock::now())) {
+      settle(std::move(*kept));
       return true;
     }
   }
   GuardAnswer answer;
   try {
     generation_ = guard::process_generation();
-    answer = core_->store().begin({name_.key, name_.fingerprint, options.ttl, options.takeover_after, core_->owner()});
+    request_.owner = core_->owner();
+    answer = core_->store().begin(request_);
   } catch (const StoreUnavailable& error) {
     // Who has seen the first call at work does not run beside it.
     if (options.on_store_error != OnStoreError::run || seen_in_progress_) { throw; }
-    core_->warn(name_.key.key, std::string("the call runs unguarded, as the store is not available: ") + error.what());
+    core_->warn(request_.key.key,
+                std::string("the call runs unguarded, as the store is not available: ") + error.what());
     runs_ = true;
     unguarded_ = true;
     return true;
@@ -73,17 +76,17 @@ bool GuardCall::look(bool may_wait) {
       core_->heartbeat().link(node_, hold_);
       base::fault_point("guard.begun");
       if (answer.taken_over) {
-        core_->warn(name_.key.key, "the call is taken over from a caller whose heartbeat stopped: it runs again");
+        core_->warn(request_.key.key, "the call is taken over from a caller whose heartbeat stopped: it runs again");
       }
       return true;
     case GuardBegun::completed:
       if (core_->cache() != nullptr) {
         const std::optional<Time> expires = answer.record.expires_at;
-        core_->cache()->keep(name_.key.key, answer.record,
+        core_->cache()->keep(request_.key.key, answer.record,
                              expires ? std::optional<Duration>(*expires - answer.now) : std::nullopt,
                              std::chrono::steady_clock::now());
       }
-      settle(answer.record);
+      settle(std::move(answer.record));
       return true;
     case GuardBegun::failed: {
       const GuardError error = answer.record.error.value_or(GuardError{});
@@ -93,7 +96,7 @@ bool GuardCall::look(bool may_wait) {
       throw IdempotencyMismatch("the call " + described() + " was made before with other arguments", Uuid{});
     case GuardBegun::in_progress: break;
   }
-  if (guard::is_inside(core_->store(), name_.key)) {
+  if (guard::is_inside(core_->store(), request_.key)) {
     throw GuardRecursion("the call " + described() + " is made from inside itself: it would wait for itself for ever");
   }
   if (options.on_duplicate == OnDuplicate::raise) {
@@ -104,12 +107,12 @@ bool GuardCall::look(bool may_wait) {
   return false;
 }
 
-void GuardCall::settle(const GuardRecord& record) {
+void GuardCall::settle(GuardRecord record) {
   if (core_->options().on_duplicate == OnDuplicate::raise) {
     throw DuplicateExecution("the call " + described() + " was made before", record.started_at, record.completed_at,
                              record.result);
   }
-  record_ = record;
+  record_ = std::move(record);
 }
 
 void GuardCall::wait(const GuardAnswer& answer) {
@@ -128,7 +131,7 @@ void GuardCall::wait(const GuardAnswer& answer) {
   // Looked at again right when it may be taken over.
   if (answer.takeover_in) { at_most = std::min(at_most, *answer.takeover_in + shortest_wait); }
   try {
-    core_->store().wait_changed(name_.key, answer.record.fence, std::max(at_most, Duration(1)));
+    core_->store().wait_changed(request_.key, answer.record.fence, std::max(at_most, Duration(1)));
   } catch (const StoreUnavailable&) {
     // The next begin says what is wrong with the store, if it still is.
     std::this_thread::sleep_for(std::min(at_most, first_pause));
@@ -137,7 +140,7 @@ void GuardCall::wait(const GuardAnswer& answer) {
 
 void GuardCall::push_frame() {
   frame_.store = &core_->store();
-  frame_.key = &name_.key;
+  frame_.key = &request_.key;
   guard::push(frame_);
   framed_ = true;
 }
@@ -206,7 +209,7 @@ void GuardCall::complete(std::string result_json) {
       throw StoreUnavailable("the call " + described() +
                              " has run, but that could not be recorded; it may be made again: " + error.what());
     }
-    core_->warn(name_.key.key, std::string("the call has run, but that could not be recorded: ") + error.what());
+    core_->warn(request_.key.key, std::string("the call has run, but that could not be recorded: ") + error.what());
   }
 }
 
@@ -215,7 +218,7 @@ void GuardCall::complete_without_result(const std::string& reason) {
   const std::string message =
       "the call " + described() + " has run, but its result cannot be kept, so its record says null: " + reason;
   if (core_->options().on_duplicate == OnDuplicate::return_result) { throw ResultNotStorable(message); }
-  core_->warn(name_.key.key, message);
+  core_->warn(request_.key.key, message);
 }
 
 void GuardCall::fail(const std::exception_ptr& error) noexcept {
@@ -228,8 +231,8 @@ void GuardCall::fail(const std::exception_ptr& error) noexcept {
     end.end = locks ? GuardEnd::failed : GuardEnd::unlocked;
     finish(end);
   } catch (const std::exception& trouble) {
-    core_->warn(name_.key.key, std::string("the call failed, and that could not be recorded: ") + trouble.what());
-  } catch (...) { core_->warn(name_.key.key, "the call failed, and that could not be recorded"); }
+    core_->warn(request_.key.key, std::string("the call failed, and that could not be recorded: ") + trouble.what());
+  } catch (...) { core_->warn(request_.key.key, "the call failed, and that could not be recorded"); }
 }
 
 void throw_unreadable(const GuardCall& call, const std::string& reason) {

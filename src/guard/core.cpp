@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 
 namespace hapax::detail {
 
@@ -51,6 +50,8 @@ GuardCore::GuardCore(std::string name, GuardOptions options)
     : name_(std::move(name)),
       options_(checked(std::move(options), name_)),
       host_(host_name()),
+      generation_(guard::process_generation()),
+      owner_(host_ + ":" + std::to_string(::getpid())),
       heartbeat_(guard::Heartbeat::of(options_.store)) {
   if (options_.cache_records > 0) {
     cache_ = std::make_unique<guard::Cache>(guard::Cache::Options{options_.cache_records, options_.cache_for});
@@ -67,15 +68,8 @@ GuardCore::GuardCore(std::string name, GuardOptions options)
 GuardCore::~GuardCore() { heartbeat_->leave(this); }
 
 std::string GuardCore::owner() const {
-  // One system call a process: a forked child has a number of its own.
-  static std::atomic<std::uint64_t> known_generation{0};
-  static std::atomic<pid_t> known_pid{0};
-  const std::uint64_t generation = guard::process_generation();
-  if (known_generation.load(std::memory_order_acquire) != generation) {
-    known_pid.store(::getpid());
-    known_generation.store(generation, std::memory_order_release);
-  }
-  return host_ + ":" + std::to_string(known_pid.load(std::memory_order_relaxed));
+  // A forked child has a number of its own.
+  return guard::process_generation() == generation_ ? owner_ : host_ + ":" + std::to_string(::getpid());
 }
 
 void GuardCore::warn(const std::string& key, const std::string& message) const noexcept {

@@ -34,6 +34,8 @@ class GuardCore {
   const std::string name_;
   const GuardOptions options_;
   const std::string host_;
+  const std::uint64_t generation_;
+  const std::string owner_;  // in the process that made the guard
   const std::shared_ptr<guard::Heartbeat> heartbeat_;
   std::unique_ptr<guard::Cache> cache_;
 };

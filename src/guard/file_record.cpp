@@ -158,7 +158,9 @@ std::string write_record(const FileRecord& file) {
 }
 
 std::optional<FileRecord> read_record(std::string_view text) {
-  if (text.size() < body_offset || !text.starts_with(magic)) { return std::nullopt; }
+  if (text.size() < body_offset || !text.starts_with(magic) || text[heartbeat_offset - 1] != '\n') {
+    return std::nullopt;
+  }
   const std::string_view body = text.substr(body_offset);
   if (text.substr(magic.size(), checksum_width) != checksum(body)) { return std::nullopt; }
   FileRecord file;

@@ -47,15 +47,20 @@ Duration beat_interval(const std::optional<Duration>& takeover_after) {
 
 std::shared_ptr<Heartbeat> Heartbeat::of(const GuardStorePtr& store) {
   Registry& registry = Registered::instance().registry;
-  const std::lock_guard lock(registry.mutex);
-  std::erase_if(registry.heartbeats, [](const auto& each) { return each.second.expired(); });
-  const auto found = registry.heartbeats.find(store.get());
-  if (found != registry.heartbeats.end()) {
-    if (std::shared_ptr<Heartbeat> present = found->second.lock()) { return present; }
+  // Made and given up outside the lock: it enlists itself for forks, and a fork takes this lock after that list.
+  const auto made = std::make_shared<Heartbeat>(store);
+  std::shared_ptr<Heartbeat> chosen = made;
+  {
+    const std::lock_guard lock(registry.mutex);
+    std::erase_if(registry.heartbeats, [](const auto& each) { return each.second.expired(); });
+    std::weak_ptr<Heartbeat>& known = registry.heartbeats[store.get()];
+    if (std::shared_ptr<Heartbeat> present = known.lock()) {
+      chosen = std::move(present);
+    } else {
+      known = made;
+    }
   }
-  auto made = std::make_shared<Heartbeat>(store);
-  registry.heartbeats[store.get()] = made;
-  return made;
+  return chosen;
 }
 
 Heartbeat::Heartbeat(GuardStorePtr store) : store_(std::move(store)) { enlist(); }
@@ -139,23 +144,22 @@ void Heartbeat::start() {
   const std::lock_guard lock(mutex_);
   if (runner_ != nullptr) { return; }
   auto runner = std::make_unique<Runner>();
-  runner->thread = std::thread([this] { run(); });
+  runner->thread = std::thread([this, mine = runner.get()] { run(*mine); });
   runner_ = runner.release();
   started_.store(true, std::memory_order_release);
 }
 
-void Heartbeat::run() {
+void Heartbeat::run(Runner& runner) {
   using Clock = std::chrono::steady_clock;
   std::unique_lock lock(mutex_);
-  Runner* const runner = runner_;
   Clock::time_point beaten = Clock::now();
   Clock::time_point swept = beaten;
   bool failed = false;
-  while (!runner->stop) {
+  while (!runner.stop) {
     // After a failure sooner, to be in time for the others.
     const Clock::time_point due = beaten + (failed ? interval() / 4 : interval());
     if (Clock::now() < due) {
-      runner->wake.wait_until(lock, due);
+      runner.wake.wait_until(lock, due);
       continue;
     }
     beaten = Clock::now();

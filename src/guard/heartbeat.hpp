@@ -58,7 +58,6 @@ class Heartbeat final : private ForkAware {
   void before_fork() override;
   void after_fork(bool in_child) override;
   void start();
-  void run();
   [[nodiscard]] bool beat();
   void warn(const std::string& key, const std::string& message);
   [[nodiscard]] Duration interval() const;  // under mutex_
@@ -73,6 +72,8 @@ class Heartbeat final : private ForkAware {
     std::condition_variable wake;
     bool stop = false;
   };
+  void run(Runner& runner);
+
   Runner* runner_ = nullptr;  // under mutex_
   std::mutex mutex_;
   std::vector<Member> members_;

@@ -51,13 +51,14 @@ void call(const Guarded<std::string(std::int64_t)>& function, std::int64_t key, 
 
 int call_until_killed(const Options& options) {
   Log log(options.log);
-  const auto function = guarded(open_guard_store(options.store), log, std::chrono::milliseconds(15));
+  const auto function = guarded(open_guard_store(options.store), log, std::chrono::milliseconds(30));
   std::mt19937_64 random(options.seed);
-  // All processes go through the same keys in about the same order, so that they meet.
-  for (std::int64_t key = 0; key < 1'000'000'000; ++key) {
-    if (random() % 4 != 0) { call(function, key, log); }
+  // All processes take their keys from the clock they share, so that they meet at keys that are new.
+  for (;;) {
+    const auto now =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch());
+    call(function, now.count() / 50 + static_cast<std::int64_t>(random() % 4), log);
   }
-  return 0;
 }
 
 int call_once_slowly(const Options& options) {

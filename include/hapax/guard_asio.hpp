@@ -1,0 +1,175 @@
+// Guarded functions for Asio programs: asynchronous work under a guard, called with a completion token (SPEC G9).
+//
+//   auto charge = hapax::asio::idempotent<Payment(Order)>("charge", {.store = store},
+//       [&](const Order& order, hapax::asio::GuardDone<Payment> done) {
+//         client.async_post(order, [done](std::exception_ptr error, Payment payment) { done(error, payment); });
+//       });
+//   charge(order, [](std::exception_ptr error, Payment payment) { … });    // or use_future, or spawn's yield_context
+//
+// The record is complete when `done` is called, not when the function returned. The store is asked on a thread of the
+// guards' own, so that no thread of the program waits for it; the function is called on the executor of the completion
+// handler, and so is the handler.
+#pragma once
+
+#include <hapax/asio.hpp>
+#include <hapax/guard.hpp>
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace hapax::asio {
+
+namespace detail {
+
+// One call on its way: ends once, whoever gets there first.
+template <class Result>
+class GuardRun {
+ public:
+  using Value = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
+  using Complete = std::function<void(std::exception_ptr, Value)>;
+
+  GuardRun(std::shared_ptr<hapax::detail::GuardCall> call, Complete complete)
+      : call_(std::move(call)), complete_(std::move(complete)) {}
+  GuardRun(const GuardRun&) = delete;
+  GuardRun& operator=(const GuardRun&) = delete;
+  // The last copy of `done` went without having been called: nobody can tell how the work ended any more.
+  ~GuardRun() {
+    end(std::make_exception_ptr(UsageError("the guarded call " + call_->described() +
+                                           " was given up: its completion was dropped without being called")),
+        Value{});
+  }
+
+  [[nodiscard]] hapax::detail::GuardCall& call() { return *call_; }
+
+  void end(std::exception_ptr error, Value value) {
+    if (ended_.exchange(true)) { return; }
+    hapax::detail::run_aside(
+        [call = call_, complete = std::move(complete_), error, value = std::move(value)]() mutable {
+          if (error) {
+            call->fail(error);
+          } else {
+            try {
+              if constexpr (std::is_void_v<Result>) {
+                call->complete("null");
+              } else {
+                hapax::detail::complete_with(*call, value);
+              }
+            } catch (...) { error = std::current_exception(); }
+          }
+          complete(error, error ? Value{} : std::move(value));
+        });
+  }
+
+  // Answers from the record; the function is not called.
+  void answer() {
+    ended_ = true;
+    std::exception_ptr error;
+    Value value{};
+    if constexpr (!std::is_void_v<Result>) {
+      try {
+        value = hapax::detail::recorded<Result>(*call_);
+      } catch (...) { error = std::current_exception(); }
+    }
+    complete_(error, std::move(value));
+  }
+
+  void refuse(std::exception_ptr error) {
+    ended_ = true;
+    complete_(std::move(error), Value{});
+  }
+
+ private:
+  const std::shared_ptr<hapax::detail::GuardCall> call_;
+  Complete complete_;
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace detail
+
+// What the guarded function calls when its work has ended: done(error, result), or done(error) when there is no result. Any
+// thread, once; copies are the same one. When all copies are gone uncalled, the call has failed with UsageError.
+template <class Result>
+class GuardDone {
+ public:
+  explicit GuardDone(std::shared_ptr<detail::GuardRun<Result>> run) : run_(std::move(run)) {}
+  void operator()(std::exception_ptr error, Result result) const { run_->end(std::move(error), std::move(result)); }
+
+ private:
+  std::shared_ptr<detail::GuardRun<Result>> run_;
+};
+template <>
+class GuardDone<void> {
+ public:
+  explicit GuardDone(std::shared_ptr<detail::GuardRun<void>> run) : run_(std::move(run)) {}
+  void operator()(std::exception_ptr error) const { run_->end(std::move(error), {}); }
+
+ private:
+  std::shared_ptr<detail::GuardRun<void>> run_;
+};
+
+template <class Signature>
+class Guarded;
+
+// Called with the arguments and a completion token; completes with (std::exception_ptr, Result), or (std::exception_ptr)
+// when Result is void. Result must be default-constructible. A value; copies share everything. Any thread.
+template <class Result, class... Args>
+class Guarded<Result(Args...)> {
+ public:
+  using Function = std::function<void(const std::decay_t<Args>&..., GuardDone<Result>)>;
+
+  Guarded(std::shared_ptr<hapax::detail::GuardCore> core, Function function)
+      : core_(std::move(core)), function_(std::make_shared<Function>(std::move(function))) {}
+
+  // Arguments that cannot be a key throw here, as they would in a plain call.
+  template <class Token>
+  auto operator()(const std::decay_t<Args>&... args, Token&& token) const {
+    auto call = std::make_shared<hapax::detail::GuardCall>(
+        core_, hapax::detail::name_by_arguments(*core_, hapax::detail::canonical(args...)));
+    return boost::asio::async_initiate<Token, typename detail::ResultSignature<Result>::type>(
+        [](auto handler, std::shared_ptr<hapax::detail::GuardCall> begun, std::shared_ptr<Function> function,
+           std::tuple<std::decay_t<Args>...> arguments) {
+          detail::Completer completer(std::move(handler));
+          auto run = std::make_shared<detail::GuardRun<Result>>(
+              std::move(begun), [completer](std::exception_ptr error, typename detail::GuardRun<Result>::Value value) {
+                if constexpr (std::is_void_v<Result>) {
+                  completer(std::move(error));
+                } else {
+                  completer(std::move(error), std::move(value));
+                }
+              });
+          hapax::detail::run_aside([run, function, arguments = std::move(arguments), executor = completer.executor()] {
+            try {
+              run->call().enter();
+            } catch (...) { return run->refuse(std::current_exception()); }
+            if (!run->call().runs()) { return run->answer(); }
+            boost::asio::post(executor, [run, function, arguments] {
+              try {
+                const hapax::detail::FrameScope inside(run->call());
+                std::apply([&](const auto&... each) { (*function)(each..., GuardDone<Result>(run)); }, arguments);
+              } catch (...) { run->end(std::current_exception(), {}); }
+            });
+          });
+        },
+        token, std::move(call), function_, std::tuple<std::decay_t<Args>...>(args...));
+  }
+
+ private:
+  std::shared_ptr<hapax::detail::GuardCore> core_;
+  std::shared_ptr<Function> function_;
+};
+
+// `function(arguments..., done)` under a guard; the signature is that of the call, without `done`.
+template <class Signature>
+[[nodiscard]] Guarded<Signature> idempotent(std::string name, GuardOptions options,
+                                            typename Guarded<Signature>::Function function) {
+  return Guarded<Signature>(hapax::detail::make_guard(std::move(name), std::move(options)), std::move(function));
+}
+
+}  // namespace hapax::asio
