@@ -6,7 +6,8 @@ if(bench_sources)
   find_package(benchmark REQUIRED)
   add_executable(hapax_bench ${bench_sources})
   target_include_directories(hapax_bench PRIVATE bench)
-  target_link_libraries(hapax_bench PRIVATE hapax_rooms benchmark::benchmark benchmark::benchmark_main hapax_build_flags)
+  target_link_libraries(hapax_bench PRIVATE hapax_rooms benchmark::benchmark benchmark::benchmark_main
+    SQLite::SQLite3 PostgreSQL::PostgreSQL hapax_build_flags)
 endif()
 
 hapax_glob(rig_sources bench/rig/*.cpp)

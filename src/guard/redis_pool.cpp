@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <memory>
 #include <thread>
 
 namespace hapax::guard {
@@ -73,6 +73,8 @@ void RedisPool::after_fork(bool in_child) {
     // are nobody's here.
     idle_.clear();
     open_ = 0;
+    // Threads that waited for it are not here, but it remembers them; so it is begun anew, and not destroyed.
+    std::construct_at(&freed_);
   }
   mutex_.unlock();
 }

@@ -29,10 +29,10 @@ if r[1] then
     return {answer, text(now), unpack(r, 1, 12)}
   end
 end
-redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', text(fence), 'tk', ARGV[5],
            'sa', text(now), 'hb', text(now), 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8], 'ca', '', 'ex', '', 'res', '',
            'et', '', 'em', '')
+redis.call('PERSIST', KEYS[1])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return {0, text(fence), taken, text(now)}
 )lua";

@@ -12,6 +12,7 @@ namespace hapax::guard::redis {
 
 // The last of ARGV is always added to the server's clock, in microseconds: 0, but in tests, which move time.
 
+// What may be refused for want of memory is written first, and sets every field: a server that is full changes nothing.
 // KEYS: record, index. ARGV: member, ns, name, key, token, fingerprint, takeover_after, owner.
 // → {0, fence, taken over, now} when started; also for a holder that asks again, as its answer was lost.
 //   {1 in progress | 2 completed | 3 failed | 4 mismatch, now, record…}

@@ -224,7 +224,16 @@ class Explainer {
       add("cancelling",
           "Its cancellation was asked for; " + worker + " has been told and the handler has not ended yet.");
     }
-    if (session == facts_.sessions.end() || !is_alive(*session, facts_.now)) {
+    const bool lost = session == facts_.sessions.end() || !is_alive(*session, facts_.now);
+    if (lost && e_.kind == Kind::guard) {
+      add("caller_lost",
+          "It is a guarded call, and its caller's lease is over: " +
+              std::string(e_.attempt_timeout ? "the next call with its key takes it over."
+                                             : "it is never taken over, and holds its key."),
+          e_.attempt_timeout ? "" : "hapax guard forget, when it is known whether it took effect.");
+      return;
+    }
+    if (lost) {
       add("session_lost",
           "It was running on " + worker + ", whose lease is over: it will be claimable again at the next sweep.",
           "Any live worker sweeps every second; hapax cleanup does it now.");

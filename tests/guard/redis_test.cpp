@@ -184,7 +184,7 @@ TEST_F(RedisTest, AUserOfItsOwnMayDoNoMoreThanItNeeds) {
   OwnRedis server;
   server.command(
       "acl setuser guard on '>s3cr:t' '~hapax:guard:*' +evalsha +eval +hmget +hset +del +zadd +zrem "
-      "+zrangebylex +pexpireat +time +ping");
+      "+zrangebylex +pexpireat +persist +time +ping");
   const GuardStorePtr store = open_guard_store(server.url("guard:s3cr%3At@"));
   EXPECT_EQ(guarded(store)(1), 1);
   EXPECT_EQ(store->list({}).records.size(), 1U);

@@ -148,6 +148,18 @@ TEST(Admission, AMismatchDoesNotGiveTheResultAway) {
   EXPECT_EQ(answer.result, std::nullopt);
 }
 
+TEST(Admission, AnAbandonedGuardIsTakenOverWhateverItsFingerprint) {
+  Holder holder = holder_that_is(Status::running);
+  holder.abandoned = true;
+  for (const std::uint8_t fingerprint : {std::uint8_t{1}, std::uint8_t{2}}) {
+    const AdmissionDecision decision =
+        decide_admission(holder, request_with(Reuse::reject, OnConflict::return_existing, fingerprint), Time(300s));
+    EXPECT_EQ(decision.step, AdmissionStep::take_over);
+    EXPECT_EQ(decision.admission.verdict, AdmissionVerdict::taken_over);
+    EXPECT_EQ(decision.admission.id, holder.id);
+  }
+}
+
 TEST(AdmissionModes, TheLatestRequestReplacesAFreshHolderOvertakesARunningOneAndEndsAnyOther) {
   for (const IdentityMode mode : {IdentityMode::debounce, IdentityMode::keep_last}) {
     IdentityClaim request;

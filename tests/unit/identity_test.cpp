@@ -87,6 +87,13 @@ TEST(Identity, GloballyTheNameDoesNotMatter) {
             hash({.ns = "n", .scope = Scope::global, .name = "y", .key = "k"}));
 }
 
+TEST(Identity, GuardedCallsAreInAScopeOfTheirOwn) {
+  EXPECT_EQ(base::to_hex(guard_identity_hash("default", "create_invoice", R"(["order-7"])")),
+            "7f274ea868d079bb13930705ba4c44a1e7a8e5da65d12b3026377b760f97a903");
+  EXPECT_NE(guard_identity_hash("default", "a", "bc"), guard_identity_hash("default", "ab", "c"));
+  EXPECT_NE(base::to_hex(guard_identity_hash("default", "a", "k")), hash({.ns = "default", .name = "a", .key = "k"}));
+}
+
 // Plain SHA-256 of the canonical input.
 TEST(Fingerprint, GoldenVectors) {
   EXPECT_EQ(base::to_hex(input_fingerprint(R"({"id":"456","total":99.99})")),

@@ -29,5 +29,25 @@ TEST(Retention, NothingLeavesAStubAndFailuresToBeSeen) {
   EXPECT_EQ(kept({.retention = 0s, .failed_retention = 0s}, Kind::task, Status::failed), (Kept{.period = 10min}));
 }
 
+TEST(Retention, AGuardsFinishOutranksItsQueue) {
+  const Time now = Time(1000s);
+  const QueueSettings nothing{.retention = 0s};
+  const Expiry an_hour = expiry(nothing, Kind::guard, Status::completed, Keep{.period = 1h}, now);
+  EXPECT_EQ(an_hour.at, now + 1h);
+  EXPECT_FALSE(an_hour.stub);
+  EXPECT_EQ(expiry(nothing, Kind::guard, Status::completed, Keep{}, now).at, end_of_time);
+  EXPECT_EQ(expiry({}, Kind::guard, Status::completed, Keep{.period = Duration::max()}, now).at, end_of_time);
+  EXPECT_TRUE(expiry({}, Kind::guard, Status::failed, Keep{.period = 1h, .holds_identity = false}, now).stub);
+  EXPECT_TRUE(expiry(nothing, Kind::task, Status::completed, std::nullopt, now).stub);
+  EXPECT_EQ(expiry({}, Kind::task, Status::completed, std::nullopt, now).at, now + days(7));
+}
+
+TEST(Retention, AGuardIsNoDeadLetter) {
+  EXPECT_TRUE(is_dead_letter(Kind::task, Status::failed));
+  EXPECT_TRUE(is_dead_letter(Kind::workflow, Status::failed));
+  EXPECT_FALSE(is_dead_letter(Kind::guard, Status::failed));
+  EXPECT_FALSE(is_dead_letter(Kind::task, Status::cancelled));
+}
+
 }  // namespace
 }  // namespace hapax::model

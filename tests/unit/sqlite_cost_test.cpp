@@ -242,6 +242,35 @@ TEST_F(SqliteWorkflowCost, the_end_of_a_child_with_one_who_waits) {
                                    "UPDATE live", "INSERT expiries", "COMMIT"));
 }
 
+TEST_F(SqliteCost, a_guarded_call_is_two_small_commits_and_a_repeated_one_no_write) {
+  const auto store = open();
+  NewSession session;
+  session.id = base::new_uuid7();
+  store->open_session(session);
+  const base::Digest identity = guard_identity_hash("default", "charge", "k");
+  NewExecution call = item();
+  call.queue.name = std::string(guard_queue);
+  call.kind = Kind::guard;
+  call.attempt_timeout = 30s;
+  call.identity = IdentityClaim{.hash = identity, .key = "k", .reuse = Reuse::reject, .dedup_window = 0s};
+  call.born_running = BornRunning{.session = session.id, .claim_number = 1};
+  NewExecution first = call;  // makes the queue
+  first.id = base::new_uuid7();
+  first.identity->hash = guard_identity_hash("default", "charge", "first");
+  static_cast<void>(store->admit({&first, 1}));
+  Trace trace(*store);
+
+  const Admission admission = store->admit({&call, 1}).at(0);
+  EXPECT_THAT(trace.taken(),
+              ElementsAre("BEGIN", "SELECT queues", "SELECT sessions", "INSERT identities", "INSERT live", "COMMIT"));
+  const Finish outcome{.id = admission.id, .fence = admission.fence.value_or(0), .keep = Keep{}};
+  EXPECT_EQ(store->finish({&outcome, 1}).at(0), FinishVerdict::accepted);
+  EXPECT_THAT(trace.taken(), ElementsAre("BEGIN", "SELECT live", "SELECT queues", "SELECT sessions", "INSERT history",
+                                         "DELETE live", "INSERT expiries", "COMMIT"));
+  EXPECT_EQ(store->guard(identity)->status, Status::completed);
+  EXPECT_TRUE(trace.taken().empty()) << "a repeated call reads beside the writer";
+}
+
 TEST_F(SqliteCost, a_tick_is_one_look_and_one_update_beside_its_runs) {
   const auto store = open();
   admit(*store);

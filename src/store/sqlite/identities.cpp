@@ -8,11 +8,9 @@ namespace {
 constexpr const char* identity_sql =
     "SELECT execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at FROM identities"
     " WHERE identity = ?";
-// The session is looked up of guards only.
 constexpr const char* live_sql =
-    "SELECT state, attempt, run, created_at, kind, attempt_timeout,"
-    " CASE WHEN kind = 2 THEN (SELECT expires_at FROM sessions WHERE sessions.id = live.session) END"
-    " FROM live WHERE id = ?";
+    "SELECT state, attempt, run, created_at, kind, attempt_timeout, session FROM live WHERE id = ?";
+constexpr const char* lease_sql = "SELECT expires_at FROM sessions WHERE id = ?";
 constexpr const char* history_sql =
     "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
 constexpr const char* hold_new_sql =
@@ -34,15 +32,21 @@ constexpr const char* delete_tombstones_sql =
     "DELETE FROM identities WHERE identity IN (SELECT identity FROM identities INDEXED BY identities_hold_until"
     " WHERE hold_until IS NOT NULL AND hold_until <= ? LIMIT ?)";
 
+// A guard's session is looked at too. 1 or 2 SELECTs.
 std::optional<LiveHolder> find_live(Connection& db, const Uuid& id, Time now) {
   Cursor cursor = db.use(live_sql);
   if (!cursor.bind(id).next()) { return std::nullopt; }
-  return LiveHolder{.status = cursor.small(0) == 1 ? Status::running : Status::pending,
+  LiveHolder holder{.status = cursor.small(0) == 1 ? Status::running : Status::pending,
                     .attempt = cursor.small(1),
                     .run = cursor.small(2),
-                    .created_at = cursor.time(3),
-                    .abandoned = is_abandoned(static_cast<Kind>(cursor.small(4)), cursor.optional(5, &Cursor::duration),
-                                              cursor.optional(6, &Cursor::time), now)};
+                    .created_at = cursor.time(3)};
+  const auto kind = static_cast<Kind>(cursor.small(4));
+  if (kind != Kind::guard) { return holder; }
+  Cursor lease = db.use(lease_sql);
+  const Uuid session = cursor.uuid(6);
+  const std::optional<Time> until = lease.bind(session).next() ? std::optional(lease.time(0)) : std::nullopt;
+  holder.abandoned = is_abandoned(kind, cursor.optional(5, &Cursor::duration), until, now);
+  return holder;
 }
 
 std::optional<EndedHolder> find_ended(Connection& db, const Uuid& id) {
