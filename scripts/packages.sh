@@ -4,7 +4,7 @@
 build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev nlohmann-json3-dev libssl-dev
   libcli11-dev libboost1.81-dev libboost-context1.81-dev libtomlplusplus-dev libabsl-dev tzdata)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer clang-16 python3
-  python3-jsonschema nodejs sqlite3)
+  python3-jsonschema nodejs sqlite3 openssl)
 check_packages=(clang-format clang-tidy-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev)
 
