@@ -21,6 +21,9 @@ constexpr std::chrono::seconds over_limit_time{2};
 
 bool is_safe(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 
+// Of these a client reads no body, whatever is sent.
+bool has_body(const Response& response) { return response.status != 204 && response.status != 304; }
+
 }  // namespace
 
 Exchange::Exchange(Connection& connection) : connection_(connection), state_(connection.state()) {
@@ -322,7 +325,7 @@ void Exchange::begin_stream(Response head) {
   if (std::exchange(streaming_, true)) { throw UsageError("the stream has begun already"); }
   stream_status_ = head.status;
   chunked_ = request_->version_minor > 0;
-  if (!chunked_ || !body_can_be_passed_over() || draining()) { keep_ = false; }
+  if (!chunked_ || draining()) { keep_ = false; }
   std::string out;
   append_head(out, head, true);
   if (!connection_.send(out)) { broken_ = true; }
@@ -354,13 +357,13 @@ bool Exchange::finish(const Response& response) {
   if (broken_) { return false; }
   if (streaming_) {
     if (chunked_ && request_->method != "HEAD" && !connection_.send("0\r\n\r\n")) { return false; }
-    return keep_ && pass_over_body();
+    return keep_ && body_can_be_passed_over() && pass_over_body();
   }
   if (!head_read_ || !body_can_be_passed_over() || draining()) { keep_ = false; }
   std::string out;
   out.reserve(320 + response.body.size());
   append_head(out, response, false);
-  if (request_->method != "HEAD") { out += response.body; }
+  if (request_->method != "HEAD" && has_body(response)) { out += response.body; }
   bytes_out_ += out.size();
   if (!connection_.send(out)) {
     broken_ = true;
@@ -371,11 +374,10 @@ bool Exchange::finish(const Response& response) {
 
 void Exchange::append_head(std::string& out, const Response& response, bool streaming) {
   append_status_line(out, response.status);
-  const bool without_body = response.status == 204 || response.status == 304;
   if (streaming) {
     out.append("Content-Type: ").append(response.content_type).append("\r\n");
     if (chunked_) { out += "Transfer-Encoding: chunked\r\n"; }
-  } else if (!without_body) {
+  } else if (has_body(response)) {
     if (!response.body.empty()) { out.append("Content-Type: ").append(response.content_type).append("\r\n"); }
     out.append("Content-Length: ").append(std::to_string(response.body.size())).append("\r\n");
   }
