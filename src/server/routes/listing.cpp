@@ -182,7 +182,7 @@ Selection selection_of(const Members& body, const std::string& ns) {
   query.ns = ns;
   query.payloads = false;
   if (body.has("filter")) {
-    const Members filter(*body.json("filter"), filter_members, "filter");
+    const Members filter(*body.json("filter"), {"status", "queue", "task", "tag"}, "filter");
     if (const auto status = filter.text("status")) { query.statuses = statuses_of(*status); }
     query.queue = checked_name(filter.text("queue"), "queue");
     query.task = checked_name(filter.text("task"), "task");

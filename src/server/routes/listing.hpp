@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,6 @@ struct Selection {
   std::vector<Uuid> ids;  // named one by one
   std::optional<model::ListQuery> query;
 };
-inline constexpr std::initializer_list<std::string_view> filter_members = {"status", "queue", "task", "tag"};
 [[nodiscard]] Selection selection_of(const Members& body, const std::string& ns);
 
 // Calls `act` with ids of the caller's namespace, in bounded batches: those that were named and are there, or all that the

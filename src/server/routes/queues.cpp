@@ -15,10 +15,6 @@ namespace hapax::server {
 
 namespace {
 
-constexpr std::initializer_list<std::string_view> settings = {"retention",          "failed_retention", "dedup_window",
-                                                              "rate_limit",         "key_rate_limit",   "concurrency",
-                                                              "worker_concurrency", "key_concurrency",  "paused"};
-
 std::string show_queue(Api& api, const model::QueueRef& queue) {
   for (const model::QueueInfo& info : api.store().queues(queue.ns)) {
     if (info.queue == queue) { return wire::queue_json(info); }
@@ -58,7 +54,8 @@ Response configure(Api& api, Call& call, model::QueuePatch patch) {
 // What is given is set, null takes a setting away, and what is not named stays as it is.
 Response put(Api& api, Call& call) {
   const std::string& body = call.body();
-  (void)Members(body, settings);
+  (void)Members(body, {"retention", "failed_retention", "dedup_window", "rate_limit", "key_rate_limit", "concurrency",
+                       "worker_concurrency", "key_concurrency", "paused"});
   model::QueuePatch patch;
   if (!body.empty()) {
     for (const base::JsonMember& member : base::json_members(body, "body")) {

@@ -1,0 +1,234 @@
+"""Enqueueing over HTTP: admissions by SPEC I2, I4, I8, I9 and I12, keys in headers and bodies, batches."""
+
+import json
+import threading
+import unittest
+
+from _api import on_stores
+
+
+@on_stores
+class Enqueue:
+    def test_created(self):
+        answer = self.api.post(f"/v1/tasks/{self.task}/executions", {"input": {"a": 1}, "queue": self.queue}, expect=201)
+        made = answer.json
+        self.assertEqual({"created": made["created"], "status": made["status"], "run": made["run"]},
+                         {"created": True, "status": "pending", "run": 1})
+        self.assertEqual(answer.headers["location"], "/v1/executions/" + made["id"])
+        shown = self.api.get(answer.headers["location"]).json
+        self.assertEqual((shown["task"], shown["queue"], shown["input"]), (self.task, self.queue, {"a": 1}))
+
+    def test_a_body_is_not_needed(self):
+        self.assertTrue(self.api.post(f"/v1/tasks/{self.task}/executions", expect=201).json["created"])
+
+    def test_a_duplicate_is_409_with_facts(self):
+        first = self.api.enqueue(self.task, {"a": 1}, idempotency_key="k")
+        answer = self.api.post(f"/v1/tasks/{self.task}/executions", {"input": {"a": 1}, "idempotency_key": "k"}, expect=409)
+        problem = self.problem(answer, 409, "TaskAlreadyExists", "Task with ID 'k' is already pending")
+        self.assertEqual(problem["existing_execution_id"], first["id"])
+        self.assertEqual(problem["existing_status"], "pending")
+        self.assertIn("existing_created_at", problem)
+        self.assertEqual(answer.headers["retry-after"], "1")
+
+    def test_return_existing(self):
+        first = self.api.enqueue(self.task, {"a": 1}, idempotency_key="k", queue=self.queue)
+        again = self.api.enqueue(self.task, {"a": 1}, idempotency_key="k", queue=self.queue,
+                                 on_conflict="return_existing", expect=200)
+        self.assertEqual((again["id"], again["created"]), (first["id"], False))
+        self.assertIn("deduplicated_from", again)
+        self.assertNotIn("result", again)
+        [claim] = self.api.claim(self.queue)["claims"]
+        self.api.complete(claim, {"paid": True})
+        again = self.api.enqueue(self.task, {"a": 1}, idempotency_key="k", on_conflict="return_existing", expect=200)
+        self.assertEqual((again["status"], again["result"]), ("completed", {"paid": True}))
+        answer = self.api.post(f"/v1/tasks/{self.task}/executions", {"input": {"a": 1}, "idempotency_key": "k"}, expect=409)
+        problem = self.problem(answer, 409, "TaskAlreadyCompleted")
+        self.assertEqual(problem["result"], {"paid": True})
+        self.assertIn("completed_at", problem)
+        self.assertNotIn("retry-after", answer.headers)
+
+    def test_mismatch_is_422(self):
+        self.api.enqueue(self.task, {"a": 1}, idempotency_key="k")
+        for policy in ("reject", "return_existing"):
+            answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions",
+                                  {"input": {"a": 2}, "idempotency_key": "k", "on_conflict": policy})
+            self.problem(answer, 422, "IdempotencyMismatch")
+
+    def test_wait(self):
+        first = self.api.enqueue(self.task, idempotency_key="k", queue=self.queue)
+        still = self.api.enqueue(self.task, idempotency_key="k", on_conflict="wait", wait_timeout="100ms", expect=200)
+        self.assertEqual((still["id"], still["status"]), (first["id"], "pending"))
+        answers = []
+        waiter = threading.Thread(target=lambda: answers.append(
+            self.api.enqueue(self.task, idempotency_key="k", on_conflict="wait", wait_timeout="30s", expect=200)))
+        waiter.start()
+        [claim] = self.api.claim(self.queue)["claims"]
+        self.api.complete(claim, 7)
+        waiter.join(30)
+        self.assertEqual((answers[0]["status"], answers[0]["result"]), ("completed", 7))
+
+    def test_terminate_existing(self):
+        first = self.api.enqueue(self.task, 1, idempotency_key="k")
+        second = self.api.enqueue(self.task, 2, idempotency_key="k", on_conflict="terminate_existing")
+        self.assertEqual((second["created"], second["run"]), (True, 2))
+        self.assertEqual(self.api.get("/v1/executions/" + first["id"]).json["status"], "cancelled")
+
+    def test_the_header_is_the_key(self):
+        def ask(value, body=None, expect=201):
+            return self.api.ask("POST", f"/v1/tasks/{self.task}/executions", body or {}, expect=expect,
+                                headers={"Idempotency-Key": value})
+
+        made = ask('"charge-1"').json
+        self.assertEqual(self.api.get("/v1/executions/" + made["id"]).json["task_id"], "charge-1")
+        ask("charge-1", expect=409)  # bare is the same
+        ask('"charge-1";p=1', expect=409)
+        ask('"a \\"b\\" \\\\"')
+        ask('"charge-2"', {"idempotency_key": "charge-2"})
+        for value, body in (('"charge-3"', {"idempotency_key": "other"}), ('"open', None), ('"a"b', None),
+                            ('"', None), ('"\\x"', None)):
+            answer = ask(value, body, expect=400)
+            self.assertIn(answer.json["error"], ("InvalidIdempotencyKey", "InvalidArgument"))
+            self.assertIn("dempotency", answer.json["detail"])
+
+    def test_two_key_headers(self):
+        answer = self.api.server.ask("POST", f"/v1/tasks/{self.task}/executions", "Idempotency-Key: a",
+                                     "Idempotency-Key: b", "Content-Type: application/json", body="{}")
+        self.assertEqual((answer.status, answer.json["error"]), (400, "InvalidIdempotencyKey"))
+
+    def test_bad_keys(self):
+        for key in ("", "x" * 256, "a\nb", "a\u0000b", "\u0085"):
+            answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"idempotency_key": key})
+            self.problem(answer, 400, "InvalidIdempotencyKey", "idempotency_key: ")
+        self.api.enqueue(self.task, idempotency_key="x" * 255)
+
+    def test_a_key_that_is_required(self):
+        self.api.put(f"/v1/tasks/{self.task}", {"identity_strategy": "caller_provided"}, expect=201)
+        answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"input": 1})
+        self.problem(answer, 400, "IdempotencyKeyRequired", self.task)
+        self.api.enqueue(self.task, 1, idempotency_key="k")
+
+    def test_bad_json_tells_the_byte(self):
+        for body, offset in (('{"input":', 9), ('{"input":1,"input":2}', 11), ('{"input":NaN}', 9), ('{"input":1e400}', 9),
+                             ('{"input":123456789012345678901234567890}', 9), ('{"input":"\\ud800"}', None), ("[1]", None),
+                             ('{"input":' + "[" * 70 + "]" * 70 + "}", None)):
+            answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", body)
+            self.assertEqual(answer.status, 400, answer)
+            if offset is not None:
+                self.problem(answer, 400, "InvalidJson", f"(at byte {offset})")
+        answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", b'{"input":"\xff"}')
+        self.problem(answer, 400, "InvalidJson", "at byte 10")
+
+    def test_integers_are_exact(self):
+        made = self.api.post(f"/v1/tasks/{self.task}/executions", '{"input":9007199254740993}', expect=201).json
+        self.assertIn(b'"input":9007199254740993', self.api.get("/v1/executions/" + made["id"]).body)
+
+    def test_fields_that_cannot_be(self):
+        for field, value in (("priority", 40000), ("priority", "high"), ("delay", "5"), ("delay", "-5s"),
+                             ("delay", "99999999999999999d"), ("run_at", "2090-01-01T00:00:00Z"), ("run_at", "tomorrow"),
+                             ("max_attempts", 0), ("on_conflict", "maybe"), ("reuse", "often"), ("tags", "x"),
+                             ("timeout", "1 hour"), ("weight", 0), ("wait_timeout", "x"), ("queue", ""), ("queue", 7),
+                             ("traceparent", 5), ("metadata", [1])):
+            answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {field: value})
+            problem = self.problem(answer, 400, "InvalidArgument", field)
+            self.assertEqual(problem["field"], field)
+        answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"prioritty": 1})
+        self.problem(answer, 400, "InvalidArgument", 'did you mean "priority"?')
+        self.assertEqual(self.api.get(f"/v1/executions?task={self.task}").json["executions"], [])
+
+    def test_an_input_over_the_limit(self):
+        answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"input": "x" * (1 << 20)})
+        self.problem(answer, 413, "PayloadTooLarge", "input", "1048576")
+
+    def test_a_trace_is_carried(self):
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        self.api.enqueue(self.task, queue=self.queue, headers={"traceparent": trace})
+        [claim] = self.api.claim(self.queue)["claims"]
+        self.assertEqual(claim["traceparent"], trace)
+
+    def test_a_draining_queue(self):
+        self.api.post(f"/v1/queues/{self.queue}/drain")
+        answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"queue": self.queue})
+        self.problem(answer, 409, "QueueDraining")
+
+    def test_debounce(self):
+        first = self.api.enqueue(self.task, 1, idempotency_key="k", debounce="1h")
+        second = self.api.enqueue(self.task, 2, idempotency_key="k", debounce="1h", expect=200)
+        self.assertEqual((second["id"], second["created"]), (first["id"], False))
+        self.assertEqual(self.api.get("/v1/executions/" + first["id"]).json["input"], 2)
+
+    def test_identity_says_what_an_enqueue_would_meet(self):
+        path = f"/v1/tasks/{self.task}/identity"
+        self.assertEqual(self.api.post(path, {"idempotency_key": "k", "input": 1}).json["would"], "created")
+        made = self.api.enqueue(self.task, 1, idempotency_key="k")
+        told = self.api.post(path, {"idempotency_key": "k", "input": 1}).json
+        self.assertEqual((told["would"], told["holder"]["id"]), ("TaskAlreadyExists", made["id"]))
+
+    def test_workflows(self):
+        path = "/v1/workflows/process_order/executions"
+        key = self.task
+        first = self.api.post(path, {"workflow_id": key, "input": {"id": "456"}}, expect=201).json
+        again = self.api.post(path, {"workflow_id": key, "input": {"id": "456"}, "on_conflict": "return_existing"}).json
+        self.assertEqual((again["id"], again["created"]), (first["id"], False))
+        self.assertEqual(self.api.get("/v1/executions/" + first["id"]).json["kind"], "workflow")
+        self.problem(self.api.ask("POST", path, {"input": 1}), 400, "InvalidArgument", "workflow_id")
+        self.problem(self.api.ask("POST", path, {"workflow_id": key, "input": {"id": "457"}}), 422, "IdempotencyMismatch")
+
+    def test_herd(self):
+        answers = []
+        def ask():
+            answers.append(self.api.ask("POST", f"/v1/tasks/{self.task}/executions",
+                                        {"input": 1, "idempotency_key": "k", "on_conflict": "return_existing"}).json)
+        threads = [threading.Thread(target=ask) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual(sum(answer["created"] for answer in answers), 1)
+        self.assertEqual(len({answer["id"] for answer in answers}), 1)
+
+
+@on_stores
+class Batch:
+    NDJSON = {"Content-Type": "application/x-ndjson"}
+
+    def send(self, *lines):
+        text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n"
+        answer = self.api.post("/v1/executions/batch", text, headers=self.NDJSON)
+        told = [json.loads(line) for line in answer.body.splitlines()]
+        for one in told:
+            self.api.document.check_schema("BatchAnswer", one)
+        return told
+
+    def test_answers_in_order(self):
+        told = self.send({"task": self.task, "input": 1, "idempotency_key": "a"}, "{bad",
+                         {"task": self.task, "input": 1, "idempotency_key": "a"}, "",
+                         {"task": self.task, "input": 2, "idempotency_key": "a"}, {"input": 1},
+                         {"task": self.task, "input": 1, "idempotency_key": "a", "on_conflict": "return_existing"},
+                         {"task": self.task, "delay": "soon"})
+        self.assertEqual([one["line"] for one in told], [1, 2, 3, 5, 6, 7, 8])
+        self.assertTrue(told[0]["created"])
+        self.assertEqual([one.get("error") for one in told[1:5]],
+                         ["InvalidJson", "TaskAlreadyExists", "IdempotencyMismatch", "InvalidArgument"])
+        self.assertIn("at byte 1", told[1]["detail"])
+        self.assertEqual(told[2]["existing_execution_id"], told[0]["id"])
+        self.assertEqual((told[5]["id"], told[5]["created"]), (told[0]["id"], False))
+        self.assertIn("delay", told[6]["detail"])
+        self.assertEqual(len(self.api.get(f"/v1/executions?task={self.task}").json["executions"]), 1)
+
+    def test_many(self):
+        lines = [json.dumps({"task": self.task, "queue": self.queue, "input": number}) for number in range(12_000)]
+        answer = self.api.post("/v1/executions/batch", "\n".join(lines), headers=self.NDJSON)
+        told = [json.loads(line) for line in answer.body.splitlines()]
+        self.assertEqual([one["line"] for one in told], list(range(1, 12_001)))
+        self.assertTrue(all(one["created"] for one in told))
+        self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["ready"], 12_000)
+
+    def test_nothing(self):
+        self.assertEqual(self.api.post("/v1/executions/batch", "", headers=self.NDJSON).body, b"")
+
+    def test_another_content_type(self):
+        self.assertEqual(self.api.ask("POST", "/v1/executions/batch", "{}").status, 415)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,208 @@
+"""The catalogue, queues, dead letters, activities and events over HTTP."""
+
+import json
+import unittest
+
+from _api import UUID, on_stores
+
+
+@on_stores
+class Catalogue:
+    def test_put_get_delete(self):
+        path = f"/v1/tasks/{self.task}"
+        self.problem(self.api.ask("GET", path), 404, "NotFound")
+        definition = {"identity_strategy": "contextual", "identity_keys": ["/customer"], "max_attempts": 6, "queue": self.queue}
+        entry = self.api.put(path, definition, expect=201).json
+        self.assertEqual((entry["task"], entry["origin"]), (self.task, "api"))
+        self.assertEqual(self.api.put(path, definition, expect=200).json["definition"]["max_attempts"], 6)
+        self.assertEqual(self.api.get(path).json["definition"]["identity_keys"], ["/customer"])
+        self.assertIn(self.task, [each["task"] for each in self.api.get("/v1/tasks").json["tasks"]])
+        # Every door follows it, at once.
+        made = self.api.enqueue(self.task, {"customer": 1, "n": 1})
+        again = self.api.enqueue(self.task, {"customer": 1, "n": 2}, on_conflict="return_existing", expect=200)
+        self.assertEqual(again["id"], made["id"])
+        self.assertEqual(self.api.get("/v1/executions/" + made["id"]).json["queue"], self.queue)
+        self.api.delete(path)
+        self.problem(self.api.ask("DELETE", path), 404, "NotFound")
+
+    def test_bad_definitions(self):
+        for body in ({"identity_strategy": "often"}, {"identity_strategy": "contextual"}, {"max_attempts": 0},
+                     {"max_atempts": 3}, {"timeout": "5"}, [], "", "{"):
+            answer = self.api.put(f"/v1/tasks/{self.task}", body)
+            self.assertEqual(answer.status, 400, (body, answer))
+        self.problem(self.api.ask("GET", f"/v1/tasks/{self.task}"), 404, "NotFound")
+
+
+@on_stores
+class Queues:
+    def test_settings(self):
+        path = f"/v1/queues/{self.queue}"
+        self.problem(self.api.ask("GET", path), 404, "NotFound", self.queue)
+        told = self.api.put(path, {"retention": "30d", "rate_limit": "100/sec", "concurrency": 20}, expect=200).json
+        self.assertEqual((told["retention"], told["rate_limit"], told["concurrency"]), ("30d", "100/sec", 20))
+        told = self.api.put(path, {"rate_limit": None}, expect=200).json
+        self.assertEqual((told["rate_limit"], told["concurrency"]), (None, 20))
+        self.assertIn(self.queue, [each["queue"] for each in self.api.get("/v1/queues").json["queues"]])
+        for body, field in (({"retention": "30"}, "retention"), ({"retention": 30}, "retention"),
+                            ({"rate_limit": "fast"}, "rate_limit"), ({"concurrency": 0}, "concurrency"),
+                            ({"concurrency": "many"}, "concurrency"), ({"colour": 1}, "colour"), ({"paused": "x"}, "paused")):
+            self.problem(self.api.put(path, body), 400, "InvalidArgument", field)
+
+    def test_pause_and_resume(self):
+        self.api.enqueue(self.task, queue=self.queue)
+        self.assertTrue(self.api.post(f"/v1/queues/{self.queue}/pause").json["paused"])
+        self.assertEqual(self.api.claim(self.queue)["claims"], [])
+        self.assertFalse(self.api.post(f"/v1/queues/{self.queue}/resume").json["paused"])
+        self.assertEqual(len(self.api.claim(self.queue, wait="10s")["claims"]), 1)
+
+    def test_purge_and_move(self):
+        for number in range(3):
+            self.api.enqueue(self.task, number, queue=self.queue)
+        other = self.queue + "-2"
+        self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/move", {"to": other, "limit": 1}).json, {"moved": 1})
+        self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/purge").json, {"purged": 2})
+        self.assertEqual(self.api.get(f"/v1/queues/{other}").json["ready"], 1)
+        self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {"to": other}), 400, "InvalidArgument", "to")
+        self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {}), 400, "InvalidArgument", "to")
+        for verb in ("purge", "move"):
+            body = {"to": "x"} if verb == "move" else None
+            self.problem(self.api.ask("POST", f"/v1/queues/nowhere/{verb}", body), 404, "NotFound")
+
+
+@on_stores
+class DeadLetters:
+    def fail(self, count=1):
+        ids = []
+        for number in range(count):
+            made = self.api.enqueue(self.task, number, queue=self.queue)
+            [claim] = self.api.claim(self.queue)["claims"]
+            self.api.finish({"id": claim["id"], "fence": 1, "status": "failed", "permanent": True,
+                             "error": {"type": "Boom", "message": "went off"}})
+            ids.append(made["id"])
+        return ids
+
+    def listed(self):
+        return [each["id"] for each in self.api.get(f"/v1/dead-letters?queue={self.queue}").json["executions"]]
+
+    def test_all_of_it(self):
+        one, two, three = self.fail(3)
+        self.assertEqual(self.listed(), [three, two, one])
+        self.assertEqual(self.api.post("/v1/dead-letters/annotate", {"ids": [one], "note": "seen"}).json, {"annotated": 1})
+        self.assertEqual(self.api.get("/v1/executions/" + one).json["note"], "seen")
+        self.assertEqual(self.api.post("/v1/dead-letters/discard", {"ids": [one]}).json, {"discarded": 1})
+        told = self.api.post("/v1/dead-letters/retry", {"ids": [two]}).json
+        self.assertEqual((told["retried"], told["executions"][0]["run"]), (1, 2))
+        told = self.api.post("/v1/dead-letters/retry", {"filter": {"queue": self.queue}}).json
+        self.assertEqual(told["retried"], 1)
+        self.assertEqual(self.listed(), [])
+        self.assertEqual(len(self.api.claim(self.queue, limit=10)["claims"]), 2)
+
+    def test_pages(self):
+        ids = self.fail(3)
+        page = self.api.get(f"/v1/dead-letters?queue={self.queue}&limit=2").json
+        rest = self.api.get(f"/v1/dead-letters?queue={self.queue}&limit=2&cursor={page['next']}").json
+        self.assertEqual([each["id"] for each in page["executions"] + rest["executions"]], ids[::-1])
+        answer = self.api.ask("GET", f"/v1/executions?queue={self.queue}&cursor={page['next']}")
+        self.problem(answer, 400, "InvalidArgument", "cursor")
+
+    def test_what_is_none(self):
+        made = self.api.enqueue(self.task)
+        for verb in ("retry", "discard", "annotate"):
+            more = {"note": "x"} if verb == "annotate" else {}
+            self.problem(self.api.ask("POST", f"/v1/dead-letters/{verb}", {"ids": [made["id"]], **more}), 404, "NotFound")
+            self.problem(self.api.ask("POST", f"/v1/dead-letters/{verb}", {"ids": [UUID], **more}), 404, "NotFound")
+            self.problem(self.api.ask("POST", f"/v1/dead-letters/{verb}", {**more}), 400, "InvalidArgument", "ids")
+        self.problem(self.api.ask("POST", "/v1/dead-letters/annotate", {"ids": [UUID]}), 400, "InvalidArgument", "note")
+
+
+@on_stores
+class Activities:
+    def definition(self, **more):
+        return {"name": "Daily", "trigger": {"type": "cron", "cron": "0 9 * * 1-5", "time_zone": "Europe/Zurich"},
+                "target": {"task": self.task, "queue": self.queue}, "input": {"kind": "daily"}, **more}
+
+    def test_life(self):
+        id = "a-" + self.task
+        path = "/v1/activities/" + id
+        self.problem(self.api.ask("GET", path), 404, "NotFound", id)
+        made = self.api.put(path, self.definition(), expect=201).json
+        self.assertEqual((made["id"], made["result"], made["version"]), (id, "created", 1))
+        self.assertEqual(self.api.put(path, self.definition(id=id), expect=200).json["result"], "unchanged")
+        shown = self.api.get(path + "?versions=true").json
+        self.assertEqual((shown["trigger"]["cron"], shown["target"]["task"], shown["name"]), ("0 9 * * 1-5", self.task, "Daily"))
+        self.assertEqual((len(shown["next_fires"]), len(shown["versions"])), (5, 1))
+        self.assertIn(id, [each["id"] for each in self.api.get("/v1/activities").json["activities"]])
+        self.assertEqual(self.api.post(path + "/pause", {"note": "moving"}).json["note"], "moving")
+        self.assertFalse(self.api.post(path + "/resume").json["paused"])
+        started = self.api.post(path + "/trigger", {"key": "k"}, expect=201).json
+        self.assertEqual(self.api.post(path + "/trigger", {"key": "k"}).json["id"], started["id"])
+        [claim] = self.api.claim(self.queue)["claims"]
+        self.assertEqual(claim["input"]["input"], {"kind": "daily"})
+        filled = self.api.post(path + "/backfill", {"from": "2026-03-02", "to": "2026-03-06"}).json
+        self.assertEqual((filled["ticks"], filled["started"]), (5, 5))
+        self.assertEqual(self.api.post(path + "/backfill", {"from": "2026-03-02", "to": "2026-03-06"}).json["existing"], 5)
+        fires = self.api.get(path + "/preview?from=2026-03-27&count=3&down=2h").json
+        self.assertEqual(len(fires["fires"]), 3)
+        runs = self.api.get(path + "/runs?limit=4").json
+        rest = self.api.get(path + f"/runs?limit=4&cursor={runs['next']}").json
+        self.assertEqual(len(runs["runs"]) + len(rest["runs"]), 6)
+        self.assertEqual(self.api.delete(path).json, {"deleted": id})
+        self.problem(self.api.ask("DELETE", path), 404, "NotFound")
+        self.assertEqual(len(self.api.get(path + "/runs").json["runs"]), 6)
+
+    def test_bad_definitions(self):
+        id = "b-" + self.task
+        trigger = self.definition()["trigger"]
+        for body, field in ((self.definition(trigger={**trigger, "cron": "99 * * * *"}), "cron"),
+                            (self.definition(trigger={**trigger, "cron": "0 0 30 2 *"}), "cron"),
+                            (self.definition(trigger={**trigger, "time_zone": "Mars/Olympus"}), "time_zone"),
+                            (self.definition(trigger={**trigger, "jitter": "5"}), "jitter"),
+                            (self.definition(id="other"), "id"), (self.definition(tarket=1), "tarket"), ({}, "trigger")):
+            answer = self.api.put("/v1/activities/" + id, body)
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn(field, answer.json["detail"])
+        for verb, body in (("pause", None), ("resume", None), ("trigger", None),
+                           ("backfill", {"from": "2026-03-02", "to": "2026-03-06"})):
+            self.problem(self.api.ask("POST", f"/v1/activities/{id}/{verb}", body), 404, "NotFound")
+        for rest in ("/preview", "/runs"):
+            self.problem(self.api.ask("GET", f"/v1/activities/{id}{rest}"), 404, "NotFound")
+
+    def test_bad_previews(self):
+        path = "/v1/activities/c-" + self.task
+        self.api.put(path, self.definition(), expect=201)
+        for query in ("count=0", "count=1001", "from=soon", "down=5", "conut=1"):
+            self.problem(self.api.ask("GET", path + "/preview?" + query), 400, "InvalidArgument", query.split("=")[0])
+        self.problem(self.api.ask("POST", path + "/backfill", {"from": "x", "to": "now"}), 400, "InvalidArgument", "from")
+
+    def test_events(self):
+        kind = "order." + self.task
+        self.api.put("/v1/activities/on-" + self.task,
+                     {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        event = {"specversion": "1.0", "id": "e1", "source": "/shop", "type": kind, "data": {"order": 1}}
+        send = lambda body, kind, **more: self.api.post("/v1/events", body, headers={"Content-Type": kind, **more})
+        first = send(event, "application/cloudevents+json").json
+        self.assertEqual([(run["activity"], run["created"]) for run in first["runs"]], [("on-" + self.task, True)])
+        again = send(event, "application/json").json
+        self.assertEqual([(run["execution"], run["created"]) for run in again["runs"]], [(first["runs"][0]["execution"], False)])
+        binary = send('{"order":2}', "application/json", **{"ce-specversion": "1.0", "ce-id": "e2", "ce-source": "/shop",
+                                                            "ce-type": kind}).json
+        self.assertTrue(binary["runs"][0]["created"])
+        batch = send([{**event, "id": "e3"}, event], "application/cloudevents-batch+json").json["events"]
+        self.assertEqual([one["runs"][0]["created"] for one in batch], [True, False])
+        claims = self.api.claim(self.queue, limit=10)["claims"]
+        self.assertEqual(sorted(claim["input"]["trigger"]["event"]["id"] for claim in claims), ["e1", "e2", "e3"])
+
+    def test_bad_events(self):
+        good = {"specversion": "1.0", "id": "e", "source": "/s", "type": "t"}
+        for body, field in (({**good, "specversion": "2"}, "specversion"), ({**good, "source": ""}, "source"),
+                            ({k: v for k, v in good.items() if k != "type"}, "type"), ("{", "byte"),
+                            ([good, {**good, "type": 5}], "events[1].type")):
+            answer = self.api.ask("POST", "/v1/events", body)
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn(field, answer.json["detail"])
+        self.assertEqual(self.api.ask("POST", "/v1/events", "x", headers={"Content-Type": "text/plain"}).status, 415)
+        self.assertEqual(self.api.ask("POST", "/v1/events", json.dumps({**good, "id": "x" * 256})).status, 400)
+
+
+if __name__ == "__main__":
+    unittest.main()

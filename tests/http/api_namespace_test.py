@@ -1,0 +1,104 @@
+"""Namespaces are walls: every operation of the description is tried on another tenant's objects."""
+
+import unittest
+import urllib.parse
+
+from _api import on_stores
+
+# What an operation is asked with, where its path alone does not say enough.
+BODIES = {
+    "enqueue": {"input": 1}, "startWorkflow": {"workflow_id": "x"}, "askIdentity": {}, "cancelMany": {"ids": ["{id}"]},
+    "retryMany": {"ids": ["{id}"]}, "fork": {"steps": 0, "workflow_id": "x"}, "finish": {"outcomes": [
+        {"id": "{id}", "fence": 1, "status": "completed"}]}, "extend": {"session": "{session}"},
+    "claim": {"queues": ["{queue}"], "session": "{session}"}, "putTask": {"max_attempts": 2}, "putQueue": {"concurrency": 1},
+    "moveQueue": {"to": "elsewhere"}, "retryDeadLetters": {"ids": ["{id}"]}, "discardDeadLetters": {"ids": ["{id}"]},
+    "annotateDeadLetters": {"ids": ["{id}"], "note": "x"},
+    "putActivity": {"trigger": {"type": "event", "types": ["t"]}, "target": {"task": "t"}},
+    "backfillActivity": {"from": "2026-03-02", "to": "2026-03-03"},
+    "sendEvents": {"specversion": "1.0", "id": "e", "source": "/s", "type": "order.theirs"},
+}
+# These make or list things of the caller's own namespace, and so succeed; what they touch is checked below.
+OWN = {"enqueue": 201, "startWorkflow": 201, "askIdentity": 200, "enqueueBatch": 200, "listExecutions": 200, "listTasks": 200,
+       "putTask": 201, "listQueues": 200, "putQueue": 200, "pauseQueue": 200, "resumeQueue": 200, "drainQueue": 200,
+       "listDeadLetters": 200, "listActivities": 200, "putActivity": 201, "sendEvents": 200, "cancelMany": 200,
+       "retryMany": 200, "stream": None, "getDescription": 200, "getHealth": 200, "getReadiness": 200, "getMetrics": 200}
+# A stale session or fence is what another tenant's is.
+STALE = {"claim": 409, "finish": 409, "extend": 409}
+
+
+def filled(value, names):
+    if isinstance(value, dict):
+        return {key: filled(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, names) for each in value]
+    return names.get(value[1:-1], value) if isinstance(value, str) and value.startswith("{") else value
+
+
+@on_stores
+class Walls:
+    def snapshot(self, theirs, names):
+        """All that another could have changed."""
+        paths = [f"/v1/executions/{names['id']}", f"/v1/executions/{names['dead']}", f"/v1/executions/{names['workflow_run']}",
+                 f"/v1/tasks/{names['task']}", f"/v1/activities/{names['activity']}", "/v1/dead-letters", "/v1/tasks",
+                 f"/v1/executions?queue={names['queue']}", f"/v1/activities/{names['activity']}/runs"]
+        seen = {path: theirs.get(path).json for path in paths}
+        queue = theirs.get(f"/v1/queues/{names['queue']}").json
+        seen["queue"] = {key: queue[key] for key in ("paused", "draining", "concurrency", "ready", "running", "dead")}
+        return seen
+
+    def test_every_operation(self):
+        theirs, ours = self.api.other("theirs-" + self.queue), self.api.other("ours-" + self.queue)
+        dead = theirs.enqueue(self.task, 0, queue=self.queue)["id"]
+        [claim] = theirs.claim(self.queue)["claims"]
+        theirs.finish({"id": claim["id"], "fence": claim["fence"], "status": "failed", "permanent": True})
+        run = theirs.enqueue(self.task, 1, queue=self.queue, idempotency_key="secret-key")["id"]
+        held = theirs.claim(self.queue, lease="10m")
+        self.assertEqual(held["claims"][0]["id"], run)
+        workflow = theirs.post("/v1/workflows/w/executions", {"workflow_id": "x"}, expect=201).json["id"]
+        theirs.put(f"/v1/tasks/{self.task}", {"max_attempts": 9}, expect=201)
+        theirs.put("/v1/activities/act", {"trigger": {"type": "event", "types": ["order.theirs"]},
+                                          "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        names = {"id": run, "dead": dead, "workflow_run": workflow, "task": self.task, "queue": self.queue, "workflow": "w",
+                 "activity": "act", "name": "approve", "session": held["session"]}
+        before = self.snapshot(theirs, names)
+        tried = 0
+        for path, item in self.api.document.whole["paths"].items():
+            for method in sorted(set(item) - {"parameters"}, key=["post", "get", "delete", "put"].index):
+                operation = item[method]["operationId"]
+                if operation == "stream":
+                    continue  # api_stream_test has its own
+                for id in {run, dead, workflow} if "{id}" in path else {run}:
+                    at = path.format(**{**names, "id": id})
+                    body = filled(BODIES.get(operation), {**names, "id": id})
+                    headers = {}
+                    if operation == "enqueueBatch":
+                        body, headers = "", {"Content-Type": "application/x-ndjson"}
+                    answer = ours.ask(method.upper(), at, body, headers=headers)
+                    expected = STALE.get(operation, OWN.get(operation, 404))
+                    self.assertEqual(answer.status, expected, f"{operation} {at} {answer}")
+                    for secret in (run, dead, workflow, held["session"]):
+                        if secret not in at and secret not in str(body):
+                            self.assertNotIn(secret.encode(), answer.body, operation)
+                    tried += 1
+        self.assertGreater(tried, 50)
+        self.assertEqual(self.snapshot(theirs, names), before)
+        self.assertEqual(theirs.post("/v1/claims/extend", {"session": held["session"]}).json, {"cancel": [], "lost": []})
+        listed = ours.post("/v1/executions/cancel", {"ids": [run, dead]}).json
+        self.assertEqual(listed["executions"], [])
+
+    def test_the_same_key_in_two_namespaces(self):
+        one, two = self.api.other("one-" + self.queue), self.api.other("two-" + self.queue)
+        first = one.enqueue(self.task, 1, idempotency_key="k")
+        second = two.enqueue(self.task, 2, idempotency_key="k")
+        self.assertNotEqual(first["id"], second["id"])
+
+    def test_a_cursor_of_another(self):
+        one, two = self.api.other("one-" + self.queue), self.api.other("two-" + self.queue)
+        for number in range(2):
+            one.enqueue(self.task, number)
+        cursor = one.get("/v1/executions?limit=1").json["next"]
+        self.problem(two.ask("GET", "/v1/executions?limit=1&cursor=" + urllib.parse.quote(cursor)), 400, "InvalidArgument", "cursor")
+
+
+if __name__ == "__main__":
+    unittest.main()

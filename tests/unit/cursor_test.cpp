@@ -1,0 +1,44 @@
+#include "server/routes/cursor.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/uuid7.hpp"
+#include "server/routes/session_id.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hapax::server {
+namespace {
+
+TEST(Cursor, IsReadBackForItsListAndNamespaceOnly) {
+  const Uuid id = base::new_uuid7();
+  const std::string cursor = make_cursor(id, {.ns = "shop", .list = "status=failed\n"});
+  EXPECT_EQ(parse_cursor(cursor, {.ns = "shop", .list = "status=failed\n"}), id);
+  EXPECT_THROW((void)parse_cursor(cursor, {.ns = "bank", .list = "status=failed\n"}), InvalidArgument);
+  EXPECT_THROW((void)parse_cursor(cursor, {.ns = "shop", .list = ""}), InvalidArgument);
+  // The length stands before the namespace: what ends it cannot be moved into the list.
+  EXPECT_THROW((void)parse_cursor(cursor, {.ns = "shopstatus=failed\n", .list = ""}), InvalidArgument);
+}
+
+TEST(Cursor, EveryLetterCounts) {
+  const std::string cursor = make_cursor(base::new_uuid7(), {.ns = "shop", .list = ""});
+  for (std::size_t i = 0; i < cursor.size(); ++i) {
+    std::string other = cursor;
+    other[i] = other[i] == '0' ? '1' : '0';
+    EXPECT_THROW((void)parse_cursor(other, {.ns = "shop", .list = ""}), InvalidArgument) << i;
+  }
+  EXPECT_THROW((void)parse_cursor("", {.ns = "shop", .list = ""}), InvalidArgument);
+  EXPECT_THROW((void)parse_cursor(cursor + "0", {.ns = "shop", .list = ""}), InvalidArgument);
+}
+
+TEST(SessionId, BelongsToOneNamespace) {
+  const Uuid id = new_session_id("shop");
+  EXPECT_TRUE(is_session_of("shop", id));
+  EXPECT_FALSE(is_session_of("bank", id));
+  EXPECT_FALSE(is_session_of("", id));
+  EXPECT_NE(id, new_session_id("shop"));
+  EXPECT_FALSE(is_session_of("shop", base::new_uuid7()));
+}
+
+}  // namespace
+}  // namespace hapax::server
