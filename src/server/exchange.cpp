@@ -323,7 +323,7 @@ void Exchange::begin_stream(Response head) {
   if (std::exchange(streaming_, true)) { throw UsageError("the stream has begun already"); }
   stream_status_ = head.status;
   chunked_ = request_->version_minor > 0;
-  if (!chunked_ || !body_can_be_passed_over() || draining()) { keep_ = false; }
+  if (!chunked_ || draining()) { keep_ = false; }
   std::string out;
   append_head(out, head, true);
   if (!connection_.send(out)) { broken_ = true; }
@@ -355,7 +355,7 @@ bool Exchange::finish(const Response& response) {
   if (broken_) { return false; }
   if (streaming_) {
     if (chunked_ && request_->method != "HEAD" && !connection_.send("0\r\n\r\n")) { return false; }
-    return keep_ && pass_over_body();
+    return keep_ && body_can_be_passed_over() && pass_over_body();
   }
   if (!head_read_ || !body_can_be_passed_over() || draining()) { keep_ = false; }
   std::string out;

@@ -195,6 +195,10 @@ std::optional<std::size_t> HeadScanner::scan(std::string_view bytes) {
     looked_ = end + 1;
     if (lines_ == 0) {
       if (looked_ > request_line_bytes) { break; }
+      // Another protocol's greeting may be this line alone: its client would wait for us as we for it.
+      if (bytes.substr(0, end).find(" HTTP/") == std::string_view::npos) {
+        refuse("the first line must be: METHOD target HTTP/1.1");
+      }
       request_line_ = looked_;
     } else if (looked_ - request_line_ > limits::http_header_bytes) {
       break;

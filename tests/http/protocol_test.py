@@ -277,8 +277,11 @@ class Limits(Case):
     def test_a_line_over_the_limit_cuts_the_stream_off(self):
         with self.server.connect() as client:
             client.send(request("POST /lines HTTP/1.1", "Content-Type: application/x-ndjson", "Content-Length: 4000000"))
-            client.send(b"x" * 4_000_000)
             self.assertEqual(client.head()[0], 200)
+            try:
+                client.send(b"x" * 4_000_000)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
             self.assertTrue(client.ended())
 
     def test_a_body_that_nobody_reads_is_passed_over_or_ends_the_connection(self):

@@ -10,6 +10,7 @@ class Slow(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = testbed("--header-time", "1s", "--idle-time", "1s", "--stall-time", "1s")
+        cls.without_clients = cls.server.files()
 
     @classmethod
     def tearDownClass(cls):
@@ -22,6 +23,9 @@ class Slow(unittest.TestCase):
         self.assertEqual((answer.status, answer.closed), (status, True), answer)
         self.assertEqual(answer.json["error"], "RequestTimeout")
         self.assertTrue(0.8 < time.monotonic() - begun < 5, time.monotonic() - begun)
+
+    def nobody_is_left(self, of):
+        until(lambda: self.server.files() == self.without_clients, f"{of} to be given up", 10)
 
     def test_headers_that_do_not_come(self):
         for sent in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"):
@@ -78,22 +82,22 @@ class Slow(unittest.TestCase):
             self.assertTrue(0.8 < time.monotonic() - begun < 5)
 
     def test_a_client_that_does_not_read_its_answer(self):
-        before = self.server.files()
+        self.nobody_is_left("earlier tests")
         with self.server.connect() as client:
             client.send(request("GET /large?bytes=50000000 HTTP/1.1"))
-            until(lambda: self.server.files() == before + 1, "the connection")
-            until(lambda: self.server.files() == before, "the connection to be ended", 10)
+            until(lambda: self.server.files() == self.without_clients + 1, "the connection")
+            self.nobody_is_left("the one that does not read")
 
     def test_a_client_that_leaves_a_long_poll_or_a_stream(self):
-        before = self.server.files()
+        self.nobody_is_left("earlier tests")
         for path in ("/wait?for=60s", "/events"):
             clients = [self.server.connect() for _ in range(20)]
             for client in clients:
                 client.send(request(f"GET {path} HTTP/1.1"))
-            until(lambda: self.server.files() == before + 20, "the connections")
+            until(lambda: self.server.files() == self.without_clients + 20, "the connections")
             for client in clients:
                 client.socket.close()
-            until(lambda: self.server.files() == before, f"{path} to be given up", 10)
+            self.nobody_is_left(path)
 
     def test_a_long_poll_is_not_slow(self):
         self.assertEqual(self.server.get("/wait?for=2500ms").json, {"woke": "time_over"})
@@ -115,6 +119,8 @@ class Crowd(unittest.TestCase):
                 self.assertEqual(client.ask("GET", "/healthz").status, 200)
             good.pop().socket.close()
             until(lambda: server.get("/healthz").status == 200, "room for another")
+            for client in good:
+                client.socket.close()
         finally:
             server.stop()
 

@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <future>
@@ -84,7 +85,12 @@ Response events(Call& call) {
 
 Response large(Call& call) {
   const std::string parameter = call.request().parameter("bytes").value_or("1000");
-  return {.content_type = "text/plain", .body = std::string(static_cast<std::size_t>(std::stoul(parameter)), 'x')};
+  std::size_t bytes = 0;
+  const auto [end, error] = std::from_chars(parameter.data(), parameter.data() + parameter.size(), bytes);
+  if (error != std::errc() || end != parameter.data() + parameter.size() || bytes > 100'000'000) {
+    throw InvalidArgument("bytes", "expected a number up to 100000000");
+  }
+  return {.content_type = "text/plain", .body = std::string(bytes, 'x')};
 }
 
 Response blocking(Call& call) {
