@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "model/validate.hpp"
 #include "schedule/configured.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 
