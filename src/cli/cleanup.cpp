@@ -2,6 +2,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
+#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
