@@ -22,6 +22,7 @@ constexpr const char* examples =
     "  hapax activity preview daily-report --down 2h30m\n"
     "  hapax activity list\n"
     "  hapax activity pause daily-report --note 'the warehouse moves'\n"
+    "  hapax activity resume daily-report\n"
     "  hapax activity trigger daily-report --wait\n"
     "  hapax activity backfill daily-report --from 2026-03-01 --to 2026-03-07\n"
     "  hapax activity runs daily-report --status failed\n"

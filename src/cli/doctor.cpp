@@ -11,7 +11,11 @@ constexpr const char* examples =
     "{\"store\",\"backend\",\"version\",\"schema_version\",\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]"
     "}.\n"
     "\n"
-    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 75 the store cannot be opened.";
+    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 75 the store cannot be opened.\n"
+    "\n"
+    "Examples:\n"
+    "  hapax doctor\n"
+    "  hapax doctor --store postgresql://hapax@db/app --json";
 
 using Level = store::Finding::Level;
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 
 namespace hapax::cli {
@@ -48,7 +49,8 @@ int stream(Shell& shell, Duration interval, bool once) {
       print(snapshot_json(snapshot));
     } else {
       TopView view;
-      view.columns = static_cast<std::size_t>(output_terminal().columns);
+      // Nothing is cut where nobody looks at a width.
+      view.columns = output_terminal().is_tty ? static_cast<std::size_t>(output_terminal().columns) : SIZE_MAX / 2;
       for (const std::string& line : snapshot_lines(snapshot, view)) { print(line); }
       if (!once) { print(""); }
     }

@@ -6,7 +6,8 @@
 namespace hapax::cli {
 
 void add_version(Commands& commands) {
-  CLI::App& command = commands.add({"version", "The program's version", ""});
+  CLI::App& command =
+      commands.add({"version", "The program's version", "Examples:\n  hapax version\n  hapax version --json"});
   commands.run_with(command, [](Shell& shell) {
     print(shell.json() ? JsonObject().text("version", HAPAX_VERSION).str() : std::string("hapax ") + HAPAX_VERSION);
     return static_cast<int>(exit_ok);

@@ -125,60 +125,67 @@ class Manual(unittest.TestCase):
 
 
 class Completion(unittest.TestCase):
-    def bash(self, line):
-        """What bash would offer at the end of the line."""
-        script = run("completion", "bash").out
-        words = line.split(" ")
-        program = script + "\nCOMP_WORDS=(" + " ".join(map(shlex.quote, words)) + f")\nCOMP_CWORD={len(words) - 1}\n" + \
-            "_hapax\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"
-        done = subprocess.run(["bash", "-c", program], capture_output=True, timeout=30)
-        self.assertEqual(done.stderr.decode(), "")
-        return done.stdout.decode().split()
+    """One shell answers for many lines, as starting one is what takes time."""
 
-    def zsh(self, line):
+    def ask(self, command, program, lines):
+        done = subprocess.run([*command, program], capture_output=True, timeout=60)
+        self.assertEqual(done.stderr.decode(), "")
+        answers = done.stdout.decode().split("=== end\n")[:-1]
+        self.assertEqual(len(answers), len(lines))
+        return [answer.split() for answer in answers]
+
+    def bash(self, *lines):
+        """What bash would offer at the end of each line."""
+        program = run("completion", "bash").out
+        for line in lines:
+            words = line.split(" ")
+            program += "\nCOMP_WORDS=(" + " ".join(map(shlex.quote, words)) + f")\nCOMP_CWORD={len(words) - 1}\n" + \
+                "_hapax\nprintf '%s\\n' \"${COMPREPLY[@]}\"\necho '=== end'\n"
+        return self.ask(["bash", "-c"], program, lines)
+
+    def zsh(self, *lines):
         self.assertTrue(shutil.which("zsh"), "zsh is not installed")
-        words = line.split(" ")
         # Enough of the completion system to hear what it would be told.
-        stubs = ("compdef() { :; }\n_files() { print -r -- FILES; }\ncompadd() { shift; print -rl -- \"$@\"; }\n"
-                 "_describe() { local name=${@[-1]}; print -rl -- ${${(P)name}%%:*}; }\n")
-        program = stubs + run("completion", "zsh").out + "\ntry() {\n  local -a words=(" + " ".join(map(shlex.quote, words)) + \
-            f")\n  local CURRENT={len(words)}\n  _hapax\n}}\ntry\n"
-        done = subprocess.run(["zsh", "-f", "-c", program], capture_output=True, timeout=30)
-        self.assertEqual(done.stderr.decode(), "")
-        return done.stdout.decode().split()
+        program = ("compdef() { :; }\n_files() { print -r -- FILES; }\ncompadd() { shift; print -rl -- \"$@\"; }\n"
+                   "_describe() { local name=${@[-1]}; print -rl -- ${${(P)name}%%:*}; }\n") + run("completion", "zsh").out
+        for line in lines:
+            words = line.split(" ")
+            program += "\n() {\n  local -a words=(" + " ".join(map(shlex.quote, words)) + \
+                f")\n  local CURRENT={len(words)}\n  _hapax\n}}\nprint -r -- '=== end'\n"
+        return self.ask(["zsh", "-f", "-c"], program, lines)
 
-    def both(self, line):
-        one, other = self.bash(line), self.zsh(line)
-        return one, other
+    def both(self, *lines):
+        return zip(lines, self.bash(*lines), self.zsh(*lines))
 
     def test_commands_and_flags_of_the_whole_tree(self):
-        for path, command in COMMANDS.items():
+        paths = list(COMMANDS)
+        lines = [("hapax " + path).strip() + " " for path in paths]
+        for path, (line, *offers) in zip(paths, self.both(*lines)):
             below = {p.split()[-1] for p in COMMANDS if p and (p.rsplit(" ", 1)[0] if " " in p else "") == path}
-            line = ("hapax " + path).strip() + " "
-            for offered in self.both(line):
-                if below:
-                    self.assertEqual(set(offered), below, line)
-            for offered in self.both(line + "--"):
-                self.assertEqual({flag for flag in offered if flag.startswith("--")} ,
+            for offered in offers if below else ():
+                self.assertEqual(set(offered), below, line)
+        for path, (line, *offers) in zip(paths, self.both(*[line + "--" for line in lines])):
+            for offered in offers:
+                self.assertEqual({flag for flag in offered if flag.startswith("--")},
                                  {flag for flag in flags_of(path) if flag.startswith("--")}, line)
 
     def test_flags_with_values_before_the_command_do_not_confuse_it(self):
-        for offered in self.both("hapax --store sqlite:x.db queue "):
-            self.assertIn("pause", offered)
-        for offered in self.both("hapax --namespace list enqueue --"):
-            self.assertIn("--task-id", offered)
+        for (_, *offers), word in zip(self.both("hapax --store sqlite:x.db queue ", "hapax --namespace list enqueue --"),
+                                      ("pause", "--task-id")):
+            for offered in offers:
+                self.assertIn(word, offered)
 
     def test_words_that_flags_take(self):
-        for offered in self.both("hapax list --status "):
-            self.assertEqual(set(offered), {"pending", "running", "completed", "failed", "cancelled", "timed_out"})
-        for offered in self.both("hapax enqueue t --on-conflict "):
-            self.assertEqual(set(offered), {"return_existing", "reject", "wait", "terminate_existing"})
-        self.assertEqual(self.bash("hapax enqueue t --queue "), [])
-        self.assertEqual(self.zsh("hapax list --config "), ["FILES"])
+        statuses = {"pending", "running", "completed", "failed", "cancelled", "timed_out"}
+        conflicts = {"return_existing", "reject", "wait", "terminate_existing"}
+        for (_, *offers), words in zip(self.both("hapax list --status ", "hapax enqueue t --on-conflict "), (statuses, conflicts)):
+            for offered in offers:
+                self.assertEqual(set(offered), words)
+        self.assertEqual(self.bash("hapax enqueue t --queue "), [[]])
+        self.assertEqual(self.zsh("hapax list --config "), [["FILES"]])
 
     def test_a_prefix_narrows(self):
-        self.assertEqual(self.bash("hapax comp"), ["completion"])
-        self.assertEqual(self.bash("hapax queue pa"), ["pause"])
+        self.assertEqual(self.bash("hapax comp", "hapax queue pa"), [["completion"], ["pause"]])
 
     def test_other_shells_are_refused(self):
         answer = run("completion", "fish")
