@@ -21,6 +21,9 @@ constexpr std::chrono::seconds over_limit_time{2};
 
 bool is_safe(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 
+// Of these a client reads no body, whatever is sent.
+bool has_body(const Response& response) { return response.status != 204 && response.status != 304; }
+
 }  // namespace
 
 Exchange::Exchange(Connection& connection) : connection_(connection), state_(connection.state()) {
@@ -361,7 +364,7 @@ bool Exchange::finish(const Response& response) {
   std::string out;
   out.reserve(320 + response.body.size());
   append_head(out, response, false);
-  if (request_->method != "HEAD") { out += response.body; }
+  if (request_->method != "HEAD" && has_body(response)) { out += response.body; }
   bytes_out_ += out.size();
   if (!connection_.send(out)) {
     broken_ = true;
@@ -372,11 +375,10 @@ bool Exchange::finish(const Response& response) {
 
 void Exchange::append_head(std::string& out, const Response& response, bool streaming) {
   append_status_line(out, response.status);
-  const bool without_body = response.status == 204 || response.status == 304;
   if (streaming) {
     out.append("Content-Type: ").append(response.content_type).append("\r\n");
     if (chunked_) { out += "Transfer-Encoding: chunked\r\n"; }
-  } else if (!without_body) {
+  } else if (has_body(response)) {
     if (!response.body.empty()) { out.append("Content-Type: ").append(response.content_type).append("\r\n"); }
     out.append("Content-Length: ").append(std::to_string(response.body.size())).append("\r\n");
   }

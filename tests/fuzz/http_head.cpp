@@ -18,7 +18,7 @@ void require(bool holds) {
 }
 
 struct Understood {
-  int refused = 0;
+  bool refused = false;
   std::optional<std::size_t> head;
   std::string body;
   std::size_t used = 0;
@@ -63,8 +63,8 @@ Understood understand(std::string_view bytes, std::size_t piece) {
     result.whole = decoder.done();
   } catch (const HttpError& error) {
     require(error.status() >= 400 && error.status() < 600);
-    result.refused = error.status();
-    // How much was understood before does depend on the pieces.
+    // How much was understood before, and which of two faults was seen first, does depend on the pieces.
+    result.refused = true;
     result.head.reset();
     result.body.clear();
     result.used = 0;

@@ -151,7 +151,8 @@ Time Feeds::step(Time now) {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(feeds_, [&](const auto& each) {
-      return each.second.use_count() == 1 && each.second->has_looked_ && now - each.second->looked_at_ > kept_for;
+      const Time looked_at = each.second->looked_at_;
+      return each.second.use_count() == 1 && looked_at != Time{} && now - looked_at > kept_for;
     });
     count_.store(static_cast<int>(feeds_.size()));
     feeds.assign(feeds_.begin(), feeds_.end());
@@ -160,8 +161,7 @@ Time Feeds::step(Time now) {
   for (const auto& [ns, feed] : feeds) {
     const bool has_listeners = feed->has_listeners();
     if (!has_listeners) {
-      if (!feed->has_looked_) { feed->looked_at_ = now; }
-      feed->has_looked_ = true;
+      if (feed->looked_at_ == Time{}) { feed->looked_at_ = now; }
       next = std::min(next, feed->looked_at_ + kept_for + look_every);
       continue;
     }

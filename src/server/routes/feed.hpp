@@ -13,6 +13,7 @@
 #include "engine/step_thread.hpp"
 #include "server/signal.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -47,6 +48,8 @@ class Feed {
   void listen(const std::shared_ptr<Signal>& signal);
   void leave(const std::shared_ptr<Signal>& signal);
   [[nodiscard]] bool has_listeners() const;
+  // What was there before is known: from now on there are changes.
+  [[nodiscard]] bool has_looked() const { return has_looked_.load(); }
 
  private:
   friend class Feeds;
@@ -65,8 +68,8 @@ class Feed {
   std::size_t bytes_ = 0;
   std::vector<std::shared_ptr<Signal>> listeners_;
   std::set<Uuid> touched_;
+  std::atomic<bool> has_looked_{false};
   // The looking thread's own.
-  bool has_looked_ = false;
   Time looked_at_{};
   std::map<Uuid, Seen> known_;
   std::map<std::string, std::string> queues_;

@@ -73,9 +73,8 @@ void Pollers::queue_changed(const model::QueueRef& queue, Duration) {
     const std::lock_guard lock(mutex_);
     const auto line = lines_.find(queue);
     if (line == lines_.end()) { return; }
-    // In turns, so that a burst reaches several.
-    line->second.splice(line->second.end(), line->second, line->second.begin());
-    woken = line->second.back();
+    // The first: when it has found something it leaves, and the next is first.
+    woken = line->second.front();
   }
   woken->raise();
 }

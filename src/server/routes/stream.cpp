@@ -10,6 +10,8 @@ namespace {
 
 // Proxies close what is silent for a minute.
 constexpr Duration heartbeat = std::chrono::seconds(15);
+constexpr Duration first_look_wait = std::chrono::milliseconds(500);
+constexpr int first_looks = 10;
 
 // Leaves the feed whatever ends the stream.
 class Listening {
@@ -36,6 +38,11 @@ Response stream(Api& api, Call& call) {
   const Listening listening(feed, signal);
   // Woken again, now that somebody listens.
   api.feeds().queues_changed(call.principal().ns);
+  // Whoever is told that it is ready misses nothing that comes after; unless the store is away.
+  for (int look = 0; look < first_looks && !feed->has_looked(); ++look) {
+    const Woke woke = call.wait_on(*signal, first_look_wait);
+    if (woke == Woke::client_gone || woke == Woke::draining) { return {}; }
+  }
   const Feed::Start start = feed->start(last_seen);
   wire::JsonObject ready;
   ready.text("namespace", call.principal().ns).boolean("missed", start.missed);
