@@ -42,7 +42,7 @@ constexpr const char* revoke_examples =
     "is\n"
     "revoked by deleting its line.\n"
     "\n"
-    "Exit codes: 0 revoked; 3 it was revoked already, or the name is of several; 66 there is none.";
+    "Exit codes: 0 revoked; 64 the name is of several; 66 there is none, or it was revoked already.";
 
 struct CreateOptions {
   std::string scopes;
@@ -180,9 +180,8 @@ model::Token find_token(Shell& shell, const std::string& named) {
                    shell.ns() + "'");
   }
   if (found.size() > 1) {
-    throw WrongStatus(std::to_string(found.size()) + " good tokens are named '" + base::printable(named) +
-                          "'; name one by its id (hapax token list)",
-                      Status::pending);
+    throw BadUsage(std::to_string(found.size()) + " good tokens are named '" + base::printable(named) +
+                   "'; name one by its id (hapax token list)");
   }
   return *found.front();
 }
@@ -190,7 +189,7 @@ model::Token find_token(Shell& shell, const std::string& named) {
 int revoke(Shell& shell, const std::string& named) {
   const model::Token token = find_token(shell, named);
   if (!shell.store().revoke_token(shell.ns(), token.id, {command_line_actor()})) {
-    throw WrongStatus("token " + token.id.to_string() + " was revoked already", Status::cancelled);
+    throw NotFound("token " + token.id.to_string() + " was revoked already");
   }
   if (shell.json()) {
     print(JsonObject().text("revoked", token.id.to_string()).text_or_null("name", token.name).str());

@@ -81,6 +81,8 @@ class AppState : public std::enable_shared_from_this<AppState> {
   [[nodiscard]] const std::string& ns() const { return ns_; }
   // Who stands in the audit.
   [[nodiscard]] model::Actor actor() const { return {.name = actor_.empty() ? "code" : actor_}; }
+  // The same, and nobody for a program that named none: for what is done too often to be told each time.
+  [[nodiscard]] model::Actor named_actor() const { return {.name = actor_}; }
   [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
 
   // ---- Requests --------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   if (!state_->is_own(id_)) { throw NotFound("there is no execution " + id_.to_string()); }
   const model::Signal signal{
       .execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)};
-  const model::SignalResult result = state_->store().signal({&signal, 1}, state_->actor()).front();
+  const model::SignalResult result = state_->store().signal({&signal, 1}, state_->named_actor()).front();
   switch (result.verdict) {
     case model::SignalVerdict::accepted: break;
     case model::SignalVerdict::not_found: throw NotFound("there is no execution " + id_.to_string());

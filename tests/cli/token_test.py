@@ -7,7 +7,7 @@ import re
 import stat
 import unittest
 
-from _hapax import CONFIGURATION, CONFLICT, MISSING, OK, USAGE, on_stores
+from _hapax import CONFIGURATION, MISSING, OK, USAGE, on_stores
 
 SECRET = re.compile(r"^hapax_[0-9A-Za-z]{49}$")
 
@@ -53,7 +53,7 @@ class Token:
         first = self.create("--scopes", "read", "--name", "one")
         second = self.create("--scopes", "read", "--name", "two")
         self.assertEqual(self.good("token", "revoke", first["id"])["revoked"], first["id"])
-        self.refused(CONFLICT, "WrongStatus", "token", "revoke", first["id"])
+        self.refused(MISSING, "NotFound", "token", "revoke", first["id"])
         self.assertEqual(self.good("token", "revoke", "two")["revoked"], second["id"])
         self.refused(MISSING, "NotFound", "token", "revoke", "two")
         self.refused(MISSING, "NotFound", "token", "revoke", "nobody")
@@ -63,7 +63,7 @@ class Token:
     def test_a_name_of_several_is_not_guessed(self):
         for _ in range(2):
             self.create("--scopes", "read", "--name", "same")
-        self.refused(CONFLICT, "WrongStatus", "token", "revoke", "same")
+        self.refused(USAGE, "UsageError", "token", "revoke", "same")
         self.assertEqual(len(self.good("token", "list")), 2)
 
     def test_another_namespaces_token_is_not_there(self):
