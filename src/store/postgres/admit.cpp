@@ -55,9 +55,10 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 
 }  // namespace
 
-// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (and one in vain when one was
-// met for the first time in a while), 5 or more when a holder makes way; one more, once, for each batch with a queue that is new to this process, or whose first limit key it is; one
-// when a holder with a limit key made way. Seeds go by steps too.
+// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (and one in vain when one
+// was met for the first time in a while), 5 or more when a holder makes way; one more, once, for each batch with a queue
+// that is new to this process, or whose first limit key it is; one when a holder with a limit key made way. Seeds go by
+// steps too.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
   bool identity = false;
   bool copies = items.size() >= copy_from;
