@@ -1,6 +1,7 @@
 #include "cli/command_tree.hpp"
 
 #include "cli/exit_code.hpp"
+#include "cli/problem.hpp"
 #include "wire/json_out.hpp"
 
 namespace hapax::cli {

@@ -6,6 +6,7 @@
 #include "cli/render.hpp"
 #include "cli/retrying.hpp"
 #include "cli/show.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <span>

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "wire/json_out.hpp"
 
 #include <sys/stat.h>
 

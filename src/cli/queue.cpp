@@ -4,6 +4,7 @@
 #include "cli/render.hpp"
 #include "config/queue_keys.hpp"
 #include "model/retention.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <array>
