@@ -27,12 +27,24 @@ constexpr std::array<std::uint32_t, 256> crc_table = [] {
   return table;
 }();
 
-std::string checksum(std::string_view bytes) {
+std::uint32_t checksum(std::string_view bytes) {
   std::uint32_t value = 0xFFFFFFFFU;
   for (const char byte : bytes) { value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8); }
+  return ~value;
+}
+
+std::string checksum_text(std::string_view bytes) {
   std::array<char, checksum_width + 1> hex{};
-  std::snprintf(hex.data(), hex.size(), "%08x", ~value);
+  std::snprintf(hex.data(), hex.size(), "%08x", checksum(bytes));
   return {hex.data(), checksum_width};
+}
+
+bool is_checksum(std::string_view text, std::string_view bytes) {
+  std::uint32_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  // Only the digits that are written: capital letters are a change too.
+  const bool small = text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return read.ec == std::errc() && small && value == checksum(bytes);
 }
 
 void append_number(std::string& out, std::int64_t number, char end) {
@@ -150,7 +162,7 @@ std::string write_record(const FileRecord& file) {
   }
   for (const std::string_view text : texts) { body += text; }
   std::string whole(magic);
-  whole += checksum(body);
+  whole += checksum_text(body);
   whole.push_back('\n');
   whole += write_heartbeat(file.beat_since_boot);
   whole.push_back('\n');
@@ -162,7 +174,7 @@ std::optional<FileRecord> read_record(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view body = text.substr(body_offset);
-  if (text.substr(magic.size(), checksum_width) != checksum(body)) { return std::nullopt; }
+  if (!is_checksum(text.substr(magic.size(), checksum_width), body)) { return std::nullopt; }
   FileRecord file;
   Reader heartbeat(text.substr(heartbeat_offset, heartbeat_width + 1));
   file.beat_since_boot = Duration(heartbeat.number('\n'));

@@ -51,7 +51,7 @@ Duration FileGuardStore::heartbeat_age(const FileRecord& file) const {
   return std::max(Duration::zero(), clock_->since_boot() - file.beat_since_boot);
 }
 
-GuardRecord FileGuardStore::shown(FileRecord file) const {
+GuardRecord FileGuardStore::shown(FileRecord& file) const {
   const bool this_boot = file.boot == boot_ && file.record.status == GuardStatus::in_progress;
   file.record.heartbeat = this_boot                  ? clock_->now() - heartbeat_age(file)
                           : file.record.completed_at ? *file.record.completed_at
@@ -59,28 +59,29 @@ GuardRecord FileGuardStore::shown(FileRecord file) const {
   return std::move(file.record);
 }
 
-GuardAnswer FileGuardStore::answer(const FileRecord& file, const GuardBegin& request, Time now) const {
-  const Duration age = heartbeat_age(file);
+GuardAnswer FileGuardStore::answer(FileRecord& file, const GuardBegin& request, Time now) const {
+  const bool runs = file.record.status == GuardStatus::in_progress;
+  const Duration age = runs ? heartbeat_age(file) : Duration::zero();
   const Meeting meeting = meet(file.record, request.fingerprint, now, age);
   GuardAnswer answer;
   answer.begun = begun(meeting);
   answer.taken_over = meeting == Meeting::abandoned;
   answer.now = now;
-  if (answer.begun != GuardBegun::started) { answer.record = shown(file); }
   if (meeting == Meeting::in_progress) { answer.takeover_in = takeover_in(file.record, age); }
+  if (answer.begun != GuardBegun::started) { answer.record = shown(file); }
   return answer;
 }
 
 GuardAnswer FileGuardStore::begin(const GuardBegin& request) {
   const FileName name = place_.name_of(request.key);
   // Who only learns what is there needs no lock: a record is replaced as a whole.
-  if (const std::optional<FileRecord> file = load(name.path)) {
+  if (std::optional<FileRecord> file = load(name.path)) {
     GuardAnswer met = answer(*file, request, clock_->now());
     if (met.begun != GuardBegun::started) { return met; }
   }
   const FolderLock lock(name.folder, true);
   const Time now = clock_->now();
-  const std::optional<FileRecord> file = load(name.path);
+  std::optional<FileRecord> file = load(name.path);
   if (!file) { return start(name, request, file, now); }
   GuardAnswer met = answer(*file, request, now);
   if (met.begun != GuardBegun::started) { return met; }
@@ -161,7 +162,7 @@ GuardVerdict FileGuardStore::finish(const GuardHold& hold, const GuardFinish& fi
 std::optional<GuardRecord> FileGuardStore::read(const GuardKey& key) {
   std::optional<FileRecord> file = load(place_.name_of(key).path);
   if (!file || is_expired(file->record, clock_->now())) { return std::nullopt; }
-  return shown(std::move(*file));
+  return shown(*file);
 }
 
 GuardPage FileGuardStore::list(const GuardQuery& query) {
@@ -176,7 +177,7 @@ GuardPage FileGuardStore::list(const GuardQuery& query) {
       ++looks;
       std::optional<FileRecord> file = load(place_.name_at(folder, record).path);
       if (file && matches(query, file->record.key, file->record.status) && !is_expired(file->record, clock_->now())) {
-        page.records.push_back(shown(std::move(*file)));
+        page.records.push_back(shown(*file));
       }
       if (page.records.size() >= static_cast<std::size_t>(query.limit) || looks >= files_a_page) {
         page.next = record;

@@ -48,10 +48,10 @@ class FileGuardStore final : public GuardStore {
  private:
   [[nodiscard]] std::optional<FileRecord> load(const std::string& path) const;
   [[nodiscard]] Duration heartbeat_age(const FileRecord& file) const;
-  [[nodiscard]] GuardAnswer answer(const FileRecord& file, const GuardBegin& request, Time now) const;
+  [[nodiscard]] GuardAnswer answer(FileRecord& file, const GuardBegin& request, Time now) const;
   [[nodiscard]] GuardAnswer start(const FileName& name, const GuardBegin& request,
                                   const std::optional<FileRecord>& before, Time now);
-  [[nodiscard]] GuardRecord shown(FileRecord file) const;
+  [[nodiscard]] GuardRecord shown(FileRecord& file) const;  // leaves nothing behind in it
 
   FilePlace place_;
   const bool sync_;

@@ -147,7 +147,11 @@ pid_t victim(const Children& children, std::mt19937_64& random) {
   const auto until = Steady::now() + 1s;
   while (Steady::now() < until) {
     for (const pid_t child : all) {
+      if (!children.is_inside(child)) { continue; }
+      // Stopped first: on a busy machine it would be out again before the kill.
+      ::kill(child, SIGSTOP);
       if (children.is_inside(child)) { return child; }
+      ::kill(child, SIGCONT);
     }
     std::this_thread::sleep_for(1ms);
   }
