@@ -214,7 +214,7 @@ class InTheLibrary:
         self.assertEqual(supervisor.ends()[0], 0)
 
     def test_a_rolling_restart_replaces_each_process_and_loses_nothing(self):
-        supervisor = self.supervise(2)
+        supervisor = self.supervise(2, "--grace", "60s")
         supervisor.said("works as", 2)
         before = set(supervisor.workers())
         running = self.task("gated", file=self.path("started"), gate=self.path("gate"))
