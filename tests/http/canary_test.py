@@ -73,7 +73,7 @@ class Canary(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/v1/nothing?secret=" + CANARY, bearer(self.good)).status, 404)
         self.assertEqual(self.ask("POST", "/v1/tasks/pay/executions", bearer(self.good), "Content-Type: " + CANARY,
                                   body="x").status, 415)
-        metrics = self.server.get("/metrics").body.decode()
+        metrics = self.server.get("/metrics", bearer(self.reader)).body.decode()
         until(lambda: any("415" in line for line in self.server.log), "the last request to be logged")
         told = "\n".join(self.server.log) + metrics + "\n".join(repr(answer.headers) for answer in self.answers)
         for answer in self.answers:
