@@ -1,5 +1,6 @@
 #include "cli/timeline.hpp"
 
+#include "cli/problem.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
 
