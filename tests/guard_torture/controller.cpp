@@ -203,8 +203,7 @@ int torture(Options options, const std::string& program) {
       children.start("caller", random());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10 + random() % 100));
-    children.kill(
-        *std::next(children.running().begin(), static_cast<std::ptrdiff_t>(random() % children.running().size())));
+    children.kill(victim(children, random));
   }
   for (const pid_t child : std::vector<pid_t>(children.running().begin(), children.running().end())) {
     children.kill(child);

@@ -93,6 +93,10 @@ Call count_call(const Beat& beat, const QueueIds& queues, std::int64_t offset_us
   return {&count_statement, std::move(params)};
 }
 
+// A cancellation that is asked for between the two statements of release() would be met by neither.
+constexpr Statement lock_held{"hapax_session_lock_held",
+                              "SELECT id FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE"};
+
 // Gives back what a session holds but does not know: back in line, or cancelled if that was asked for. Returns the limit
 // keys that this frees.
 FreedKeys release(Connection& connection, const std::vector<model::Held>& forgotten, std::int64_t offset_us) {
@@ -104,11 +108,13 @@ FreedKeys release(Connection& connection, const std::vector<model::Held>& forgot
     endings.push_back({.id = one.id, .fence = one.fence});
     waiting.push_back({.id = one.id, .fence = one.fence, .why = BackInLine::forgotten});
   }
-  const std::vector<Call> calls{end_call(endings, offset_us, std::move(batch)), wait_call(waiting, offset_us)};
+  const std::vector<Call> calls{{&lock_held, Params().array(uuid_array(batch.later))},
+                                end_call(endings, offset_us, std::move(batch)),
+                                wait_call(waiting, offset_us)};
   const std::vector<Result> results = connection.pipeline(calls);
   FreedKeys freed;
-  freed.add_ended(results[0]);
-  freed.add_waiting(results[1]);
+  freed.add_ended(results[1]);
+  freed.add_waiting(results[2]);
   return freed;
 }
 
