@@ -47,7 +47,7 @@ class Walls:
         return seen
 
     def test_every_operation(self):
-        theirs, ours = self.api.other("theirs-" + self.queue), self.api.other("ours-" + self.queue)
+        theirs = self.api.other("theirs-" + self.queue)
         dead = theirs.enqueue(self.task, 0, queue=self.queue)["id"]
         [claim] = theirs.claim(self.queue)["claims"]
         theirs.finish({"id": claim["id"], "fence": claim["fence"], "status": "failed", "permanent": True})
@@ -67,6 +67,8 @@ class Walls:
                 operation = item[method]["operationId"]
                 if operation == "stream":
                     continue  # api_stream_test has its own
+                # A namespace for each, so that what one makes does not answer for the next.
+                ours = self.api.other(f"{operation}-{self.queue}")
                 for id in {run, dead, workflow} if "{id}" in path else {run}:
                     at = path.format(**{**names, "id": id})
                     body = filled(BODIES.get(operation), {**names, "id": id})
