@@ -82,15 +82,15 @@ class FaultyStore final : public store::Store {
   std::optional<model::Guard> guard(const base::Digest& identity) override { return inner_->guard(identity); }
   int forget_guards(std::span<const Uuid> ids) override { return inner_->forget_guards(ids); }
   std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason,
-                                          const model::Actor& by) override {
+                                          const model::Actor& by = {}) override {
     return inner_->cancel(ids, reason, by);
   }
   std::vector<model::RetryResult> retry(std::span<const model::RetryRequest> requests,
-                                        const model::Actor& by) override {
+                                        const model::Actor& by = {}) override {
     return inner_->retry(requests, by);
   }
-  int discard(std::span<const Uuid> ids, const model::Actor& by) override { return inner_->discard(ids, by); }
-  int annotate(std::span<const Uuid> ids, std::string_view note, const model::Actor& by) override {
+  int discard(std::span<const Uuid> ids, const model::Actor& by = {}) override { return inner_->discard(ids, by); }
+  int annotate(std::span<const Uuid> ids, std::string_view note, const model::Actor& by = {}) override {
     return inner_->annotate(ids, note, by);
   }
   void configure_queue(const model::QueueRef& queue, const model::QueuePatch& patch) override {
@@ -126,20 +126,20 @@ class FaultyStore final : public store::Store {
   std::int64_t activity_generation(std::string_view ns) override { return inner_->activity_generation(ns); }
   model::DueActivities due_activities(int limit) override { return inner_->due_activities(limit); }
   std::vector<model::AuditLine> audit(const model::AuditQuery& query) override { return inner_->audit(query); }
-  model::Token add_token(const model::NewToken& token, const model::Actor& by) override {
+  model::Token add_token(const model::NewToken& token, const model::Actor& by = {}) override {
     return inner_->add_token(token, by);
   }
   std::vector<model::Token> tokens(std::string_view ns) override { return inner_->tokens(ns); }
   std::optional<model::Token> find_token(const base::Digest& hash) override { return inner_->find_token(hash); }
   bool has_tokens() override { return inner_->has_tokens(); }
-  bool revoke_token(std::string_view ns, const Uuid& id, const model::Actor& by) override {
+  bool revoke_token(std::string_view ns, const Uuid& id, const model::Actor& by = {}) override {
     return inner_->revoke_token(ns, id, by);
   }
   void touch_tokens(std::span<const Uuid> ids) override { inner_->touch_tokens(ids); }
-  int purge(const model::QueueRef& queue, int limit, const model::Actor& by) override {
+  int purge(const model::QueueRef& queue, int limit, const model::Actor& by = {}) override {
     return inner_->purge(queue, limit, by);
   }
-  int move(const model::QueueRef& from, const model::QueueRef& to, int limit, const model::Actor& by) override {
+  int move(const model::QueueRef& from, const model::QueueRef& to, int limit, const model::Actor& by = {}) override {
     return inner_->move(from, to, limit, by);
   }
   std::vector<model::FinishVerdict> journal_append(std::span<const model::JournalEntry> entries) override {
@@ -159,7 +159,8 @@ class FaultyStore final : public store::Store {
     check();
     return inner_->histories(requests);
   }
-  std::vector<model::SignalResult> signal(std::span<const model::Signal> signals, const model::Actor& by) override {
+  std::vector<model::SignalResult> signal(std::span<const model::Signal> signals,
+                                          const model::Actor& by = {}) override {
     return inner_->signal(signals, by);
   }
   void transaction(const std::function<void(store::Transaction&)>& fn) override { inner_->transaction(fn); }

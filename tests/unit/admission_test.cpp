@@ -48,6 +48,7 @@ char letter_of(const AdmissionDecision& decision) {
     case AdmissionStep::new_run: return 'N';
     case AdmissionStep::terminate_and_new_run: return 'T';
     case AdmissionStep::replace: return 'R';
+    case AdmissionStep::take_over: return 'O';
     case AdmissionStep::answer: break;
   }
   switch (decision.admission.verdict) {
@@ -57,6 +58,8 @@ char letter_of(const AdmissionDecision& decision) {
     case AdmissionVerdict::already_finished: return 'F';
     case AdmissionVerdict::mismatch: return 'M';
     case AdmissionVerdict::created:
+    case AdmissionVerdict::taken_over:
+    case AdmissionVerdict::session_gone:
     case AdmissionVerdict::queue_draining: break;
   }
   return '?';

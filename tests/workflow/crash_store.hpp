@@ -60,7 +60,7 @@ class CrashStore final : public store::Store {
     return write({.kind = Write::Kind::advance, .lost = lost_}, [&] { return inner_.advance(turns); });
   }
   std::vector<model::CancelResult> cancel(std::span<const Uuid> ids, std::string_view reason,
-                                          const model::Actor& by) override {
+                                          const model::Actor& by = {}) override {
     return write({.kind = Write::Kind::other, .lost = lost_}, [&] { return inner_.cancel(ids, reason, by); });
   }
   model::FinishVerdict relabel(const model::Held& held, const model::Labels& labels) override {
@@ -69,7 +69,8 @@ class CrashStore final : public store::Store {
   std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
     return alive().histories(requests);
   }
-  std::vector<model::SignalResult> signal(std::span<const model::Signal> signals, const model::Actor& by) override {
+  std::vector<model::SignalResult> signal(std::span<const model::Signal> signals,
+                                          const model::Actor& by = {}) override {
     return alive().signal(signals, by);
   }
   void open_session(const model::NewSession& session) override { alive().open_session(session); }
@@ -88,11 +89,11 @@ class CrashStore final : public store::Store {
   std::optional<model::Guard> guard(const base::Digest& identity) override { return alive().guard(identity); }
   int forget_guards(std::span<const Uuid> ids) override { return alive().forget_guards(ids); }
   std::vector<model::RetryResult> retry(std::span<const model::RetryRequest> requests,
-                                        const model::Actor& by) override {
+                                        const model::Actor& by = {}) override {
     return alive().retry(requests, by);
   }
-  int discard(std::span<const Uuid> ids, const model::Actor& by) override { return alive().discard(ids, by); }
-  int annotate(std::span<const Uuid> ids, std::string_view note, const model::Actor& by) override {
+  int discard(std::span<const Uuid> ids, const model::Actor& by = {}) override { return alive().discard(ids, by); }
+  int annotate(std::span<const Uuid> ids, std::string_view note, const model::Actor& by = {}) override {
     return alive().annotate(ids, note, by);
   }
   void configure_queue(const model::QueueRef& queue, const model::QueuePatch& patch) override {
@@ -122,20 +123,20 @@ class CrashStore final : public store::Store {
   std::int64_t activity_generation(std::string_view ns) override { return alive().activity_generation(ns); }
   model::DueActivities due_activities(int limit) override { return alive().due_activities(limit); }
   std::vector<model::AuditLine> audit(const model::AuditQuery& query) override { return alive().audit(query); }
-  model::Token add_token(const model::NewToken& token, const model::Actor& by) override {
+  model::Token add_token(const model::NewToken& token, const model::Actor& by = {}) override {
     return alive().add_token(token, by);
   }
   std::vector<model::Token> tokens(std::string_view ns) override { return alive().tokens(ns); }
   std::optional<model::Token> find_token(const base::Digest& hash) override { return alive().find_token(hash); }
   bool has_tokens() override { return alive().has_tokens(); }
-  bool revoke_token(std::string_view ns, const Uuid& id, const model::Actor& by) override {
+  bool revoke_token(std::string_view ns, const Uuid& id, const model::Actor& by = {}) override {
     return alive().revoke_token(ns, id, by);
   }
   void touch_tokens(std::span<const Uuid> ids) override { alive().touch_tokens(ids); }
-  int purge(const model::QueueRef& queue, int limit, const model::Actor& by) override {
+  int purge(const model::QueueRef& queue, int limit, const model::Actor& by = {}) override {
     return alive().purge(queue, limit, by);
   }
-  int move(const model::QueueRef& from, const model::QueueRef& to, int limit, const model::Actor& by) override {
+  int move(const model::QueueRef& from, const model::QueueRef& to, int limit, const model::Actor& by = {}) override {
     return alive().move(from, to, limit, by);
   }
   std::vector<model::FinishVerdict> journal_append(std::span<const model::JournalEntry> entries) override {
