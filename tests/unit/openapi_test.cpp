@@ -54,7 +54,8 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) { EXPECT_EQ(described(), served());
 TEST(OpenApi, EveryReferenceIsThere) {
   const nlohmann::json document = nlohmann::json::parse(openapi_json());
   EXPECT_EQ(document["openapi"], "3.1.0");
-  for (const auto& [path, value] : document.flatten().items()) {
+  const nlohmann::json flat = document.flatten();
+  for (const auto& [path, value] : flat.items()) {
     if (!path.ends_with("/$ref")) { continue; }
     const std::string target = value.get<std::string>();
     ASSERT_TRUE(target.starts_with("#/")) << path;

@@ -160,7 +160,13 @@ class EncryptedStore final : public Store {
     return inner_->activity_versions(ns, id);
   }
   std::int64_t activity_generation(std::string_view ns) override { return inner_->activity_generation(ns); }
-  DueActivities due_activities(int limit) override { return inner_->due_activities(limit); }
+  DueActivities due_activities(int limit) override {
+    DueActivities all = inner_->due_activities(limit);
+    for (DueActivity& one : all.due) {
+      if (one.last_result) { one.last_result = opened_result_of(one); }
+    }
+    return all;
+  }
 
   void transaction(const std::function<void(Transaction&)>& fn) override {
     inner_->transaction([this, &fn](Transaction& inner) {
@@ -186,6 +192,26 @@ class EncryptedStore final : public Store {
   }
 
  private:
+  // A result is bound to its execution, which what is due does not name: it is looked for among the newest runs.
+  [[nodiscard]] std::optional<std::string> opened_result_of(const DueActivity& due) {
+    ListQuery query;
+    query.ns = due.state.ns;
+    query.parent = due.state.uuid;
+    query.statuses = {Status::completed};
+    query.limit = 100;
+    for (int page = 0; page < 10; ++page) {
+      std::vector<Execution> runs = inner_->list(query);
+      for (Execution& run : runs) {
+        if (run.result != due.last_result) { continue; }
+        cipher_.open(run);
+        return run.result;
+      }
+      if (runs.empty()) { break; }
+      query.after = runs.back().id;
+    }
+    return std::nullopt;
+  }
+
   void put_back_unreadable(std::vector<Claim>& claims) {
     std::vector<Finish> unreadable;
     std::erase_if(claims, [&](Claim& claim) {
