@@ -2,7 +2,11 @@
 
 #include "base/text.hpp"
 
+#include <pthread.h>
+
 #include <hiredis/hiredis.h>
+#include <csignal>
+#include <ctime>
 
 #include <cerrno>
 #include <charconv>
@@ -11,6 +15,36 @@
 namespace hapax::guard {
 
 namespace {
+
+// The client library writes to sockets that the server may have closed, which would end the process. Within its scope such
+// a write is an error only, on this thread; the program's own way with the signal is left as it is.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+  ~NoBrokenPipe() {
+    const int error = errno;
+    const timespec at_once{};
+    if (!was_pending_) {
+      while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {}
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
 
 timeval as_timeval(Duration duration) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
@@ -118,6 +152,7 @@ void RedisConnection::broken(const char* doing) {
 }
 
 std::vector<RedisReply> RedisConnection::pipeline(const std::vector<RedisCommand>& commands) {
+  const NoBrokenPipe quiet;
   std::vector<const char*> texts;
   std::vector<std::size_t> sizes;
   for (const RedisCommand& command : commands) {
