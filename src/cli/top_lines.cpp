@@ -133,12 +133,14 @@ std::string totals_line(const TopSnapshot& snapshot) {
 
 std::string title_line(const TopSnapshot& snapshot, const TopView& view) {
   const std::string time = format_time(snapshot.at);
-  std::string text = "hapax " + snapshot.ns + " on " + snapshot.location + "  " + time.substr(0, 19) + "Z";
-  if (view.interval > Duration::zero()) { text += ", every " + format_duration(view.interval); }
+  std::string text = "hapax " + snapshot.ns;
   if (view.order != TopOrder::name) {
-    text += ", by " + std::string(top_order_names[static_cast<std::size_t>(view.order)]);
+    text += " by " + std::string(top_order_names[static_cast<std::size_t>(view.order)]);
   }
-  return text;
+  // The place is what a narrow screen cuts.
+  text += ", " + time.substr(0, 19) + "Z";
+  if (view.interval > Duration::zero()) { text += ", every " + format_duration(view.interval); }
+  return text + ", on " + snapshot.location;
 }
 
 constexpr std::string_view keys_text = "q quit  p pause  s order  arrows select  space now  h help";

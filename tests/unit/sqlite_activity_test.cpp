@@ -152,7 +152,8 @@ TEST_F(SqliteActivity, what_a_file_of_version_4_has_is_found_by_its_parent) {
   execute(
       "DROP VIEW activity_runs; DROP VIEW task_instances; DROP INDEX live_parent; DROP INDEX history_parent;"
       " DROP TABLE activities; DROP TABLE activity_versions; DROP TABLE activity_generations;"
-      " DELETE FROM migrations WHERE version = 5");
+      " DROP TABLE tokens; DROP INDEX audit_subject; DROP INDEX audit_at;"
+      " DELETE FROM migrations WHERE version >= 5");
   EXPECT_EQ(migrate_sqlite(path("fourth.db"), 4).to, 4);
   const auto schema_of = [&](const std::string& name) {
     sqlite::Connection db(path(name), sqlite::Connection::Mode::existing, 1s);
