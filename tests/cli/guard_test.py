@@ -107,7 +107,7 @@ class Records:
 
 
 for store in (OnSqlite, OnPostgres, OnFile, OnRedis):
-    globals()["Records" + store.__name__] = type("Records" + store.__name__, (store, Records, unittest.TestCase), {})
+    globals()["Records" + store.__name__] = type("Records" + store.__name__, (Records, store, unittest.TestCase), {})
 
 
 class Places(unittest.TestCase):

@@ -230,7 +230,8 @@ TEST_F(PostgresActivitiesTest, AStoreOfTheVersionBeforeIsBroughtAlongWithItsRows
             "(extract(epoch FROM now() + n * interval '1 day') * 1000000)::bigint, 1, 1, 2, 1, 1, 1, 4, 0, 4, 1, 0, 2, "
             "0, false, 'work', 'null', '" +
             parent.to_string() + "'::uuid FROM generate_series(1, 12) n");
-  EXPECT_EQ(migrate(place).to, 5);
+  EXPECT_EQ(migrate(place, 5).to, 5);
+  (void)migrate(place);
   EXPECT_EQ(psql_.run("SELECT usable_from FROM " + old + ".schema_version WHERE version = 5"), "4");
   const auto store = open(place, {.migrate = Migrate::no});
   EXPECT_EQ(store->list({.parent = parent}).size(), 14U);
