@@ -67,6 +67,16 @@ void first_number(benchmark::State& state) {
 }
 BENCHMARK(first_number)->Name("guard/memory/first/number")->ThreadRange(1, 8)->UseRealTime();
 
+// Each new record makes room for itself.
+void first_full(benchmark::State& state) {
+  constexpr std::int64_t most = 20'000;
+  static const auto guarded =
+      hapax::idempotent("first_full", options(hapax::memory_guard_store({.max_records = most})), twice);
+  for (std::int64_t each = 0; each < 2 * most; ++each) { benchmark::DoNotOptimize(guarded(next_number.fetch_add(1))); }
+  for (auto _ : state) { benchmark::DoNotOptimize(guarded(next_number.fetch_add(1, std::memory_order_relaxed))); }
+}
+BENCHMARK(first_full)->Name("guard/memory/first/full");
+
 void bare_struct(benchmark::State& state) {
   const Order order{"A-1000017", 9950};
   for (auto _ : state) { benchmark::DoNotOptimize(invoice(order)); }

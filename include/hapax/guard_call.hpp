@@ -179,6 +179,8 @@ struct IsFuture<std::future<T>> : std::true_type {
 };
 
 [[nodiscard]] std::string number_text(std::int64_t number);
+// As encode_strict, which it falls back to; quick with what results mostly are.
+[[nodiscard]] std::string write_result(const nlohmann::json& result);
 // As nlohmann::json::parse, which it falls back to; quick with what records mostly are.
 [[nodiscard]] nlohmann::json parse_result(const std::string& text);
 [[nodiscard]] std::optional<std::int64_t> read_number(std::string_view text);
@@ -212,7 +214,7 @@ void complete_with(GuardCall& call, const Result& result) {
     if constexpr (std::is_same_v<Result, std::int64_t> || std::is_same_v<Result, int>) {
       json = number_text(result);
     } else {
-      json = encode_strict(result, "result");
+      json = write_result(nlohmann::json(result));
     }
   } catch (const std::exception& error) { trouble = error.what(); } catch (...) {
     trouble = "its conversion to JSON threw something that is not a std::exception";

@@ -24,7 +24,8 @@
 //   started is never left without its caller for longer than takeover_after.
 // - Results and errors are bytes to a store. It never looks into them, and nothing in them is ever run.
 // - A store may be used from any thread, and after a fork in the child as in the parent: connections and locks of the
-//   parent are not touched there. Memory alone is copied by a fork, and apart from then on.
+//   parent are not touched there. Memory alone is copied by a fork, and apart from then on; a store that cannot be used
+//   in a child says so (SQLite: UsageError).
 #pragma once
 
 #include <hapax/time.hpp>

@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <stdexcept>
 
@@ -46,15 +48,28 @@ Digest sha256(std::string_view bytes) {
 }
 
 Digest sha256_parts(std::span<const std::string_view> parts) {
+  constexpr std::size_t length_bytes = 8;
+  // Handing short parts over one by one costs more than hashing them.
+  std::array<char, 512> together;
+  std::size_t size = 0;
+  for (const std::string_view part : parts) { size += length_bytes + part.size(); }
+  const bool is_short = size <= together.size();
   EVP_MD_CTX* const context = fresh_context();
+  char* at = together.data();
   for (const std::string_view part : parts) {
-    std::array<std::uint8_t, 8> length;
+    std::array<char, length_bytes> length;
     for (std::size_t index = 0; index < length.size(); ++index) {
-      length[index] = static_cast<std::uint8_t>(std::uint64_t{part.size()} >> (56 - 8 * index));
+      length[index] = static_cast<char>(static_cast<std::uint8_t>(std::uint64_t{part.size()} >> (56 - 8 * index)));
     }
-    require(EVP_DigestUpdate(context, length.data(), length.size()));
-    require(EVP_DigestUpdate(context, part.data(), part.size()));
+    if (is_short) {
+      at = std::copy(length.begin(), length.end(), at);
+      at = std::copy(part.begin(), part.end(), at);
+    } else {
+      require(EVP_DigestUpdate(context, length.data(), length.size()));
+      require(EVP_DigestUpdate(context, part.data(), part.size()));
+    }
   }
+  if (is_short) { require(EVP_DigestUpdate(context, together.data(), size)); }
   return finish(context);
 }
 

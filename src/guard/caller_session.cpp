@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace hapax::guard {
 
@@ -31,95 +32,114 @@ void CallerSession::open() {
   session.queues = {{"default", std::string(model::guard_queue)}};
   store_.open_session(session);
   const std::lock_guard lock(mutex_);
-  ++opened_;
+  opened_ = true;
 }
 
-CallerSession::Ticket CallerSession::begin() {
+std::optional<CallerSession::Ticket> CallerSession::begin() {
+  const auto take = [this]() -> std::optional<Ticket> {
+    open_claims_.push_back(++last_claim_);
+    return Ticket{.session = id_, .claim_number = last_claim_};
+  };
   {
     const std::lock_guard lock(mutex_);
-    if (opened_ > 0) {
-      open_claims_.push_back(++last_claim_);
-      return {.born = {.session = id_, .claim_number = last_claim_}, .opened = opened_};
-    }
+    if (lapsed_) { return std::nullopt; }
+    if (opened_) { return take(); }
   }
-  {
-    const std::lock_guard opening(opening_);
-    const bool is_open = [this] {
-      const std::lock_guard lock(mutex_);
-      return opened_ > 0;
-    }();
-    if (!is_open) { open(); }
-  }
-  return begin();
+  const std::lock_guard opening(opening_);
+  const bool is_open = [this] {
+    const std::lock_guard lock(mutex_);
+    return opened_;
+  }();
+  if (!is_open) { open(); }
+  const std::lock_guard lock(mutex_);
+  return lapsed_ ? std::nullopt : take();
 }
 
 void CallerSession::started(const Ticket& ticket, const model::Held& held) {
   const std::lock_guard lock(mutex_);
-  std::erase(open_claims_, ticket.born.claim_number);
-  held_[held.id] = {.fence = held.fence, .since = std::chrono::steady_clock::now()};
+  std::erase(open_claims_, ticket.claim_number);
+  held_[held] = {.since = std::chrono::steady_clock::now()};
 }
 
 void CallerSession::given_up(const Ticket& ticket) {
   const std::lock_guard lock(mutex_);
-  std::erase(open_claims_, ticket.born.claim_number);
+  std::erase(open_claims_, ticket.claim_number);
 }
 
-void CallerSession::reopen(const Ticket& ticket) {
-  const std::lock_guard opening(opening_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (opened_ != ticket.opened) { return; }
-  }
-  open();
-}
-
-Duration CallerSession::ran_for(const Uuid& id) const {
+void CallerSession::lapsed() {
   const std::lock_guard lock(mutex_);
-  const auto found = held_.find(id);
-  if (found == held_.end()) { return Duration{0}; }
+  lapsed_ = true;
+}
+
+bool CallerSession::has_lapsed() const {
+  const std::lock_guard lock(mutex_);
+  return lapsed_;
+}
+
+bool CallerSession::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return lapsed_ && open_claims_.empty() && held_.empty();
+}
+
+std::optional<Duration> CallerSession::ran_for(const model::Held& held) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(held);
+  if (found == held_.end()) { return std::nullopt; }
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - found->second.since);
 }
 
-void CallerSession::ended(const Uuid& id) {
+void CallerSession::ended(const model::Held& held) {
   const std::lock_guard lock(mutex_);
-  held_.erase(id);
+  held_.erase(held);
 }
 
-void CallerSession::in_doubt(const Uuid& id) {
+void CallerSession::in_doubt(const model::Held& held) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = held_.find(id); found != held_.end()) { found->second.in_doubt = true; }
+  if (const auto found = held_.find(held); found != held_.end()) { found->second.in_doubt = true; }
 }
 
-model::Beat CallerSession::next_beat(const std::vector<Uuid>& ids) {
+model::Beat CallerSession::next_beat(const std::vector<model::Held>& holds) {
+  const std::set<model::Held, Order> of_callers(holds.begin(), holds.end());
   const std::lock_guard lock(mutex_);
-  std::erase_if(held_, [&](const auto& one) {
-    return one.second.in_doubt && std::ranges::find(ids, one.first) == ids.end();
-  });
+  std::erase_if(held_, [&](const auto& one) { return one.second.in_doubt && !of_callers.contains(one.first); });
   model::Beat beat;
   beat.session = id_;
   beat.lease = lease_;
   beat.settled_claim_number = open_claims_.empty() ? last_claim_ : *std::ranges::min_element(open_claims_) - 1;
-  for (const auto& [id, hold] : held_) { beat.held.push_back({id, hold.fence}); }
+  for (const auto& [held, hold] : held_) { beat.held.push_back(held); }
   return beat;
 }
 
-std::vector<Uuid> CallerSession::beat(const std::vector<Uuid>& ids) {
-  const model::Beat sent = next_beat(ids);
-  if (sent.held.empty() && ids.empty()) { return {}; }
+std::vector<model::Held> CallerSession::beat(const std::vector<model::Held>& holds) {
+  const model::Beat sent = next_beat(holds);
+  if (sent.held.empty() && holds.empty()) { return {}; }
   model::BeatReply reply = store_.beat(sent);
   if (reply.session_lost) {
     const std::lock_guard opening(opening_);
     open();
     reply = store_.beat(sent);
   }
-  std::vector<Uuid> lost = std::move(reply.lost);
-  const std::lock_guard lock(mutex_);
-  for (const Uuid& id : ids) {
-    const bool sent_it = std::ranges::find(sent.held, id, &model::Held::id) != sent.held.end();
-    if (!sent_it && std::ranges::find(lost, id) == lost.end()) { lost.push_back(id); }
+  // The store names executions. Of two fences of one the lower is lost, and they were sent in their order.
+  std::map<Uuid, int> gone;
+  for (const Uuid& id : reply.lost) { ++gone[id]; }
+  std::set<model::Held, Order> kept;
+  std::vector<model::Held> lost;
+  for (const model::Held& held : sent.held) {
+    const auto found = gone.find(held.id);
+    if (found != gone.end() && found->second > 0) {
+      --found->second;
+      lost.push_back(held);
+    } else {
+      kept.insert(held);
+    }
   }
-  for (const Uuid& id : lost) { held_.erase(id); }
-  return lost;
+  const std::lock_guard lock(mutex_);
+  for (const model::Held& held : lost) { held_.erase(held); }
+  std::vector<model::Held> of_callers;
+  for (const model::Held& held : holds) {
+    if (!kept.contains(held)) { of_callers.push_back(held); }
+  }
+  return of_callers;
 }
 
 }  // namespace hapax::guard

@@ -21,6 +21,11 @@ bool may_sort_otherwise(const std::string& name) {
   return std::ranges::any_of(name, [](char c) { return static_cast<std::uint8_t>(c) >= 0xEE; });
 }
 
+// Written as it is, between quotes.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });
+}
+
 void append_by_text(std::string& out, const nlohmann::json& value) {
   out += base::canonical_json(encode_strict(value, "arguments"), "arguments");
 }
@@ -28,17 +33,18 @@ void append_by_text(std::string& out, const nlohmann::json& value) {
 void append_value(std::string& out, const nlohmann::json& value, std::size_t depth);
 
 void append_object(std::string& out, const nlohmann::json& value, std::size_t depth) {
-  for (const auto& member : value.items()) {
-    if (may_sort_otherwise(member.key())) { return append_by_text(out, value); }
+  const auto& members = value.get_ref<const nlohmann::json::object_t&>();
+  for (const auto& [name, member] : members) {
+    if (may_sort_otherwise(name)) { return append_by_text(out, value); }
   }
   out.push_back('{');
   bool first = true;
-  for (const auto& member : value.items()) {
+  for (const auto& [name, member] : members) {
     if (!first) { out.push_back(','); }
     first = false;
-    append_canonical_text(out, member.key());
+    append_canonical_text(out, name);
     out.push_back(':');
-    append_value(out, member.value(), depth + 1);
+    append_value(out, member, depth + 1);
   }
   out.push_back('}');
 }
@@ -71,15 +77,68 @@ void append_value(std::string& out, const nlohmann::json& value, std::size_t dep
   }
 }
 
+// As dump() writes it; false for what only dump() knows to write, or to refuse.
+bool append_plainly(std::string& out, const nlohmann::json& value, std::size_t depth) {
+  using Type = nlohmann::json::value_t;
+  if (depth > limits::json_depth) { return false; }
+  const auto quoted = [&out](const std::string& text) {
+    if (!is_plain(text)) { return false; }
+    out.push_back('"');
+    out += text;
+    out.push_back('"');
+    return true;
+  };
+  switch (value.type()) {
+    case Type::null: out += "null"; return true;
+    case Type::boolean: out += value.get<bool>() ? "true" : "false"; return true;
+    case Type::number_integer: append_canonical_integer(out, value.get<std::int64_t>()); return true;
+    case Type::number_unsigned: append_canonical_integer(out, value.get<std::uint64_t>()); return true;
+    case Type::string: return quoted(value.get_ref<const std::string&>());
+    case Type::array: {
+      const auto& items = value.get_ref<const nlohmann::json::array_t&>();
+      out.push_back('[');
+      for (const nlohmann::json& item : items) {
+        if (!append_plainly(out, item, depth + 1)) { return false; }
+        out.push_back(',');
+      }
+      if (!items.empty()) { out.pop_back(); }
+      out.push_back(']');
+      return true;
+    }
+    case Type::object: {
+      const auto& members = value.get_ref<const nlohmann::json::object_t&>();
+      out.push_back('{');
+      for (const auto& [name, member] : members) {
+        if (!quoted(name)) { return false; }
+        out.push_back(':');
+        if (!append_plainly(out, member, depth + 1)) { return false; }
+        out.push_back(',');
+      }
+      if (!members.empty()) { out.pop_back(); }
+      out.push_back('}');
+      return true;
+    }
+    case Type::number_float:
+    case Type::binary:
+    case Type::discarded: break;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string write_result(const nlohmann::json& result) {
+  std::string text;
+  if (append_plainly(text, result, 1)) { return text; }
+  return encode_strict(result, "result");
+}
 
 void refuse_argument(const std::string& reason) {
   throw InvalidArgument("arguments", "cannot be written as JSON: " + reason);
 }
 
 void append_canonical_text(std::string& out, std::string_view text) {
-  const bool plain = std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });
-  if (plain) {
+  if (is_plain(text)) {
     out.push_back('"');
     out += text;
     out.push_back('"');

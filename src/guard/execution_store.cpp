@@ -22,6 +22,10 @@ constexpr Duration usual_lease = std::chrono::seconds(30);
 constexpr Duration unlocked_kept = std::chrono::hours(24);
 // How often a begin may find that what it met has gone meanwhile.
 constexpr int begin_rounds = 20;
+// Each is a call that threw; the oldest are forgotten beyond this.
+constexpr std::size_t most_doubts = 10'000;
+
+GuardError begin_unknown() { return {.type = "CommitUnknown", .message = "begun without an answer, and never run"}; }
 
 base::Digest identity_of(const GuardKey& key) { return model::guard_identity_hash(key.ns, key.name, key.key); }
 
@@ -73,7 +77,9 @@ std::optional<GuardAnswer> answer_of(const model::Guard& guard, const GuardBegin
 }
 
 // Of another store's hold, one that nothing has.
-Uuid id_of(const GuardHold& hold) { return Uuid::parse(hold.token).value_or(Uuid{}); }
+model::Held held_of(const GuardHold& hold) {
+  return {.id = Uuid::parse(hold.token).value_or(Uuid{}), .fence = hold.fence};
+}
 
 model::NewExecution request_of(const GuardBegin& request, const base::Digest& identity) {
   model::NewExecution item;
@@ -97,8 +103,9 @@ model::Keep keep_of(const GuardFinish& finish) {
 
 model::Finish outcome_of(const GuardHold& hold, const GuardFinish& finish, Duration ran_for) {
   model::Finish outcome;
-  outcome.id = id_of(hold);
-  outcome.fence = hold.fence;
+  const model::Held held = held_of(hold);
+  outcome.id = held.id;
+  outcome.fence = held.fence;
   outcome.ran_for = ran_for;
   outcome.keep = keep_of(finish);
   outcome.kind = finish.end == GuardEnd::completed ? model::FinishKind::completed : model::FinishKind::failed;
@@ -132,11 +139,49 @@ ExecutionStore::Place::Place(std::shared_ptr<store::Store> opened)
                 .size = [](const model::Finish& finish) { return finish.result.size(); },
                 .max_items = limits::finish_batch}) {}
 
-CallerSession& ExecutionStore::Place::session(const std::optional<Duration>& takeover_after, const std::string& owner) {
+ExecutionStore::Place::Session ExecutionStore::Place::session(const std::optional<Duration>& takeover_after,
+                                                              const std::string& owner) {
   const std::lock_guard lock(mutex);
-  std::unique_ptr<CallerSession>& session = sessions[lease_of(takeover_after)];
-  if (!session) { session = std::make_unique<CallerSession>(*store, lease_of(takeover_after), owner); }
-  return *session;
+  Session& session = sessions[lease_of(takeover_after)];
+  if (session && session->has_lapsed()) { lapsed.push_back(std::move(session)); }
+  if (!session) { session = std::make_shared<CallerSession>(*store, lease_of(takeover_after), owner); }
+  return session;
+}
+
+std::vector<ExecutionStore::Place::Session> ExecutionStore::Place::all_sessions() {
+  const std::lock_guard lock(mutex);
+  std::erase_if(lapsed, [](const Session& session) { return session->is_over(); });
+  std::vector<Session> all = lapsed;
+  for (const auto& [lease, session] : sessions) { all.push_back(session); }
+  return all;
+}
+
+void ExecutionStore::Place::doubt(const Uuid& id) {
+  const std::lock_guard lock(mutex);
+  doubts.push_back(id);
+  if (doubts.size() > most_doubts) { doubts.erase(doubts.begin()); }
+  has_doubts.store(true, std::memory_order_relaxed);
+}
+
+void ExecutionStore::Place::settle_doubts() {
+  if (!has_doubts.load(std::memory_order_relaxed)) { return; }
+  std::vector<Uuid> open;
+  {
+    const std::lock_guard lock(mutex);
+    open.swap(doubts);
+    has_doubts.store(false, std::memory_order_relaxed);
+  }
+  while (!open.empty()) {
+    // Under the fence it was begun with: whoever has taken it over since is not disturbed.
+    const GuardHold hold{.key = {}, .fence = 1, .token = open.back().to_string(), .takeover_after = {}};
+    try {
+      (void)outcomes.submit(outcome_of(hold, {.end = GuardEnd::unlocked, .error = begin_unknown()}, Duration{0}));
+    } catch (...) {
+      for (const Uuid& id : open) { doubt(id); }
+      throw;
+    }
+    open.pop_back();
+  }
 }
 
 ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new Place(open_())) {
@@ -156,6 +201,13 @@ ExecutionStore::~ExecutionStore() {
 ExecutionStore::Place& ExecutionStore::place() {
   Place* present = place_.load();
   if (present->generation == process_generation()) { return *present; }
+  // SQLite keeps its file locks by process and remembers them across a fork: a child that opened the file once more would
+  // believe to hold locks that are its parent's, and the two could ruin the file.
+  if (info_.backend == "sqlite") {
+    throw UsageError(
+        info_.location +
+        " was opened before fork(), which SQLite does not allow for: fork first, and open it in the child");
+  }
   auto fresh = std::make_unique<Place>(open_());
   // The parent's is left as it is: its connections and locks are the parent's.
   if (place_.compare_exchange_strong(present, fresh.get())) { return *fresh.release(); }
@@ -164,26 +216,33 @@ ExecutionStore::Place& ExecutionStore::place() {
 
 GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   Place& here = place();
+  here.settle_doubts();
   const base::Digest identity = identity_of(request.key);
-  CallerSession& session = here.session(request.takeover_after, request.owner);
   for (int round = 0; round < begin_rounds; ++round) {
     // Most calls after the first meet a record, and reading is all they need.
     if (const std::optional<model::Guard> found = here.store->guard(identity)) {
       if (std::optional<GuardAnswer> answer = answer_of(*found, request)) { return *std::move(answer); }
     }
     model::NewExecution item = request_of(request, identity);
-    const CallerSession::Ticket ticket = session.begin();
-    item.born_running = ticket.born;
+    const Place::Session session = here.session(request.takeover_after, request.owner);
+    const std::optional<CallerSession::Ticket> ticket = session->begin();
+    if (!ticket) { continue; }
+    item.born_running = *ticket;
+    const Uuid id = item.id;
     model::Admission admission;
     try {
       admission = here.admissions.submit(std::move(item));
+    } catch (const CommitUnknown&) {
+      session->given_up(*ticket);
+      here.doubt(id);
+      throw;
     } catch (...) {
-      session.given_up(ticket);
+      session->given_up(*ticket);
       throw;
     }
     const bool taken_over = admission.verdict == model::AdmissionVerdict::taken_over;
     if ((admission.created() || taken_over) && admission.fence) {
-      session.started(ticket, {.id = admission.id, .fence = *admission.fence});
+      session->started(*ticket, {.id = admission.id, .fence = *admission.fence});
       GuardAnswer answer;
       answer.begun = GuardBegun::started;
       answer.hold = {.key = request.key,
@@ -194,8 +253,8 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
       answer.now = taken_over ? here.store->now() : admission.created_at;
       return answer;
     }
-    session.given_up(ticket);
-    if (admission.verdict == model::AdmissionVerdict::session_gone) { session.reopen(ticket); }
+    session->given_up(*ticket);
+    if (admission.verdict == model::AdmissionVerdict::session_gone) { session->lapsed(); }
     if (admission.verdict == model::AdmissionVerdict::queue_draining) {
       throw StoreUnavailable(info_.location + ": the queue " + std::string(model::guard_queue) +
                              " is draining and takes no new calls");
@@ -206,37 +265,45 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
 
 std::vector<std::size_t> ExecutionStore::beat(std::span<const GuardHold> held) {
   Place& here = place();
-  std::map<CallerSession*, std::vector<Uuid>> ids;
-  {
-    const std::lock_guard lock(here.mutex);
-    for (const auto& [lease, session] : here.sessions) { ids[session.get()]; }
-    for (const GuardHold& hold : held) {
-      const auto session = here.sessions.find(lease_of(hold.takeover_after));
-      if (session != here.sessions.end()) { ids[session->second.get()].push_back(id_of(hold)); }
+  std::vector<bool> kept(held.size(), false);
+  for (const Place::Session& session : here.all_sessions()) {
+    std::vector<std::size_t> indexes;
+    std::vector<model::Held> holds;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (!session->ran_for(held_of(held[i]))) { continue; }
+      indexes.push_back(i);
+      holds.push_back(held_of(held[i]));
     }
-  }
-  std::vector<Uuid> lost;
-  for (const auto& [session, of_session] : ids) {
-    const std::vector<Uuid> gone = session->beat(of_session);
-    lost.insert(lost.end(), gone.begin(), gone.end());
+    const std::vector<model::Held> lost = session->beat(holds);
+    for (std::size_t i = 0; i < holds.size(); ++i) {
+      kept[indexes[i]] = std::ranges::none_of(
+          lost, [&](const model::Held& one) { return one.id == holds[i].id && one.fence == holds[i].fence; });
+    }
   }
   std::vector<std::size_t> indexes;
   for (std::size_t i = 0; i < held.size(); ++i) {
-    if (std::ranges::find(lost, id_of(held[i])) != lost.end()) { indexes.push_back(i); }
+    if (!kept[i]) { indexes.push_back(i); }
   }
   return indexes;
 }
 
 GuardVerdict ExecutionStore::finish(const GuardHold& hold, const GuardFinish& finish) {
   Place& here = place();
-  CallerSession& session = here.session(hold.takeover_after, "");
-  const Uuid id = id_of(hold);
+  const model::Held held = held_of(hold);
+  Place::Session session;
+  Duration ran_for{0};
+  for (const Place::Session& each : here.all_sessions()) {
+    if (const std::optional<Duration> ran = each->ran_for(held)) {
+      session = each;
+      ran_for = *ran;
+    }
+  }
   try {
-    const model::FinishVerdict verdict = here.outcomes.submit(outcome_of(hold, finish, session.ran_for(id)));
-    session.ended(id);
+    const model::FinishVerdict verdict = here.outcomes.submit(outcome_of(hold, finish, ran_for));
+    if (session) { session->ended(held); }
     return verdict == model::FinishVerdict::accepted ? GuardVerdict::accepted : GuardVerdict::stale;
   } catch (...) {
-    session.in_doubt(id);
+    if (session) { session->in_doubt(held); }
     throw;
   }
 }

@@ -4,7 +4,8 @@
 // by its identity, finished under its fence (store/store.hpp has the rules). A call that meets a record costs one read;
 // a first call one read and two commits, which calls of other threads share.
 //
-// Owned by shared_ptr. Any thread. In a forked child the parent's store is left alone and another is opened.
+// Owned by shared_ptr. Any thread. In a forked child the parent's store is left alone and another is opened; not of
+// SQLite, which refuses with UsageError.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace hapax::guard {
 
@@ -43,14 +45,25 @@ class ExecutionStore final : public GuardStore {
   struct Place {
     explicit Place(std::shared_ptr<store::Store> opened);
 
-    CallerSession& session(const std::optional<Duration>& takeover_after, const std::string& owner);
+    using Session = std::shared_ptr<CallerSession>;
+    // Under which calls begin now.
+    [[nodiscard]] Session session(const std::optional<Duration>& takeover_after, const std::string& owner);
+    // All under which something may be held.
+    [[nodiscard]] std::vector<Session> all_sessions();
+    void doubt(const Uuid& id);
+    // Unlocks what may have been begun and not answered. Throws what the store throws.
+    void settle_doubts();
 
     const std::uint64_t generation;
     const std::shared_ptr<store::Store> store;
     engine::Batcher<model::NewExecution, model::Admission> admissions;
     engine::Batcher<model::Finish, model::FinishVerdict> outcomes;
     std::mutex mutex;
-    std::map<Duration, std::unique_ptr<CallerSession>> sessions;  // by lease; under mutex
+    std::map<Duration, Session> sessions;  // by lease; under mutex
+    std::vector<Session> lapsed;           // that still hold something; under mutex
+    // Executions of begins whose commit nobody knows: they may be there, and nobody runs them. Under mutex.
+    std::vector<Uuid> doubts;
+    std::atomic<bool> has_doubts{false};
   };
 
   [[nodiscard]] Place& place();

@@ -183,19 +183,22 @@ std::optional<std::string> FilePlace::read(const std::string& path) const {
     if (errno == ENOENT) { return std::nullopt; }
     fail("open", path, errno);
   }
-  // Most records fit the first read; the second one sees the end.
-  std::string text(2048, '\0');
-  std::size_t length = 0;
-  for (;;) {
-    const ssize_t got = ::read(file.number(), text.data() + length, text.size() - length);
-    if (got < 0 && errno == EINTR) { continue; }
-    if (got < 0) { fail("read", path, errno); }
-    length += static_cast<std::size_t>(got);
-    if (got == 0 || length < text.size()) { break; }
+  // Most records fit the first read.
+  std::array<char, 2048> most;
+  ssize_t got = 0;
+  do { got = ::read(file.number(), most.data(), most.size()); } while (got < 0 && errno == EINTR);
+  if (got < 0) { fail("read", path, errno); }
+  std::string text(most.data(), static_cast<std::size_t>(got));
+  for (std::size_t length = text.size(); length >= most.size();) {
+    text.resize(length * 4);
+    got = ::read(file.number(), text.data() + length, text.size() - length);
+    if (got < 0 && errno != EINTR) { fail("read", path, errno); }
+    const bool whole = got == 0;
+    length += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    text.resize(length);
+    if (whole) { break; }
     if (length > record_bytes) { fail("read", path, EFBIG); }
-    text.resize(text.size() * 4);
   }
-  text.resize(length);
   return text;
 }
 

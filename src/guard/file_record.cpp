@@ -17,19 +17,37 @@ static_assert(magic.size() + checksum_width + 1 == heartbeat_offset);
 constexpr std::size_t text_count = 9;
 
 // CRC-32 (IEEE 802.3): a file that a disk or a person has changed is told from one that was written.
-constexpr std::array<std::uint32_t, 256> crc_table = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
+// Eight bytes a step, by a table for each of their places: every hit pays for it.
+using CrcTable = std::array<std::uint32_t, 256>;
+constexpr std::array<CrcTable, 8> crc_tables = [] {
+  std::array<CrcTable, 8> tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t value = byte;
     for (int bit = 0; bit < 8; ++bit) { value = (value & 1) != 0 ? (value >> 1) ^ 0xEDB88320U : value >> 1; }
-    table[byte] = value;
+    tables[0][byte] = value;
   }
-  return table;
+  for (std::size_t place = 1; place < tables.size(); ++place) {
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+      const std::uint32_t before = tables[place - 1][byte];
+      tables[place][byte] = (before >> 8) ^ tables[0][before & 0xFF];
+    }
+  }
+  return tables;
 }();
 
 std::uint32_t checksum(std::string_view bytes) {
   std::uint32_t value = 0xFFFFFFFFU;
-  for (const char byte : bytes) { value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8); }
+  const auto byte = [&](std::size_t place) { return std::uint32_t{static_cast<std::uint8_t>(bytes[place])}; };
+  while (bytes.size() >= crc_tables.size()) {
+    const std::uint32_t low = value ^ (byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24);
+    value = crc_tables[7][low & 0xFF] ^ crc_tables[6][(low >> 8) & 0xFF] ^ crc_tables[5][(low >> 16) & 0xFF] ^
+            crc_tables[4][low >> 24] ^ crc_tables[3][byte(4)] ^ crc_tables[2][byte(5)] ^ crc_tables[1][byte(6)] ^
+            crc_tables[0][byte(7)];
+    bytes.remove_prefix(crc_tables.size());
+  }
+  for (const char each : bytes) {
+    value = crc_tables[0][(value ^ static_cast<std::uint8_t>(each)) & 0xFF] ^ (value >> 8);
+  }
   return ~value;
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t most_shards = 64;
 constexpr std::size_t records_a_shard = 256;  // a small store has fewer shards, as its bound is kept by each on its own
-// How many old records each new one looks at, so that expired ones go at least as fast as new ones come.
-constexpr std::size_t looks_a_start = 2;
+// How many expired records each new one removes, so that they go faster than new ones come.
+constexpr std::size_t dropped_a_start = 2;
 
 std::size_t shards_for(std::size_t max_records) {
   return std::bit_floor(std::clamp<std::size_t>(max_records / records_a_shard, 1, most_shards));
@@ -28,13 +28,13 @@ std::size_t checked(std::size_t max_records) {
 
 }  // namespace
 
-std::size_t MemoryGuardStore::HashKey::operator()(const GuardKey& key) const {
+MemoryGuardStore::KeyView MemoryGuardStore::view(const GuardKey& key) {
   constexpr std::size_t mixer = 0x9E3779B97F4A7C15;
   const std::hash<std::string_view> hash;
   std::size_t mixed = hash(key.key);
   mixed = (std::rotl(mixed, 23) ^ hash(key.name)) * mixer;
   mixed = (std::rotl(mixed, 23) ^ hash(key.ns)) * mixer;
-  return mixed ^ (mixed >> 32);
+  return {key, mixed ^ (mixed >> 32)};
 }
 
 MemoryGuardStore::MemoryGuardStore(const MemoryGuardOptions& options, const base::Clock* clock)
@@ -58,23 +58,24 @@ void MemoryGuardStore::after_fork(bool in_child) {
   }
 }
 
-MemoryGuardStore::Shard& MemoryGuardStore::shard_of(const GuardKey& key) {
-  return shards_[(HashKey{}(key) >> 7) & (shard_count_ - 1)];
+MemoryGuardStore::Shard& MemoryGuardStore::shard_of(const KeyView& key) {
+  return shards_[(key.hash >> 7) & (shard_count_ - 1)];
 }
 
 Time MemoryGuardStore::now() const { return clock_ != nullptr ? clock_->now() : system_clock_.now(); }
 
 GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
-  Shard& shard = shard_of(request.key);
+  const KeyView key = view(request.key);
+  Shard& shard = shard_of(key);
   const Time at = now();
   const std::lock_guard lock(shard.mutex);
-  const auto found = shard.entries.find(request.key);
-  if (found == shard.entries.end()) { return start(shard, request, found, at); }
+  const auto found = shard.entries.find(key);
+  if (found == shard.entries.end()) { return start(shard, request, key, at); }
   const GuardRecord& record = found->second.record;
   const Duration age = at - record.heartbeat;
   const Meeting meeting = meet(record, request.fingerprint, at, age);
   if (begun(meeting) == GuardBegun::started) {
-    GuardAnswer answer = start(shard, request, found, at);
+    GuardAnswer answer = start(shard, request, key, at);
     answer.taken_over = meeting == Meeting::abandoned;
     return answer;
   }
@@ -82,29 +83,34 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
   answer.begun = begun(meeting);
   answer.record = record;
   answer.now = at;
-  if (meeting == Meeting::in_progress) { answer.takeover_in = takeover_in(record, age); }
+  if (meeting == Meeting::in_progress) {
+    answer.takeover_in = takeover_in(record, age);
+    answer.record.owner = *found->second.owner;  // whoever waits too long is told; a hit does not pay for it
+  }
   return answer;
 }
 
-GuardAnswer MemoryGuardStore::start(Shard& shard, const GuardBegin& request, Entries::iterator found, Time now) {
-  drop_expired(shard, now, looks_a_start);
+GuardAnswer MemoryGuardStore::start(Shard& shard, const GuardBegin& request, const KeyView& key, Time now) {
+  drop_expired(shard, now, dropped_a_start);
   // Looked up again: the sweep may have removed the very record that was met.
-  found = shard.entries.find(request.key);
+  auto found = shard.entries.find(key);
   if (found == shard.entries.end()) {
     if (shard.entries.size() >= shard_limit_) { make_room(shard, now); }
-    found = shard.entries.try_emplace(request.key, Entry{{}, shard.ended.end()}).first;
-  } else if (found->second.place != shard.ended.end()) {
-    shard.ended.erase(found->second.place);
-    found->second.place = shard.ended.end();
+    found = shard.entries.try_emplace(Key{request.key, key.hash}).first;
+  } else {
+    unlink(shard, *found);
+    found->second.record = GuardRecord{};
   }
+  if (!shard.owner || *shard.owner != request.owner) {
+    shard.owner = std::make_shared<const std::string>(request.owner);
+  }
+  found->second.owner = shard.owner;
   GuardRecord& record = found->second.record;
-  record = GuardRecord{};
   record.started_at = now;
   record.heartbeat = now;
   record.fence = ++shard.fence;
   record.takeover_after = request.takeover_after;
   record.fingerprint = request.fingerprint;
-  record.owner = request.owner;
   GuardAnswer answer;
   answer.begun = GuardBegun::started;
   answer.hold = {request.key, record.fence, {}, request.takeover_after};
@@ -113,28 +119,41 @@ GuardAnswer MemoryGuardStore::start(Shard& shard, const GuardBegin& request, Ent
 }
 
 void MemoryGuardStore::make_room(Shard& shard, Time now) {
-  if (drop_expired(shard, now, shard.ended.size()) > 0) { return; }
-  if (shard.ended.empty()) {
+  if (drop_expired(shard, now, 1) > 0) { return; }
+  if (shard.first_ended == nullptr) {
     throw StoreUnavailable("the memory store of guarded calls is full: " + std::to_string(shard_limit_ * shard_count_) +
                            " records at most, and all of this part are in progress; allow more (max_records)");
   }
-  drop(shard, shard.entries.find(shard.ended.front()->first));
+  drop(shard, *shard.first_ended);
 }
 
-void MemoryGuardStore::drop(Shard& shard, Entries::iterator entry) {
-  if (entry->second.place != shard.ended.end()) { shard.ended.erase(entry->second.place); }
-  shard.entries.erase(entry);
+void MemoryGuardStore::link(Shard& shard, Node& node) {
+  node.second.linked = true;
+  node.second.before = shard.last_ended;
+  node.second.after = nullptr;
+  (shard.last_ended != nullptr ? shard.last_ended->second.after : shard.first_ended) = &node;
+  shard.last_ended = &node;
+  if (node.second.record.expires_at) { shard.mortal.emplace(*node.second.record.expires_at, &node); }
 }
 
-std::size_t MemoryGuardStore::drop_expired(Shard& shard, Time now, std::size_t looks) {
+void MemoryGuardStore::unlink(Shard& shard, Node& node) {
+  Entry& entry = node.second;
+  if (!entry.linked) { return; }
+  entry.linked = false;
+  (entry.before != nullptr ? entry.before->second.after : shard.first_ended) = entry.after;
+  (entry.after != nullptr ? entry.after->second.before : shard.last_ended) = entry.before;
+  if (entry.record.expires_at) { shard.mortal.erase({*entry.record.expires_at, &node}); }
+}
+
+void MemoryGuardStore::drop(Shard& shard, Node& node) {
+  unlink(shard, node);
+  shard.entries.erase(shard.entries.find(node.first));
+}
+
+std::size_t MemoryGuardStore::drop_expired(Shard& shard, Time now, std::size_t most) {
   std::size_t dropped = 0;
-  for (auto each = shard.ended.begin(); each != shard.ended.end() && looks > 0; --looks) {
-    const auto* const entry = *each;
-    ++each;
-    if (is_expired(entry->second.record, now)) {
-      drop(shard, shard.entries.find(entry->first));
-      ++dropped;
-    }
+  for (; dropped < most && !shard.mortal.empty() && shard.mortal.begin()->first <= now; ++dropped) {
+    drop(shard, *shard.mortal.begin()->second);
   }
   return dropped;
 }
@@ -147,9 +166,10 @@ std::vector<std::size_t> MemoryGuardStore::beat(std::span<const GuardHold> held)
   std::vector<std::size_t> lost;
   const Time at = now();
   for (std::size_t index = 0; index < held.size(); ++index) {
-    Shard& shard = shard_of(held[index].key);
+    const KeyView key = view(held[index].key);
+    Shard& shard = shard_of(key);
     const std::lock_guard lock(shard.mutex);
-    const auto found = shard.entries.find(held[index].key);
+    const auto found = shard.entries.find(key);
     if (found == shard.entries.end() || found->second.record.fence != held[index].fence ||
         found->second.record.status != GuardStatus::in_progress) {
       lost.push_back(index);
@@ -161,10 +181,11 @@ std::vector<std::size_t> MemoryGuardStore::beat(std::span<const GuardHold> held)
 }
 
 GuardVerdict MemoryGuardStore::finish(const GuardHold& hold, const GuardFinish& finish) {
-  Shard& shard = shard_of(hold.key);
+  const KeyView key = view(hold.key);
+  Shard& shard = shard_of(key);
   const Time at = now();
   const std::lock_guard lock(shard.mutex);
-  const auto found = shard.entries.find(hold.key);
+  const auto found = shard.entries.find(key);
   if (found == shard.entries.end() || found->second.record.fence != hold.fence) { return GuardVerdict::stale; }
   GuardRecord& record = found->second.record;
   const GuardStatus ends_as = finish.end == GuardEnd::failed ? GuardStatus::failed : GuardStatus::completed;
@@ -173,27 +194,29 @@ GuardVerdict MemoryGuardStore::finish(const GuardHold& hold, const GuardFinish& 
     return again ? GuardVerdict::accepted : GuardVerdict::stale;
   }
   if (finish.end == GuardEnd::unlocked) {
-    drop(shard, found);
+    drop(shard, *found);
   } else {
     record.status = ends_as;
     if (ends_as == GuardStatus::completed) { record.result = finish.result; }
     if (ends_as == GuardStatus::failed) { record.error = finish.error.value_or(GuardError{}); }
     record.completed_at = at;
     record.expires_at = expiry(at, finish.ttl);
-    found->second.place = shard.ended.insert(shard.ended.end(), &*found);
+    link(shard, *found);
   }
   tell(shard);
   return GuardVerdict::accepted;
 }
 
 std::optional<GuardRecord> MemoryGuardStore::read(const GuardKey& key) {
-  Shard& shard = shard_of(key);
+  const KeyView wanted = view(key);
+  Shard& shard = shard_of(wanted);
   const Time at = now();
   const std::lock_guard lock(shard.mutex);
-  const auto found = shard.entries.find(key);
+  const auto found = shard.entries.find(wanted);
   if (found == shard.entries.end() || is_expired(found->second.record, at)) { return std::nullopt; }
   GuardRecord record = found->second.record;
   record.key = key;
+  record.owner = *found->second.owner;
   return record;
 }
 
@@ -206,12 +229,14 @@ GuardPage MemoryGuardStore::list(const GuardQuery& query) {
   for (std::size_t index = 0; index < shard_count_; ++index) {
     const Shard& shard = shards_[index];
     const std::lock_guard lock(shard.mutex);
-    for (const auto& [key, entry] : shard.entries) {
+    for (const auto& [hashed, entry] : shard.entries) {
+      const GuardKey& key = hashed.key;
       if (!matches(query, key, entry.record.status) || is_expired(entry.record, at)) { continue; }
       std::string place = key.name + '\0' + key.key;
       if (!query.after.empty() && place <= query.after) { continue; }
       found.emplace_back(std::move(place), entry.record);
       found.back().second.key = key;
+      found.back().second.owner = *entry.owner;
     }
   }
   const auto limit = static_cast<std::size_t>(query.limit);
@@ -225,29 +250,31 @@ GuardPage MemoryGuardStore::list(const GuardQuery& query) {
 }
 
 GuardForgotten MemoryGuardStore::forget(const GuardKey& key, bool even_in_progress) {
-  Shard& shard = shard_of(key);
+  const KeyView wanted = view(key);
+  Shard& shard = shard_of(wanted);
   const Time at = now();
   const std::lock_guard lock(shard.mutex);
-  const auto found = shard.entries.find(key);
+  const auto found = shard.entries.find(wanted);
   if (found == shard.entries.end()) { return GuardForgotten::absent; }
   const bool expired = is_expired(found->second.record, at);
   if (found->second.record.status == GuardStatus::in_progress && !even_in_progress) {
     return GuardForgotten::in_progress;
   }
-  drop(shard, found);
+  drop(shard, *found);
   tell(shard);
   return expired ? GuardForgotten::absent : GuardForgotten::forgotten;
 }
 
 void MemoryGuardStore::wait_changed(const GuardKey& key, std::int64_t fence, Duration at_most) {
-  Shard& shard = shard_of(key);
+  const KeyView wanted = view(key);
+  Shard& shard = shard_of(wanted);
   shard.waiters.fetch_add(1);
   std::uint32_t seen = shard.changes.load();
   const auto until = std::chrono::steady_clock::now() + at_most;
   for (;;) {
     {
       const std::lock_guard lock(shard.mutex);
-      const auto found = shard.entries.find(key);
+      const auto found = shard.entries.find(wanted);
       if (found == shard.entries.end() || found->second.record.fence != fence ||
           found->second.record.status != GuardStatus::in_progress) {
         break;

@@ -12,11 +12,12 @@
 #include "guard/fork.hpp"
 
 #include <atomic>
-#include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace hapax::guard {
@@ -40,20 +41,46 @@ class MemoryGuardStore final : public GuardStore, private ForkAware {
   [[nodiscard]] std::size_t size() const;
 
  private:
-  struct Entry;
-  struct HashKey {
-    std::size_t operator()(const GuardKey& key) const;
+  // A key with its hash, which every verb needs several times and computes once.
+  struct Key {
+    GuardKey key;
+    std::size_t hash = 0;
   };
-  using Entries = std::unordered_map<GuardKey, Entry, HashKey>;
-  using Ended = std::list<std::pair<const GuardKey, Entry>*>;  // addresses, which a growing map keeps
+  struct KeyView {
+    const GuardKey& key;
+    std::size_t hash = 0;
+  };
+  struct HashOf {
+    using is_transparent = void;
+    std::size_t operator()(const Key& key) const noexcept { return key.hash; }
+    std::size_t operator()(const KeyView& key) const noexcept { return key.hash; }
+  };
+  struct Same {
+    using is_transparent = void;
+    template <class One, class Other>
+    bool operator()(const One& one, const Other& other) const {
+      return one.hash == other.hash && one.key == other.key;
+    }
+  };
+  struct Entry;
+  using Entries = std::unordered_map<Key, Entry, HashOf, Same>;
+  using Node = std::pair<const Key, Entry>;  // its address is kept by a growing map
   struct Entry {
-    GuardRecord record;  // its key is left empty: the map has it
-    Ended::iterator place;
+    GuardRecord record;  // without key and owner: those are beside it
+    std::shared_ptr<const std::string> owner;
+    // Among those that have ended, in the order in which they did.
+    Node* before = nullptr;
+    Node* after = nullptr;
+    bool linked = false;
   };
   struct alignas(64) Shard {
     mutable std::mutex mutex;
     Entries entries;
-    Ended ended;  // in the order in which they ended
+    Node* first_ended = nullptr;
+    Node* last_ended = nullptr;
+    std::set<std::pair<Time, Node*>> mortal;  // of those that have ended, those that expire, by when
+    // The last one to begin. Records share it: most processes have one name, and each record would have a copy of it.
+    std::shared_ptr<const std::string> owner;
     std::int64_t fence = 0;
     std::atomic<std::uint32_t> waiters{0};
     base::FutexWord changes{0};  // raised when something ends while anybody waits
@@ -62,12 +89,15 @@ class MemoryGuardStore final : public GuardStore, private ForkAware {
   void before_fork() override;
   void after_fork(bool in_child) override;
 
-  [[nodiscard]] Shard& shard_of(const GuardKey& key);
+  [[nodiscard]] static KeyView view(const GuardKey& key);
+  [[nodiscard]] Shard& shard_of(const KeyView& key);
   [[nodiscard]] Time now() const;
-  [[nodiscard]] GuardAnswer start(Shard& shard, const GuardBegin& request, Entries::iterator found, Time now);
+  [[nodiscard]] GuardAnswer start(Shard& shard, const GuardBegin& request, const KeyView& key, Time now);
   void make_room(Shard& shard, Time now);
-  static void drop(Shard& shard, Entries::iterator entry);
-  static std::size_t drop_expired(Shard& shard, Time now, std::size_t looks);
+  static void link(Shard& shard, Node& node);
+  static void unlink(Shard& shard, Node& node);
+  static void drop(Shard& shard, Node& node);
+  static std::size_t drop_expired(Shard& shard, Time now, std::size_t most);
   static void tell(Shard& shard);
 
   const base::SystemClock system_clock_;

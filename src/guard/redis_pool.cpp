@@ -121,20 +121,25 @@ void RedisPool::drop(Connection connection) {
 }
 
 // A broken connection and a server that is loading its data are tried again while the timeout lasts. One that does not
-// answer in time is not: that was the whole time there is.
+// answer in time is not: that was the whole time there is. What was asked and not answered may have been done.
 template <class Work>
-auto RedisPool::attempt(const Work& work) {
+auto RedisPool::attempt(Asks asks, const Work& work) {
   const auto until = Clock::now() + place_.timeout;
+  bool asked = false;
   for (auto rest = first_rest;; rest = std::min(rest * 2, longest_rest)) {
     Connection connection;
     try {
       connection = take(until);
+      asked = asks == Asks::to_write;
       auto answer = work(*connection);
       give_back(std::move(connection));
       return answer;
     } catch (const RedisBroken& broken) {
       if (connection) { drop(std::move(connection)); }
-      if (broken.timed_out() || Clock::now() + rest >= until) { throw StoreUnavailable(broken.what()); }
+      if (broken.timed_out() || Clock::now() + rest >= until) {
+        if (asked) { throw CommitUnknown(std::string(broken.what()) + "; whether it was done is not known"); }
+        throw StoreUnavailable(broken.what());
+      }
     } catch (const RedisRefused& refused) {
       if (connection) { give_back(std::move(connection)); }
       const bool passes = refused.code() == "LOADING" || refused.code() == "BUSY" || refused.code() == "TRYAGAIN";
@@ -150,7 +155,7 @@ auto RedisPool::attempt(const Work& work) {
 }
 
 std::vector<RedisReply> RedisPool::run(const std::vector<RedisCall>& calls) {
-  return attempt([&](RedisConnection& connection) {
+  return attempt(Asks::to_write, [&](RedisConnection& connection) {
     std::vector<Words> words;
     std::vector<RedisCommand> commands;
     words.reserve(calls.size());
@@ -174,7 +179,7 @@ std::vector<RedisReply> RedisPool::run(const std::vector<RedisCall>& calls) {
 }
 
 RedisReply RedisPool::ask(const RedisCommand& command) {
-  return attempt([&](RedisConnection& connection) { return connection.call(command); });
+  return attempt(Asks::to_read, [&](RedisConnection& connection) { return connection.call(command); });
 }
 
 }  // namespace hapax::guard

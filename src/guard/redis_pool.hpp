@@ -40,7 +40,8 @@ class RedisPool final : public ForkAware {
   explicit RedisPool(RedisPlace place);
   ~RedisPool();
 
-  // One reply per call, in order. Throws StoreUnavailable, or StoreBusy when all connections are in use.
+  // One reply per call, in order. Throws StoreUnavailable, StoreBusy when all connections are in use, and CommitUnknown
+  // when the server was asked and did not answer.
   [[nodiscard]] std::vector<RedisReply> run(const std::vector<RedisCall>& calls);
   // A plain command that only reads.
   [[nodiscard]] RedisReply ask(const RedisCommand& command);
@@ -53,8 +54,9 @@ class RedisPool final : public ForkAware {
   using Clock = std::chrono::steady_clock;
   using Connection = std::unique_ptr<RedisConnection>;
 
+  enum class Asks : std::uint8_t { to_read, to_write };
   template <class Work>
-  auto attempt(const Work& work);
+  auto attempt(Asks asks, const Work& work);
   [[nodiscard]] Connection take(Clock::time_point until);
   void give_back(Connection connection);
   void drop(Connection connection);

@@ -11,6 +11,7 @@ namespace {
   "local text = function(n) return string.format('%.0f', n) end\n"                                                   \
   "local r = redis.call('HMGET', KEYS[1], 'st', 'fe', 'hb', 'to', 'fp', 'sa', 'ca', 'res', 'et', 'em', 'ex', 'ow', " \
   "'tk')\n"                                                                                                          \
+  "local had = r[1]\n"                                                                                               \
   "if r[1] and r[1] ~= '0' and r[11] and r[11] ~= '' and tonumber(r[11]) <= now then r = {} end\n"
 
 constexpr const char* begin_lua = HAPAX_LUA_RECORD R"lua(
@@ -29,12 +30,30 @@ if r[1] then
     return {answer, text(now), unpack(r, 1, 12)}
   end
 end
-redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', text(fence), 'tk', ARGV[5],
-           'sa', text(now), 'hb', text(now), 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8], 'ca', '', 'ex', '', 'res', '',
-           'et', '', 'em', '')
-redis.call('PERSIST', KEYS[1])
+if redis.call('HMGET', KEYS[3], 'v')[1] then return redis.error_reply('GONE this begin was taken back') end
+if had then
+  redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', text(fence), 'tk', ARGV[5],
+             'sa', text(now), 'hb', text(now), 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8], 'ca', '', 'ex', '', 'res', '',
+             'et', '', 'em', '')
+  redis.call('PERSIST', KEYS[1])
+else
+  redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', '1', 'tk', ARGV[5],
+             'sa', text(now), 'hb', text(now), 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8])
+end
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return {0, text(fence), taken, text(now)}
+)lua";
+
+// The mark outlives everything that may still be on its way to the server.
+constexpr const char* take_back_lua = R"lua(
+local r = redis.call('HMGET', KEYS[1], 'st', 'tk')
+if r[1] == '0' and r[2] == ARGV[2] then
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[2], ARGV[1])
+end
+redis.call('HSET', KEYS[3], 'v', '1')
+redis.call('PEXPIREAT', KEYS[3], string.format('%.0f', redis.call('TIME')[1] * 1000 + 3600000))
+return 0
 )lua";
 
 constexpr const char* beat_lua = R"lua(
@@ -96,6 +115,11 @@ return gone
 
 const RedisScript& begin() {
   static const RedisScript script(begin_lua);
+  return script;
+}
+
+const RedisScript& take_back() {
+  static const RedisScript script(take_back_lua, RedisScript::Full::allowed);
   return script;
 }
 

@@ -12,11 +12,16 @@ namespace hapax::guard::redis {
 
 // The last of ARGV is always added to the server's clock, in microseconds: 0, but in tests, which move time.
 
-// What may be refused for want of memory is written first, and sets every field: a server that is full changes nothing.
-// KEYS: record, index. ARGV: member, ns, name, key, token, fingerprint, takeover_after, owner.
+// What may be refused for want of memory is written first, and sets every field that a record had before: a server that is
+// full changes nothing.
+// KEYS: record, index, the token's mark. ARGV: member, ns, name, key, token, fingerprint, takeover_after, owner.
 // → {0, fence, taken over, now} when started; also for a holder that asks again, as its answer was lost.
 //   {1 in progress | 2 completed | 3 failed | 4 mismatch, now, record…}
 [[nodiscard]] const RedisScript& begin();
+
+// Takes a begin back whose answer did not come, whether the server had it, has it or gets it only later: then it meets the
+// token's mark and starts nothing. KEYS: as of begin. ARGV: member, token.
+[[nodiscard]] const RedisScript& take_back();
 
 // KEYS: record. ARGV: token, fence. → 1, or 0 when it is no longer held.
 [[nodiscard]] const RedisScript& beat();

@@ -128,14 +128,44 @@ RedisReply RedisGuardStore::run(RedisCall call) {
   return std::move(run(std::vector<RedisCall>{std::move(call)}).front());
 }
 
+std::string RedisGuardStore::void_key(const std::string& token) const { return pool_.place().prefix + "void:" + token; }
+
+void RedisGuardStore::settle_doubts() {
+  if (!chores_.has_doubts()) { return; }
+  std::vector<RedisChores::Doubt> doubts = chores_.take_doubts();
+  std::vector<RedisCall> calls;
+  for (const RedisChores::Doubt& doubt : doubts) {
+    calls.push_back({.script = &redis::take_back(),
+                     .keys = {doubt.record, index_, void_key(doubt.token)},
+                     .arguments = {doubt.member, doubt.token}});
+  }
+  try {
+    if (!calls.empty()) { (void)run(std::move(calls)); }
+  } catch (...) {
+    chores_.add(std::move(doubts));
+    throw;
+  }
+}
+
+RedisReply RedisGuardStore::ask_to_begin(const GuardBegin& request, const std::string& token) {
+  RedisCall call{.script = &redis::begin(),
+                 .keys = {record_key(request.key), index_, void_key(token)},
+                 .arguments = {member_of(request.key), request.key.ns, request.key.name, request.key.key, token,
+                               request.fingerprint ? hex_of(*request.fingerprint) : "", micros(request.takeover_after),
+                               request.owner}};
+  RedisChores::Doubt doubt{.record = call.keys[0], .member = call.arguments[0], .token = token};
+  try {
+    return run(std::move(call));
+  } catch (const CommitUnknown&) {
+    chores_.add({std::move(doubt)});
+    throw;
+  }
+}
+
 GuardAnswer RedisGuardStore::begin(const GuardBegin& request) {
+  settle_doubts();
   const std::string token = base::new_uuid7().to_string();
-  const RedisReply reply =
-      run(RedisCall{.script = &redis::begin(),
-                    .keys = {record_key(request.key), index_},
-                    .arguments = {member_of(request.key), request.key.ns, request.key.name, request.key.key, token,
-                                  request.fingerprint ? hex_of(*request.fingerprint) : "",
-                                  micros(request.takeover_after), request.owner}});
+  const RedisReply reply = ask_to_begin(request, token);
   GuardAnswer answer;
   answer.begun = static_cast<GuardBegun>(reply.at(0).integer());
   if (answer.begun == GuardBegun::started) {
@@ -167,6 +197,12 @@ std::vector<std::size_t> RedisGuardStore::beat(std::span<const GuardHold> held) 
     for (std::size_t i = first; i < last; ++i) {
       if (replies[i - first].integer() == 0) { lost.push_back(i); }
     }
+  }
+  try {
+    settle_doubts();
+  } catch (const StoreUnavailable&) {
+    // What was held has been renewed; doubts stay for the next verb.
+    return lost;
   }
   return lost;
 }
@@ -235,12 +271,13 @@ GuardForgotten RedisGuardStore::forget(const GuardKey& key, bool even_in_progres
 
 // The server removes expired records by itself; their entries in the index are left to this.
 std::size_t RedisGuardStore::sweep(std::size_t limit) {
-  const std::lock_guard lock(sweep_mutex_);
-  const std::string from = swept_to_.empty() ? "-" : "(" + swept_to_;
+  settle_doubts();
+  const std::string before = chores_.swept_to();
+  const std::string from = before.empty() ? "-" : "(" + before;
   const std::string most = std::to_string(std::min(limit, tidied_at_once));
   const RedisReply members = pool_.ask({"ZRANGEBYLEX", index_, from, "+", "LIMIT", "0", most});
   if (members.list.empty()) {
-    swept_to_.clear();
+    chores_.swept_to({});
     return 0;
   }
   RedisCall call{.script = &redis::tidy(), .keys = {index_}, .arguments = {}};
@@ -248,7 +285,7 @@ std::size_t RedisGuardStore::sweep(std::size_t limit) {
     call.keys.push_back(record_key(key_of(member.text).value_or(GuardKey{})));
     call.arguments.push_back(member.text);
   }
-  swept_to_ = members.list.back().text;
+  chores_.swept_to(members.list.back().text);
   return static_cast<std::size_t>(run(std::move(call)).integer());
 }
 

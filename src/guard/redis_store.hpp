@@ -1,16 +1,17 @@
 // RedisGuardStore: guard records in Redis, for any number of machines (SPEC G7).
 //
-// One script a verb, one round trip, the server's clock, an owner's token on each hold. As durable as the server is set up
+// One script a verb, one round trip, the server's clock, an owner's token on each hold. A begin whose answer did not come is
+// taken back by the next verb of this process that reaches the server (redis_chores.hpp). As durable as the server is set up
 // to be: with Redis's defaults a crash of the server may forget the last second, and with it that a call was made.
 #pragma once
 
 #include <hapax/guard_store.hpp>
 
+#include "guard/redis_chores.hpp"
 #include "guard/redis_pool.hpp"
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 namespace hapax::guard {
 
@@ -31,14 +32,18 @@ class RedisGuardStore final : public GuardStore {
 
  private:
   [[nodiscard]] std::string record_key(const GuardKey& key) const;
+  // Marks a begin that was taken back, should it come to the server only then.
+  [[nodiscard]] std::string void_key(const std::string& token) const;
+  [[nodiscard]] RedisReply ask_to_begin(const GuardBegin& request, const std::string& token);
   [[nodiscard]] std::vector<RedisReply> run(std::vector<RedisCall> calls);
   [[nodiscard]] RedisReply run(RedisCall call);
+  // Takes back begins whose answer did not come. Throws what the server's absence throws.
+  void settle_doubts();
 
   RedisPool pool_;
   const std::string index_;
   const std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us_;
-  std::mutex sweep_mutex_;
-  std::string swept_to_;  // the last entry looked at; under it
+  RedisChores chores_;
 };
 
 }  // namespace hapax::guard

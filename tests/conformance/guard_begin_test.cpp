@@ -147,6 +147,16 @@ TEST_F(GuardBeginConformance, ARecordIsAbsentOnceItsTimeIsOverSweptOrNot) {
   EXPECT_EQ(again.run, 1);
 }
 
+TEST_F(GuardBeginConformance, AFinishThatIsRepeatedAfterThatIsStale) {
+  Caller first = caller();
+  const Admission admission = begin(first, "k");
+  EXPECT_EQ(finish(outcome(admission, FinishKind::completed, {.period = 1h})), FinishVerdict::accepted);
+  advance(59min);
+  EXPECT_EQ(finish(outcome(admission, FinishKind::completed, {.period = 1h})), FinishVerdict::accepted);
+  advance(1min);
+  EXPECT_EQ(finish(outcome(admission, FinishKind::completed, {.period = 1h})), FinishVerdict::stale);
+}
+
 TEST_F(GuardBeginConformance, WithoutAPeriodARecordIsKeptForEver) {
   Caller first = caller();
   const Admission admission = begin(first, "k");

@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <sstream>
 
 namespace hapax::guard_tests {
@@ -54,6 +55,35 @@ class FileStoreTest : public testing::Test {
   Folder folder_;
   std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
 };
+
+// The checksum is the one that every tool knows (CRC-32 of IEEE 802.3), whatever the length.
+TEST_F(FileStoreTest, TheChecksumIsTheUsualOne) {
+  for (std::size_t length = 0; length < 40; ++length) {
+    guard::FileRecord file;
+    file.record.result = std::string(length, 'x');
+    const std::string text = guard::write_record(file);
+    std::uint32_t value = 0xFFFFFFFFU;
+    for (const char byte : text.substr(guard::heartbeat_offset + guard::heartbeat_width + 1)) {
+      value ^= static_cast<std::uint8_t>(byte);
+      for (int bit = 0; bit < 8; ++bit) { value = (value & 1) != 0 ? (value >> 1) ^ 0xEDB88320U : value >> 1; }
+    }
+    std::stringstream expected;
+    expected << "hapax-guard 1 " << std::hex << std::setw(8) << std::setfill('0') << ~value << "\n";
+    EXPECT_EQ(text.substr(0, guard::heartbeat_offset), expected.str());
+    EXPECT_TRUE(guard::read_record(text));
+  }
+}
+
+TEST_F(FileStoreTest, RecordsOfEverySizeAreReadWhole) {
+  const auto store = open();
+  for (const std::size_t length : {1U, 1700U, 1800U, 1900U, 2048U, 8192U, 100'000U, 1'000'000U}) {
+    const std::string key = std::to_string(length);
+    const GuardAnswer begun = store->begin(request(key));
+    const std::string result = "\"" + std::string(length, 'x') + "\"";
+    EXPECT_EQ(store->finish(begun.hold, {.result = result}), GuardVerdict::accepted);
+    EXPECT_EQ(store->begin(request(key)).record.result, result);
+  }
+}
 
 TEST_F(FileStoreTest, AJumpOfTheClockTakesNothingOver) {
   const auto store = open();

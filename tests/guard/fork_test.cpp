@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 // A child that starts threads after a fork of many is what these tests are about.
@@ -77,6 +78,64 @@ TEST(ForkTest, AChildUsesTheGuardsOfItsParent) {
     EXPECT_EQ(twice.record(2)->owner.ends_with(std::to_string(::getpid())), !store->info().shared);
   }
 }
+
+class ForkedStoreTest : public testing::TestWithParam<RigFactory> {};
+
+// A child calls under its own name; what it did is its parent's to see where the store is shared.
+TEST_P(ForkedStoreTest, AChildUsesTheStoreOfItsParentOrIsToldThatItCannot) {
+  const std::unique_ptr<Rig> rig = GetParam().make();
+  GuardOptions options;
+  options.store = rig->open();
+  const auto twice = idempotent("twice", options, [](int number) { return 2 * number; });
+  EXPECT_EQ(twice(1), 2);
+  if (GetParam().name == "sqlite") {
+    EXPECT_EQ(in_child([&] {
+                try {
+                  (void)twice(2);
+                  return false;
+                } catch (const UsageError&) { return true; }
+              }),
+              0);
+  } else {
+    EXPECT_EQ(in_child([&] { return twice(1) == 2 && twice(2) == 4 && twice(2) == 4; }), 0);
+  }
+  EXPECT_EQ(twice(2), 4);
+  const bool is_the_childs = !twice.record(2)->owner.ends_with(":" + std::to_string(::getpid()));
+  EXPECT_EQ(is_the_childs, !rig->url().empty() && GetParam().name != "sqlite");
+  EXPECT_EQ(twice(3), 6);
+}
+
+class ForkedCallTest : public testing::TestWithParam<RigFactory> {};
+
+// The child of a call holds nothing of it, and its end changes nothing.
+TEST_P(ForkedCallTest, ForksAmidCallsLeaveTheParentsHolds) {
+  const std::unique_ptr<Rig> rig = GetParam().make();
+  GuardOptions options;
+  options.store = rig->open();
+  const auto other = idempotent("other", options, [](int number) { return number; });
+  int child_code = -1;
+  const auto call = idempotent("call", options, [&](int number) {
+    child_code = in_child([&] { return other(number) == number; });
+    return number;
+  });
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_EQ(call(round), round);
+    EXPECT_EQ(child_code, 0);
+    EXPECT_EQ(call(round), round);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ForkedStoreTest, testing::ValuesIn(all_rigs()),
+                         [](const auto& each) { return each.param.name; });
+
+// SQLite is not used across forks.
+std::vector<RigFactory> rigs_for_children() {
+  std::vector<RigFactory> rigs = all_rigs();
+  std::erase_if(rigs, [](const RigFactory& rig) { return rig.name == "sqlite"; });
+  return rigs;
+}
+INSTANTIATE_TEST_SUITE_P(Stores, ForkedCallTest, testing::ValuesIn(rigs_for_children()),
+                         [](const auto& each) { return each.param.name; });
 
 TEST(ForkTest, ForksAmidCallsOfOtherThreadsLeaveNothingLocked) {
   const Folder folder;

@@ -54,6 +54,28 @@ TEST_F(MemoryStoreTest, WhatIsInProgressIsNeverDropped) {
   EXPECT_THROW((void)full.begin(begin), StoreUnavailable);
 }
 
+TEST_F(MemoryStoreTest, ExpiredOnesMakeRoomBeforeThoseThatEndedFirst) {
+  guard::MemoryGuardStore store({.max_records = 10}, &clock_);
+  for (int number = 0; number < 10; ++number) {
+    const std::optional<Duration> ttl = number == 7 ? std::optional<Duration>(1s) : std::nullopt;
+    EXPECT_EQ(store.finish(start(store, number), completed(ttl)), GuardVerdict::accepted);
+  }
+  clock_.advance(2s);
+  EXPECT_EQ(store.finish(start(store, 10), completed()), GuardVerdict::accepted);
+  EXPECT_TRUE(knows(store, 0));
+  EXPECT_FALSE(knows(store, 7));
+  EXPECT_EQ(store.size(), 10U);
+  // One that is begun anew after its time has no place among those that expire.
+  EXPECT_EQ(store.finish(start(store, 7), completed(1s)), GuardVerdict::accepted);
+  EXPECT_FALSE(knows(store, 0));
+  clock_.advance(2s);
+  const GuardHold again = start(store, 7);
+  clock_.advance(2s);
+  EXPECT_EQ(store.sweep(10), 0U);
+  EXPECT_EQ(store.finish(again, completed()), GuardVerdict::accepted);
+  EXPECT_TRUE(knows(store, 7));
+}
+
 TEST_F(MemoryStoreTest, ExpiredRecordsGoByThemselves) {
   guard::MemoryGuardStore store({.max_records = 1000}, &clock_);
   for (int number = 0; number < 500; ++number) {

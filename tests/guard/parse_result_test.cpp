@@ -1,10 +1,12 @@
-// The quick reader of results says what nlohmann's says, whatever it is given.
+// The quick reader and writer of results say what nlohmann's say, whatever they are given.
 #include <hapax/guard_call.hpp>
 
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <limits>
 #include <random>
+#include <vector>
 
 namespace hapax::guard_tests {
 
@@ -20,6 +22,7 @@ void expect_same(const std::string& text) {
   EXPECT_EQ(found, expected) << text;
   EXPECT_EQ(found.dump(), expected.dump()) << text;
   EXPECT_EQ(found.type(), expected.type()) << text;
+  EXPECT_EQ(detail::write_result(expected), expected.dump()) << text;
 }
 
 TEST(ParseResultTest, ItReadsWhatNlohmannReads) {
@@ -79,6 +82,17 @@ TEST(ParseResultTest, ItReadsWhatNlohmannReads) {
                                  "Infinity"}) {
     expect_same(text);
   }
+}
+
+TEST(ParseResultTest, ItWritesWhatNlohmannWritesAndRefusesWhatIsNoJson) {
+  const std::vector<nlohmann::json> values{{{"text", "quote \" slash \\ line \n Z\xc3\xbcrich \x7f"}},
+                                           {{"\xc3\xbc", 1}, {"a\"b", 2}},
+                                           {{"large", UINT64_MAX}, {"small", INT64_MIN}, {"half", 0.5}, {"big", 1e300}},
+                                           nlohmann::json::array({nlohmann::json::array(), nlohmann::json::object()})};
+  for (const nlohmann::json& value : values) { EXPECT_EQ(detail::write_result(value), value.dump()); }
+  EXPECT_THROW((void)detail::write_result("\xff"), InvalidArgument);
+  EXPECT_THROW((void)detail::write_result({{"\xff", 1}}), InvalidArgument);
+  EXPECT_THROW((void)detail::write_result(std::numeric_limits<double>::infinity()), InvalidArgument);
 }
 
 TEST(ParseResultTest, ItReadsWhatNlohmannReadsOfRandomTexts) {

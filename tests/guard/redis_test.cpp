@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 
 namespace hapax::guard_tests {
 
@@ -146,6 +147,88 @@ TEST_F(RedisTest, OneThatDoesNotAnswerIsGivenUpAfterTheTimeout) {
   EXPECT_EQ(runs_, 1);
   server.signal(SIGCONT);
   EXPECT_EQ(count(1), 1);
+}
+
+// The server may take a begin after its caller has given up. Nobody runs it, so it must hold no key: for ever, it would be,
+// where nobody may take over.
+TEST_F(RedisTest, ABeginThatWasGivenUpIsTakenBack) {
+  OwnRedis server;
+  const GuardStorePtr store = open_guard_store(server.url());
+  const GuardStorePtr other = open_guard_store(server.url("", "5s"));
+  GuardBegin request;
+  request.key = {.name = "count", .key = "[1]"};
+  request.takeover_after.reset();
+  server.signal(SIGSTOP);
+  EXPECT_THROW((void)store->begin(request), CommitUnknown);
+  server.signal(SIGCONT);
+  // What stood in its socket is taken now.
+  for (int i = 0; i < 500 && !other->read(request.key); ++i) { usleep(10'000); }
+  EXPECT_EQ(other->begin(request).begun, GuardBegun::in_progress);
+  request.key.key = "[2]";
+  EXPECT_EQ(store->begin(request).begun, GuardBegun::started);
+  request.key.key = "[1]";
+  const GuardAnswer begun = other->begin(request);
+  ASSERT_EQ(begun.begun, GuardBegun::started);
+  EXPECT_EQ(other->finish(begun.hold, {.result = "1"}), GuardVerdict::accepted);
+  EXPECT_EQ(store->begin(request).record.result, "1");
+}
+
+TEST_F(RedisTest, AHeartbeatTakesGivenUpBeginsBackToo) {
+  OwnRedis server;
+  const GuardStorePtr store = open_guard_store(server.url());
+  GuardBegin request;
+  request.key = {.name = "count", .key = "[0]"};
+  request.takeover_after.reset();
+  const GuardAnswer held = store->begin(request);
+  ASSERT_EQ(held.begun, GuardBegun::started);
+  request.key.key = "[1]";
+  server.signal(SIGSTOP);
+  EXPECT_THROW((void)store->begin(request), CommitUnknown);
+  server.signal(SIGCONT);
+  for (int i = 0; i < 500 && !store->read(request.key); ++i) { usleep(10'000); }
+  EXPECT_TRUE(store->beat(std::span(&held.hold, 1)).empty());
+  EXPECT_FALSE(store->read(request.key).has_value());
+}
+
+// Whatever is wrong with the server: under `fail` the function does not run, under `run` it does, and both in time.
+TEST_F(RedisTest, InEveryTroubleTheCallerSaysWhetherTheFunctionRuns) {
+  struct Trouble {
+    std::string name;
+    std::function<void(OwnRedis&)> begin;
+    std::function<void(OwnRedis&)> end;
+  };
+  const std::vector<Trouble> troubles{
+      {"down", [](OwnRedis& server) { server.stop(); }, [](OwnRedis& server) { server.start(); }},
+      {"slow", [](OwnRedis& server) { server.signal(SIGSTOP); }, [](OwnRedis& server) { server.signal(SIGCONT); }},
+      {"full", [](OwnRedis& server) { server.command("config set maxmemory 1"); },
+       [](OwnRedis& server) { server.command("config set maxmemory 0"); }},
+      {"another password",
+       [](OwnRedis& server) {
+         server.command("config set requirepass sesame");
+         server.command("-a sesame client kill type normal");
+       },
+       [](OwnRedis& server) { server.command("-a sesame config set requirepass ''"); }}};
+  for (const Trouble& trouble : troubles) {
+    SCOPED_TRACE(trouble.name);
+    OwnRedis server("maxmemory-policy noeviction");
+    runs_ = 0;
+    const GuardStorePtr store = open_guard_store(server.url());
+    const auto fails = guarded(store);
+    const auto goes_on = guarded(store, OnStoreError::run);
+    EXPECT_EQ(fails(1), 1);
+    trouble.begin(server);
+    EXPECT_NE(failure([&] { return fails(2); }), "nothing was thrown");
+    EXPECT_EQ(runs_, 1);
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(goes_on(3), 2);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+    trouble.end(server);
+    EXPECT_EQ(fails(1), 1);
+    EXPECT_EQ(fails(2), 3);
+    // It ran unguarded and left no record.
+    EXPECT_EQ(goes_on(3), 4);
+    EXPECT_EQ(goes_on(3), 4);
+  }
 }
 
 TEST_F(RedisTest, OneThatIsFullSaysSoAndKeepsOutcomes) {

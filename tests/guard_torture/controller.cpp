@@ -1,5 +1,7 @@
 #include "guard_torture/controller.hpp"
 
+#include "store/open.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,7 +193,11 @@ std::string play_zombie(Children& children, const Options& options, Log& log, st
 int torture(Options options, const std::string& program) {
   const Place place;
   if (options.store.empty()) { options.store = "file:" + place.file("records"); }
-  std::cout << "guard_torture on " << options.store << ", seed " << options.seed << std::endl;
+  // Its schema is made here, as its operator would: not by whoever calls first.
+  const bool on_postgres = options.store.starts_with("postgres");
+  if (on_postgres) { store::migrate(options.store); }
+  const std::string shown = on_postgres ? store::display_url(options.store) : options.store;
+  std::cout << "guard_torture on " << shown << ", seed " << options.seed << std::endl;
   std::mt19937_64 random(options.seed);
   std::vector<std::string> findings;
   Children children(program, options, place);

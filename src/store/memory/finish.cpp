@@ -9,10 +9,10 @@ namespace hapax::store::memory {
 namespace {
 
 // A finish whose effect is already there: the execution left this very fence by a finish of the same kind.
-bool is_repeated(const State& state, const Finish& finish) {
-  const auto found = state.records.find(finish.id);
-  return found != state.records.end() && found->second.execution.fence == finish.fence &&
-         found->second.left_by == finish.kind;
+// Expired, it is absent here as everywhere.
+bool is_repeated(State& state, const Finish& finish, Time now) {
+  const Record* const found = state.find(finish.id, now);
+  return found != nullptr && found->execution.fence == finish.fence && found->left_by == finish.kind;
 }
 
 std::optional<ErrorInfo> given_error(const Finish& finish) {
@@ -64,7 +64,7 @@ void wait_for_events(State& state, Record& record, const Turn& turn, Time now) {
 
 FinishVerdict finish(State& state, const Finish& finish, Time now) {
   Record* const record = state.find_running(finish.id, finish.fence);
-  if (record == nullptr) { return is_repeated(state, finish) ? FinishVerdict::accepted : FinishVerdict::stale; }
+  if (record == nullptr) { return is_repeated(state, finish, now) ? FinishVerdict::accepted : FinishVerdict::stale; }
   if (finish.turn && !append_turn(state, *record, finish.turn->entries, now)) { return FinishVerdict::stale; }
   // What a turn starts may end its own workflow (terminate_existing under its identity).
   if (state.find_running(finish.id, finish.fence) == nullptr) { return FinishVerdict::stale; }

@@ -10,12 +10,15 @@ namespace {
 
 using namespace model;
 
-// left_by is the kind of the finish that took the execution off the fence it has.
+// left_by is the kind of the finish that took the execution off the fence it has. An expired record is absent.
 constexpr Statement left_by_statement{"hapax_left_by", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $4::bigint AS now)
 SELECT u.place, coalesce(l.left_by, h.left_by)
 FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
 LEFT JOIN {s}.live l ON l.id = u.id
-LEFT JOIN LATERAL (SELECT x.fence, x.left_by FROM {s}.history x WHERE l.id IS NULL AND x.id = u.id LIMIT 1) h ON true
+LEFT JOIN LATERAL (
+  SELECT x.fence, x.left_by FROM {s}.history x
+  WHERE l.id IS NULL AND x.id = u.id AND x.expires_at > (SELECT now FROM t) LIMIT 1) h ON true
 WHERE u.fence = coalesce(l.fence, h.fence) AND coalesce(l.left_by, h.left_by) IS NOT NULL)"};
 
 bool goes_on(FinishKind kind) {
@@ -194,8 +197,9 @@ void FinishBatch::settle_open(Connection& connection) {
     const Call call = end_call(cancelled, offset_us_);
     read_ended(connection.query(*call.statement, call.params));
   }
-  const Result result = connection.query(
-      left_by_statement, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences)));
+  Params params;
+  params.array(std::move(places)).array(std::move(ids)).array(std::move(fences)).int8(offset_us_);
+  const Result result = connection.query(left_by_statement, params);
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);
     const auto place = static_cast<std::size_t>(reader.int4());
