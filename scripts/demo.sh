@@ -89,6 +89,8 @@ run "$program" work --queue demo --exec "$folder/charge.sh" --concurrency 4 --un
 echo
 echo "3. What became of them:"
 run "$program" queue list
+"$program" work --queue demo --exec "$folder/charge.sh" --concurrency 2 > "$folder/worker" 2>&1 < /dev/null &
+worker=$!
 cat <<TEXT
 
 Each order was charged once; one card was refused and waits in the dead letters. A worker stays, and a new order comes
@@ -109,8 +111,6 @@ The second one sent again is told that it was done, with its result. With the pr
 Ctrl-C ends it.
 TEXT
 
-"$program" work --queue demo --exec "$folder/charge.sh" --concurrency 2 > "$folder/worker" 2>&1 < /dev/null &
-worker=$!
 for ((number = orders + 1; ; number++)); do
   for process in "$server" "$worker"; do
     if ! kill -0 "$process" 2> /dev/null; then
