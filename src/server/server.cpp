@@ -64,6 +64,8 @@ void Server::start() {
   }
   // A client that is gone is told by EPIPE; TLS writes without asking for that itself.
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is an answer like a full disk's, not the end of everybody's connection.
+  std::signal(SIGXFSZ, SIG_IGN);
   for (int i = 0; i < state.options.threads; ++i) { impl.loops.push_back(std::make_shared<EventLoop>(impl.state)); }
   for (const std::string& address : state.options.listen) {
     impl.listeners.push_back(std::make_unique<Listener>(address, impl.state, impl.loops));

@@ -82,7 +82,9 @@ ApiMetrics::ApiMetrics(Metrics& metrics, engine::Engine& engine)
 
 void ApiMetrics::admitted(std::span<const model::Admission> admissions, Duration took) {
   for (const model::Admission& admission : admissions) {
-    admissions_.at(static_cast<std::size_t>(admission.verdict))->add();
+    // What only guards are answered does not come over HTTP, and must not throw after the commit if it ever does.
+    const auto verdict = static_cast<std::size_t>(admission.verdict);
+    if (verdict < admissions_.size()) { admissions_[verdict]->add(); }
   }
   admission_size_.observe(static_cast<double>(admissions.size()));
   admission_seconds_.observe(took);
