@@ -19,6 +19,16 @@ namespace {
 using namespace hapax;
 using namespace hapax::model;
 
+// The same id as if it had been made so much later: the SQLite store finds what has expired by the hours of ids.
+Uuid later(Uuid id, Duration by) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
+  std::uint64_t stamp = 0;
+  for (std::size_t i = 0; i < 6; ++i) stamp = stamp << 8 | id.bytes[i];
+  stamp += static_cast<std::uint64_t>(ms);
+  for (std::size_t i = 6; i-- > 0; stamp >>= 8) id.bytes[i] = static_cast<std::uint8_t>(stamp);
+  return id;
+}
+
 class Bare {  // the seam alone: no engine, one session
  public:
   explicit Bare(const std::string& label, const store::OpenOptions& options = {})
@@ -30,11 +40,11 @@ class Bare {  // the seam alone: no engine, one session
     store_->open_session(session_);
   }
 
-  void add(int count) {
+  void add(int count, Duration ahead = Duration{0}) {
     while (count > 0) {
       std::vector<NewExecution> items(static_cast<std::size_t>(std::min(count, limits::bulk_batch)));
       for (NewExecution& item : items) {
-        item.id = base::new_uuid7();
+        item.id = later(base::new_uuid7(), ahead);
         item.task = "noop";
         item.input = R"({"i":1})";
       }
@@ -111,39 +121,64 @@ void scale_history() {
 }
 
 // What all of them cost while the clean-up goes through them: drains with it running and without, in turn.
+//
+// They end on as many days as there are rounds, and before each round one more day expires: so each measured clean-up has
+// a day's share to delete (SQLite) or a partition to drop (PostgreSQL), and none is over in the round that warms up.
 void scale_cleanup() {
   const int finished = env_int("N", 10'000'000);
   const int rounds = env_int("ROUNDS", 7);
-  constexpr int per_round = 20'000;
+  constexpr int per_round = 60'000;
+  constexpr int chunk = 100'000;
   const auto offset = std::make_shared<std::atomic<std::int64_t>>(0);
   Bare bare("big", {.clock_offset_us = offset});
-  for (int done = 0; done < finished; done += 100'000) {
-    bare.add(100'000);
-    (void)bare.run(100'000, 1000);
-    if (done % 1'000'000 == 0) progress("cleanup: " + std::to_string(done) + " of " + std::to_string(finished));
+  const auto go_to_day = [&](int day) {
+    *offset = Duration(std::chrono::hours(24 * day)).count();
+    bare.renew();
+    (void)bare.store().sweep({});
+  };
+  const auto filling = Clock::now();
+  int done = 0;
+  for (int day = 0; day < rounds; ++day) {
+    go_to_day(day);
+    (void)bare.store().sweep({.retention = true});  // makes the partitions of the days to come
+    const auto until = static_cast<int>(static_cast<std::int64_t>(finished) * (day + 1) / rounds);
+    for (; done < until; done += std::min(chunk, until - done)) {
+      const int some = std::min(chunk, until - done);
+      bare.add(some, Duration(offset->load()));
+      (void)bare.run(some, 1000);
+    }
+    progress("cleanup: " + std::to_string(done) + " of " + std::to_string(finished) + " after " +
+             std::to_string(static_cast<int>(seconds_since(filling))) + " s");
   }
-  *offset = Duration(std::chrono::hours(24 * 8)).count();  // all of it has expired
-  bare.renew();
+  const double fill_s = seconds_since(filling);
   base::SystemRandom random;
   std::atomic<std::int64_t> deleted{0};
+  const auto drain = [&](bool cleans) {
+    bare.add(per_round, Duration(offset->load()));
+    engine::Sweeper sweeper(bare.store(), random,
+                            {.retention_interval = std::chrono::microseconds(60),
+                             .on_swept = [&](const SweepReport& report) { deleted += report.expired; }});
+    engine::StepThread thread([&](Time now) { return sweeper.step(now); });
+    if (cleans) thread.start();
+    const double rate = per_round / bare.run(per_round, 500);
+    thread.stop();
+    return rate;
+  };
+  (void)drain(false);
   std::vector<double> calm;
   std::vector<double> cleaning;
-  for (int round = -1; round < rounds; ++round) {
-    for (const bool cleans : {false, true}) {
-      bare.add(per_round);
-      engine::Sweeper sweeper(bare.store(), random,
-                              {.retention_interval = std::chrono::microseconds(60),
-                               .on_swept = [&](const SweepReport& report) { deleted += report.expired; }});
-      engine::StepThread thread([&](Time now) { return sweeper.step(now); });
-      if (cleans) thread.start();
-      const double rate = per_round / bare.run(per_round, 500);
-      thread.stop();
-      if (round >= 0) (cleans ? cleaning : calm).push_back(rate);
-    }
+  int worked = 0;  // rounds in which the clean-up deleted something
+  for (int round = 0; round < rounds; ++round) {
+    go_to_day(8 + round);  // a record is kept for seven days
+    calm.push_back(drain(false));
+    const std::int64_t before = deleted;
+    cleaning.push_back(drain(true));
+    worked += deleted > before ? 1 : 0;
   }
-  std::cout << R"({"n":)" << finished << R"(,"calm_per_s":)" << median(calm) << R"(,"cleaning_per_s":)"
-            << median(cleaning) << R"(,"deleted":)" << deleted << R"(,"ratio":)" << median(cleaning) / median(calm)
-            << "}\n";
+  if (worked == 0) throw std::runtime_error("the clean-up had nothing to do: nothing was measured");
+  std::cout << R"({"n":)" << finished << R"(,"fill_s":)" << fill_s << R"(,"calm_per_s":)" << median(calm)
+            << R"(,"cleaning_per_s":)" << median(cleaning) << R"(,"deleted":)" << deleted
+            << R"(,"rounds_that_deleted":)" << worked << R"(,"ratio":)" << median(cleaning) / median(calm) << "}\n";
 }
 
 void scale_backlog() {

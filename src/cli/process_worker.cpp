@@ -109,7 +109,7 @@ engine::Ending ending_of(const ChildResult& result) {
 
 engine::Ending ProcessWorker::run(engine::Run& run) {
   if (killed_) { return engine::Ending::released(); }
-  // A worker of any task is given workflows as well. Not for a program: whoever has its function takes it.
+  // Named by --task. Not for a program: whoever has its function takes it.
   if (run.claim().kind == model::Kind::workflow) { return engine::Ending::snoozed(workflow_pause); }
   const std::string input = one_line(run.claim().input);
   ChildResult result;

@@ -134,23 +134,49 @@ Engine::~Engine() {
   waiters_->stop();
 }
 
+class Engine::Woken {
+ public:
+  explicit Woken(Engine& engine) : engine_(engine) {}
+
+  void add(const model::NewExecution& request, const model::Admission& admission) {
+    if (!admission.created()) { return; }
+    const Duration in =
+        request.run_at ? std::max(Duration::zero(), *request.run_at - admission.created_at) : request.delay;
+    if (in > Duration::zero()) { engine_.hub_->queue_changed(request.queue, in); }
+    if (in <= announce_within && std::ranges::find(changed_, request.queue) == changed_.end()) {
+      changed_.push_back(request.queue);
+    }
+  }
+  void wake() {
+    if (!changed_.empty()) { engine_.wake_workers(changed_); }
+  }
+
+ private:
+  Engine& engine_;
+  std::vector<model::QueueRef> changed_;  // few queues, many requests: a list beats a map
+};
+
 void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions) {
-  // Few queues, many requests: a list beats a map.
-  std::vector<model::QueueRef> changed;
+  Woken woken(*this);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     model::NewExecution& request = requests[i];
     const model::Admission& admission = admissions[i];
     const bool taken = request.born_running && admission.fence;
     if (request.born_running) { hub_->reserved(*request.born_running, &request, &admission); }
-    if (taken || !admission.created()) { continue; }
-    const Duration in =
-        request.run_at ? std::max(Duration::zero(), *request.run_at - admission.created_at) : request.delay;
-    if (in > Duration::zero()) { hub_->queue_changed(request.queue, in); }
-    if (in <= announce_within && std::ranges::find(changed, request.queue) == changed.end()) {
-      changed.push_back(request.queue);
-    }
+    if (!taken) { woken.add(request, admission); }
   }
-  if (!changed.empty()) { wake_workers(changed); }
+  woken.wake();
+}
+
+std::vector<model::ActivityReply> Engine::change_activities(std::span<const model::ActivityChange> changes) {
+  std::vector<model::ActivityReply> replies = store_->change_activities(changes);
+  Woken woken(*this);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const std::vector<model::Admission>& admissions = replies[i].admissions;
+    for (std::size_t run = 0; run < admissions.size(); ++run) { woken.add(changes[i].admit[run], admissions[run]); }
+  }
+  woken.wake();
+  return replies;
 }
 
 model::Admission Engine::admit(model::NewExecution request) {

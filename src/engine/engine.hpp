@@ -47,6 +47,8 @@ class Engine {
   void admit_async(model::NewExecution request, AdmitCallback callback);
   // One transaction of at most limits::bulk_batch requests that were checked already, not joined with others.
   [[nodiscard]] std::vector<model::Admission> admit_bulk(std::span<model::NewExecution> requests);
+  // The store's verb, and wakes workers for the runs that were admitted.
+  [[nodiscard]] std::vector<model::ActivityReply> change_activities(std::span<const model::ActivityChange> changes);
   // For admissions made elsewhere (a caller's transaction, after its commit).
   void wake_workers(std::span<const model::QueueRef> queues);
 
@@ -80,6 +82,8 @@ class Engine {
       std::span<std::vector<model::Advance>> requests);
   void reserve(model::NewExecution& request);
   void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
+  // Queues in which something new becomes ready, and is not a worker's already.
+  class Woken;
 
   std::shared_ptr<store::Store> store_;
   base::SystemRandom random_;

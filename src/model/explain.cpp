@@ -33,8 +33,10 @@ bool takes_queue(const SessionInfo& session, const QueueRef& queue) {
   return std::find(session.queues.begin(), session.queues.end(), queue) != session.queues.end();
 }
 
-bool takes_task(const SessionInfo& session, const std::string& task) {
-  return session.tasks.empty() || std::find(session.tasks.begin(), session.tasks.end(), task) != session.tasks.end();
+// A worker of any task takes no workflows: those who can run them name them.
+bool takes(const SessionInfo& session, const Execution& execution) {
+  if (session.tasks.empty()) { return execution.kind != Kind::workflow; }
+  return std::find(session.tasks.begin(), session.tasks.end(), execution.task) != session.tasks.end();
 }
 
 class Explainer {
@@ -157,9 +159,7 @@ class Explainer {
 
   [[nodiscard]] bool workers_are_full(int limit) const {
     return std::all_of(facts_.sessions.begin(), facts_.sessions.end(), [&](const SessionInfo& session) {
-      if (!is_alive(session, facts_.now) || !takes_queue(session, e_.queue) || !takes_task(session, e_.task)) {
-        return true;
-      }
+      if (!is_alive(session, facts_.now) || !takes_queue(session, e_.queue) || !takes(session, e_)) { return true; }
       const auto running = facts_.running_here.find(session.id);
       return running != facts_.running_here.end() && running->second >= limit;
     });
@@ -185,7 +185,7 @@ class Explainer {
     for (const SessionInfo& session : facts_.sessions) {
       if (!is_alive(session, facts_.now) || !takes_queue(session, e_.queue)) { continue; }
       ++on_queue;
-      if (takes_task(session, e_.task)) {
+      if (takes(session, e_)) {
         ++on_task;
         idle += session.running == 0 ? 1 : 0;
       }
@@ -195,8 +195,8 @@ class Explainer {
           "Start one: hapax work --queue " + e_.queue.name + " --exec PROGRAM");
     } else if (on_task == 0) {
       add("no_worker_for_task",
-          "The " + counted(on_queue, "worker") + " on queue " + quoted(e_.queue.name) + " do not take task " +
-              quoted(e_.task) + ".",
+          "The " + counted(on_queue, "worker") + " on queue " + quoted(e_.queue.name) + " do not take " +
+              (e_.kind == Kind::workflow ? "workflow " : "task ") + quoted(e_.task) + ".",
           "Start a worker that has a handler for " + quoted(e_.task) + ".");
     } else if (e_.lost > 0 && idle == 0 && e_.run_at <= facts_.now) {
       add("lost_before",

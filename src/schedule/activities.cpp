@@ -90,9 +90,9 @@ Activities::Changed Activities::change(std::string_view id, const MakeChange& ma
     const std::optional<model::ActivityState> state = find(id);
     Changed changed{.change = make(state ? &*state : nullptr), .reply = {}};
     if (!changed.change) { return changed; }
-    changed.reply = engine_.store().change_activities({&*changed.change, 1}).at(0);
+    changed.reply = engine_.change_activities({&*changed.change, 1}).at(0);
     if (changed.reply.applied) {
-      wake(*changed.change, changed.reply);
+      tell(*changed.change);
       return changed;
     }
   }
@@ -110,13 +110,7 @@ model::ActivityChange Activities::change_of(std::string_view id, const model::Ac
   return change;
 }
 
-void Activities::wake(const model::ActivityChange& change, const model::ActivityReply& reply) {
-  std::vector<model::QueueRef> queues;
-  for (std::size_t i = 0; i < change.admit.size(); ++i) {
-    const model::QueueRef& queue = change.admit[i].queue;
-    if (reply.admissions[i].created() && std::ranges::find(queues, queue) == queues.end()) { queues.push_back(queue); }
-  }
-  if (!queues.empty()) { engine_.wake_workers(queues); }
+void Activities::tell(const model::ActivityChange& change) {
   if (change.schedule || change.pause) { engine_.wake_background("ticker"); }
   if (change.definition || change.pause || change.remove) { engine_.activities_changed(); }
 }

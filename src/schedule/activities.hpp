@@ -87,7 +87,7 @@ class Activities {
                                                 std::string_view actor, std::string action) const;
   // Of the newest run that completed.
   [[nodiscard]] std::optional<std::string> last_result(const Uuid& activity);
-  void wake(const model::ActivityChange& change, const model::ActivityReply& reply);
+  void tell(const model::ActivityChange& change);
   [[nodiscard]] NotFound not_found(std::string_view id) const;
 
   engine::Engine& engine_;

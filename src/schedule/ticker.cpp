@@ -123,7 +123,7 @@ void Ticker::apply(std::span<const model::ActivityChange> changes, std::span<con
   std::vector<model::ActivityReply> replies;
   try {
     base::fault_point("ticker.before");
-    replies = engine_.store().change_activities(changes);
+    replies = engine_.change_activities(changes);
     base::fault_point("ticker.after");
   } catch (const Error& error) {
     if (is_away(error)) { throw; }
@@ -136,7 +136,7 @@ void Ticker::apply(std::span<const model::ActivityChange> changes, std::span<con
 
 void Ticker::apply_alone(const model::ActivityChange& change, const model::DueActivity& due, Look& look) {
   try {
-    applied(change, engine_.store().change_activities({&change, 1}).at(0), look);
+    applied(change, engine_.change_activities({&change, 1}).at(0), look);
   } catch (const Error& error) {
     if (is_away(error)) { throw; }
     say("activity '" + change.id + "' waits: " + trouble_of(error));
@@ -148,7 +148,7 @@ void Ticker::apply_alone(const model::ActivityChange& change, const model::DueAc
 void Ticker::put_off(const model::DueActivity& due, Time now, const std::string& trouble) {
   try {
     const model::ActivityChange later = postpone(due, now, trouble);
-    static_cast<void>(engine_.store().change_activities({&later, 1}));
+    static_cast<void>(engine_.change_activities({&later, 1}));
   } catch (const StoreBusy&) {}
 }
 
@@ -156,19 +156,16 @@ void Ticker::applied(const model::ActivityChange& change, const model::ActivityR
   if (!reply.applied) { return; }
   ++look.activities;
   if (!change.trouble.empty()) { say("activity '" + change.id + "': " + change.trouble); }
-  std::vector<model::QueueRef> queues;
   for (std::size_t i = 0; i < change.admit.size(); ++i) {
     const model::NewExecution& request = change.admit[i];
-    if (reply.admissions[i].created()) {
-      if (std::ranges::find(queues, request.queue) == queues.end()) { queues.push_back(request.queue); }
-    } else if (reply.admissions[i].verdict == model::AdmissionVerdict::queue_draining) {
+    if (reply.admissions[i].created()) { continue; }
+    if (reply.admissions[i].verdict == model::AdmissionVerdict::queue_draining) {
       say("activity '" + change.id + "': queue '" + request.queue.name + "' is draining, " + request.identity->key +
           " is not started");
     } else {
       say("activity '" + change.id + "': " + request.identity->key + " is there already and is not started again");
     }
   }
-  if (!queues.empty()) { engine_.wake_workers(queues); }
 }
 
 void start_ticker(engine::Engine& engine, Ticker::Options options) {

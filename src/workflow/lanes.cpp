@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 #include "engine/step_thread.hpp"
+#include "workflow/closing.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -389,7 +390,7 @@ void Lanes::end(const RunState& state) {
     if (state->replay().needs_flush()) { flush(one); }
     if (one.empty()) { return; }
     try {
-      (void)options_.app->store().cancel(children, "its parent has ended");
+      workflow::cancel_children(options_.app->store(), state->claim(), children);
     } catch (const std::exception& error) {
       give_back(state, error.what());
       return;

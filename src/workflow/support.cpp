@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "engine/outcome.hpp"
+#include "workflow/closing.hpp"
 #include "workflow/lanes.hpp"
 
 #include <mutex>
@@ -80,7 +81,7 @@ class InlineTurn {
     const auto children = run_.children_to_cancel();
     if (!children.empty() && !run_.is_continued()) {
       if (!flush()) { return put_aside(); }
-      (void)app_.store().cancel(children, "its parent has ended");
+      workflow::cancel_children(app_.store(), run_.claim(), children);
     }
     return run_.finish();
   }

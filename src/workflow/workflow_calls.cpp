@@ -5,6 +5,7 @@
 
 #include "base/limits.hpp"
 #include "engine/outcome.hpp"
+#include "model/parent_close.hpp"
 #include "model/retry.hpp"
 #include "model/validate.hpp"
 
@@ -146,6 +147,7 @@ std::int32_t WorkflowRun::start_child(const TaskSpec& spec, std::string input, c
   model::NewExecution request = app_->request(spec, std::move(input), enqueue, AppState::Declare::not_now);
   request.kind = model::Kind::workflow;
   const bool abandon = options.parent_close == ParentClose::abandon;
+  if (abandon) { request.labels.metadata = model::outliving_metadata; }
   nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}, {"close", abandon ? "abandon" : "cancel"}};
   return start(Entry::child, std::move(request), data.dump());
 }

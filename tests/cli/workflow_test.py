@@ -46,6 +46,19 @@ class Starting:
         self.assertEqual((answer.code, answer.json["status"]), (STILL_GOING, "pending"))
         self.assertEqual(self.good("explain", answer.json["id"])["reasons"][0]["code"], "delayed")
 
+    def test_a_worker_of_any_program_leaves_workflows_alone(self):
+        flow = self.begin()
+        worker = self.start("work", "--exec", "true")
+        try:
+            self.until_status(self.enqueue(), "completed")
+            shown = self.show(flow)
+            self.assertEqual((shown["status"], shown["attempt"], shown["attempts"]), ("pending", 0, []))
+            self.assertEqual(self.good("explain", flow)["reasons"][0]["code"], "no_worker_for_task")
+        finally:
+            worker.terminate()
+            worker.communicate()
+        self.assertEqual(worker.returncode, 0)
+
     def test_input_comes_from_a_file_or_standard_input(self):
         with open(self.path("in.json"), "w", encoding="utf-8") as file:
             file.write('{"n": 1}')

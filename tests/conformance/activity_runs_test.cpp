@@ -85,6 +85,7 @@ TEST_F(ActivityRunsConformance, WhatHasExpiredOrGoesOnGaveNoResult) {
   tick.admit[1].kind = Kind::workflow;
   apply(tick);
   TestWorker anne = worker();
+  anne.tasks = {"report"};
   const std::vector<Claim> claims = claim(anne);
   ASSERT_EQ(claims.size(), 2U);
   EXPECT_EQ(finish(completed(claims[0], R"({"rows":1})")), FinishVerdict::accepted);

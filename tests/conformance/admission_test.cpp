@@ -96,6 +96,7 @@ TEST_F(AdmissionConformance, EveryFieldOfARequestReachesItsClaim) {
   const Admission admission = admit(item);
   TestWorker me = worker();
   me.queues = {item.queue};
+  me.tasks = {item.task};
 
   const Claim claim = claim_one(me);
 

@@ -125,6 +125,52 @@ TEST_F(ClaimOrder, ATaskFilterPassesOverTheOthersAndKeepsTheOrder) {
   EXPECT_EQ(status(urgent.id), Status::pending);
 }
 
+TEST_F(ClaimOrder, AWorkerOfAnyTaskIsGivenNoWorkflows) {
+  NewExecution flow = request("order");
+  flow.kind = Kind::workflow;
+  flow.priority = 10;
+  (void)admit_id(flow);
+  const Uuid task = admit_id(request());
+  TestWorker me = worker();
+
+  EXPECT_EQ(ids(claim(me)), std::vector{task});
+  EXPECT_TRUE(claim(me).empty());
+  EXPECT_EQ(get(flow.id).fence, 0) << "it was not touched";
+
+  me.tasks = {"order"};
+  EXPECT_EQ(ids(claim(me)), std::vector{flow.id}) << "who names it has it";
+}
+
+TEST_F(ClaimOrder, AWorkerOfAnyTaskIsNotToldOfWorkflowsThatWereLost) {
+  NewExecution flow = request("order");
+  flow.kind = Kind::workflow;
+  (void)admit_id(flow);
+  TestWorker doomed = worker(1s);
+  doomed.tasks = {"order"};
+  (void)claim_one(doomed);
+  advance(2s);
+  (void)sweep();
+  TestWorker me = worker();
+
+  EXPECT_TRUE(claim(me).empty());
+  EXPECT_FALSE(claim_reply(me, 10, false).suspects_due);
+  me.tasks = {"order"};
+  EXPECT_EQ(claim_one(me).id, flow.id);
+}
+
+TEST_F(ClaimOrder, UnderLimitsAWorkerOfAnyTaskIsGivenNoWorkflowsEither) {
+  store().configure_queue({}, {.concurrency = 5});
+  NewExecution flow = request("order");
+  flow.kind = Kind::workflow;
+  (void)admit_id(flow);
+  const Uuid task = admit_id(request());
+  TestWorker me = worker();
+
+  EXPECT_EQ(ids(claim(me)), std::vector{task});
+  me.tasks = {"order"};
+  EXPECT_EQ(ids(claim(me)), std::vector{flow.id});
+}
+
 TEST_F(ClaimOrder, APausedQueueIsPassedOverUntilItIsResumed) {
   const Uuid held_back = admit_id(request("work", "paused"));
   const Uuid open = admit_id(request("work", "open"));

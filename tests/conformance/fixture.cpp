@@ -265,6 +265,7 @@ void Conformance::bring_to(const Uuid& id, Status status) {
     // Others that are due may come with it; they go back as if nobody had looked.
     TestWorker helper = worker(24h, {before.queue.name});
     helper.queues.front().ns = before.queue.ns;
+    if (before.kind == Kind::workflow) { helper.tasks = {before.task}; }
     claim.fence = 0;
     for (const Claim& one : this->claim(helper, 1000)) {
       if (one.id == id) {

@@ -67,7 +67,7 @@ TEST_F(WorkflowConformance, HoweverAChildEndsItsParentIsTold) {
                                      starting(3, children[3])}}),
             accepted);
   EXPECT_EQ(store().cancel({&children[0].id, 1}, "no need").at(0).verdict, CancelVerdict::cancelled);
-  TestWorker doomed = worker(1s, {"other2"});
+  TestWorker doomed = flow_worker(1s, {"other2"});
   (void)claim_one(doomed);
   advance(2min);
   (void)sweep();
@@ -169,8 +169,11 @@ TEST_F(WorkflowConformance, AnExchangeClaimsWhatItsFinishesWoke) {
   const Claim claim = begun();
   EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), accepted);
   const std::vector<Finish> ends = {completed(claim_one(worker_))};
-  const ClaimRequest next{
-      .session = worker_.session, .claim_number = ++worker_.claim_number, .queues = worker_.queues, .limit = 5};
+  const ClaimRequest next{.session = worker_.session,
+                          .claim_number = ++worker_.claim_number,
+                          .queues = worker_.queues,
+                          .tasks = worker_.tasks,
+                          .limit = 5};
   const Exchange both = store().exchange(ends, &next);
   ASSERT_EQ(both.claim.claims.size(), 1U);
   EXPECT_EQ(both.claim.claims[0].id, claim.id);
@@ -206,7 +209,7 @@ TEST_F(WorkflowConformance, ACancellationIsAnEventForOneThatHasBegun) {
 }
 
 TEST_F(WorkflowConformance, ARunningOneIsToldAndNeverEndedByTheStore) {
-  TestWorker doomed = worker(1s, {"flows"});
+  TestWorker doomed = flow_worker(1s, {"flows"});
   const Uuid id = admit_id(flow());
   const Claim claim = claim_one(doomed);
   EXPECT_EQ(store().cancel({&id, 1}, "why").at(0).verdict, CancelVerdict::requested);

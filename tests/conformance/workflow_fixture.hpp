@@ -2,6 +2,7 @@
 #pragma once
 
 #include "conformance/fixture.hpp"
+#include "conformance/flow_tasks.hpp"
 
 #include <map>
 #include <utility>
@@ -12,7 +13,13 @@ class WorkflowConformance : public Conformance {
  protected:
   void SetUp() override {
     Conformance::SetUp();
-    worker_ = worker(1h, {"default", "flows"});
+    worker_ = flow_worker(1h, {"default", "flows"});
+  }
+
+  TestWorker flow_worker(Duration lease, std::vector<std::string> queues) {
+    TestWorker made = worker(lease, std::move(queues));
+    made.tasks = flow_tasks;
+    return made;
   }
 
   static NewExecution flow(const std::string& key = "") {

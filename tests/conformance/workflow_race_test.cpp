@@ -1,5 +1,6 @@
 // Workflows while others act at the same moment: no wake-up and no signal is lost, none is told twice (SPEC W4–W6).
 #include "conformance/fixture.hpp"
+#include "conformance/flow_tasks.hpp"
 
 #include <algorithm>
 #include <barrier>
@@ -22,6 +23,7 @@ class WorkflowRace : public Conformance {
     for (int i = 0; i < racers; ++i) {
       handles_.push_back(second());
       workers_.push_back(worker(1h, {"flows", "default"}));
+      workers_.back().tasks = flow_tasks;
     }
   }
   void TearDown() override {
@@ -116,8 +118,11 @@ TEST_F(WorkflowRace, WorkersThatWakeEachOthersWorkflowsLoseNothing) {
     TestWorker& worker = workers_.at(static_cast<std::size_t>(racer));
     std::vector<Finish> finishes;
     while ((left > 0 || !finishes.empty()) && std::chrono::steady_clock::now() < give_up) {
-      const ClaimRequest next{
-          .session = worker.session, .claim_number = ++worker.claim_number, .queues = worker.queues, .limit = 7};
+      const ClaimRequest next{.session = worker.session,
+                              .claim_number = ++worker.claim_number,
+                              .queues = worker.queues,
+                              .tasks = worker.tasks,
+                              .limit = 7};
       const Exchange exchange = handle(racer).exchange(finishes, &next);
       for (const FinishVerdict verdict : exchange.verdicts) { EXPECT_EQ(verdict, FinishVerdict::accepted); }
       finishes.clear();

@@ -76,7 +76,7 @@ TEST_F(WorkflowConformance, AnOutcomeWhoseEntriesCannotBeKeptIsStale) {
 }
 
 TEST_F(WorkflowConformance, ProgressForgivesEarlierLosses) {
-  TestWorker doomed = worker(1s, {"flows"});
+  TestWorker doomed = flow_worker(1s, {"flows"});
   const Uuid id = admit_id(flow());
   (void)claim_one(doomed);
   advance(2s);
@@ -150,7 +150,7 @@ TEST_F(WorkflowConformance, APassedInstantIsDueAtOnce) {
 }
 
 TEST_F(WorkflowConformance, LossesAreForgivenWhenItWaits) {
-  TestWorker doomed = worker(1s, {"flows"});
+  TestWorker doomed = flow_worker(1s, {"flows"});
   const Uuid id = admit_id(flow());
   (void)claim_one(doomed);
   advance(2s);

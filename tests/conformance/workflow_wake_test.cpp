@@ -1,5 +1,6 @@
 // That a waiting workflow is always woken: whatever comes first, wherever it stands, and with many at once.
 #include "conformance/fixture.hpp"
+#include "conformance/flow_tasks.hpp"
 
 #include <chrono>
 #include <functional>
@@ -18,6 +19,7 @@ class WorkflowWakeConformance : public Conformance {
   void SetUp() override {
     Conformance::SetUp();
     worker_ = worker(1h, {"flows"});
+    worker_.tasks = flow_tasks;
     hand_ = worker(1h);
   }
 
@@ -105,6 +107,7 @@ TEST_F(WorkflowWakeConformance, AMovedOneIsWokenWhereItIs) {
   EXPECT_EQ(store().move({"default", "flows"}, {"default", "elsewhere"}, 10), 1);
   EXPECT_EQ(send(store(), claim.id).woken, (QueueRef{"default", "elsewhere"}));
   TestWorker there = worker(1h, {"elsewhere"});
+  there.tasks = flow_tasks;
   EXPECT_EQ(claim_one(there).id, claim.id);
 }
 

@@ -74,18 +74,19 @@ int Workflows::run() {
 
 void Workflows::chaos() {
   const auto until = Ticks::now() + seconds(options_.seconds);
-  auto next_kill = Ticks::now() + milliseconds(500);
+  next_kill_ = Ticks::now() + milliseconds(500);
   while ((hits_ < options_.kills || started_ < options_.programs) && Ticks::now() < until) {
     look_after();
     keep_up_numbers(true);
     start_programs();
-    if (Ticks::now() >= next_kill) {
+    if (kill_is_due()) {
       kill_somebody();
-      next_kill = Ticks::now() + milliseconds(20 + below(random_, 500));
+      next_kill_ = Ticks::now() + milliseconds(20 + below(random_, 500));
     }
     progress("hurting", false);
     std::this_thread::sleep_for(milliseconds(5));
   }
+  next_kill_ = Ticks::time_point::max();
 }
 
 // Somebody who has a run or a task of one in hand.
@@ -114,7 +115,7 @@ void Workflows::keep_up_numbers(bool with_faults) {
 
 void Workflows::start_programs() {
   // The program's number is its seed: the seed of the run says where to begin.
-  while (live_ < static_cast<std::size_t>(std::min(live_at_once, options_.programs))) {
+  while (live_ < static_cast<std::size_t>(std::min(live_at_once, options_.programs)) && !kill_is_due()) {
     const std::uint64_t seed = options_.seed % 1'000'000'000 * 100'000 + static_cast<std::uint64_t>(started_);
     outside_->start(generated::generate(seed, program_size));
     ++started_;
@@ -126,7 +127,7 @@ void Workflows::look_after() {
   note_ended(children_->reap());
   children_->resume_due(false);
   tail_->read_into(ledger_);
-  outside_->act();
+  outside_->act([this] { return kill_is_due(); });
   if (Ticks::now() - last_look_ < milliseconds(100)) return;
   last_look_ = Ticks::now();
   live_ = outside_->live();

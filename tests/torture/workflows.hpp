@@ -39,6 +39,7 @@ class Workflows {
   void chaos();
   void settle();
   void keep_up_numbers(bool with_faults);
+  [[nodiscard]] bool kill_is_due() const { return Ticks::now() >= next_kill_; }
   void kill_somebody();
   [[nodiscard]] std::vector<ExecutionRecord> running();
   void start_programs();
@@ -66,6 +67,9 @@ class Workflows {
   std::size_t live_ = 0;
   int kills_ = 0;
   int hits_ = 0;  // kills of a process that had something in hand
+  // What the controller does for the programs stops when it has come: one call after the other, they take seconds on a busy
+  // machine, and there would be one kill in a pass of all of them.
+  Ticks::time_point next_kill_ = Ticks::time_point::max();
   std::set<std::uint64_t> programs_hit_;
   Ticks::time_point begun_ = Ticks::now();
   Ticks::time_point last_look_{};

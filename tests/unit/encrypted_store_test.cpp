@@ -58,7 +58,9 @@ class EncryptedStoreTest : public ::testing::Test {
     NewSession session;
     session.id = base::new_uuid7();
     store.open_session(session);
-    return store.claim({.session = session.id, .claim_number = 1, .queues = {{}}, .limit = 10}).claims;
+    return store
+        .claim({.session = session.id, .claim_number = 1, .queues = {{}}, .tasks = {"pay", "order"}, .limit = 10})
+        .claims;
   }
 
   // All bytes of the store's files.

@@ -54,6 +54,15 @@ TEST(Explain, TellsAWorkerForTheQueueFromOneForTheTask) {
   EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"waiting_its_turn"});
 }
 
+TEST(Explain, SaysThatAWorkerOfAnyTaskTakesNoWorkflows) {
+  Execution execution = pending_execution();
+  execution.kind = Kind::workflow;
+  SessionInfo session = session_on("emails");
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"no_worker_for_task"});
+  session.tasks = {"send"};
+  EXPECT_EQ(codes({.execution = execution, .now = now, .sessions = {session}}), Codes{"waiting_its_turn"});
+}
+
 TEST(Explain, TellsADelayFromARetry) {
   Execution execution = pending_execution();
   execution.run_at = now + 90s;

@@ -172,6 +172,40 @@ TEST_F(PostgresLimitsTest, AWindowOutlivesThePartitionOfItsExecution) {
   EXPECT_EQ(count("identities"), "0");
 }
 
+// Thirty days are many partitions to look through, so they are made only once there are workflows: what ended before that is
+// deleted row by row.
+TEST_F(PostgresLimitsTest, WorkflowsAreInPartitionsOfTheirDaysFromTheirSecondDayOn) {
+  const auto offset = std::make_shared<std::atomic<std::int64_t>>(0);
+  const auto store = open(url_, {.migrate = Migrate::no, .clock_offset_us = offset});
+  const auto finish_one_on = [&](int day) {
+    offset->store(Duration(std::chrono::days(day)).count());
+    (void)store->sweep({.retention = true});
+    NewSession session;
+    session.id = base::new_uuid7();
+    session.lease = 1h;
+    store->open_session(session);
+    NewExecution flow = request();
+    flow.kind = Kind::workflow;
+    (void)store->admit({&flow, 1});
+    ClaimRequest request = claim_of(session.id, 1, 1);
+    request.tasks = {flow.task};
+    const Finish done = completed(store->claim(request).claims.at(0));
+    EXPECT_EQ(store->finish({&done, 1}).at(0), FinishVerdict::accepted);
+    (void)store->sweep({.retention = true});
+  };
+  const auto partitions = [&] {
+    return std::stoi(
+        psql_.run("SELECT count(*) FROM pg_inherits WHERE inhparent = '" + schema_ + ".history'::regclass"));
+  };
+  for (int day = 0; day < 40; ++day) {
+    finish_one_on(day);
+    ASSERT_EQ(count("history_default"), day < 30 ? "1" : "0") << "day " << day << ": only that of the first day";
+    ASSERT_LE(std::stoi(count("history")), 32) << "day " << day << ": a partition goes when its day is over";
+    ASSERT_GE(std::stoi(count("history")), std::min(day, 30)) << "day " << day << ": thirty days are kept";
+    ASSERT_LE(partitions(), 50) << "and no more partitions than days";
+  }
+}
+
 TEST_F(PostgresLimitsTest, OneAskedForAgainAfterANewerRunTookItsIdentityIsStillItself) {
   NewExecution first = keyed("a");
   first.identity->mode = IdentityMode::debounce;

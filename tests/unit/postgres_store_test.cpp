@@ -85,7 +85,9 @@ TEST_F(PostgresStoreTest, ATurnWhoseReplyIsLostIsKeptOnce) {
   NewExecution flow = request();
   flow.kind = Kind::workflow;
   (void)store_->admit({&flow, 1});
-  const Claim claim = store_->claim(claim_of(worker, 1, 1)).claims.at(0);
+  ClaimRequest request_of_flows = claim_of(worker, 1, 1);
+  request_of_flows.tasks = {flow.task};
+  const Claim claim = store_->claim(request_of_flows).claims.at(0);
   std::int32_t position = 0;
   for (const bool starts : {false, true}) {
     JournalEntry entry{.position = position++, .kind = 1, .name = "a", .data = "1"};

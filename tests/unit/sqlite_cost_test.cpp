@@ -174,8 +174,8 @@ class SqliteWorkflowCost : public SqliteCost {
     NewSession session;
     session.id = base::new_uuid7();
     store_->open_session(session);
-    request_ = {.session = session.id, .claim_number = 1, .queues = {{}}};
     NewExecution flow = item();
+    request_ = {.session = session.id, .claim_number = 1, .queues = {{}}, .tasks = {flow.task}};
     flow.kind = Kind::workflow;
     static_cast<void>(store_->admit(std::vector{flow}));
     claimed_ = claim();

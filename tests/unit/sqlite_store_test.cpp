@@ -419,7 +419,8 @@ TEST_F(SqliteStore, the_executions_view_tells_of_workflows) {
   session.id = base::new_uuid7();
   store->open_session(session);
   const auto leave = [&](FinishKind kind, Turn turn) {
-    const Claim claim = store->claim({.session = session.id, .claim_number = 1, .queues = {{}}}).claims.at(0);
+    const ClaimRequest request{.session = session.id, .claim_number = 1, .queues = {{}}, .tasks = {flow.task}};
+    const Claim claim = store->claim(request).claims.at(0);
     Finish outcome{.id = claim.id, .fence = claim.fence, .kind = kind};
     outcome.turn = std::make_shared<const Turn>(std::move(turn));
     EXPECT_EQ(store->finish({&outcome, 1}).at(0), FinishVerdict::accepted);

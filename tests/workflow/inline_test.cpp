@@ -247,6 +247,24 @@ TEST_F(InlineWorkflow, ChildrenEndWithTheirParentUnlessAbandoned) {
   EXPECT_EQ(app_.find(child, "ended").status(), Status::cancelled);
 }
 
+TEST_F(InlineWorkflow, AChildThatWentOnAsAnotherRunEndsWithItsParentToo) {
+  const Workflow<int, int> child{"child"};
+  app_.handle(child, [](WorkflowContext& ctx, const int& n) {
+    if (n > 0) { ctx.continue_as_new(n - 1); }
+    ctx.sleep(100h);
+    return n;
+  });
+  auto handle = run<int>([&](WorkflowContext& ctx, const int&) {
+    (void)ctx.start(child, 2, {.workflow_id = "kept", .parent_close = ParentClose::abandon});
+    (void)ctx.start(child, 2, {.workflow_id = "ended"});
+    ctx.sleep(1h);
+    return 0;
+  });
+  EXPECT_EQ(handle.result(), 0);
+  EXPECT_EQ(app_.find(child, "kept").status(), Status::completed);
+  EXPECT_EQ(app_.find(child, "ended").status(), Status::cancelled);
+}
+
 TEST_F(InlineWorkflow, ContinuesAsNewUnderItsId) {
   const Workflow<int, int> flow{"countdown"};
   app_.handle(flow, [](WorkflowContext& ctx, const int& n) {

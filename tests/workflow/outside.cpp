@@ -26,17 +26,18 @@ void Outside::start(const std::shared_ptr<const Program>& program) {
   }
 }
 
-void Outside::act() {
-  send_signals();
-  send_cancels();
+void Outside::act(const Enough& enough) {
+  send_signals(enough);
+  send_cancels(enough);
 }
 
 std::size_t Outside::live() {
   return app_.list({.statuses = {Status::pending, Status::running}, .task = "flow", .limit = 1000}).size();
 }
 
-void Outside::send_signals() {
+void Outside::send_signals(const Enough& enough) {
   for (const auto& [actor, log] : ledger_.runs()) {
+    if (enough()) { return; }
     if (!actor.ends_with("#0") || !signalled_.insert(actor).second) { continue; }
     const std::size_t slash = actor.rfind('/');
     const auto& program = programs_.at(std::stoull(actor.substr(1, actor.find('#') - 1)));
@@ -52,8 +53,8 @@ void Outside::send_signals() {
   }
 }
 
-void Outside::send_cancels() {
-  while (!cancels_.empty() && cancels_.begin()->first <= Clock::now()) {
+void Outside::send_cancels(const Enough& enough) {
+  while (!cancels_.empty() && cancels_.begin()->first <= Clock::now() && !enough()) {
     const std::string chain = cancels_.begin()->second;
     cancels_.erase(cancels_.begin());
     (void)app_.find(flow, chain).cancel("asked from outside");

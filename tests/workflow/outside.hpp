@@ -30,8 +30,9 @@ class Outside {
   Outside(App& app, MemoryLedger& ledger, const Options& options) : app_(app), ledger_(ledger), options_(options) {}
 
   void start(const std::shared_ptr<const Program>& program);
-  // Sends what is due.
-  void act();
+  // Sends what is due, until that is `enough`: on a slow store the rest is left to the next call.
+  using Enough = std::function<bool()>;
+  void act(const Enough& enough = [] { return false; });
   // Workflows of all kinds that have not ended.
   [[nodiscard]] std::size_t live();
 
@@ -45,8 +46,8 @@ class Outside {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void send_signals();
-  void send_cancels();
+  void send_signals(const Enough& enough);
+  void send_cancels(const Enough& enough);
   void look(ObservedRun& run);
 
   App& app_;

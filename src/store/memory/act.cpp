@@ -1,6 +1,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
+#include "model/parent_close.hpp"
 #include "store/memory/verbs.hpp"
 
 namespace hapax::store::memory {
@@ -58,6 +59,17 @@ CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time
     if (begun) { state.tell(*record, {.kind = EventKind::cancel, .error = cancelled_error(reason)}, now); }
   }
   return {.verdict = CancelVerdict::requested, .status = execution.status};
+}
+
+void close_children(State& state, const Execution& parent, Time now) {
+  if (parent.kind != Kind::workflow || parent.fence == 0) { return; }
+  const Actor itself;
+  for (auto child = state.children.lower_bound({parent.id, Uuid{}});
+       child != state.children.end() && child->first == parent.id; ++child) {
+    const Execution& execution = state.records.at(child->second).execution;
+    if (execution.kind != Kind::workflow || outlives_parent(execution.labels)) { continue; }
+    static_cast<void>(cancel(state, execution.id, {.reason = parent_ended, .by = itself}, now));
+  }
 }
 
 RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Time now) {

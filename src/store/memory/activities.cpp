@@ -85,6 +85,7 @@ std::vector<Admission> start_runs(State& state, ActivityState& activity, const A
     Record* const record = state.find(id, now);
     if (record != nullptr && !is_terminal(record->execution.status)) {
       state.end(*record, {.status = Status::cancelled, .error = cancelled_error(newer_run)}, now);
+      close_children(state, record->execution, now);
     }
   }
   return admissions;

@@ -112,6 +112,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   if (terminated != nullptr) {
     state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error("terminated by a newer request")},
               now);
+    close_children(state, terminated->execution, now);
   }
   if (overtaken != nullptr && !overtaken->cancel_reason) { overtaken->cancel_reason = overtaken_reason; }
   state.promote(queue, now);

@@ -10,8 +10,9 @@ using Line = std::map<ReadyKey, Record*>;
 
 bool may_claim(const Execution& execution, const ClaimRequest& request, Time now) {
   if (execution.deadline && *execution.deadline <= now) { return false; }
-  return request.tasks.empty() ||
-         std::find(request.tasks.begin(), request.tasks.end(), execution.task) != request.tasks.end();
+  // Workflows only by name: not everybody can run them.
+  if (request.tasks.empty()) { return execution.kind != Kind::workflow; }
+  return std::find(request.tasks.begin(), request.tasks.end(), execution.task) != request.tasks.end();
 }
 
 // The first of a line that the request may have. Those it passes over (other tasks, passed deadlines that await the

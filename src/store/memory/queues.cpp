@@ -96,6 +96,7 @@ int purge(State& state, const QueueRef& queue, int limit, Time now) {
   const std::vector<Record*> doomed = pending(found->second, limit);
   for (Record* const record : doomed) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error("purged")}, now);
+    close_children(state, record->execution, now);
   }
   return static_cast<int>(doomed.size());
 }

@@ -22,6 +22,7 @@ void lose(State& state, Record& record, SweepReport& report, Time now) {
                           .message = "lost with its worker " + std::to_string(execution.lost) + " times",
                           .detail = ""};
     state.end(record, {.status = Status::failed, .error = error}, now);
+    close_children(state, execution, now);
     report.dead += 1;
   } else {
     report.requeued += 1;
@@ -58,6 +59,7 @@ void sweep_deadlines(State& state, int limit, SweepReport& report, Time now) {
     Record& record = state.records.at(state.deadlines.begin()->second);
     const ErrorInfo error{.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""};
     state.end(record, {.status = Status::timed_out, .error = error}, now);
+    close_children(state, record.execution, now);
     report.timed_out += 1;
   }
 }

@@ -46,6 +46,8 @@ struct CancelCause {
   const Actor& by;
 };
 [[nodiscard]] CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time now);
+// The workflow has been ended by others: what it started and does not outlive it is cancelled.
+void close_children(State& state, const Execution& parent, Time now);
 [[nodiscard]] RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Time now);
 [[nodiscard]] bool discard(State& state, const Uuid& id, const Actor& by, Time now);
 struct Annotation {

@@ -4,6 +4,7 @@
 #include "store/postgres/insert_rows.hpp"
 #include "store/postgres/planting.hpp"
 #include "store/postgres/sql_error.hpp"
+#include "store/postgres/stopping.hpp"
 #include "store/postgres/taking_over.hpp"
 
 #include <hapax/error.hpp>
@@ -382,18 +383,20 @@ class Stepper {
 
   void end_holders(const std::vector<Displacing>& displacing) {
     std::vector<Ending> endings;
-    std::vector<Uuid> overtaken;
+    std::vector<Uuid> ended, overtaken;
     for (const Displacing& one : displacing) {
       if (one.terminated) {
         endings.push_back({.id = *one.terminated,
                            .status = Status::cancelled,
                            .error = cancelled_error("terminated by a newer request")});
+        ended.push_back(*one.terminated);
       }
       if (one.overtaken) { overtaken.push_back(*one.overtaken); }
     }
     if (!endings.empty()) {
       const Call call = end_call(endings, work_.offset_us);
       work_.freed.add_ended(work_.connection.query(*call.statement, call.params));
+      close_children(work_.connection, ended, work_.offset_us, work_.freed);
     }
     if (!overtaken.empty()) {
       const std::string error = cancelled_error(overtaken_reason);

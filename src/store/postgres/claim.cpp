@@ -47,14 +47,14 @@ suspect AS MATERIALIZED (
   SELECT s.tid FROM q CROSS JOIN LATERAL (
     SELECT l.ctid AS tid FROM {s}.live l
     WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0 AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
-      AND (cardinality($7::text[]) = 0 OR l.task = ANY ($7::text[]))
+      AND ((cardinality($7::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($7::text[]))
     ORDER BY l.priority DESC, l.run_at, l.id LIMIT 1 FOR UPDATE SKIP LOCKED) s
   WHERE $8::boolean LIMIT 1),
 fresh AS MATERIALIZED (
   SELECT f.tid FROM q CROSS JOIN LATERAL (
     SELECT l.ctid AS tid FROM {s}.live l
     WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0 AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
-      AND (cardinality($7::text[]) = 0 OR l.task = ANY ($7::text[]))
+      AND ((cardinality($7::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($7::text[]))
     ORDER BY l.priority DESC, l.run_at, l.id LIMIT $6::bigint FOR UPDATE SKIP LOCKED) f
   WHERE NOT EXISTS (SELECT FROM suspect) LIMIT $6::bigint),
 taken AS (
@@ -69,7 +69,7 @@ SELECT (SELECT now FROM t),
            SELECT FROM {s}.live l
            WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0
              AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
-             AND (cardinality($7::text[]) = 0 OR l.task = ANY ($7::text[])) LIMIT 1) s),
+             AND ((cardinality($7::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($7::text[])) LIMIT 1) s),
        CASE WHEN EXISTS (SELECT FROM suspect) OR (SELECT count(*) FROM taken) >= $6::bigint THEN NULL
             WHEN (SELECT count(*) FROM fresh) > (SELECT count(*) FROM taken) THEN (SELECT now FROM t)
             ELSE (SELECT min(d.run_at) FROM q CROSS JOIN LATERAL (

@@ -18,7 +18,7 @@ JOIN {s}.queues q ON q.ns = u.ns AND q.name = u.name AND NOT q.paused
 WHERE EXISTS (SELECT FROM {s}.live l
               WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0
                 AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
-                AND (cardinality($4::text[]) = 0 OR l.task = ANY ($4::text[])))
+                AND ((cardinality($4::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($4::text[])))
 ORDER BY u.place)"};
 
 Call survey_call(const ClaimRequest& request, std::int64_t offset_us) {

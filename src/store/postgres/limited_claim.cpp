@@ -39,7 +39,7 @@ SELECT t.now, q.limited, NOT q.paused AND EXISTS (SELECT FROM {s}.sessions x WHE
        (SELECT r.arrival FROM {s}.rates r WHERE r.queue_id = q.id AND r.limit_key = ''),
        EXISTS (SELECT FROM {s}.live l
                WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0 AND (l.deadline IS NULL OR l.deadline > t.now)
-                 AND (cardinality($4::text[]) = 0 OR l.task = ANY ($4::text[]))),
+                 AND ((cardinality($4::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($4::text[]))),
        (SELECT l.run_at FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2 ORDER BY l.run_at LIMIT 1)
 FROM t CROSS JOIN {s}.queues q WHERE q.id = $2::int)"};
 
@@ -49,7 +49,7 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 c AS MATERIALIZED (
   SELECT l.id, l.priority, l.run_at, l.weight, l.limit_key, l.sequence FROM {s}.live l
   WHERE l.queue_id = $2::int AND l.state = 0 AND l.lost {lost} AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
-    AND (cardinality($3::text[]) = 0 OR l.task = ANY ($3::text[]))
+    AND ((cardinality($3::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($3::text[]))
   ORDER BY l.priority DESC, l.run_at, l.id LIMIT $4::bigint FOR UPDATE SKIP LOCKED)
 SELECT c.id, coalesce(c.weight, 1), c.limit_key,
        CASE WHEN c.limit_key IS NOT NULL THEN (

@@ -1,6 +1,7 @@
 #include "store/postgres/stopping.hpp"
 
 #include "model/labels.hpp"
+#include "model/parent_close.hpp"
 #include "store/postgres/endings.hpp"
 #include "store/postgres/telling.hpp"
 
@@ -19,6 +20,9 @@ constexpr Statement request_statement{"hapax_cancel_request", R"(
 UPDATE {s}.live SET cancel_requested = true, cancel_error = $2::text
 WHERE id = ANY ($1::uuid[]) AND NOT cancel_requested)"};
 
+constexpr Statement children_statement{"hapax_children", R"(
+SELECT l.id, l.labels FROM {s}.live l WHERE l.parent = ANY ($1::uuid[]) AND l.kind = 1 ORDER BY l.id)"};
+
 }  // namespace
 
 std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRequest& request, std::int64_t offset_us,
@@ -30,7 +34,7 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
   const Result live = connection.query(lock_live, Params().array(uuid_array(ids)));
   std::unordered_map<Uuid, CancelResult> stopped;
   std::vector<Ending> endings;
-  std::vector<Uuid> asked;
+  std::vector<Uuid> ended, asked;
   std::vector<Event> told;
   for (int row = 0; row < live.rows(); ++row) {
     RowReader reader(live, row);
@@ -39,6 +43,7 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
     const bool begun = reader.boolean();
     if (terminated.contains(id) || (!running && !begun)) {
       endings.push_back({.id = id, .status = Status::cancelled, .error = error});
+      if (begun) { ended.push_back(id); }
       stopped[id] = {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
       continue;
     }
@@ -57,7 +62,20 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
     const Call call = tell_call(told, offset_us);
     connection.query(*call.statement, call.params);
   }
+  if (!ended.empty()) { close_children(connection, ended, offset_us, freed); }
   return stopped;
+}
+
+void close_children(Connection& connection, const std::vector<Uuid>& ended, std::int64_t offset_us, FreedKeys& freed) {
+  const Result result = connection.query(children_statement, Params().array(uuid_array(ended)));
+  StopRequest request{.reason = parent_ended};
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    const Uuid id = reader.uuid();
+    const auto labels = reader.optional_bytes();
+    if (!labels || !outlives_parent(decode_labels(*labels))) { request.cancel.push_back(id); }
+  }
+  if (!request.cancel.empty()) { static_cast<void>(stop(connection, request, offset_us, freed)); }
 }
 
 }  // namespace hapax::store::postgres

@@ -22,4 +22,8 @@ struct StopRequest {
 [[nodiscard]] std::unordered_map<Uuid, model::CancelResult> stop(Connection& connection, const StopRequest& request,
                                                                  std::int64_t offset_us, FreedKeys& freed);
 
+// Workflows among these were ended by others: child workflows that do not outlive them are cancelled. 1 round trip when
+// there are none.
+void close_children(Connection& connection, const std::vector<Uuid>& ended, std::int64_t offset_us, FreedKeys& freed);
+
 }  // namespace hapax::store::postgres

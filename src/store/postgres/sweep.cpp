@@ -2,6 +2,7 @@
 #include "store/postgres/endings.hpp"
 #include "store/postgres/partitions.hpp"
 #include "store/postgres/postgres_store.hpp"
+#include "store/postgres/stopping.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
 #include "model/labels.hpp"
@@ -66,6 +67,7 @@ int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, s
   const Result back = connection.query(*call.statement, call.params);
   freed.add_waiting(back);
   std::vector<Ending> endings;
+  std::vector<Uuid> dead;
   for (int row = 0; row < back.rows(); ++row) {
     RowReader reader(back, row);
     const Uuid id = reader.uuid();
@@ -77,6 +79,7 @@ int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, s
       const ErrorInfo error{
           .type = "WorkerLost", .message = "lost with its worker " + std::to_string(lost) + " times", .detail = ""};
       endings.push_back({.id = id, .status = Status::failed, .error = encode_error(error)});
+      dead.push_back(id);
       report.dead += 1;
     } else {
       report.requeued += 1;
@@ -86,6 +89,7 @@ int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, s
     const Call end = end_call(endings, offset_us);
     freed.add_ended(connection.query(*end.statement, end.params));
   }
+  if (!dead.empty()) { close_children(connection, dead, offset_us, freed); }
   return held.rows();
 }
 
@@ -120,6 +124,7 @@ FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset
   if (!endings.empty()) {
     const Call call = end_call(endings, offset_us);
     freed.add_ended(connection.query(*call.statement, call.params));
+    close_children(connection, ids, offset_us, freed);
   }
   guard.commit();
   report.timed_out += static_cast<int>(ids.size());

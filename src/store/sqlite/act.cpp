@@ -4,6 +4,8 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
+#include "model/labels.hpp"
+#include "model/parent_close.hpp"
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -14,6 +16,8 @@ namespace hapax::store::sqlite {
 namespace {
 
 constexpr const char* ask_sql = "UPDATE live SET cancel_requested = 1, cancel_reason = ? WHERE id = ?";
+constexpr const char* children_sql =
+    "SELECT id, labels FROM live INDEXED BY live_parent WHERE parent = ? AND kind = 1 ORDER BY id";
 constexpr const char* status_sql = "SELECT status FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* live_run_sql = "SELECT state, run FROM live WHERE id = ?";
 constexpr const char* ended_run_sql = "SELECT status, run FROM history WHERE id = ? AND expires_at > ?";
@@ -107,6 +111,23 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
   write_act(tx, {.by = by, .action = "execution.cancel", .execution = id, .detail = reason});
   end_execution(tx, found, {.status = Status::cancelled, .error = cancelled_error(reason)});
   return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
+}
+
+void end_by_others(WriteTransaction& tx, FoundLive& found, const Ending& ending) {
+  const Uuid parent = found->id;
+  const bool may_have_children = found->is_workflow() && found->fence > 0;
+  end_execution(tx, found, ending);
+  if (!may_have_children) { return; }
+  std::vector<Uuid> children;
+  {
+    Cursor cursor = tx.db().use(children_sql);
+    cursor.bind(parent);
+    while (cursor.next()) {
+      const Labels labels = cursor.is_null(1) ? Labels{} : decode_labels(cursor.text(1));
+      if (!outlives_parent(labels)) { children.push_back(cursor.uuid(0)); }
+    }
+  }
+  for (const Uuid& id : children) { static_cast<void>(cancel(tx, id, parent_ended, {})); }
 }
 
 RetryResult retry(WriteTransaction& tx, const RetryRequest& request, const Actor& by) {

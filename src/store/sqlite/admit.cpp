@@ -195,7 +195,7 @@ std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExe
 void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason) {
   FoundLive found(tx, id);
   if (found) {
-    end_execution(tx, found,
+    end_by_others(tx, found,
                   {.status = Status::cancelled,
                    .error = cancelled_error(reason),
                    .started_at = found->session ? found->claimed_at : std::nullopt});

@@ -50,7 +50,9 @@ void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const 
   cursor.bind(range.first, range.last);
   while (claims.size() < limit && cursor.next()) {
     const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
-    if (!too_late && wants(request, cursor.text(6))) { claims.push_back(read_claim(cursor, queue, tx.now())); }
+    if (!too_late && wants(request, cursor.text(6), static_cast<Kind>(cursor.small(7)))) {
+      claims.push_back(read_claim(cursor, queue, tx.now()));
+    }
   }
 }
 
@@ -135,8 +137,9 @@ class Claiming {
 
 }  // namespace
 
-bool wants(const ClaimRequest& request, std::string_view task) {
-  return request.tasks.empty() || std::find(request.tasks.begin(), request.tasks.end(), task) != request.tasks.end();
+bool wants(const ClaimRequest& request, std::string_view task, Kind kind) {
+  if (request.tasks.empty()) { return kind != Kind::workflow; }
+  return std::find(request.tasks.begin(), request.tasks.end(), task) != request.tasks.end();
 }
 
 Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {

@@ -20,7 +20,8 @@ namespace {
 constexpr int parking_batch = 5000;
 
 constexpr const char* line_sql =
-    "SELECT live.id, live.deadline, live.task, live.priority, limited.limit_key, limited.rank, live.weight"
+    "SELECT live.id, live.deadline, live.task, live.priority, limited.limit_key, limited.rank, live.weight,"
+    " live.kind"
     " FROM live INDEXED BY live_line LEFT JOIN limited ON limited.execution = live.id"
     " WHERE live.line BETWEEN ? AND ? ORDER BY live.line, live.run_at, live.id";
 constexpr const char* claim_sql = "SELECT " HAPAX_CLAIM_COLUMNS " FROM live WHERE id = ?";
@@ -84,7 +85,7 @@ class LimitedWalk {
     cursor.bind(range.first, range.last);
     while (started_.size() < most && cursor.next()) {
       const bool too_late = !cursor.is_null(1) && cursor.time(1) <= tx_.now();
-      if (too_late || !wants(request_, cursor.text(2))) { continue; }
+      if (too_late || !wants(request_, cursor.text(2), static_cast<Kind>(cursor.small(7)))) { continue; }
       Candidate candidate{.id = cursor.uuid(0), .priority = cursor.small(3)};
       candidate.key = cursor.optional(4, &Cursor::string);
       candidate.rank = cursor.integer(5);

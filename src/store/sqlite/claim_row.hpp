@@ -13,7 +13,7 @@ namespace hapax::store::sqlite {
 // As it will be once claimed.
 [[nodiscard]] model::Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now);
 
-// Whether the request is for that task.
-[[nodiscard]] bool wants(const model::ClaimRequest& request, std::string_view task);
+// Whether the request is for that task: one it names or, if it names none, any that is not a workflow.
+[[nodiscard]] bool wants(const model::ClaimRequest& request, std::string_view task, model::Kind kind);
 
 }  // namespace hapax::store::sqlite

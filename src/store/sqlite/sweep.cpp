@@ -61,7 +61,7 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
     report.dead += 1;
   }
   ending.lost = lost;
-  end_execution(tx, found, ending);
+  end_by_others(tx, found, ending);
 }
 
 void sweep_sessions(WriteTransaction& tx, int limit, SweepReport& report) {
@@ -100,7 +100,7 @@ void sweep_deadlines(WriteTransaction& tx, int limit, SweepReport& report) {
   }
   for (const Uuid& id : passed) {
     FoundLive found(tx, id);
-    end_execution(tx, found,
+    end_by_others(tx, found,
                   {.status = Status::timed_out,
                    .error = encode_error(
                        {.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}),

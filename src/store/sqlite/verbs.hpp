@@ -109,6 +109,9 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 // act.cpp
 // Each with somebody's name: 1 INSERT more for what it did.
 [[nodiscard]] CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason, const Actor& by);
+// end_execution of one that did not end by itself: child workflows that do not outlive it are cancelled. Of a workflow that
+// has begun 1 SELECT more, and a cancel for each.
+void end_by_others(WriteTransaction& tx, FoundLive& found, const Ending& ending);
 [[nodiscard]] RetryResult retry(WriteTransaction& tx, const RetryRequest& request, const Actor& by);
 [[nodiscard]] bool discard(WriteTransaction& tx, const Uuid& id, const Actor& by);
 [[nodiscard]] bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note, const Actor& by);
