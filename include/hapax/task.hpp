@@ -28,8 +28,8 @@ struct TaskOptions {
   int max_lost = 4;                    // how many workers it may take down before it is a dead letter
   Reuse reuse = Reuse::failed_only;    // what a new enqueue may do with the key of an ended execution
 
-  // Naming a strategy puts the task into the store's catalogue, which every door reads; a program that declares it
-  // otherwise gets ConflictingDeclaration. Without one, requests are the same only by the key they carry.
+  // These and reuse, if set, put the task into the store's catalogue, which every door reads; a program that declares it
+  // otherwise gets ConflictingDeclaration. Without a strategy, requests are the same only by the key they carry.
   std::optional<IdentityStrategy> identity_strategy{};
   std::vector<std::string> identity_keys{};       // JSON Pointers into the input, for contextual
   std::optional<IdentityScope> identity_scope{};  // none: task

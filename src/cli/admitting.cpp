@@ -72,7 +72,7 @@ int admit_one(Shell& shell, const AdmitOptions& options) {
   const model::NewExecution request = make_request(fields, shell.ns(), catalogue);
   engine::Engine engine(shell.shared_store());
   const model::Admission admission = engine.admit(request);
-  engine::throw_if_refused(admission, request.task, request.identity ? request.identity->key : "", request.kind);
+  engine::throw_if_refused(admission, engine::asking_of(request));
   const bool wait_for_holder =
       !admission.created() && request.identity && request.identity->on_conflict == OnConflict::wait;
   std::optional<model::Outcome> end;

@@ -105,8 +105,7 @@ class BulkEnqueue {
   void refused(const model::Admission& admission, std::size_t index) {
     ++rejected_;
     try {
-      const auto& identity = batch_[index].identity;
-      engine::throw_if_refused(admission, batch_[index].task, identity ? identity->key : "");
+      engine::throw_if_refused(admission, engine::asking_of(batch_[index]));
     } catch (const Error& error) {
       if (options_.each) {
         JsonObject object;

@@ -5,7 +5,7 @@
 #include "base/limits.hpp"
 #include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
-#include "engine/waiters.hpp"
+#include "engine/through_runs.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -47,12 +47,14 @@ model::NewExecution AppState::request(const TaskSpec& task, std::string input, c
 
 AnyHandle AppState::admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options) {
   const model::QueueRef queue = runs_inline ? request.queue : model::QueueRef{};
-  const model::Kind kind = request.kind;
+  engine::Asking asking{
+      .task = task, .key = options.task_id ? std::string_view(*options.task_id) : "", .kind = request.kind};
+  if (request.identity) { asking.mode = request.identity->mode; }
   const model::Admission admission = engine_->admit(std::move(request));
-  engine::throw_if_refused(admission, task, options.task_id.value_or(""), kind);
+  engine::throw_if_refused(admission, asking);
   if (runs_inline) { run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
-    (void)engine_->waiters().wait(admission.id, options.wait_timeout, false);
+    (void)engine::wait_through(engine_->waiters(), admission.id, options.wait_timeout, false);
   }
   return handle(admission);
 }
@@ -69,27 +71,29 @@ void AppState::admit_async(model::NewExecution request, const std::string& task,
     return;
   }
   const model::Kind kind = request.kind;
-  engine_->admit_async(std::move(request), [state = shared_from_this(), task, kind, key = options.task_id.value_or(""),
-                                            on_conflict = options.on_conflict, wait_timeout = options.wait_timeout,
-                                            callback](const model::Admission& admission, std::exception_ptr error) {
-    AnyHandle made;
-    try {
-      if (!error) {
-        engine::throw_if_refused(admission, task, key, kind);
-        made = state->handle(admission);
-      }
-    } catch (...) { error = std::current_exception(); }
-    if (!error && on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
-      try {
-        state->engine().waiters().watch(
-            admission.id,
-            [callback, made](const model::Outcome*, const std::exception_ptr&) { callback(made, nullptr); }, false,
-            wait_timeout);
-        return;
-      } catch (...) { error = std::current_exception(); }
-    }
-    callback(std::move(made), std::move(error));
-  });
+  const model::IdentityMode mode = request.identity ? request.identity->mode : model::IdentityMode::hold;
+  engine_->admit_async(
+      std::move(request), [state = shared_from_this(), task, kind, mode, key = options.task_id.value_or(""),
+                           on_conflict = options.on_conflict, wait_timeout = options.wait_timeout,
+                           callback](const model::Admission& admission, std::exception_ptr error) {
+        AnyHandle made;
+        try {
+          if (!error) {
+            engine::throw_if_refused(admission, {.task = task, .key = key, .kind = kind, .mode = mode});
+            made = state->handle(admission);
+          }
+        } catch (...) { error = std::current_exception(); }
+        if (!error && on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
+          try {
+            engine::watch_through(
+                state->engine().waiters(), admission.id,
+                [callback, made](const model::Outcome*, const std::exception_ptr&) { callback(made, nullptr); }, false,
+                wait_timeout);
+            return;
+          } catch (...) { error = std::current_exception(); }
+        }
+        callback(std::move(made), std::move(error));
+      });
 }
 
 AnyHandle AppState::handle(const model::Admission& admission) {

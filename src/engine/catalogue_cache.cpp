@@ -42,8 +42,38 @@ model::TaskDefinition definition_of(const TaskOptions& options) {
   return definition;
 }
 
+namespace {
+
+// Whatever makes its identities or their meeting other than a bare name's: every door has to know it.
+bool declares_identity(const TaskOptions& options) {
+  return options.identity_strategy || options.identity_scope || options.fingerprint || options.dedup_window ||
+         options.reuse != Reuse::failed_only || !options.identity_keys.empty();
+}
+
+void check_keys_are_used(const TaskSpec& task) {
+  if (!task.options.identity_keys.empty() && !task.options.identity_strategy) {
+    throw InvalidArgument("task '" + task.name + "'.identity_keys",
+                          "is given without a strategy, so that nothing would use it; add identity_strategy = "
+                          "contextual");
+  }
+}
+
+// A descriptor that names no strategy leaves it to the entry, and its reuse policy if that has none.
+model::TaskDefinition as_far_as_declared(model::TaskDefinition wanted, const model::TaskDefinition& stored) {
+  if (wanted.strategy) { return wanted; }
+  wanted.strategy = stored.strategy;
+  wanted.identity_keys = stored.identity_keys;
+  if (!wanted.scope) { wanted.scope = stored.scope; }
+  if (!wanted.fingerprint) { wanted.fingerprint = stored.fingerprint; }
+  if (!wanted.dedup_window) { wanted.dedup_window = stored.dedup_window; }
+  if (!wanted.reuse || !stored.reuse) { wanted.reuse = stored.reuse; }
+  return wanted;
+}
+
+}  // namespace
+
 CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare_now) {
-  const bool declares = task.options.identity_strategy.has_value();
+  const bool declares = declares_identity(task.options);
   const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
   // Most programs catalogue nothing: they pay two loads and a look at the clock.
   if (fresh && !declares && empty_.load(std::memory_order_acquire)) { return {}; }
@@ -93,23 +123,28 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
     return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
   }
   model::check_name(task.name, "task");
+  check_keys_are_used(task);
   model::check_definition(wanted, "task '" + task.name + "'");
   const model::TaskDefinition* definition = catalogue_->find(task.name);
   if (definition == nullptr) {
+    // Of a descriptor that names none: what its requests without a key have been all along.
+    model::TaskDefinition made = wanted;
+    if (!made.strategy) { made.strategy = IdentityStrategy::always_unique; }
     auto longer = std::make_shared<model::Catalogue>(*catalogue_);
     if (declare_now == Declare::not_now) {
-      longer->tasks.emplace(task.name, wanted);
+      longer->tasks.emplace(task.name, made);
       return {.catalogue = longer, .definition = longer->find(task.name)};
     }
     const model::TaskEntry stored = store_.declare_task(
-        {.ns = ns_, .name = task.name, .definition = model::encode_definition(wanted), .origin = "code"});
+        {.ns = ns_, .name = task.name, .definition = model::encode_definition(made), .origin = "code"});
     longer->tasks.emplace(task.name, model::decode_definition(stored.definition, "tasks." + task.name));
     catalogue_ = std::move(longer);
     stored_.tasks.push_back(stored);
     empty_.store(false, std::memory_order_release);
     definition = catalogue_->find(task.name);
   }
-  const std::string conflict = model::conflict_of(*definition, wanted, catalogue_->usual);
+  const std::string conflict =
+      model::conflict_of(*definition, as_far_as_declared(wanted, *definition), catalogue_->usual);
   if (!conflict.empty()) {
     throw ConflictingDeclaration(
         "task '" + task.name + "' is in the store's catalogue and declared otherwise by this program: " + conflict +

@@ -111,21 +111,34 @@ std::optional<Uuid> latest_under(store::Store& store, const std::string& ns, con
   return newest.empty() ? std::nullopt : std::optional(newest.front().id);
 }
 
-void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key,
-                      model::Kind kind) {
-  const std::string noun = kind == model::Kind::workflow ? "Workflow" : "Task";
-  const auto named = [&](std::string_view what) {
-    const std::string who = key.empty() ? noun + " '" + std::string(task) + "' with the same input "
-                                        : noun + " with ID '" + std::string(key) + "' ";
-    return who + std::string(what);
-  };
+Asking asking_of(const model::NewExecution& request) {
+  Asking asking{.task = request.task, .key = {}, .kind = request.kind};
+  if (request.identity) {
+    asking.key = request.identity->key;
+    asking.mode = request.identity->mode;
+  }
+  return asking;
+}
+
+void throw_if_refused(const model::Admission& admission, const Asking& asking) {
+  const std::string noun = asking.kind == model::Kind::workflow ? "Workflow" : "Task";
+  const std::string who = asking.key.empty() ? noun + " '" + std::string(asking.task) + "' with the same input "
+                                             : noun + " with ID '" + std::string(asking.key) + "' ";
+  const auto named = [&](std::string_view what) { return who + std::string(what); };
+  const std::string is = admission.status == Status::running ? "is already running" : "is already pending";
   switch (admission.verdict) {
     case model::AdmissionVerdict::created:
     case model::AdmissionVerdict::taken_over:
     case model::AdmissionVerdict::deduplicated: return;
     case model::AdmissionVerdict::already_exists:
-      throw TaskAlreadyExists(named(admission.status == Status::running ? "is already running" : "is already pending"),
-                              admission.id, admission.status);
+      // keep_last is refused for this alone: nothing would keep the two from running at once.
+      throw TaskAlreadyExists(
+          named(asking.mode == model::IdentityMode::keep_last
+                    ? is +
+                          " in another queue or was asked for without keep_last, and keep_last puts a request behind " +
+                          "its like in one queue only; ask for the same queue, or again when that one has ended"
+                    : is),
+          admission.id, admission.status);
     case model::AdmissionVerdict::already_completed:
       throw TaskAlreadyCompleted(named("has already completed"), admission.id, admission.finished_at.value_or(Time{}),
                                  admission.expired ? "" : admission.result.value_or("null"));
@@ -133,9 +146,10 @@ void throw_if_refused(const model::Admission& admission, std::string_view task, 
       throw TaskAlreadyFinished(named("has already ended as " + std::string(to_string(admission.status))), admission.id,
                                 admission.status);
     case model::AdmissionVerdict::mismatch:
-      throw IdempotencyMismatch(key.empty() ? noun + " '" + std::string(task) +
-                                                  "' was asked for before under the same identity with another input"
-                                            : named("was given before with another input"),
+      throw IdempotencyMismatch(asking.key.empty()
+                                    ? noun + " '" + std::string(asking.task) +
+                                          "' was asked for before under the same identity with another input"
+                                    : named("was given before with another input"),
                                 admission.id);
     case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
     case model::AdmissionVerdict::session_gone:

@@ -24,9 +24,16 @@ namespace hapax::engine {
 [[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& ns,
                                                const base::Digest& identity);
 
-// Throws the error of SPEC I9 to I11 for a refused admission; returns for created and deduplicated. An empty key stands
-// for an identity made of the input. The message says what it was that was asked for.
-void throw_if_refused(const model::Admission& admission, std::string_view task, std::string_view key,
-                      model::Kind kind = model::Kind::task);
+// What was asked for, as messages tell it.
+struct Asking {
+  std::string_view task;
+  std::string_view key;  // empty: an identity made of the input
+  model::Kind kind = model::Kind::task;
+  model::IdentityMode mode = model::IdentityMode::hold;
+};
+[[nodiscard]] Asking asking_of(const model::NewExecution& request);  // views into it
+
+// Throws the error of SPEC I9 to I11 for a refused admission; returns for created and deduplicated.
+void throw_if_refused(const model::Admission& admission, const Asking& asking);
 
 }  // namespace hapax::engine

@@ -4,7 +4,7 @@
 
 #include "engine/app_state.hpp"
 #include "engine/step_thread.hpp"
-#include "engine/waiters.hpp"
+#include "engine/through_runs.hpp"
 
 #include <algorithm>
 
@@ -33,33 +33,15 @@ std::string result_of(const model::Outcome& outcome) {
   throw ExecutionFailed(failure_name(outcome.status), message, outcome.id, outcome.status);
 }
 
-// The outcome of the last run, where a workflow continued as new.
-std::optional<model::Outcome> wait_through(engine::Waiters& waiters, Uuid id, std::optional<Duration> at_most,
-                                           bool local) {
-  const Time until = at_most ? engine::engine_now() + std::min(*at_most, engine::longest_wait) : engine::never;
-  while (true) {
-    std::optional<Duration> left;
-    if (at_most) { left = std::max(until - engine::engine_now(), Duration::zero()); }
-    std::optional<model::Outcome> outcome = waiters.wait(id, left, local);
-    if (!outcome || !outcome->continued_as) { return outcome; }
-    id = *outcome->continued_as;
-    local = false;
-  }
-}
-
 using ResultCallback = std::function<void(std::string, std::exception_ptr)>;
 
-void watch_through(const std::shared_ptr<detail::AppState>& app, const Uuid& id, bool local, ResultCallback callback) {
-  app->engine().waiters().watch(
-      id,
+void watch_result(const std::shared_ptr<detail::AppState>& app, const Uuid& id, bool local, ResultCallback callback) {
+  engine::watch_through(
+      app->engine().waiters(), id,
       [app, callback = std::move(callback)](const model::Outcome* outcome, std::exception_ptr error) {
         std::string result;
         if (outcome != nullptr) {
           try {
-            if (outcome->continued_as) {
-              watch_through(app, *outcome->continued_as, false, callback);
-              return;
-            }
             result = result_of(*outcome);
           } catch (...) { error = std::current_exception(); }
         }
@@ -82,22 +64,22 @@ Status AnyHandle::status() const {
 
 Status AnyHandle::wait() const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  return wait_through(state_->engine().waiters(), id_, std::nullopt, local_)->status;
+  return engine::wait_through(state_->engine().waiters(), id_, std::nullopt, local_)->status;
 }
 
 bool AnyHandle::wait_for(Duration at_most) const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  return wait_through(state_->engine().waiters(), id_, at_most, local_).has_value();
+  return engine::wait_through(state_->engine().waiters(), id_, at_most, local_).has_value();
 }
 
 std::string AnyHandle::result_json() const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  return result_of(*wait_through(state_->engine().waiters(), id_, std::nullopt, local_));
+  return result_of(*engine::wait_through(state_->engine().waiters(), id_, std::nullopt, local_));
 }
 
 std::string AnyHandle::result_json_for(Duration at_most) const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  const auto outcome = wait_through(state_->engine().waiters(), id_, at_most, local_);
+  const auto outcome = engine::wait_through(state_->engine().waiters(), id_, at_most, local_);
   if (!outcome) {
     throw WaitTimeout("execution " + id_.to_string() + " has not ended within " + format_duration(at_most));
   }
@@ -106,7 +88,7 @@ std::string AnyHandle::result_json_for(Duration at_most) const {
 
 void AnyHandle::on_result(std::function<void(std::string, std::exception_ptr)> callback) const {
   (void)app_of(state_);
-  watch_through(state_, id_, local_, std::move(callback));
+  watch_result(state_, id_, local_, std::move(callback));
 }
 
 CancelAnswer AnyHandle::cancel(std::string_view reason) const {

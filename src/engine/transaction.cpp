@@ -60,7 +60,7 @@ AnyHandle App::enqueue_json_in(Transaction& tx, const TaskSpec& task, std::strin
       state_->request(task, std::move(input_json), options, detail::AppState::Declare::not_now);
   model::check_new_execution(request);
   const auto admissions = tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
-  engine::throw_if_refused(admissions.front(), task.name, options.task_id.value_or(""));
+  engine::throw_if_refused(admissions.front(), engine::asking_of(request));
   tx.state_->queues.push_back(request.queue);
   return state_->handle(admissions.front());
 }

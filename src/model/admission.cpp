@@ -46,13 +46,24 @@ Admission answer_of(const Holder& holder, AdmissionVerdict verdict) {
   return answer;
 }
 
+// Whether nothing would keep the request from running beside its live holder. A pending one of the same queue makes way;
+// one of another queue does not, as the run before it may still be under way there.
+bool is_out_of_line(const Holder& holder, IdentityMode mode) {
+  if (mode != IdentityMode::keep_last || is_terminal(holder.status)) { return false; }
+  return holder.place == HolderPlace::other_queue ||
+         (holder.place == HolderPlace::other_key && holder.status == Status::running);
+}
+
 // Debounce and keep_last: the latest input counts, and what has started is left to run.
-AdmissionDecision decide_latest(const Holder& holder) {
-  if (holder.status == Status::pending && holder.attempt == 0 && !holder.elsewhere) {
+AdmissionDecision decide_latest(const Holder& holder, IdentityMode mode) {
+  if (is_out_of_line(holder, mode)) {
+    return {.step = AdmissionStep::answer, .admission = answer_of(holder, AdmissionVerdict::already_exists)};
+  }
+  if (holder.status == Status::pending && holder.fence == 0 && holder.place == HolderPlace::same) {
     return {.step = AdmissionStep::replace, .admission = answer_of(holder, AdmissionVerdict::deduplicated)};
   }
-  // One that waits for its retry is out of date, and neither running nor fresh; one of another task or queue cannot take
-  // the input: it makes way.
+  // One that has started and waits is out of date, and what it has done under its effect key was for the input it had; one
+  // of another task, queue or key cannot take the input: it makes way.
   if (holder.status == Status::pending) { return {.step = AdmissionStep::terminate_and_new_run, .admission = {}}; }
   return {.step = AdmissionStep::new_run, .admission = {}, .overtakes = holder.status == Status::running};
 }
@@ -73,9 +84,15 @@ AdmissionDecision decide_throttled(const Holder& holder, const IdentityClaim& re
 
 }  // namespace
 
+HolderPlace place_of(const Execution& live, const NewExecution& request) {
+  if (live.queue != request.queue) { return HolderPlace::other_queue; }
+  if (live.limit_key != request.limit_key) { return HolderPlace::other_key; }
+  return live.task == request.task ? HolderPlace::same : HolderPlace::other_task;
+}
+
 AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request, Time now) {
   if (request.mode == IdentityMode::throttle) { return decide_throttled(holder, request, now); }
-  if (request.mode != IdentityMode::hold) { return decide_latest(holder); }
+  if (request.mode != IdentityMode::hold) { return decide_latest(holder, request.mode); }
   // Fingerprints are not compared on these two ways out: the holder no longer blocks. To replace a live holder, often
   // because its input is out of date, is what terminate_existing is for; that it asks for a new run of a live holder
   // outranks the reuse policy, which speaks of holders that have ended.

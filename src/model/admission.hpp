@@ -8,6 +8,16 @@
 
 namespace hapax::model {
 
+// Where a live holder stands, as a request sees it whose latest input counts.
+enum class HolderPlace : std::uint8_t {
+  same,        // of the request's task, queue and limit key
+  other_task,  // of another task, but in the request's queue and under its limit key
+  other_key,   // in the request's queue, under another limit key or none
+  other_queue,
+};
+
+[[nodiscard]] HolderPlace place_of(const Execution& live, const NewExecution& request);
+
 // The execution an identity points to, as the store found it in the admitting transaction.
 struct Holder {
   Uuid id;
@@ -17,10 +27,10 @@ struct Holder {
   std::optional<Time> finished_at;
   std::optional<base::Digest> fingerprint;
   std::optional<std::string> result;
-  int attempt = 0;       // of a live one: more than 0 once it has started
+  // Of a live one: more than 0 once it has started, whether the attempt was given back since or not.
+  std::int64_t fence = 0;
   bool expired = false;  // its record is gone, or as good as gone
-  // Of a live one under a scope wider than its task: it is of another task or queue than the request.
-  bool elsewhere = false;
+  HolderPlace place = HolderPlace::same;
   // A guard that runs under no live session, and may be taken over.
   bool abandoned = false;
 };
@@ -29,7 +39,7 @@ enum class AdmissionStep : std::uint8_t {
   answer,                 // `admission` is the whole answer; nothing is written
   new_run,                // admit with run = holder.run + 1 and repoint the identity
   terminate_and_new_run,  // the same, after cancelling the live holder
-  replace,                // the pending holder gets the request's input, run_at and fingerprint; `admission` answers
+  replace,                // the pending holder gets what the request has but its id and identity; `admission` answers
   take_over,              // the running holder is the request's from now on, under the next fence; `admission` answers
 };
 
@@ -43,7 +53,7 @@ struct AdmissionDecision {
 
 inline constexpr std::string_view overtaken_reason = "overtaken by a newer request";
 
-// Whether such a request's latest input counts, rather than its holder's: it has to know Holder::elsewhere.
+// Whether such a request's latest input counts, rather than its holder's: it has to know Holder::place.
 [[nodiscard]] inline bool latest_counts(IdentityMode mode) {
   return mode == IdentityMode::debounce || mode == IdentityMode::keep_last;
 }

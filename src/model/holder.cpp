@@ -30,7 +30,7 @@ std::optional<Holder> holder_of(const IdentityRow& identity, const std::optional
   holder.fingerprint = identity.fingerprint;
   if (live) {
     holder.status = live->status;
-    holder.attempt = live->attempt;
+    holder.fence = live->fence;
     holder.run = live->run;
     holder.created_at = live->created_at;
     holder.abandoned = live->abandoned;

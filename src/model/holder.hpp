@@ -21,7 +21,7 @@ struct IdentityRow {
 // The holder's row in live.
 struct LiveHolder {
   Status status = Status::pending;
-  int attempt = 0;
+  std::int64_t fence = 0;
   int run = 1;
   Time created_at{};
   bool abandoned = false;  // see Holder

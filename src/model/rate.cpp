@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -101,12 +102,18 @@ double tolerance_us(const RateLimit& limit) {
   return slack_us(limit) + static_cast<double>(limit.burst) * interval_us(limit);
 }
 
+// How far ahead starts can bring an arrival. One that is further was written before the clock was set back, and would
+// hold up the queue for as long as that was.
+double furthest_us(const RateLimit& limit) {
+  return tolerance_us(limit) + static_cast<double>(limits::weight) * interval_us(limit);
+}
+
 }  // namespace
 
 RateMeter::RateMeter(const RateLimit& limit, const std::optional<Time>& arrival, Time now)
     : interval_us_(interval_us(limit)),
       tolerance_us_(tolerance_us(limit)),
-      ahead_us_(arrival ? std::max(0.0, microseconds(*arrival - now)) : 0.0),
+      ahead_us_(arrival ? std::clamp(microseconds(*arrival - now), 0.0, furthest_us(limit)) : 0.0),
       now_(now) {}
 
 Duration debt_carried_over(const RateLimit& limit) { return Duration(static_cast<Duration::rep>(tolerance_us(limit))); }

@@ -105,6 +105,25 @@ void check_period(const std::optional<Duration>& period, std::string_view field)
   }
 }
 
+// What has no effect under a mode is refused rather than dropped.
+void check_mode(IdentityMode mode, const IdentityAsked& asked) {
+  if (mode == IdentityMode::hold) { return; }
+  const std::string name(mode_name(mode));
+  if (asked.reuse) {
+    throw InvalidArgument("reuse", "given together with " + name + ", which says itself when there is a new run; " +
+                                       "expected one of the two");
+  }
+  if (asked.on_conflict == OnConflict::terminate_existing) {
+    throw InvalidArgument("on_conflict",
+                          "'terminate_existing' given together with " + name +
+                              ", under which what runs is left to run; expected return_existing or wait");
+  }
+  if (asked.on_conflict == OnConflict::reject && mode != IdentityMode::throttle) {
+    throw InvalidArgument("on_conflict", "'reject' given together with " + name +
+                                             ", which takes every request; expected return_existing or wait");
+  }
+}
+
 // What the modes change beside the identity.
 void apply_mode(NewExecution& request, const IdentityAsked& asked) {
   IdentityClaim& identity = *request.identity;
@@ -166,6 +185,7 @@ base::Digest identity_of_key(const IdentityRules& rules, const NewExecution& req
 
 void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked) {
   const IdentityMode mode = mode_of(asked);
+  check_mode(mode, asked);
   if (!asked.key) {
     if (rules.strategy == IdentityStrategy::caller_provided) { throw IdempotencyKeyRequired(request.task); }
     if (rules.strategy == IdentityStrategy::always_unique) {

@@ -219,9 +219,9 @@ class Store {
   [[nodiscard]] virtual Time now() = 0;
 
   // ---- The path: admission → claim → outcome -------------------------------------------------------------------
-  // One transaction for the whole span (at most limits::bulk_batch items). Queues are made on first use. But when
-  // somebody's open transaction is about to take one of the identities, each item goes in a transaction of its own, so
-  // that the others are not held up; the blocked one waits up to 30 s and then throws StoreBusy.
+  // One transaction for the whole span (at most limits::bulk_batch items): all of it or none. Queues are made on first
+  // use. When somebody's open transaction is about to take one of the identities, the whole span waits for it, up to 30 s,
+  // and then throws StoreBusy.
   [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
   // The same for a batch that must not be held up by one item (SPEC D10): throws Blocked rather than wait for somebody's
   // open transaction. The caller then admits each item alone, where only the blocked one waits.

@@ -38,6 +38,10 @@ void meet(store::Store& store, AskedIdentity& asked) {
   if (asked.request.identity) {
     asked.holding = store.holding(asked.request.identity->hash);
     if (asked.holding) {
+      if (model::latest_counts(asked.request.identity->mode) && !is_terminal(asked.holding->holder.status)) {
+        const std::optional<model::Execution> live = store.get(asked.holding->holder.id);
+        if (live) { asked.holding->holder.place = model::place_of(*live, asked.request); }
+      }
       decision = model::decide_admission(asked.holding->holder, *asked.request.identity, store.now());
     }
   }

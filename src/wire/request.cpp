@@ -51,14 +51,25 @@ constexpr std::array members = {
     Member{"traceparent", [](RequestFields& f, const JsonMember& m) { f.traceparent = m.text(); }},
 };
 
+// What a workflow's start has (StartOptions).
+constexpr std::array<std::string_view, 16> of_workflows = {
+    "task",  "input", "workflow_id", "task_id",  "idempotency_key", "on_conflict", "reuse",    "wait_timeout",
+    "queue", "delay", "run_at",      "priority", "deadline",        "tags",        "metadata", "traceparent"};
+
 // A workflow's key has a name of its own.
 bool is_known(const Member& member, model::Kind kind) {
-  return member.name != "workflow_id" || kind == model::Kind::workflow;
+  if (kind == model::Kind::workflow) { return std::ranges::find(of_workflows, member.name) != of_workflows.end(); }
+  return member.name != "workflow_id";
 }
 
 bool is_key(std::string_view name) { return name == "task_id" || name == "idempotency_key" || name == "workflow_id"; }
 
 [[noreturn]] void refuse_member(const std::string& name, model::Kind kind) {
+  if (std::ranges::find(members, name, &Member::name) != members.end() && name != "workflow_id") {
+    throw InvalidArgument(name,
+                          "is for tasks; the start of a workflow has no such member, as a workflow runs once under "
+                          "its id and its steps retry by themselves");
+  }
   std::vector<std::string> known;
   for (const Member& member : members) {
     if (is_known(member, kind)) { known.emplace_back(member.name); }
@@ -143,8 +154,11 @@ RequestFields parse_request(std::string_view json, const RequestFields& defaults
                                               "them, such as \"task_id\": \"charge-order-456\"");
       }
     }
+    if (member->name == "on_conflict") { fields.on_conflict_is_usual = false; }
     member->read(fields, given);
   }
+  // These take every request: what a door does otherwise when nothing is said has no place there.
+  if (fields.on_conflict_is_usual && (fields.debounce || fields.keep_last)) { fields.on_conflict = "return_existing"; }
   return fields;
 }
 

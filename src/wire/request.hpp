@@ -20,6 +20,7 @@ struct RequestFields {
   std::optional<std::string> task_id;
   std::optional<std::string> queue;
   std::string on_conflict = "return_existing";
+  bool on_conflict_is_usual = false;        // nobody asked for it: it is what this door does
   std::optional<std::string> wait_timeout;  // for on_conflict wait
   std::optional<std::string> reuse;
   std::optional<std::string> throttle;

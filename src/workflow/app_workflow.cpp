@@ -221,7 +221,7 @@ AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
   request.kind = model::Kind::workflow;
   request.seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
   const model::Admission admission = state_->engine().admit(std::move(request));
-  engine::throw_if_refused(admission, spec.name, options.workflow_id, model::Kind::workflow);
+  engine::throw_if_refused(admission, {.task = spec.name, .key = options.workflow_id, .kind = model::Kind::workflow});
   return state_->handle(admission);
 }
 

@@ -245,6 +245,13 @@ TEST_P(IdentityTest, ThrottleDebounceAndKeepLastArePerRequest) {
   const auto kept = app.enqueue(by_key, 1, {.task_id = "sync", .keep_last = true});
   EXPECT_EQ(app.enqueue(by_key, 2, {.task_id = "sync", .keep_last = true}).id(), kept.id());
   EXPECT_THROW(app.enqueue(bare, 1, {.throttle = 1h}), InvalidArgument) << "nothing makes them the same";
+  try {
+    (void)app.enqueue(by_key, 3, {.task_id = "sync", .queue = "another", .keep_last = true});
+    ADD_FAILURE() << "nothing would keep the two from running at once";
+  } catch (const TaskAlreadyExists& error) {
+    EXPECT_EQ(error.existing_execution_id, kept.id());
+    EXPECT_NE(std::string(error.what()).find("ask for the same queue"), std::string::npos) << error.what();
+  }
 }
 
 // ---- Limits --------------------------------------------------------------------------------------------------------

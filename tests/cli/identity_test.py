@@ -251,6 +251,8 @@ fingerprint = ["/d"]
         self.assertEqual(self.enqueue("last", "--task-id", "l", "--input", "2", "--keep-last"), kept)
         self.refused(USAGE, "InvalidArgument", "enqueue", "bare", "--throttle", "1h")
         self.refused(USAGE, "InvalidArgument", "enqueue", "pay", "--task-id", "x", "--throttle", "1h", "--keep-last")
+        self.refused(USAGE, "InvalidArgument", "enqueue", "pay", "--task-id", "x", "--keep-last", "--on-conflict", "reject")
+        self.refused(USAGE, "InvalidArgument", "enqueue", "pay", "--task-id", "x", "--throttle", "1h", "--reuse", "reject")
 
     def test_ordering_keys_keep_their_order_and_explain_names_them(self):
         log = self.path("log")

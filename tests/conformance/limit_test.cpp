@@ -53,6 +53,18 @@ TEST_F(LimitConformance, ARateLimitLetsNoMoreStartThanItAllowsAndSaysWhenTheNext
   EXPECT_EQ(claim(me, 5).size(), 1U);
 }
 
+TEST_F(LimitConformance, AClockThatIsSetBackDoesNotHoldUpARateLimit) {
+  limit({.rate = RateLimit{.count = 100, .per = 1s}, .key_rate = RateLimit{.count = 100, .per = 1s}});
+  (void)admit_many(1, "a");
+  TestWorker me = worker();
+  ASSERT_EQ(finish(completed(claim_one(me))), FinishVerdict::accepted);
+  advance(-1h);
+  (void)admit_many(1, "a");
+  (void)claim_reply(me, 5);
+  advance(11s);
+  EXPECT_EQ(claim(me, 5).size(), 1U) << "no longer than the heaviest start";
+}
+
 TEST_F(LimitConformance, ABurstStartsAtOnceAfterAQuietTime) {
   limit({.rate = RateLimit{.count = 10, .per = 1s, .burst = 3}});
   (void)admit_many(10);

@@ -1,7 +1,9 @@
 // Throttle, debounce and keep-last: ways to meet a held identity beyond holding it (SPEC I16).
 #include "base/sha256.hpp"
+#include "base/uuid7.hpp"
 #include "conformance/fixture.hpp"
 #include "model/identity.hpp"
+#include "model/turn.hpp"
 
 namespace hapax::conformance {
 
@@ -156,6 +158,101 @@ TEST_F(ModeConformance, OneThatWaitsForItsRetryMakesWayForTheLatest) {
   EXPECT_EQ(status(next.id), Status::pending);
 }
 
+// What it has done under its effect key was for the input it had then.
+TEST_F(ModeConformance, WhatHasStartedIsNotGivenAnotherInputThoughItsAttemptWasGivenBack) {
+  for (const IdentityMode mode : {IdentityMode::debounce, IdentityMode::keep_last}) {
+    for (const FinishKind kind : {FinishKind::released, FinishKind::snoozed, FinishKind::waiting}) {
+      const std::string key = std::to_string(static_cast<int>(mode)) + std::to_string(static_cast<int>(kind));
+      SCOPED_TRACE(key);
+      const auto asked = [&](const std::string& input) {
+        NewExecution item = mode == IdentityMode::debounce ? debounced(key, 1s, input) : latest(key, input);
+        if (kind == FinishKind::waiting) { item.kind = Kind::workflow; }
+        return item;
+      };
+      const NewExecution first = asked("1");
+      (void)admit_id(first);
+      advance(1s);
+      TestWorker me = worker();
+      const Claim claim = claim_one(me);
+      Finish outcome = ending(claim, kind, kind == FinishKind::snoozed ? 1h : 0s);
+      if (kind == FinishKind::waiting) { outcome.turn = std::make_shared<const Turn>(); }
+      ASSERT_EQ(finish(outcome), FinishVerdict::accepted);
+      ASSERT_EQ(get(first.id).attempt, 0);
+
+      const NewExecution next = asked("2");
+      EXPECT_EQ(admit(next).verdict, created);
+
+      EXPECT_EQ(get(first.id).input, "1");
+      EXPECT_EQ(status(first.id), Status::cancelled);
+      EXPECT_EQ(admit(asked("3")).id, next.id);
+      EXPECT_EQ(get(next.id).input, "3");
+      bring_to(next.id, Status::cancelled);
+    }
+  }
+}
+
+TEST_F(ModeConformance, AReplacedOneHasWhatTheLatestRequestHas) {
+  for (const IdentityMode mode : {IdentityMode::debounce, IdentityMode::keep_last}) {
+    SCOPED_TRACE(static_cast<int>(mode));
+    const std::string key = std::to_string(static_cast<int>(mode));
+    const auto asked = [&](const std::string& input) {
+      return mode == IdentityMode::debounce ? debounced(key, 1h, input) : latest(key, input);
+    };
+    NewExecution first = asked("1");
+    first.labels.tags = {"old"};
+    first.weight = 2;
+    (void)admit_id(first);
+    const std::string effect_key = get(first.id).effect_key;
+    NewExecution next = asked("2");
+    next.priority = 7;
+    next.max_attempts = 9;
+    next.max_lost = 8;
+    next.attempt_timeout = 3s;
+    next.retry = RetryPolicy{.base = 7s};
+    next.labels.tags = {"new"};
+    next.labels.metadata = R"({"a":1})";
+    next.weight = 3;
+    EXPECT_EQ(admit(next).id, first.id);
+    const Execution after = get(first.id);
+    EXPECT_EQ(after.input, "2");
+    EXPECT_EQ(after.priority, 7);
+    EXPECT_EQ(after.max_attempts, 9);
+    EXPECT_EQ(after.max_lost, 8);
+    EXPECT_EQ(after.attempt_timeout, 3s);
+    ASSERT_TRUE(after.retry);
+    EXPECT_EQ(after.retry->base, 7s);
+    EXPECT_EQ(after.labels, next.labels);
+    EXPECT_EQ(after.weight, 3);
+    EXPECT_EQ(after.effect_key, effect_key) << "it is the same execution";
+    EXPECT_EQ(admit(asked("3")).id, first.id);
+    EXPECT_EQ(get(first.id).weight, 1);
+    EXPECT_EQ(get(first.id).labels, Labels{});
+    EXPECT_FALSE(get(first.id).retry);
+  }
+}
+
+TEST_F(ModeConformance, AReplacedOneIsClaimedByItsNewPriority) {
+  const NewExecution other = request();
+  (void)admit_id(other);
+  const NewExecution first = latest("a", "1");
+  (void)admit_id(first);
+  NewExecution next = latest("a", "2");
+  next.priority = 5;
+  EXPECT_EQ(admit(next).id, first.id);
+  TestWorker me = worker();
+  EXPECT_EQ(claim(me, 1).at(0).id, first.id);
+}
+
+TEST_F(ModeConformance, ADebouncedRequestUnderAnotherLimitKeyIsARunOfItsOwn) {
+  const NewExecution first = debounced("a", 1h, "1");
+  (void)admit_id(first);
+  NewExecution next = debounced("a", 1h, "2");
+  next.limit_key = LimitKey{.text = "customer-7", .ordered = true};
+  EXPECT_EQ(admit(next).verdict, created);
+  EXPECT_EQ(status(first.id), Status::cancelled);
+  EXPECT_EQ(get(next.id).limit_key, next.limit_key);
+}
+
 TEST_F(ModeConformance, DebouncedRequestsOfOneBatchLeaveTheLast) {
   const std::vector<NewExecution> items = {debounced("a", 1min, "1"), debounced("a", 1min, "2"),
                                            debounced("a", 1min, "3"), debounced("b", 1min, "4")};
@@ -221,6 +318,12 @@ TEST_F(ModeConformance, OneOfAnotherTaskOrQueueIsNotGivenTheInputButMakesWay) {
       NewExecution next = global("2");
       (other_task ? next.task : next.queue.name) = "another";
       const Admission admission = admit(next);
+      if (mode == IdentityMode::keep_last && !other_task) {
+        EXPECT_EQ(admission.verdict, already_exists) << "nothing would keep it from running beside what runs there";
+        EXPECT_EQ(admission.id, first.id);
+        EXPECT_EQ(get(first.id).input, "1");
+        continue;
+      }
       EXPECT_EQ(admission.verdict, created);
       EXPECT_EQ(admission.id, next.id);
       EXPECT_EQ(admission.run, 2);
@@ -319,6 +422,51 @@ TEST_F(ModeConformance, WhatIsNotOvertakenOrNotKeepLastIsTriedAgain) {
   (void)beat(me, {running});
   ASSERT_EQ(finish(ending(running, FinishKind::retry, 1h)), FinishVerdict::accepted);
   EXPECT_EQ(status(throttle.id), Status::pending) << "each of them counts";
+}
+
+TEST_F(ModeConformance, KeepLastNeverRunsBesideOneOfAnotherQueue) {
+  TestWorker me = worker(30s, {"default", "other"});
+  const NewExecution first = latest("a", "1");
+  (void)admit_id(first);
+  const Claim running = claim_one(me);
+  NewExecution there = latest("a", "2");
+  there.queue.name = "other";
+  EXPECT_EQ(admit(there).verdict, already_exists);
+  const NewExecution waiting = latest("a", "3");
+  EXPECT_EQ(admit(waiting).verdict, created);
+  there.id = base::new_uuid7();
+  EXPECT_EQ(admit(there).verdict, already_exists) << "the first still runs, though another holds the key";
+  EXPECT_TRUE(claim(me).empty());
+  ASSERT_EQ(finish(completed(running)), FinishVerdict::accepted);
+  ASSERT_EQ(finish(completed(claim_one(me))), FinishVerdict::accepted);
+  there.id = base::new_uuid7();
+  EXPECT_EQ(admit(there).verdict, created);
+}
+
+TEST_F(ModeConformance, KeepLastNeverRunsBesideOneThatWasAskedForWithoutIt) {
+  TestWorker me = worker();
+  const NewExecution plain = keyed("a", "1");
+  (void)admit_id(plain);
+  const Claim running = claim_one(me);
+  const Admission refused = admit(latest("a", "2"));
+  EXPECT_EQ(refused.verdict, already_exists);
+  EXPECT_EQ(refused.id, plain.id);
+  EXPECT_EQ(refused.status, Status::running);
+  EXPECT_TRUE(claim(me).empty());
+  ASSERT_EQ(finish(completed(running)), FinishVerdict::accepted);
+  EXPECT_EQ(admit(latest("a", "3")).verdict, created);
+}
+
+TEST_F(ModeConformance, KeepLastTakesThePlaceOfAPendingOneThatWasAskedForWithoutIt) {
+  const NewExecution plain = keyed("a", "1");
+  (void)admit_id(plain);
+  const NewExecution next = latest("a", "2");
+  EXPECT_EQ(admit(next).verdict, created) << "it has an order to keep, which the other has not";
+  EXPECT_EQ(status(plain.id), Status::cancelled);
+  TestWorker me = worker();
+  EXPECT_EQ(claim_one(me).id, next.id);
+  EXPECT_EQ(admit(latest("a", "3")).verdict, created);
+  EXPECT_TRUE(claim(me).empty());
 }
 
 TEST_F(ModeConformance, KeepLastReplacesWhatIsPending) {

@@ -335,6 +335,30 @@ TEST_F(SessionConformance, ASweepDoesAtMostItsLimitAndSaysThatThereIsMore) {
   EXPECT_EQ(total.lost_sessions, 1);
 }
 
+TEST_F(SessionConformance, AClockThatIsSetBackDoesNotMakeALeaseLonger) {
+  const Uuid id = admit_id(request());
+  TestWorker me = worker(10s);
+  (void)claim_one(me);
+  advance(-1h);
+  EXPECT_EQ(sweep().lost_sessions, 0) << "it has its lease from now on";
+  advance(9s);
+  EXPECT_EQ(sweep().lost_sessions, 0);
+  advance(2s);
+  EXPECT_EQ(sweep().lost_sessions, 1);
+  EXPECT_EQ(status(id), Status::pending);
+}
+
+TEST_F(SessionConformance, ALongerLeaseThatABeatAskedForIsLeftAlone) {
+  TestWorker me = worker(10s);
+  me.lease = 60s;
+  (void)beat(me, {});
+  (void)sweep();
+  advance(50s);
+  EXPECT_EQ(sweep().lost_sessions, 0);
+  advance(11s);
+  EXPECT_EQ(sweep().lost_sessions, 1);
+}
+
 // ---- Claimed alone -------------------------------------------------------------------------------------------------
 
 TEST_F(SessionConformance, WhatWasLostBeforeIsClaimedAlone) {

@@ -52,5 +52,45 @@ TEST(CatalogueCacheTest, InsideATransactionADescriptorCountsAndNothingIsWritten)
   EXPECT_EQ(world.store.catalogue("default").tasks.size(), 1U);
 }
 
+// So that a request by the command line or the API meets the same identities.
+TEST(CatalogueCacheTest, WhateverADescriptorSaysOfIdentitiesIsCatalogued) {
+  for (const TaskOptions& options :
+       {TaskOptions{.identity_scope = IdentityScope::global}, TaskOptions{.fingerprint = Fingerprint{.compare = false}},
+        TaskOptions{.reuse = Reuse::allow}, TaskOptions{.dedup_window = std::chrono::hours(1)}}) {
+    World world;
+    CatalogueCache cache(world.store, "default");
+    (void)cache.find({.name = "pay", .options = options});
+    CatalogueCache other(world.store, "default");
+    const model::TaskDefinition* const seen = other.find({.name = "pay"}).definition;
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->scope, options.identity_scope);
+    EXPECT_EQ(seen->fingerprint.has_value(), options.fingerprint.has_value());
+    EXPECT_EQ(seen->reuse.value_or(Reuse::failed_only), options.reuse);
+    EXPECT_EQ(seen->dedup_window, options.dedup_window);
+    EXPECT_EQ(seen->strategy, IdentityStrategy::always_unique) << "requests without a key run each time, as before";
+  }
+}
+
+TEST(CatalogueCacheTest, ADescriptorWithoutAStrategyAgreesWithTheEntrysAndNotWithAnotherScope) {
+  World world;
+  world.store.put_task({.name = "pay", .definition = R"({"identity_strategy":"strict"})", .origin = "api"}, "ann");
+  CatalogueCache cache(world.store, "default");
+  EXPECT_EQ(cache.find({.name = "pay", .options = {.reuse = Reuse::allow}}).definition->strategy,
+            IdentityStrategy::strict);
+  EXPECT_THROW((void)cache.find({.name = "pay", .options = {.identity_scope = IdentityScope::global}}),
+               ConflictingDeclaration);
+}
+
+TEST(CatalogueCacheTest, IdentityKeysWithoutAStrategyAreAnError) {
+  World world;
+  CatalogueCache cache(world.store, "default");
+  try {
+    (void)cache.find({.name = "report", .options = {.identity_keys = {"/month"}}});
+    ADD_FAILURE() << "nothing would use them";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("identity_strategy = contextual"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace hapax::engine

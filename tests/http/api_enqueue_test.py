@@ -156,6 +156,19 @@ class Enqueue:
         self.assertEqual((second["id"], second["created"]), (first["id"], False))
         self.assertEqual(self.api.get("/v1/executions/" + first["id"]).json["input"], 2)
 
+    def test_what_has_no_effect_under_a_mode_is_refused(self):
+        path = f"/v1/tasks/{self.task}/executions"
+        for mode in {"throttle": "1h"}, {"debounce": "1h"}, {"keep_last": True}:
+            asked = {"idempotency_key": "k", **mode}
+            self.problem(self.api.ask("POST", path, {**asked, "on_conflict": "terminate_existing"}), 400, "InvalidArgument", "on_conflict")
+            self.problem(self.api.ask("POST", path, {**asked, "reuse": "reject"}), 400, "InvalidArgument", "reuse")
+        self.problem(self.api.ask("POST", path, {"idempotency_key": "k", "keep_last": True, "on_conflict": "reject"}), 400,
+                     "InvalidArgument", "on_conflict")
+        kept = self.api.enqueue(self.task, 1, idempotency_key="k", keep_last=True, queue=self.queue)
+        self.assertEqual(self.api.enqueue(self.task, 2, idempotency_key="k", keep_last=True, queue=self.queue, expect=200)["id"], kept["id"])
+        elsewhere = self.api.ask("POST", path, {"idempotency_key": "k", "keep_last": True, "queue": self.queue + "-b"})
+        self.problem(elsewhere, 409, "TaskAlreadyExists", "ask for the same queue")
+
     def test_identity_says_what_an_enqueue_would_meet(self):
         path = f"/v1/tasks/{self.task}/identity"
         self.assertEqual(self.api.post(path, {"idempotency_key": "k", "input": 1}).json["would"], "created")
@@ -172,6 +185,16 @@ class Enqueue:
         self.assertEqual(self.api.get("/v1/executions/" + first["id"]).json["kind"], "workflow")
         self.problem(self.api.ask("POST", path, {"input": 1}), 400, "InvalidArgument", "workflow_id")
         self.problem(self.api.ask("POST", path, {"workflow_id": key, "input": {"id": "457"}}), 422, "IdempotencyMismatch")
+
+    def test_a_workflow_takes_nothing_that_only_tasks_have(self):
+        for member, value in {"keep_last": True, "debounce": "1h", "throttle": "1h", "ordering_key": "k", "concurrency_key": "k",
+                              "weight": 2, "max_attempts": 3, "retry_base": "1s", "retry_cap": "1s", "timeout": "1s"}.items():
+            with self.subTest(member):
+                answer = self.api.ask("POST", "/v1/workflows/process_order/executions", {"workflow_id": self.task, member: value})
+                self.problem(answer, 400, "InvalidArgument", member, "is for tasks")
+        whole = {"workflow_id": self.task, "input": 1, "queue": self.queue, "priority": 3, "delay": "1h", "deadline": "2h", "tags": ["a"],
+                 "metadata": {"a": 1}, "reuse": "allow", "on_conflict": "reject"}
+        self.api.post("/v1/workflows/process_order/executions", whole, expect=201)
 
     def test_herd(self):
         answers = []

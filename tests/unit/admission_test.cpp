@@ -169,10 +169,12 @@ TEST(AdmissionModes, TheLatestRequestReplacesAFreshHolderOvertakesARunningOneAnd
     request.mode = mode;
     Holder holder = holder_that_is(Status::pending);
     EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::replace);
-    holder.elsewhere = true;
-    EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::terminate_and_new_run);
-    holder.elsewhere = false;
-    holder.attempt = 1;
+    for (const HolderPlace place : {HolderPlace::other_task, HolderPlace::other_key}) {
+      holder.place = place;
+      EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::terminate_and_new_run);
+    }
+    holder.place = HolderPlace::same;
+    holder.fence = 1;
     EXPECT_EQ(decide_admission(holder, request, Time(300s)).step, AdmissionStep::terminate_and_new_run);
     for (const Status status : {Status::running, Status::completed, Status::failed}) {
       const AdmissionDecision decision = decide_admission(holder_that_is(status), request, Time(300s));
@@ -184,6 +186,25 @@ TEST(AdmissionModes, TheLatestRequestReplacesAFreshHolderOvertakesARunningOneAnd
   throttled.mode = IdentityMode::throttle;
   throttled.throttle = 1s;
   EXPECT_FALSE(decide_admission(holder_that_is(Status::running), throttled, Time(300s)).overtakes);
+}
+
+TEST(AdmissionModes, KeepLastRefusesWhatItCouldNotPutBehindItsHolder) {
+  IdentityClaim request;
+  request.mode = IdentityMode::keep_last;
+  const auto verdict = [&](Status status, HolderPlace place) {
+    Holder holder = holder_that_is(status);
+    holder.place = place;
+    const AdmissionDecision decision = decide_admission(holder, request, Time(300s));
+    return decision.step == AdmissionStep::answer ? decision.admission.verdict : AdmissionVerdict::created;
+  };
+  EXPECT_EQ(verdict(Status::running, HolderPlace::other_queue), AdmissionVerdict::already_exists);
+  EXPECT_EQ(verdict(Status::running, HolderPlace::other_key), AdmissionVerdict::already_exists);
+  EXPECT_EQ(verdict(Status::pending, HolderPlace::other_queue), AdmissionVerdict::already_exists)
+      << "the one before it may run there";
+  EXPECT_EQ(verdict(Status::running, HolderPlace::other_task), AdmissionVerdict::created) << "they share the line";
+  EXPECT_EQ(verdict(Status::completed, HolderPlace::other_queue), AdmissionVerdict::created);
+  request.mode = IdentityMode::debounce;
+  EXPECT_EQ(verdict(Status::running, HolderPlace::other_queue), AdmissionVerdict::created);
 }
 
 }  // namespace

@@ -242,6 +242,23 @@ TEST(PostgresServerTest, MessagesNeverCarryThePassword) {
   }
 }
 
+TEST_F(PostgresStoreTest, WhatIsAcknowledgedIsOnDiskWhateverTheRoleSays) {
+  const std::string off = url_ + "&options=-c%20synchronous_commit%3Doff";
+  const auto careless = open(off);
+  careless->transaction([](Transaction& tx) {
+    const std::unique_ptr<PGresult, decltype(&PQclear)> shown(
+        PQexec(static_cast<PGconn*>(tx.native()), "SHOW synchronous_commit"), &PQclear);
+    EXPECT_STREQ(PQgetvalue(shown.get(), 0, 0), "on");
+  });
+  EXPECT_EQ(careless->sql("SELECT current_setting('synchronous_commit')", 1).rows.at(0).at(0), "on");
+  try {
+    (void)open(off + "&prepared=off");
+    ADD_FAILURE() << "behind a pooler it cannot be turned on";
+  } catch (const ConfigurationError& error) {
+    EXPECT_NE(std::string(error.what()).find("SET synchronous_commit = on"), std::string::npos) << error.what();
+  }
+}
+
 // ---- Transactions of others ----------------------------------------------------------------------------------------
 
 TEST_F(PostgresStoreTest, AnIdentityThatAnOpenTransactionHasHoldsUpNobodyElse) {
@@ -252,18 +269,45 @@ TEST_F(PostgresStoreTest, AnIdentityThatAnOpenTransactionHasHoldsUpNobodyElse) {
   const std::vector<NewExecution> batch{keyed("contested"), keyed("free"), request()};
   EXPECT_THROW((void)store_->try_admit(batch), Blocked);
   EXPECT_EQ(count("live"), "0") << "a blocked batch changes nothing";
+  for (const NewExecution& item : {batch[1], batch[2]}) { EXPECT_TRUE(store_->try_admit({&item, 1}).at(0).created()); }
+  user.run("ROLLBACK");
+}
+
+TEST_F(PostgresStoreTest, ABatchThatWaitsForAnOpenTransactionIsAdmittedAsAWhole) {
+  Psql user(server_url());
+  user.run("BEGIN");
+  const NewExecution theirs = keyed("contested");
+  EXPECT_TRUE(store_->attach(user.native())->admit({&theirs, 1}).at(0).created());
+  const std::vector<NewExecution> batch{keyed("free"), keyed("contested"), keyed("free too"), request()};
   auto admitting = std::async(std::launch::async, [&] { return store_->admit(batch); });
-  while (!store_->get(batch[2].id)) {
-    ASSERT_NE(admitting.wait_for(0s), std::future_status::ready) << "it did not wait for the open transaction";
-    std::this_thread::yield();
-  }
-  EXPECT_TRUE(store_->get(batch[1].id).has_value());
+  const auto until = std::chrono::steady_clock::now() + 300ms;
+  while (std::chrono::steady_clock::now() < until) { ASSERT_EQ(count("live"), "0") << "all of a batch or none"; }
+  ASSERT_NE(admitting.wait_for(0s), std::future_status::ready) << "it did not wait for the open transaction";
   user.run("COMMIT");
   const std::vector<Admission> admissions = admitting.get();
-  EXPECT_EQ(admissions[0].verdict, AdmissionVerdict::deduplicated);
-  EXPECT_EQ(admissions[0].id, theirs.id);
-  EXPECT_TRUE(admissions[1].created());
+  EXPECT_TRUE(admissions[0].created());
+  EXPECT_EQ(admissions[1].verdict, AdmissionVerdict::deduplicated);
+  EXPECT_EQ(admissions[1].id, theirs.id);
   EXPECT_TRUE(admissions[2].created());
+  EXPECT_TRUE(admissions[3].created());
+  EXPECT_EQ(count("live"), "4");
+}
+
+// One that is asked for again, and whose rows somebody has locked: only the steps can tell what it is answered.
+TEST_F(PostgresStoreTest, ABatchThatIsBlockedAtItsLastItemHasChangedNothing) {
+  const NewExecution again = keyed("again");
+  ASSERT_TRUE(store_->admit({&again, 1}).at(0).created());
+  Psql user(server_url());
+  user.run("BEGIN");
+  user.run("SELECT FROM " + schema_ + ".identities FOR UPDATE");
+  const std::vector<NewExecution> batch{keyed("free"), request(), again};
+  EXPECT_THROW((void)store_->try_admit(batch), Blocked);
+  EXPECT_EQ(count("live"), "1");
+  user.run("ROLLBACK");
+  const std::vector<Admission> admissions = store_->try_admit(batch);
+  for (const Admission& admission : admissions) { EXPECT_TRUE(admission.created()); }
+  EXPECT_EQ(admissions[2].id, again.id);
+  EXPECT_EQ(count("live"), "3");
 }
 
 TEST_F(PostgresStoreTest, ALoserDoesNotTrustAWinnerThatRollsBack) {

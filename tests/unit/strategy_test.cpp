@@ -211,6 +211,27 @@ TEST(Strategy, ModesNeedSomethingThatMakesRequestsTheSame) {
   EXPECT_NO_THROW((void)hash_of(request("1"), strict, {.throttle = 1min}));
 }
 
+TEST(Strategy, WhatHasNoEffectUnderAModeIsRefused) {
+  const auto field = [](const IdentityAsked& asked) -> std::string {
+    try {
+      (void)hash_of(request("1"), strict, asked);
+    } catch (const InvalidArgument& error) { return error.field(); }
+    return "";
+  };
+  for (IdentityAsked asked :
+       {IdentityAsked{.throttle = 1min}, IdentityAsked{.debounce = 1min}, IdentityAsked{.keep_last = true}}) {
+    asked.on_conflict = OnConflict::wait;
+    EXPECT_EQ(field(asked), "");
+    asked.on_conflict = OnConflict::terminate_existing;
+    EXPECT_EQ(field(asked), "on_conflict");
+    asked.on_conflict = OnConflict::reject;
+    EXPECT_EQ(field(asked), asked.throttle ? "" : "on_conflict") << "a throttled one may be refused";
+    asked.on_conflict = OnConflict::return_existing;
+    asked.reuse = Reuse::reject;
+    EXPECT_EQ(field(asked), "reuse");
+  }
+}
+
 TEST(Strategy, DebounceIsItsOwnDelay) {
   NewExecution item = request("1");
   identify(item, strict, {.debounce = 30s});

@@ -101,6 +101,28 @@ TEST_P(WorkflowWorker, IsStartedWithoutWaiting) {
   EXPECT_THROW((void)app.start_async(sums, 3, {}).get(), InvalidArgument);
 }
 
+TEST_P(WorkflowWorker, WhoWaitsForItsHolderWaitsForTheRunItGoesOnAs) {
+  const Workflow<int, int> flow{"relay"};
+  App app = open();
+  app.handle(flow, [](WorkflowContext& ctx, const int& n) {
+    if (n == 0) { return ctx.wait_signal<int>("go"); }
+    (void)ctx.wait_signal<int>("next");
+    ctx.continue_as_new(n - 1);
+  });
+  const Worker worker = app.work({.threads = 2});
+  auto first = app.start(flow, 1, {.workflow_id = "a"});
+  const StartOptions wait{.workflow_id = "a", .on_conflict = OnConflict::wait};
+  auto waiting = std::async(std::launch::async, [&] { return app.start(flow, 1, wait); });
+  auto asynchronous = app.start_async(flow, 1, wait);
+  std::this_thread::sleep_for(100ms);
+  first.signal("next", 1);
+  EXPECT_EQ(waiting.wait_for(500ms), std::future_status::timeout) << "it goes on as a new run";
+  EXPECT_EQ(asynchronous.wait_for(0s), std::future_status::timeout);
+  app.find(flow, "a").signal("go", 7);
+  EXPECT_EQ(waiting.get().result_for(60s), 7);
+  EXPECT_EQ(asynchronous.get().result_for(60s), 7);
+}
+
 TEST_P(WorkflowWorker, WithoutACacheEachTurnIsAReplay) {
   App app = open();
   handle_sums(app);

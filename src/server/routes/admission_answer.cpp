@@ -38,11 +38,14 @@ std::string times_of(const model::Admission& admission) {
 
 void fit_to_principal(wire::RequestFields& fields, const Principal& principal) {
   if (principal.read) { return; }
-  if (fields.on_conflict == "return_existing" || fields.on_conflict == "wait") { fields.on_conflict = "reject"; }
+  // Debounce and keep_last take every request, and it is told to nobody whose execution it went into.
+  const std::string_view least = fields.debounce || fields.keep_last ? "return_existing" : "reject";
+  if (fields.on_conflict == "return_existing" || fields.on_conflict == "wait") { fields.on_conflict = least; }
 }
 
 Asked asked_of(const model::NewExecution& request) {
-  return {.task = request.task, .key = request.identity ? request.identity->key : ""};
+  const engine::Asking asking = engine::asking_of(request);
+  return {.task = std::string(asking.task), .key = std::string(asking.key), .mode = asking.mode};
 }
 
 std::optional<wire::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
@@ -58,7 +61,7 @@ std::optional<wire::Problem> refusal_of(const model::Admission& admission, const
     return without_facts(admission);
   }
   try {
-    engine::throw_if_refused(admission, asked.task, asked.key);
+    engine::throw_if_refused(admission, {.task = asked.task, .key = asked.key, .mode = asked.mode});
   } catch (const Error& error) {
     wire::Problem problem = wire::problem_of(error);
     problem.facts += times_of(admission);

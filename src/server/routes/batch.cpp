@@ -48,6 +48,7 @@ class BatchEnqueue {
     try {
       wire::RequestFields defaults;
       defaults.on_conflict = "reject";
+      defaults.on_conflict_is_usual = true;
       wire::RequestFields fields = wire::parse_request(line, defaults, "line");
       if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
       if (fields.on_conflict == "wait") {

@@ -33,6 +33,7 @@ wire::RequestFields fields_of(Call& call, model::Kind kind) {
   wire::RequestFields defaults;
   defaults.kind = kind;
   defaults.on_conflict = "reject";
+  defaults.on_conflict_is_usual = true;
   const std::string name(kind == model::Kind::workflow ? "workflow" : "task");
   const std::string& body = call.body();
   wire::RequestFields fields = body.empty() ? defaults : wire::parse_request(body, defaults, "body");

@@ -89,7 +89,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
       }
       if (latest_counts(item.identity->mode) && !is_terminal(holder->status)) {
         const Execution& live = state.records.at(holder->id).execution;
-        holder->elsewhere = live.task != item.task || live.queue != item.queue;
+        holder->place = place_of(live, item);
       }
       const AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
       if (decision.step == AdmissionStep::take_over) {

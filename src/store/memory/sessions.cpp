@@ -52,7 +52,8 @@ BeatReply beat(State& state, const Beat& beat, Time now) {
     return reply;
   }
   Session& session = found->second;
-  session.expires_at = now + (beat.lease > Duration{0} ? beat.lease : session.opened.lease);
+  if (beat.lease > Duration{0}) { session.opened.lease = beat.lease; }
+  session.expires_at = now + session.opened.lease;
   for (const Progress& progress : beat.progress) {
     Record* const record = state.find_running(progress.id, progress.fence);
     if (is_held_by(record, beat.session)) {

@@ -58,7 +58,7 @@ std::optional<Holding> State::find_holding(const base::Digest& identity, Time no
   if (!is_terminal(execution.status)) {
     return holding_of(held->second,
                       LiveHolder{.status = execution.status,
-                                 .attempt = execution.attempt,
+                                 .fence = execution.fence,
                                  .run = execution.run,
                                  .created_at = execution.created_at,
                                  .abandoned = abandoned(*this, execution, now)},
@@ -111,6 +111,13 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
   leave_queue(record);
   Execution& execution = record.execution;
   execution.input = by.input;
+  execution.priority = by.priority;
+  execution.max_attempts = by.max_attempts;
+  execution.max_lost = by.max_lost;
+  execution.retry = by.retry;
+  execution.attempt_timeout = by.attempt_timeout;
+  execution.labels = by.labels;
+  execution.weight = by.weight;
   execution.run_at = by.run_at.value_or(now + by.delay);
   if (execution.deadline) { deadlines.erase({*execution.deadline, execution.id}); }
   execution.deadline = by.deadline ? std::optional(now + *by.deadline) : std::nullopt;

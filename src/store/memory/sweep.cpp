@@ -33,6 +33,8 @@ void sweep_sessions(State& state, int limit, SweepReport& report, Time now) {
   int budget = limit;
   for (auto next = state.sessions.begin(); next != state.sessions.end();) {
     Session& session = next->second;
+    // The clock was set back: its lease is no longer for that.
+    session.expires_at = std::min(session.expires_at, now + session.opened.lease);
     if (session.expires_at > now) {
       ++next;
       continue;

@@ -28,14 +28,12 @@ using Items = std::vector<const model::NewExecution*>;
 // Many items without identity, limit key or weight: COPY in one transaction, two round trips.
 [[nodiscard]] std::vector<model::Admission> admit_by_copy(const AdmissionWork& work, const Items& items);
 
-// One entry per item; none where only the steps of admit_in_transaction can tell.
-using Answers = std::vector<std::optional<model::Admission>>;
-
 // Items with identities whose holders, if any, just answer: one pipeline, one round trip, one transaction. Nothing is
-// returned, and nothing was changed, when a holder must make way for a new run. Waits at most `patience` for other
-// transactions' locks (SqlError, lock timeout).
-[[nodiscard]] std::optional<Answers> admit_simple_identities(const AdmissionWork& work, const Items& items,
-                                                             Duration patience);
+// returned, and nothing was changed, when only the steps of admit_in_transaction can tell, as a holder must make way for a
+// new run. Waits at most `patience` for other transactions' locks (SqlError, lock timeout).
+[[nodiscard]] std::optional<std::vector<model::Admission>> admit_simple_identities(const AdmissionWork& work,
+                                                                                   const Items& items,
+                                                                                   Duration patience);
 
 // Everything, step by step in the transaction that is open on the connection.
 [[nodiscard]] std::vector<model::Admission> admit_in_transaction(const AdmissionWork& work, const Items& items);

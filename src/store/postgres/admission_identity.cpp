@@ -3,6 +3,7 @@
 #include "store/postgres/holders.hpp"
 #include "store/postgres/insert_rows.hpp"
 #include "store/postgres/planting.hpp"
+#include "store/postgres/replacing.hpp"
 #include "store/postgres/sql_error.hpp"
 #include "store/postgres/stopping.hpp"
 #include "store/postgres/taking_over.hpp"
@@ -29,24 +30,13 @@ FROM unnest($2::bytea[], $3::uuid[], $4::int[], $5::bytea[], $6::bigint[], $7::b
        u(identity, execution, run, fingerprint, dedup_window, throttle, queue_id)
 WHERE i.identity = u.identity)"};
 
-// A parked one is back in the line, where its key is looked at anew.
-constexpr Statement replace_statement{"hapax_replace", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-item AS MATERIALIZED (
-  SELECT u.id, u.input, u.identity, u.fingerprint, coalesce(u.at, t.now + u.delay) AS due, t.now + u.deadline AS deadline,
-         t.now
-  FROM t, unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bigint[])
-         u(id, input, delay, at, identity, fingerprint, deadline)),
-held AS (
-  UPDATE {s}.identities i SET fingerprint = item.fingerprint FROM item WHERE i.identity = item.identity)
-UPDATE {s}.live l SET input = item.input, run_at = item.due, deadline = item.deadline,
-                      state = CASE WHEN item.due > item.now THEN 2 ELSE 0 END
-FROM item WHERE l.id = item.id RETURNING l.queue_id, l.limit_key)"};
-
-// Of holders that are locked: those of another task or queue than the request.
-constexpr Statement elsewhere_statement{"hapax_holders_elsewhere", R"(
-SELECT l.id FROM unnest($1::uuid[], $2::text[], $3::int[]) u(id, task, queue_id)
-JOIN {s}.live l ON l.id = u.id WHERE l.task <> u.task OR l.queue_id <> u.queue_id)"};
+// Of holders that are locked: where they stand, if not where the request does (HolderPlace).
+constexpr Statement places_statement{"hapax_holder_places", R"(
+SELECT l.id, CASE WHEN l.queue_id <> u.queue_id THEN 3 WHEN l.limit_key IS DISTINCT FROM u.limit_key THEN 2 ELSE 1 END
+FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[]) u(id, task, queue_id, limit_key)
+JOIN {s}.live l ON l.id = u.id
+WHERE l.task <> u.task OR l.queue_id <> u.queue_id OR l.limit_key IS DISTINCT FROM u.limit_key)"};
+static_assert(static_cast<int>(HolderPlace::other_task) == 1 && static_cast<int>(HolderPlace::other_queue) == 3);
 
 // They run on, but end rather than wait again.
 constexpr Statement overtake_statement{"hapax_overtake", R"(
@@ -81,10 +71,9 @@ Holder as_holder(const Admission& admission, const NewExecution& item) {
   return holder;
 }
 
-// None when the holder would have to make way.
-std::optional<Admission> answer_of(const Holder& holder, const NewExecution& item, Time now) {
-  AdmissionDecision decision = decide_admission(holder, *item.identity, now);
-  return decision.step == AdmissionStep::answer ? std::optional(std::move(decision.admission)) : std::nullopt;
+// Of a holder that makes way for nobody.
+Admission answer_of(const Holder& holder, const NewExecution& item, Time now) {
+  return decide_admission(holder, *item.identity, now).admission;
 }
 
 bool may_displace(const NewExecution& item) {
@@ -108,11 +97,6 @@ struct Displacing {
   int run = 1;
   std::optional<Uuid> terminated;
   std::optional<Uuid> overtaken;
-};
-
-struct Replacing {
-  Uuid id;
-  const NewExecution* by = nullptr;
 };
 
 // Steps through a batch in an open transaction.
@@ -215,7 +199,7 @@ class Stepper {
       asking.push_back(items_[index]->id);
     }
     const auto [now, held, live] = lock_holders(work_.connection, identities, asking, work_.offset_us);
-    const std::set<Uuid> elsewhere = holders_elsewhere(losers, held);
+    const std::map<Uuid, HolderPlace> places = places_of_holders(losers, held);
     std::vector<Displacing> displacing;
     std::vector<Replacing> replacing;
     std::vector<TakingOver> taking_over;
@@ -242,7 +226,7 @@ class Stepper {
           answers_[index] = admitted_before(*holder);
           continue;
         }
-        holder->elsewhere = elsewhere.contains(holder->id);
+        if (const auto place = places.find(holder->id); place != places.end()) { holder->place = place->second; }
         AdmissionDecision decision = decide_admission(*holder, *item.identity, now);
         if (decision.step == AdmissionStep::take_over) {
           if (is_orphan(item, inserted)) {
@@ -271,13 +255,13 @@ class Stepper {
       }
     }
     if (!taking_over.empty()) { take_over(work_.connection, taking_over, work_.offset_us); }
-    if (!replacing.empty()) { replace(replacing); }
+    if (!replacing.empty()) { replace(work_, replacing); }
     if (!displacing.empty()) { displace(displacing); }
   }
 
   // Asked only for requests to which it matters.
-  std::set<Uuid> holders_elsewhere(const std::vector<std::size_t>& losers, const HeldIdentities& held) {
-    Array ids(Type::uuid), tasks(Type::text), queues(Type::int4);
+  std::map<Uuid, HolderPlace> places_of_holders(const std::vector<std::size_t>& losers, const HeldIdentities& held) {
+    Array ids(Type::uuid), tasks(Type::text), queues(Type::int4), keys(Type::text);
     bool any = false;
     for (const std::size_t index : losers) {
       const NewExecution& item = *items_[index];
@@ -286,42 +270,20 @@ class Stepper {
       ids.uuid(found->second.holder->id);
       tasks.bytes(item.task);
       queues.int4(work_.queues.id(item.queue));
+      item.limit_key ? keys.bytes(encode_limit_key(*item.limit_key)) : keys.null();
       any = true;
     }
-    std::set<Uuid> elsewhere;
-    if (!any) { return elsewhere; }
+    std::map<Uuid, HolderPlace> places;
+    if (!any) { return places; }
     Params params;
-    params.array(std::move(ids)).array(std::move(tasks)).array(std::move(queues));
-    const Result found = work_.connection.query(elsewhere_statement, params);
-    for (int row = 0; row < found.rows(); ++row) { elsewhere.insert(RowReader(found, row).uuid()); }
-    return elsewhere;
-  }
-
-  void replace(const std::vector<Replacing>& replacing) {
-    Array ids(Type::uuid), inputs(Type::bytea), delays(Type::int8), at(Type::int8), identities(Type::bytea);
-    Array fingerprints(Type::bytea), deadlines(Type::int8);
-    for (const Replacing& one : replacing) {
-      ids.uuid(one.id);
-      inputs.bytes(one.by->input);
-      delays.int8(one.by->delay.count());
-      at.optional_int8(one.by->run_at ? std::optional(one.by->run_at->time_since_epoch().count()) : std::nullopt);
-      identities.digest(one.by->identity->hash);
-      one.by->identity->fingerprint ? fingerprints.digest(*one.by->identity->fingerprint) : fingerprints.null();
-      deadlines.optional_int8(one.by->deadline ? std::optional(one.by->deadline->count()) : std::nullopt);
+    for (Array* array : {&ids, &tasks, &queues, &keys}) { params.array(std::move(*array)); }
+    const Result found = work_.connection.query(places_statement, params);
+    for (int row = 0; row < found.rows(); ++row) {
+      RowReader reader(found, row);
+      const Uuid id = reader.uuid();
+      places.emplace(id, static_cast<HolderPlace>(reader.int4()));
     }
-    Params params;
-    params.int8(work_.offset_us);
-    for (Array* array : {&ids, &inputs, &delays, &at, &identities, &fingerprints, &deadlines}) {
-      params.array(std::move(*array));
-    }
-    const Result replaced = work_.connection.query(replace_statement, params);
-    for (int row = 0; row < replaced.rows(); ++row) {
-      RowReader reader(replaced, row);
-      const std::int32_t queue = reader.int4();
-      const std::optional<std::string> key = reader.optional_bytes();
-      // It may have been the one of its key that stood in the line.
-      if (key && !decode_limit_key(*key).ordered) { work_.freed.add(queue, *key); }
-    }
+    return places;
   }
 
   // A queue that has begun to drain since it was looked at takes none, and then its holders stay what they are.
@@ -440,7 +402,8 @@ std::vector<Admission> admit_in_transaction(const AdmissionWork& work, const Ite
 }
 
 // 3 statements in 1 round trip: lock timeout, insert, holders.
-std::optional<Answers> admit_simple_identities(const AdmissionWork& work, const Items& items, Duration patience) {
+std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWork& work, const Items& items,
+                                                              Duration patience) {
   std::map<base::Digest, std::size_t> first;
   std::vector<NewRow> rows;
   std::vector<HolderQuestion> questions;
@@ -469,28 +432,23 @@ std::optional<Answers> admit_simple_identities(const AdmissionWork& work, const 
   }
   const Inserted inserted = read_inserted(results[1]);
   const HeldIdentities held = read_holders(results[2]);
-  Answers answers;
+  std::vector<Admission> answers;
   for (const NewExecution* item : items) {
-    const bool draining = !inserted.draining.empty() && inserted.draining.contains(work.queues.id(item->queue));
     if (!item->identity) {
+      const bool draining = !inserted.draining.empty() && inserted.draining.contains(work.queues.id(item->queue));
       answers.push_back(draining ? Admission{.verdict = AdmissionVerdict::queue_draining}
                                  : created(*item, 1, inserted));
       continue;
     }
     const NewExecution& winner = *items[first.at(item->identity->hash)];
     const bool won = inserted.took_identity.contains(winner.id);
-    const auto holder = held.find(item->identity->hash);
     if (won && &winner == item) {
       answers.push_back(created(*item, 1, inserted));
-    } else if (won) {
-      answers.push_back(answer_of(as_holder(created(winner, 1, inserted), winner), *item, inserted.now));
-    } else if (holder != held.end()) {
-      answers.push_back(answer_of(*holder->second.holder, *item, inserted.now));
-    } else if (draining) {
-      answers.push_back(Admission{.verdict = AdmissionVerdict::queue_draining});
     } else {
-      // Held by this very id (asked again), or the first of its kind met a draining queue.
-      answers.push_back(std::nullopt);
+      // The statement answers for everybody who did not win, or takes all of it back.
+      answers.push_back(answer_of(
+          won ? as_holder(created(winner, 1, inserted), winner) : held.at(item->identity->hash).holder.value(), *item,
+          inserted.now));
     }
   }
   return answers;

@@ -28,14 +28,16 @@ class LoneTurn {
 // From this many rows on COPY is faster than arrays.
 constexpr std::size_t copy_from = 500;
 
-// How long a batch waits for one of its identities that somebody's open transaction has, and how long that one waits
-// when it is alone. It waits without a connection: many who wait for one transaction must not keep the others from
-// theirs, so each looks for a moment, rests, and looks again.
+// How long a batch waits in its transaction for an identity that somebody's open transaction has, and how long it waits
+// in all. Most of that it waits without a connection and without its own locks: many who wait for one transaction must not
+// keep the others from theirs, so each looks for a moment, rests, and looks again. A large batch rests longer, as each
+// look sends all of it.
 constexpr Duration batch_patience = std::chrono::milliseconds(20);
-constexpr Duration lone_patience = std::chrono::seconds(30);
+constexpr Duration whole_patience = std::chrono::seconds(30);
 constexpr Duration lone_look = std::chrono::milliseconds(5);
-constexpr Duration lone_rest_min = std::chrono::milliseconds(5);
+constexpr Duration rest_min = std::chrono::milliseconds(5);
 constexpr Duration lone_rest_max = std::chrono::milliseconds(100);
+constexpr Duration batch_rest_max = std::chrono::milliseconds(500);
 
 void lose_reply(Connection& connection) {
   try {
@@ -90,21 +92,16 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     }
     if (met) { meet_for_a_while(); }
   }
-  const auto by_steps = [&](const Items& some) {
+  std::optional<std::vector<Admission>> simple;
+  if (!seeded) { simple = admit_simple_identities(work, items, patience); }
+  if (simple) {
+    admissions = std::move(*simple);
+  } else {
     TransactionGuard guard(connection);
     const Call waiting = lock_patience(patience);
     connection.query(*waiting.statement, waiting.params);
-    std::vector<Admission> answers = admit_in_transaction(work, some);
+    admissions = admit_in_transaction(work, items);
     guard.commit();
-    return answers;
-  };
-  if (const auto answers = seeded ? std::nullopt : admit_simple_identities(work, items, patience)) {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::optional<Admission>& answer = (*answers)[i];
-      admissions.push_back(answer ? *answer : by_steps({items[i]}).front());
-    }
-  } else {
-    admissions = by_steps(items);
   }
   unpark(connection, freed);
   lose_reply(connection);
@@ -194,38 +191,27 @@ std::unordered_map<Uuid, Admission> PostgresStore::read_back_until_known(const I
   }
 }
 
-Admission PostgresStore::admit_alone(const NewExecution* item) {
-  const auto give_up = std::chrono::steady_clock::now() + lone_patience;
-  for (Duration rest = lone_rest_min;; rest = std::min(rest * 2, lone_rest_max)) {
+std::vector<Admission> PostgresStore::admit_patiently(const Items& items) {
+  const bool lone = items.size() == 1;
+  const auto give_up = std::chrono::steady_clock::now() + whole_patience;
+  for (Duration rest = rest_min;; rest = std::min(rest * 2, lone ? lone_rest_max : batch_rest_max)) {
     try {
       // A few at a time, whatever their number.
       const LoneTurn turn(lone_turns_);
-      return admit_until_known({item}, lone_look).front();
+      return admit_until_known(items, lone ? lone_look : batch_patience);
     } catch (const SqlError& error) {
-      const bool over = std::chrono::steady_clock::now() >= give_up;
-      if (!error.is_lock_timeout() || over) { throw_mapped(error, settings_.location); }
+      if (!error.is_lock_timeout()) { throw_mapped(error, settings_.location); }
+      if (std::chrono::steady_clock::now() >= give_up) {
+        throw StoreBusy(settings_.location + ": another open transaction has had the identity of " +
+                        (lone ? "the request" : "one of the " + std::to_string(items.size()) + " requests") + " for " +
+                        format_duration(whole_patience) + "; nothing was admitted");
+      }
     }
     std::this_thread::sleep_for(rest);
   }
 }
 
-// Somebody's open transaction has one of the identities. Each item goes by itself, so that the others are committed at
-// once; what is blocked waits alone, at the end, for that transaction.
-std::vector<Admission> PostgresStore::admit_apart(const Items& items) {
-  std::vector<Admission> admissions(items.size());
-  std::vector<std::size_t> blocked;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    try {
-      admissions[i] = admit_until_known({items[i]}, batch_patience).front();
-    } catch (const SqlError& error) {
-      if (!error.is_lock_timeout()) { throw_mapped(error, settings_.location); }
-      blocked.push_back(i);
-    }
-  }
-  for (const std::size_t i : blocked) { admissions[i] = admit_alone(items[i]); }
-  return admissions;
-}
-
+// All of them or none (SPEC D11).
 std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items) {
   check_not_lending();
   const Items pointers = point_to(items);
@@ -234,8 +220,7 @@ std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items)
   } catch (const SqlError& error) {
     if (!error.is_lock_timeout()) { throw_mapped(error, settings_.location); }
   }
-  if (items.size() == 1) { return {admit_alone(pointers.front())}; }
-  return admit_apart(pointers);
+  return admit_patiently(pointers);
 }
 
 std::vector<Admission> PostgresStore::try_admit(std::span<const NewExecution> items) {

@@ -8,26 +8,30 @@ namespace {
 
 using namespace model;
 
-// A holder in live is not looked for in history: l.id IS NULL stops the probe of the partitions.
+// A holder in live is not looked for in history: l.id IS NULL stops the probe of the partitions. Whoever took its identity
+// in this very transaction is not asked about. Division by zero takes the transaction back, which then goes by steps as a
+// whole: for a holder that makes way, and where there is no answer here, as the identity is free, or held by the very id
+// that asks (asked again).
 constexpr std::string_view ask_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
        coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, coalesce(l.run, h.run),
        coalesce(l.created_at, h.created_at), h.finished_at, h.result,
-       1 / CASE WHEN CASE WHEN a.id IS NOT NULL THEN false
+       1 / CASE WHEN CASE WHEN i.execution IS NULL OR i.execution = u.asking OR a.id IS NOT NULL THEN false
                           WHEN u.throttle IS NOT NULL
                             THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
                           WHEN l.id IS NOT NULL THEN NOT u.terminates AND NOT {abandoned}
                           ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END THEN 1 ELSE 0 END
 FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
        u(identity, asking, terminates, reuses, throttle)
-JOIN {s}.identities i ON i.identity = u.identity AND i.execution <> u.asking
+LEFT JOIN {s}.identities i ON i.identity = u.identity
 LEFT JOIN {s}.live l ON l.id = i.execution
 LEFT JOIN {s}.live a ON a.id = u.asking
 LEFT JOIN LATERAL (
   SELECT status, run, created_at, finished_at, result, kind FROM {s}.history x
   WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
-ON true)";
+ON true
+WHERE i.execution IS DISTINCT FROM u.asking OR i.xmin IS DISTINCT FROM pg_current_xact_id_if_assigned()::xid)";
 
 constexpr Statement lock_identities{"hapax_lock_identities", R"(
 SELECT identity, execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at
@@ -35,7 +39,7 @@ FROM {s}.identities WHERE identity = ANY ($1::bytea[]) ORDER BY identity FOR UPD
 
 // Of a running guard that may be taken over, the session too: its lease is looked at when the row is locked.
 constexpr Statement lock_live{"hapax_lock_live_holders", R"(
-SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, attempt, run, created_at, false,
+SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, fence, run, created_at, false,
        CASE WHEN kind = 2 AND attempt_timeout IS NOT NULL AND state = 1 THEN session END
 FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
@@ -50,7 +54,7 @@ constexpr std::string_view find_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT (SELECT now FROM t),
        i.identity, i.execution, i.run, i.fingerprint, i.created_at, i.hold_for, i.hold_until, i.ended_as, i.ended_at,
-       l.id, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallint, l.attempt, l.run, l.created_at, {abandoned},
+       l.id, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallint, l.fence, l.run, l.created_at, {abandoned},
        h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, NULL::bytea
 FROM {s}.identities i
 LEFT JOIN {s}.live l ON l.id = i.execution
@@ -104,7 +108,7 @@ IdentityRow read_identity(RowReader& reader) {
 LiveHolder read_live(RowReader& reader) {
   LiveHolder live;
   live.status = static_cast<Status>(reader.int2());
-  live.attempt = reader.int4();
+  live.fence = reader.int8();
   live.run = reader.int4();
   live.created_at = reader.time();
   live.abandoned = reader.boolean();

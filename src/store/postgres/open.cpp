@@ -23,6 +23,27 @@ auto on_connection(const postgres::Settings& settings, const Work& work) {
   }
 }
 
+// An acknowledged enqueue is on disk (SPEC P1), whatever the role, the database or the URL says of synchronous_commit. A
+// connection of our own is told so as it starts; behind a pooler in transaction mode it cannot be. 1 round trip.
+void make_durable(postgres::Connection& connection, postgres::Settings& settings) {
+  static constexpr postgres::Statement statement{"hapax_durability", "SELECT current_setting('synchronous_commit')"};
+  const postgres::Result result = connection.query(statement, postgres::Params());
+  if (postgres::RowReader(result, 0).bytes() != "off") { return; }
+  if (!settings.prepared) {
+    throw ConfigurationError(settings.location +
+                             ": synchronous_commit is off, so that what was acknowledged could be lost; run ALTER ROLE "
+                             "... SET synchronous_commit = on (or ALTER DATABASE), then reconnect the pooler");
+  }
+  const std::string on = "-c synchronous_commit=on";
+  for (auto& [name, value] : settings.options) {
+    if (name == "options") {
+      value += " " + on;
+      return;
+    }
+  }
+  settings.options.emplace_back("options", on);
+}
+
 }  // namespace
 
 std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& options) {
@@ -30,6 +51,7 @@ std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& 
   on_connection(settings, [&](postgres::Connection& connection) {
     if (options.migrate == Migrate::yes) { postgres::migrate(connection, settings, 0); }
     postgres::check_schema_version(connection, settings);
+    make_durable(connection, settings);
   });
   return std::make_unique<postgres::PostgresStore>(std::move(settings), options);
 }

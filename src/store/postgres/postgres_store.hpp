@@ -146,8 +146,7 @@ class PostgresStore final : public Store {
   std::vector<Admission> admit_once(Connection& connection, const Items& items, Duration patience);
   std::vector<Admission> admit_until_known(const Items& items, Duration patience);
   std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items);
-  std::vector<Admission> admit_apart(const Items& items);
-  Admission admit_alone(const NewExecution* item);
+  std::vector<Admission> admit_patiently(const Items& items);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
   // How far outcomes go step by step: with `all`, each with entries does.
   enum class Stepwise : std::uint8_t { as_needed, all };

@@ -23,7 +23,8 @@ ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, lease_us = excl
   tasks = excluded.tasks)"};
 
 constexpr Statement renew{"hapax_session_renew", R"(
-UPDATE {s}.sessions SET expires_at = {now} + $1::bigint + CASE WHEN $3::bigint > 0 THEN $3::bigint ELSE lease_us END
+UPDATE {s}.sessions SET expires_at = {now} + $1::bigint + CASE WHEN $3::bigint > 0 THEN $3::bigint ELSE lease_us END,
+                       lease_us = CASE WHEN $3::bigint > 0 THEN $3::bigint ELSE lease_us END
 WHERE id = $2::uuid RETURNING id)"};
 
 constexpr Statement progress_statement{"hapax_session_progress", R"(

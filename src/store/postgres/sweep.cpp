@@ -11,6 +11,12 @@ namespace hapax::store::postgres {
 
 namespace {
 
+// The clock was set back: their leases are no longer for that. Locked ones are being renewed, or swept.
+constexpr Statement far_sessions{"hapax_far_sessions", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+UPDATE {s}.sessions SET expires_at = (SELECT now FROM t) + lease_us WHERE id = ANY (ARRAY(
+  SELECT id FROM {s}.sessions WHERE expires_at > (SELECT now FROM t) + lease_us FOR UPDATE SKIP LOCKED)))"};
+
 // Locked rows are passed over: another sweeper has them.
 constexpr Statement lost_sessions{"hapax_lost_sessions", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
@@ -98,6 +104,7 @@ FreedKeys sweep_sessions(Connection& connection, int limit, std::int64_t offset_
   FreedKeys freed;
   SweepReport swept;  // told only when committed
   TransactionGuard guard(connection);
+  connection.query(far_sessions, Params().int8(offset_us));
   std::vector<Uuid> lost = read_ids(connection.query(lost_sessions, Params().int8(offset_us).int8(limit)));
   const std::vector<Uuid> gone = read_ids(connection.query(orphans, Params().int8(limit)));
   std::vector<Uuid> all = lost;
@@ -134,7 +141,7 @@ FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset
 
 }  // namespace
 
-// Each kind of work is a transaction of its own, bounded by the limit: 4 round trips each when there is nothing to do,
+// Each kind of work is a transaction of its own, bounded by the limit: 5 and 4 round trips when there is nothing to do,
 // and 1 for limit keys.
 SweepReport PostgresStore::sweep(const SweepRequest& request) {
   SweepReport report = run([&](Connection& connection) {

@@ -27,8 +27,9 @@ constexpr const char* insert_sql =
     " VALUES (?1,?2,?3,?4,?5,?6,0,?7,?7,?8,?9,?10,0,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,"
     "?27,?28)";
 constexpr const char* replace_sql =
-    "UPDATE live SET line = ?, state = ?, run_at = ?, deadline = ?, input = ? WHERE id = ?";
-constexpr const char* same_work_sql = "SELECT 1 FROM live WHERE id = ? AND task = ? AND queue_id = ?";
+    "UPDATE live SET line = ?, state = ?, priority = ?, run_at = ?, deadline = ?, max_attempts = ?, max_lost = ?,"
+    " attempt_timeout = ?, retry = ?, labels = ?, weight = ?, input = ? WHERE id = ?";
+constexpr const char* place_sql = "SELECT queue_id, limit_key, task FROM live WHERE id = ?";
 constexpr const char* overtake_sql = "UPDATE live SET cancel_reason = ? WHERE id = ? AND cancel_reason IS NULL";
 constexpr const char* present_sql = "SELECT state, run, created_at FROM live WHERE id = ?";
 constexpr const char* any_due_sql = "SELECT 1 FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? LIMIT 1";
@@ -60,14 +61,27 @@ std::optional<Admission> present(WriteTransaction& tx, const Uuid& id) {
   return created(id, cursor.small(0) == 1 ? Status::running : Status::pending, cursor.small(1), cursor.time(2));
 }
 
-// The pending holder gets the request's input, instant and deadline.
+std::optional<std::string> retry_of(const NewExecution& item) {
+  return item.retry ? std::optional(encode_retry(*item.retry)) : std::nullopt;
+}
+
+std::optional<int> weight_of(const NewExecution& item) {
+  return item.weight == 1 ? std::nullopt : std::optional(item.weight);
+}
+
+// The pending holder gets all that the request has but its id, identity and effect key.
 void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   FoundLive found(tx, id);
-  const Waiting held = waiting_like(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
+  Waiting held = waiting_like(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
+  held.priority = by.priority;
   found.done();
   const Place place = place_of(held.queue_id, held.priority, held.lost, held.run_at, tx.now());
   const std::optional<Time> deadline = by.deadline ? std::optional(tx.now() + *by.deadline) : std::nullopt;
-  tx.db().use(replace_sql).bind(place.line, static_cast<int>(place.state), held.run_at, deadline, by.input, id).run();
+  tx.db()
+      .use(replace_sql)
+      .bind(place.line, static_cast<int>(place.state), by.priority, held.run_at, deadline, by.max_attempts, by.max_lost,
+            by.attempt_timeout, retry_of(by), encode_labels(by.labels), weight_of(by), by.input, id)
+      .run();
   if (held.limit_key) {
     // It may have been the one of its key that stood in the line.
     key_waits(
@@ -78,9 +92,16 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   change_fingerprint(tx, by.identity->hash, by.identity->fingerprint);
 }
 
-bool is_elsewhere(WriteTransaction& tx, const Uuid& id, const NewExecution& item) {
+HolderPlace place_of_holder(WriteTransaction& tx, const Uuid& id, const NewExecution& item) {
   const QueueRow* const queue = tx.queues().find(item.queue);
-  return queue == nullptr || !has_row(tx.db().use(same_work_sql).bind(id, item.task, queue->id));
+  Cursor cursor = tx.db().use(place_sql);
+  if (queue == nullptr || !cursor.bind(id).next() || cursor.integer(0) != queue->id) {
+    return HolderPlace::other_queue;
+  }
+  const std::optional<std::string> key =
+      item.limit_key ? std::optional(encode_limit_key(*item.limit_key)) : std::nullopt;
+  if (cursor.optional(1, &Cursor::string) != key) { return HolderPlace::other_key; }
+  return cursor.text(2) == item.task ? HolderPlace::same : HolderPlace::other_task;
 }
 
 Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run, bool* waited) {
@@ -114,7 +135,7 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
   if (holder) {
     if (holder->id == item.id) { return created(holder->id, holder->status, holder->run, holder->created_at); }
     if (latest_counts(identity.mode) && !is_terminal(holder->status)) {
-      holder->elsewhere = is_elsewhere(tx, holder->id, item);
+      holder->place = place_of_holder(tx, holder->id, item);
     }
     decision = decide_admission(*holder, identity, tx.now());
     if (decision.step == AdmissionStep::take_over) {
@@ -215,8 +236,7 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
     claim_number = birth.running->claim_number;
     claimed_at = tx.now();
   }
-  std::optional<std::string> retry;
-  if (item.retry) { retry = encode_retry(*item.retry); }
+  const std::optional<std::string> retry = retry_of(item);
   std::optional<base::Digest> identity;
   std::optional<std::string_view> identity_key;
   if (item.identity) {
@@ -228,7 +248,7 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   const std::optional<std::string> labels = encode_labels(item.labels);
   std::optional<std::string> limit_key;
   if (item.limit_key) { limit_key = encode_limit_key(*item.limit_key); }
-  const std::optional<int> weight = item.weight == 1 ? std::nullopt : std::optional(item.weight);
+  const std::optional<int> weight = weight_of(item);
   const std::optional<int> waited = birth.waited ? std::optional(1) : std::nullopt;
   Cursor cursor = tx.db().use(insert_sql);
   cursor.bind(item.id, queue.id, place.line, static_cast<int>(place.state), item.priority, birth.run_at, claims,

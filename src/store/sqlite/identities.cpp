@@ -9,7 +9,7 @@ constexpr const char* identity_sql =
     "SELECT execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at FROM identities"
     " WHERE identity = ?";
 constexpr const char* live_sql =
-    "SELECT state, attempt, run, created_at, kind, attempt_timeout, session FROM live WHERE id = ?";
+    "SELECT state, fence, run, created_at, kind, attempt_timeout, session FROM live WHERE id = ?";
 constexpr const char* lease_sql = "SELECT expires_at FROM sessions WHERE id = ?";
 constexpr const char* history_sql =
     "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
@@ -37,7 +37,7 @@ std::optional<LiveHolder> find_live(Connection& db, const Uuid& id, Time now) {
   Cursor cursor = db.use(live_sql);
   if (!cursor.bind(id).next()) { return std::nullopt; }
   LiveHolder holder{.status = cursor.small(0) == 1 ? Status::running : Status::pending,
-                    .attempt = cursor.small(1),
+                    .fence = cursor.integer(1),
                     .run = cursor.small(2),
                     .created_at = cursor.time(3)};
   const auto kind = static_cast<Kind>(cursor.small(4));

@@ -22,7 +22,8 @@ constexpr const char* open_sql =
     " lease = excluded.lease, queues = excluded.queues, tasks = excluded.tasks, build = excluded.build,"
     " expires_at = excluded.expires_at";
 constexpr const char* renew_sql =
-    "UPDATE sessions SET expires_at = ?1 + CASE WHEN ?2 > 0 THEN ?2 ELSE lease END WHERE id = ?3";
+    "UPDATE sessions SET expires_at = ?1 + CASE WHEN ?2 > 0 THEN ?2 ELSE lease END,"
+    " lease = CASE WHEN ?2 > 0 THEN ?2 ELSE lease END WHERE id = ?3";
 constexpr const char* held_sql =
     "SELECT id, fence, claim_number, cancel_requested FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
 constexpr const char* claimed_sql =
