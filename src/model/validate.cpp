@@ -155,6 +155,11 @@ void check_queue_patch(const QueuePatch& patch) {
 }
 
 void check_new_execution(const NewExecution& request) {
+  check_composed_execution(request);
+  base::check_json(request.input, "input");
+}
+
+void check_composed_execution(const NewExecution& request) {
   check_name(request.queue.ns, "namespace");
   check_name(request.queue.name, "queue");
   check_name(request.task, "task");
@@ -175,7 +180,6 @@ void check_new_execution(const NewExecution& request) {
   if (request.input.size() > limits::payload_bytes) {
     throw PayloadTooLarge("input", request.input.size(), limits::payload_bytes);
   }
-  base::check_json(request.input, "input");
 }
 
 }  // namespace hapax::model

@@ -19,4 +19,7 @@ void check_queue_patch(const QueuePatch& patch);
 // Everything about a request, its payload included.
 void check_new_execution(const NewExecution& request);
 
+// The same of a request whose input was put together of JSON that was checked before: only its size is left to check.
+void check_composed_execution(const NewExecution& request);
+
 }  // namespace hapax::model

@@ -21,6 +21,7 @@
 #include "schedule/event_trigger.hpp"
 #include "schedule/template.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,11 @@ struct Activity {
 
   [[nodiscard]] const CronTrigger* cron() const { return std::get_if<CronTrigger>(&trigger); }
   [[nodiscard]] const EventTrigger* event() const { return std::get_if<EventTrigger>(&trigger); }
+  // Whether one of its templates does.
+  [[nodiscard]] bool uses(Place place) const {
+    return input.uses(place) || std::any_of(tasks.begin(), tasks.end(),
+                                            [place](const TaskInstance& task) { return task.input.uses(place); });
+  }
 };
 
 // Throws InvalidJson, PayloadTooLarge beyond limits::activity_bytes, and InvalidArgument naming the member by its path,

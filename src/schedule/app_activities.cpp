@@ -10,6 +10,8 @@
 #include "schedule/preview.hpp"
 #include "schedule/ticker.hpp"
 
+#include <future>
+
 namespace hapax {
 
 namespace {
@@ -55,6 +57,35 @@ void add_options(json& out, const ActivityTarget& target) {
   definition.retry = options.retry;
   json encoded = json::parse(model::encode_definition(definition));
   if (!encoded.empty()) { out["options"] = std::move(encoded); }
+}
+
+// From so many events on a thread of its own is worth its start.
+constexpr std::size_t worth_a_thread = 2000;
+
+// Parses the events from `begin` to `end` into their places.
+void parse_some(std::span<const std::string> events, std::size_t begin, std::size_t end, schedule::MissingId missing_id,
+                std::vector<schedule::Event>& parsed) {
+  for (std::size_t i = begin; i < end; ++i) {
+    try {
+      parsed[i] = schedule::parse_event(events[i], missing_id);
+    } catch (const InvalidArgument& error) {
+      if (events.size() == 1) { throw; }
+      model::throw_placed("events[" + std::to_string(i) + "]", error);
+    }
+  }
+}
+
+// All of them, as nothing is started when one is bad. Nothing can be written meanwhile, so a second thread helps.
+std::vector<schedule::Event> parse_all(std::span<const std::string> events, schedule::MissingId missing_id) {
+  std::vector<schedule::Event> parsed(events.size());
+  const std::size_t half = events.size() < worth_a_thread ? events.size() : events.size() / 2;
+  std::future<void> rest;
+  if (half < events.size()) {
+    rest = std::async(std::launch::async, [&] { parse_some(events, half, events.size(), missing_id, parsed); });
+  }
+  parse_some(events, 0, half, missing_id, parsed);  // if this throws, the other is waited for
+  if (rest.valid()) { rest.get(); }
+  return parsed;
 }
 
 std::string trigger_text(const std::string& definition) {
@@ -205,17 +236,7 @@ std::vector<Time> App::next_fires(std::string_view id, int count) {
 
 std::vector<RoutedEvent> App::send_events(std::span<const std::string> events) {
   state_->forbid_in_transaction("an event");
-  const schedule::MissingId missing_id = state_->router().missing_id();
-  std::vector<schedule::Event> parsed;
-  parsed.reserve(events.size());
-  for (const std::string& event : events) {
-    try {
-      parsed.push_back(schedule::parse_event(event, missing_id));
-    } catch (const InvalidArgument& error) {
-      if (events.size() == 1) { throw; }
-      model::throw_placed("events[" + std::to_string(parsed.size()) + "]", error);
-    }
-  }
+  std::vector<schedule::Event> parsed = parse_all(events, state_->router().missing_id());
   std::vector<schedule::Routed> routed = state_->router().route(parsed);
   std::vector<RoutedEvent> answers;
   answers.reserve(routed.size());

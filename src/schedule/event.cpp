@@ -20,16 +20,24 @@ namespace {
 constexpr std::string_view example =
     R"({"specversion": "1.0", "id": "evt_1", "source": "/shop", "type": "order.created", "data": {}})";
 
-void append_member(std::string& out, std::string_view name, std::string_view json) {
-  out.push_back(out.size() == 1 ? '"' : ',');
-  if (out.back() == ',') { out.push_back('"'); }
+void append_name(std::string& out, std::string_view name) {
+  out += ",\"";
   out += name;
   out += "\":";
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view json) {
+  append_name(out, name);
   out += json;
 }
 
+void append_text(std::string& out, std::string_view name, std::string_view text) {
+  append_name(out, name);
+  base::append_json_quoted(out, text);
+}
+
 void append_text(std::string& out, std::string_view name, const std::optional<std::string>& text) {
-  if (text) { append_member(out, name, base::json_quote(*text)); }
+  if (text) { append_text(out, name, std::string_view(*text)); }
 }
 
 // The JSON of an attribute other than data.
@@ -62,10 +70,15 @@ Event parse_checked(std::string_view json, MissingId missing_id) {
   cursor.step();
   while (cursor.peek() != '}') {
     if (cursor.peek() == ',') { cursor.step(); }
-    std::string name;
-    base::append_json_unescaped(name, cursor.string());
+    const std::string_view name = cursor.string();
     cursor.step();
-    attributes.set_json(name, cursor.value());
+    if (name.find('\\') == std::string_view::npos) {
+      attributes.set_json(name, cursor.value());
+    } else {
+      std::string unescaped;
+      base::append_json_unescaped(unescaped, name);
+      attributes.set_json(unescaped, cursor.value());
+    }
   }
   return attributes.finish(missing_id);
 }
@@ -122,20 +135,25 @@ std::string id_from_content(const Event& event) {
 }
 
 std::string encode_event(const Event& event) {
-  std::string out = "{";
-  out.reserve(200 + (event.data ? event.data->size() : 0));
-  append_member(out, "specversion", "\"1.0\"");
-  append_member(out, "id", base::json_quote(event.id));
-  append_member(out, "source", base::json_quote(event.source));
-  append_member(out, "type", base::json_quote(event.type));
+  std::string out;
+  append_event(out, event);
+  return out;
+}
+
+void append_event(std::string& out, const Event& event) {
+  out.reserve(out.size() + 200 + (event.data ? event.data->size() : 0));
+  out += R"({"specversion":"1.0")";
+  append_text(out, "id", std::string_view(event.id));
+  append_text(out, "source", std::string_view(event.source));
+  append_text(out, "type", std::string_view(event.type));
   append_text(out, "subject", event.subject);
-  if (event.time) { append_member(out, "time", base::json_quote(format_time(*event.time))); }
+  if (event.time) { append_text(out, "time", std::string_view(format_time(*event.time))); }
   append_text(out, "datacontenttype", event.datacontenttype);
   append_text(out, "dataschema", event.dataschema);
   for (const auto& [name, json] : event.extensions) { append_member(out, name, json); }
   if (event.data) { append_member(out, "data", *event.data); }
   append_text(out, "data_base64", event.data_base64);
-  return out + "}";
+  out.push_back('}');
 }
 
 bool is_attribute_name(std::string_view name) {

@@ -56,6 +56,7 @@ struct HttpMessage {
 
 // The envelope as one JSON object: specversion, id, source and type first, then what there is of the others.
 [[nodiscard]] std::string encode_event(const Event& event);
+void append_event(std::string& out, const Event& event);
 
 // An attribute's name as CloudEvents has them: lower-case letters and digits, at most 20.
 [[nodiscard]] bool is_attribute_name(std::string_view name);

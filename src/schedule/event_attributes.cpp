@@ -74,7 +74,7 @@ void check_base64(std::string_view text) {
   }
 }
 
-void check_name(const std::string& name) {
+void check_name(std::string_view name) {
   if (is_attribute_name(name)) { return; }
   std::vector<std::string_view> known = {"data"};
   for (const Attribute& one : attributes) { known.push_back(one.name); }
@@ -121,7 +121,7 @@ std::string media_type(std::string_view text) {
 
 }  // namespace
 
-void EventAttributes::set_json(const std::string& name, std::string_view json) {
+void EventAttributes::set_json(std::string_view name, std::string_view json) {
   if (name == "data") {
     if (json_depth_of(json) > limits::event_depth) {
       refuse("data", "has more than " + std::to_string(limits::event_depth) +
@@ -142,7 +142,7 @@ void EventAttributes::set_json(const std::string& name, std::string_view json) {
   set_text(name, std::move(text));
 }
 
-void EventAttributes::set_text(const std::string& name, std::string text) {
+void EventAttributes::set_text(std::string_view name, std::string text) {
   const Attribute* const attribute = find(name);
   if (attribute == nullptr) {
     if (!base::is_valid_utf8(text)) { refuse(shown(name), "'" + shown(text) + "' is not UTF-8"); }
@@ -173,7 +173,7 @@ void EventAttributes::set_text(const std::string& name, std::string text) {
   }
 }
 
-void EventAttributes::set_extension(const std::string& name, std::string_view json) {
+void EventAttributes::set_extension(std::string_view name, std::string_view json) {
   check_name(name);
   if (event_.extensions.size() >= limits::event_extensions) {
     refuse(name, "is one attribute too many; expected at most " + std::to_string(limits::event_extensions) +

@@ -11,9 +11,9 @@ namespace hapax::schedule {
 class EventAttributes {
  public:
   // A member of a structured event: checked JSON. Throws InvalidArgument naming the attribute.
-  void set_json(const std::string& name, std::string_view json);
+  void set_json(std::string_view name, std::string_view json);
   // A header of a binary event.
-  void set_text(const std::string& name, std::string text);
+  void set_text(std::string_view name, std::string text);
   // The body of a binary event.
   void set_body(std::string_view body);
 
@@ -21,7 +21,7 @@ class EventAttributes {
   [[nodiscard]] Event finish(MissingId missing_id);
 
  private:
-  void set_extension(const std::string& name, std::string_view json);
+  void set_extension(std::string_view name, std::string_view json);
 
   Event event_;
   bool has_specversion_ = false;

@@ -5,6 +5,7 @@
 #include "base/fault.hpp"
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
+#include "model/identity.hpp"
 #include "schedule/tick.hpp"
 
 #include <algorithm>
@@ -22,14 +23,23 @@ constexpr std::size_t batch_bytes = 32 << 20;  // of inputs in one transaction
 // the batch, the fewer pages an event.
 constexpr std::size_t most_executions = 5000;
 static_assert(most_executions <= limits::bulk_batch);
+// Of the first batch; each that follows has twice as many. So the store soon has something to write.
+constexpr std::size_t first_executions = limits::events_per_batch;
 
 }  // namespace
 
 // The executions of some events, admitted in one transaction. The executions of one run are never parted.
 class EventRouter::Batch {
  public:
+  // Holds at most so many executions; some of them are expected.
+  Batch(std::size_t most, std::size_t expected) : most_(most) {
+    requests_.reserve(std::min(most, expected));
+    places_.reserve(std::min(most, expected));
+  }
+
+  [[nodiscard]] std::size_t most() const { return most_; }
   [[nodiscard]] bool has_room_for(const RunRequests& run) const {
-    return executions_ == 0 || (executions_ + run.requests.size() <= most_executions && bytes_ <= batch_bytes);
+    return executions_ == 0 || (executions_ + run.requests.size() <= most_ && bytes_ <= batch_bytes);
   }
 
   void add(std::size_t event, std::size_t place, const Activity& activity, RunRequests run) {
@@ -104,6 +114,7 @@ class EventRouter::Batch {
     if (!tally.trouble.empty()) { mine.trouble = tally.trouble; }
   }
 
+  std::size_t most_ = 0;
   std::vector<model::NewExecution> requests_;  // runs of one execution
   std::vector<model::Admission> admissions_;
   std::map<std::string, model::ActivityChange> changes_;  // runs with task instances, by activity
@@ -121,7 +132,8 @@ class EventRouter::Routing {
   Routing& operator=(const Routing&) = delete;
 
   void start(std::size_t event, const Activity& activity, RunRequests run) {
-    if (!filling_->has_room_for(run)) { write(); }
+    next_ = event;
+    if (!filling_->has_room_for(run)) { write(std::launch::async); }
     std::vector<Routed::Run>& runs = answers_[event].runs;
     runs.push_back({.activity = activity.id, .run_id = run.run_id, .execution = {}, .created = false, .error = {}});
     filling_->add(event, runs.size() - 1, activity, std::move(run));
@@ -141,34 +153,30 @@ class EventRouter::Routing {
   }
 
   void finish() {
-    harvest();
-    filling_->admit(router_.engine_, router_.ns_);
-    filling_->settle(answers_, counted_);
+    write(writing_ == nullptr ? std::launch::deferred : std::launch::async);
+    written_.get();
+    writing_->settle(answers_, counted_);
   }
 
   [[nodiscard]] const std::map<std::string, Counted>& counted() const { return counted_; }
   [[nodiscard]] std::vector<Routed> answers() && { return std::move(answers_); }
 
  private:
-  void write() {
-    harvest();
-    std::swap(writing_, filling_);
-    *filling_ = Batch{};
-    written_ = std::async(std::launch::async, [this] { writing_->admit(router_.engine_, router_.ns_); });
-  }
-
-  // Waits for the batch that is being written, if one is.
-  void harvest() {
-    if (!written_.valid()) { return; }
-    written_.get();
-    writing_->settle(answers_, counted_);
+  // Hands over what was filled as soon as the batch before it is written, and sees to that one's answers meanwhile.
+  void write(std::launch how) {
+    if (written_.valid()) { written_.get(); }
+    const std::unique_ptr<Batch> done = std::exchange(writing_, std::move(filling_));
+    written_ = std::async(how, [this] { writing_->admit(router_.engine_, router_.ns_); });
+    filling_ = std::make_unique<Batch>(std::min(2 * writing_->most(), most_executions), answers_.size() - next_);
+    if (done) { done->settle(answers_, counted_); }
   }
 
   EventRouter& router_;
   std::vector<Routed> answers_;
   std::map<std::string, Counted> counted_;
-  std::unique_ptr<Batch> filling_ = std::make_unique<Batch>();
-  std::unique_ptr<Batch> writing_ = std::make_unique<Batch>();
+  std::size_t next_ = 0;  // event
+  std::unique_ptr<Batch> filling_ = std::make_unique<Batch>(first_executions, answers_.size());
+  std::unique_ptr<Batch> writing_;
   std::future<void> written_;  // last: its end is waited for before the batches go
 };
 
@@ -213,6 +221,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
       try {
         Activity activity = parse_activity(state.definition);
         if (activity.event() == nullptr) { continue; }
+        all->uuids.push_back(model::activity_uuid(ns_, activity.id));
         all->activities.push_back(std::move(activity));
         all->paused.push_back(state.paused);
       } catch (const Error& error) {
@@ -230,7 +239,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
 std::vector<Routed> EventRouter::route(std::span<const Event> events) {
   const std::shared_ptr<const Subscribed> all = subscribed();
   const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-  const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}};
+  FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}};
   Routing routing(*this, events.size());
   try {
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -242,6 +251,7 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events) {
         }
         RunRequests run;
         try {
+          context.parent = all->uuids[match];
           run = run_requests(activity, EventReason{events[i]}, context, base::new_uuid7);
         } catch (const InvalidArgument& error) {
           routing.refuse(i, activity, trouble_of(error));

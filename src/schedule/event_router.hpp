@@ -67,6 +67,7 @@ class EventRouter {
  private:
   struct Subscribed {
     std::vector<Activity> activities;
+    std::vector<Uuid> uuids;  // of each
     std::vector<bool> paused;
     Subscriptions index;
   };

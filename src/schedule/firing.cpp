@@ -85,40 +85,53 @@ void add_clock_facts(Facts& facts, const Reason& reason, const FiringContext& co
               json_depth_of(*context.last_result) > limits::event_depth;
     if (!omitted) { facts.last_result = *context.last_result; }
   }
-  facts.trigger = ",\"scheduled_for\":" + facts.scheduled_for;
+  facts.trigger += ",\"scheduled_for\":" + facts.scheduled_for;
   facts.trigger += ",\"window\":" + (facts.window.empty() ? "null" : facts.window);
   facts.trigger += ",\"last_result\":" + (facts.last_result.empty() ? "null" : facts.last_result);
   if (omitted) { facts.trigger += ",\"last_result_omitted\":true"; }
   if (by_tick != nullptr && by_tick->backfill) { facts.trigger += ",\"backfill\":true"; }
 }
 
-void add_event_facts(Facts& facts, const Event* event) {
-  if (event != nullptr) {
-    facts.event = encode_event(*event);
-    facts.event_id = base::json_quote(event->id);
-    facts.event_source = base::json_quote(event->source);
-    facts.event_type = base::json_quote(event->type);
-    if (event->subject) { facts.event_subject = base::json_quote(*event->subject); }
-    if (event->time) { facts.event_time = base::json_quote(format_time(*event->time)); }
-    facts.event_data = event->data.value_or("");
+// Only what the templates ask for: most ask for nothing, as the event is in the trigger anyhow.
+void add_event_facts(Facts& facts, const Activity& activity, const Event* event) {
+  facts.trigger += ",\"event\":";
+  if (event == nullptr) {
+    facts.trigger += "null";
+    return;
   }
-  facts.trigger = ",\"event\":" + (facts.event.empty() ? "null" : facts.event);
+  const std::size_t begin = facts.trigger.size();
+  append_event(facts.trigger, *event);
+  const auto add = [&activity](Place place, std::string& to, auto made) {
+    if (activity.uses(place)) { to = made(); }
+  };
+  add(Place::event, facts.event, [&] { return facts.trigger.substr(begin); });
+  add(Place::event_id, facts.event_id, [&] { return base::json_quote(event->id); });
+  add(Place::event_source, facts.event_source, [&] { return base::json_quote(event->source); });
+  add(Place::event_type, facts.event_type, [&] { return base::json_quote(event->type); });
+  if (event->subject) {
+    add(Place::event_subject, facts.event_subject, [&] { return base::json_quote(*event->subject); });
+  }
+  if (event->time) {
+    add(Place::event_time, facts.event_time, [&] { return base::json_quote(format_time(*event->time)); });
+  }
+  add(Place::event_data, facts.event_data, [&] { return event->data.value_or(""); });
 }
 
-Facts facts_of(const Activity& activity, const Reason& reason, const FiringContext& context) {
+Facts facts_of(const Activity& activity, const Reason& reason, const std::string& id, const FiringContext& context) {
   Facts facts;
-  facts.activity_id = base::json_quote(activity.id);
-  facts.activity_name = base::json_quote(activity.name);
-  facts.run_id = base::json_quote(run_id(activity.id, reason));
+  if (activity.uses(Place::activity_id)) { facts.activity_id = base::json_quote(activity.id); }
+  if (activity.uses(Place::activity_name)) { facts.activity_name = base::json_quote(activity.name); }
+  if (activity.uses(Place::run_id)) { facts.run_id = base::json_quote(id); }
   std::string_view kind = "manual";
   if (std::holds_alternative<TickReason>(reason)) { kind = "cron"; }
   if (std::holds_alternative<EventReason>(reason)) { kind = "event"; }
+  facts.trigger.append("{\"kind\":\"").append(kind).append("\"");
   if (activity.cron() != nullptr) {
     add_clock_facts(facts, reason, context);
   } else {
-    add_event_facts(facts, event_of(reason));
+    add_event_facts(facts, activity, event_of(reason));
   }
-  facts.trigger = "{\"kind\":\"" + std::string(kind) + "\"" + facts.trigger + "}";
+  facts.trigger += "}";
   return facts;
 }
 
@@ -126,7 +139,8 @@ std::string render(const Template& input, const Facts& facts) {
   std::string out = "{\"input\":";
   out.reserve(64 + input.json().size() + facts.trigger.size());
   input.render(out, facts.values());
-  return out + ",\"trigger\":" + facts.trigger + "}";
+  out.append(",\"trigger\":").append(facts.trigger).append("}");
+  return out;
 }
 
 // How a task is run, as far as it is said. The rest of an entry is about identities, and these have their own.
@@ -167,7 +181,9 @@ model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   }
   apply(request, wanted.options);
   if (wanted.queue) { request.queue.name = *wanted.queue; }
-  model::check_new_execution(request);
+  // Template, event and last result were checked each, and cannot be too deep together.
+  static_assert(2 + limits::template_depth + limits::event_depth <= limits::json_depth);
+  model::check_composed_execution(request);
   return request;
 }
 
@@ -195,9 +211,9 @@ std::string run_id(std::string_view activity_id, const Reason& reason) {
 
 ActivityRun fire(const Activity& activity, const Reason& reason, const FiringContext& context) {
   check_reason(activity, reason);
-  const Facts facts = facts_of(activity, reason, context);
   ActivityRun run;
   run.id = run_id(activity.id, reason);
+  const Facts facts = facts_of(activity, reason, run.id, context);
   const auto identity_of = [&](const std::string& id) {
     return model::activity_identity_hash(context.ns, activity.id, key_material(id, reason));
   };

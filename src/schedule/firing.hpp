@@ -56,10 +56,11 @@ struct FiringContext {
   std::string ns;
   const model::Catalogue* catalogue = nullptr;  // queue, attempts, … of tasks that are catalogued
   std::optional<std::string> last_result;       // JSON of the last run that completed; not for events
+  std::optional<Uuid> parent;                   // the activity's own, where it is known already
 };
 
-// Throws PayloadTooLarge or InvalidJson naming input, if values filled into the template make it too large or too deep,
-// and InvalidArgument for a tick of an activity with an event trigger and the other way round.
+// Throws PayloadTooLarge naming input, if values filled into the template make it too large, and InvalidArgument for a tick of an
+// activity with an event trigger and the other way round.
 [[nodiscard]] ActivityRun fire(const Activity& activity, const Reason& reason, const FiringContext& context);
 
 // The run's ID alone.

@@ -62,7 +62,8 @@ class Turn {
     try {
       RunRequests run = run_requests(
           activity_, TickReason{.tick = tick},
-          {.ns = due_.state.ns, .catalogue = context_.catalogue, .last_result = due_.last_result}, context_.new_id);
+          {.ns = due_.state.ns, .catalogue = context_.catalogue, .last_result = due_.last_result, .parent = {}},
+          context_.new_id);
       std::ranges::move(run.requests, std::back_inserter(change_.admit));
       ++runs_;
     } catch (const Error& error) {
@@ -109,7 +110,7 @@ RunRequests run_requests(const Activity& activity, const Reason& reason, const F
     request.parent = run.requests.front().id;
   }
   model::NewExecution& target = run.requests.front();
-  target.parent = model::activity_uuid(context.ns, activity.id);
+  target.parent = context.parent ? *context.parent : model::activity_uuid(context.ns, activity.id);
   if (!may_overlap(activity)) { target.limit_key = {.text = "activity:" + activity.id, .ordered = true}; }
   return {.run_id = std::move(run.id), .requests = std::move(run.requests)};
 }

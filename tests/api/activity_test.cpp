@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace hapax {
@@ -86,6 +87,33 @@ TEST(ActivityApi, AnEventStartsAWorkflowOnce) {
     (void)app.send_events(batch);
     FAIL() << "a broken one is refused";
   } catch (const InvalidArgument& error) { EXPECT_EQ(error.field(), "events[1]"); }
+}
+
+TEST(ActivityApi, OfManyEventsAllAreReadBeforeOneIsRouted) {
+  App app = testing::open();
+  app.handle(process_order, [](WorkflowContext&, const Fired<nlohmann::json>&) { return std::string(); });
+  app.apply({.id = "on-order", .trigger = EventTrigger{.types = {"order.*"}}, .target = process_order});
+  std::vector<std::string> events;
+  for (int i = 0; i < 7000; ++i) {
+    events.push_back(R"({"specversion":"1.0","id":"e)" + std::to_string(i) + R"(","source":"/s","type":"order.x"})");
+  }
+  for (const std::size_t broken : {std::size_t{6999}, std::size_t{3}}) {
+    const std::string good = std::exchange(events[broken], "{");
+    try {
+      (void)app.send_events(events);
+      FAIL() << "a broken one is refused";
+    } catch (const InvalidArgument& error) { EXPECT_EQ(error.field(), "events[" + std::to_string(broken) + "]"); }
+    EXPECT_TRUE(app.list({.limit = 1}).empty());
+    if (broken == 3) { events[6999] = good; }
+  }
+  events[3] = events[6999];
+  const std::vector<RoutedEvent> routed = app.send_events(events);
+  ASSERT_EQ(routed.size(), events.size());
+  for (std::size_t i = 0; i < routed.size(); ++i) {
+    ASSERT_EQ(routed[i].runs.size(), 1U);
+    ASSERT_EQ(routed[i].runs[0].run_id, "activity-on-order:" + routed[i].id);
+    ASSERT_EQ(routed[i].runs[0].created, i != 6999) << i;
+  }
 }
 
 TEST(ActivityApi, PauseTriggerBackfillRemove) {

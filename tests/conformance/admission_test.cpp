@@ -1,6 +1,8 @@
 // Admission without identities: what goes in comes back, at once, whole and in order.
 #include "conformance/fixture.hpp"
 
+#include "model/identity.hpp"
+
 #include <algorithm>
 #include <thread>
 
@@ -229,6 +231,105 @@ TEST_F(AdmissionConformance, ABulkWithAndWithoutIdentitiesIsAnsweredInOrder) {
     ASSERT_EQ(admissions[i].id, items[is_first ? i : i % 100].id) << i;
   }
   EXPECT_EQ(queue("default")->ready, 550);
+}
+
+// Large enough for every store's way of writing many at once.
+std::vector<NewExecution> many_keyed(const std::string& word, int count = 700) {
+  std::vector<NewExecution> items;
+  for (int i = 0; i < count; ++i) {
+    NewExecution& item = items.emplace_back();
+    item.id = base::new_uuid7();
+    item.task = i % 2 == 0 ? "even" : "odd";
+    item.queue.name = item.task;
+    item.input = std::to_string(i);
+    item.parent = item.id;
+    item.identity.emplace();
+    item.identity->key = word + std::to_string(i);
+    item.identity->hash =
+        identity_hash({.ns = "default", .scope = Scope::task, .name = "x", .key = item.identity->key});
+    item.identity->fingerprint = input_fingerprint(item.input);
+    item.identity->reuse = Reuse::reject;
+  }
+  return items;
+}
+
+TEST_F(AdmissionConformance, ABulkOfNewIdentitiesHoldsEachOfThem) {
+  store().configure_queue({"default", "odd"}, {.retention = 0s, .dedup_window = 1h});
+  store().configure_queue({"default", "even"}, {.retention = 0s});
+  std::vector<NewExecution> items = many_keyed("k");
+  items[6].identity->dedup_window = 2h;
+  items[8].delay = 5s;
+
+  const std::vector<Admission> admissions = store().admit(items);
+
+  ASSERT_EQ(admissions.size(), items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ASSERT_TRUE(admissions[i].created());
+    ASSERT_EQ(admissions[i].id, items[i].id);
+    ASSERT_EQ(admissions[i].status, Status::pending);
+    ASSERT_EQ(store().holder(items[i].identity->hash), items[i].id);
+  }
+  EXPECT_EQ(queue("even")->ready, 349);
+  const Execution one = get(items[5].id);
+  EXPECT_EQ(one.input, "5");
+  EXPECT_EQ(one.identity_key, "k5");
+  EXPECT_EQ(one.parent, items[5].id);
+  EXPECT_EQ(one.task, "odd");
+  EXPECT_EQ(one.run, 1);
+  EXPECT_EQ(one.created_at, admissions[5].created_at);
+  EXPECT_EQ(get(items[8].id).run_at, one.created_at + 5s);
+  NewExecution other_input = items[5];
+  other_input.id = base::new_uuid7();
+  other_input.identity->fingerprint = input_fingerprint("6");
+  EXPECT_EQ(admit(other_input).verdict, AdmissionVerdict::mismatch);
+  // How long they are held after their end is the request's word, or else the queue's.
+  for (const std::size_t i : {3U, 4U, 6U}) { bring_to(items[i].id, Status::completed); }
+  advance(30min);
+  while (sweep(true).expired > 0) {}
+  EXPECT_TRUE(store().holder(items[3].identity->hash)) << "the queue's hour";
+  EXPECT_FALSE(store().holder(items[4].identity->hash)) << "no window";
+  EXPECT_TRUE(store().holder(items[6].identity->hash)) << "its own two hours";
+}
+
+TEST_F(AdmissionConformance, ABulkOfIdentitiesWithSomeThatAreHeldAdmitsTheOthers) {
+  const std::vector<NewExecution> before = many_keyed("k", 3);
+  (void)store().admit(before);
+  std::vector<NewExecution> items = many_keyed("k");
+  items.push_back(items[500]);
+  items.back().id = base::new_uuid7();
+
+  const std::vector<Admission> admissions = store().admit(items);
+
+  ASSERT_EQ(admissions.size(), items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool held = i < 3 || i == 700;
+    ASSERT_EQ(admissions[i].verdict, held ? AdmissionVerdict::deduplicated : AdmissionVerdict::created) << i;
+    ASSERT_EQ(admissions[i].id, i < 3 ? before[i].id : items[i == 700 ? 500 : i].id) << i;
+  }
+  for (const Admission& again : store().admit(many_keyed("k"))) {
+    ASSERT_EQ(again.verdict, AdmissionVerdict::deduplicated);
+  }
+  EXPECT_EQ(queue("even")->ready + queue("odd")->ready, 700);
+  // The same request once more, as its answer was lost: it is answered by itself.
+  for (const Admission& again : store().admit(items)) { ASSERT_NE(again.id, Uuid{}); }
+  EXPECT_EQ(queue("even")->ready + queue("odd")->ready, 700);
+  EXPECT_EQ(store().holder(items[300].identity->hash), items[300].id);
+}
+
+TEST_F(AdmissionConformance, ABulkOfIdentitiesIsRefusedWhereAQueueDrains) {
+  const std::vector<NewExecution> before = many_keyed("k", 1);
+  (void)store().admit(before);
+  store().configure_queue({"default", "even"}, {.draining = true});
+  const std::vector<NewExecution> items = many_keyed("k");
+
+  const std::vector<Admission> admissions = store().admit(items);
+
+  ASSERT_EQ(admissions.size(), items.size());
+  EXPECT_EQ(admissions[0].verdict, AdmissionVerdict::deduplicated) << "a holder answers all the same";
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    ASSERT_EQ(admissions[i].verdict, i % 2 == 0 ? AdmissionVerdict::queue_draining : AdmissionVerdict::created) << i;
+    ASSERT_EQ(store().holder(items[i].identity->hash).has_value(), i % 2 != 0);
+  }
 }
 
 TEST_F(AdmissionConformance, NobodyEverSeesHalfABatch) {

@@ -49,6 +49,32 @@ TEST_F(PostgresStoreTest, ABulkEnqueueWhoseReplyIsLostIsReadBack) {
   EXPECT_EQ(count("live"), "1200");
 }
 
+TEST_F(PostgresStoreTest, ABulkOfIdentitiesWhoseReplyIsLostIsReadBack) {
+  int made = 0;
+  for (const char* point : {"postgres.admit.after_commit", "postgres.admit.before_commit"}) {
+    std::vector<NewExecution> items;
+    for (int i = 0; i < 1200; ++i) { items.push_back(keyed("k" + std::to_string(made++))); }
+    base::arm_faults(std::string(point) + "=throw");
+    for (const Admission& admission : store_->admit(items)) { EXPECT_TRUE(admission.created()) << point; }
+    EXPECT_EQ(count("live"), std::to_string(made)) << point;
+    EXPECT_EQ(count("identities"), std::to_string(made)) << point;
+  }
+}
+
+TEST_F(PostgresStoreTest, ABulkOfIdentitiesDoesNotWaitForOneThatAnOpenTransactionHas) {
+  Psql user(server_url());
+  user.run("BEGIN");
+  const NewExecution theirs = keyed("k7");
+  EXPECT_TRUE(store_->attach(user.native())->admit({&theirs, 1}).at(0).created());
+  std::vector<NewExecution> items;
+  for (int i = 0; i < 600; ++i) { items.push_back(keyed("k" + std::to_string(i))); }
+  EXPECT_THROW((void)store_->try_admit(items), Blocked);
+  EXPECT_EQ(count("live"), "0") << "a blocked batch changes nothing";
+  user.run("ROLLBACK");
+  for (const Admission& admission : store_->admit(items)) { EXPECT_TRUE(admission.created()); }
+  EXPECT_EQ(count("live"), "600");
+}
+
 TEST_F(PostgresStoreTest, AClaimWhoseReplyIsLostIsReadBackWithItsFinishes) {
   const Uuid worker = session();
   std::vector<NewExecution> items;

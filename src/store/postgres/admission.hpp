@@ -43,6 +43,12 @@ using Items = std::vector<const model::NewExecution*>;
 [[nodiscard]] std::optional<std::vector<model::Admission>> admit_fresh(const AdmissionWork& work, const Items& items,
                                                                        Duration patience, bool& met);
 
+// The same for many, without limit key or weight and none to be born running: two COPYs in one transaction, three round
+// trips. They need not have anything in common.
+[[nodiscard]] std::optional<std::vector<model::Admission>> admit_fresh_by_copy(const AdmissionWork& work,
+                                                                               const Items& items, Duration patience,
+                                                                               bool& met);
+
 // Sets lock_timeout for the open transaction.
 [[nodiscard]] Call lock_patience(Duration patience);
 [[nodiscard]] std::string lock_timeout_text(Duration patience);

@@ -3,9 +3,12 @@
 #include "base/fault.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
+#include "store/postgres/copy_query.hpp"
+#include "store/postgres/fresh_rows.hpp"
 #include "store/postgres/insert_rows.hpp"
 #include "store/postgres/sql_error.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace hapax::store::postgres {
@@ -14,13 +17,23 @@ namespace {
 
 using namespace model;
 
-// Both statements travel as one simple query and so are one transaction, committed when the copy has ended.
-constexpr const char* begin_copy = R"(
+constexpr const char* plain_copy = R"(
 SELECT {now} + %lld, coalesce(string_agg(id::text, ','), '') FROM {s}.queues WHERE draining;
 COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
                attempt_timeout, retry, effect_key, parent, labels) FROM STDIN (FORMAT binary))";
-constexpr std::int16_t copied_columns = 17;
-constexpr std::size_t chunk_bytes = 256 << 10;
+constexpr std::int16_t plain_columns = 17;
+
+// Fails with a division by zero when one of the queues drains, and with a unique violation when one of the identities is
+// there: it takes all or none.
+constexpr const char* fresh_copy = R"(
+SELECT {now} + %lld, coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true),
+       1 / min(CASE WHEN draining THEN 0 ELSE 1 END)
+FROM {s}.queues WHERE id IN (%queues);
+COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for) FROM STDIN (FORMAT binary);
+COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
+               attempt_timeout, retry, effect_key, parent, labels, identity, identity_key) FROM STDIN (FORMAT binary))";
+constexpr std::int16_t identity_columns = 6;
+constexpr std::int16_t fresh_columns = plain_columns + 2;
 
 void put_bytes(std::string& out, std::string_view bytes) {
   put_int32(out, static_cast<std::int32_t>(bytes.size()));
@@ -52,7 +65,6 @@ void put_uuid(std::string& out, const Uuid& id) {
 
 void put_row(std::string& out, const NewExecution& item, std::int32_t queue_id, std::int64_t now) {
   const std::int64_t due = item.run_at ? item.run_at->time_since_epoch().count() : now + item.delay.count();
-  put_int16(out, copied_columns);
   put_uuid(out, item.id);
   put_number4(out, queue_id);
   put_bytes(out, item.task);
@@ -72,6 +84,30 @@ void put_row(std::string& out, const NewExecution& item, std::int32_t queue_id, 
   put_optional(out, encode_labels(item.labels));
 }
 
+void put_digest(std::string& out, const base::Digest& digest) {
+  put_bytes(out, {reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+void put_identity(std::string& out, const NewExecution& item, std::int64_t now, std::optional<std::int64_t> hold_for) {
+  put_digest(out, item.identity->hash);
+  put_uuid(out, item.id);
+  put_number4(out, 1);
+  item.identity->fingerprint ? put_digest(out, *item.identity->fingerprint) : put_int32(out, -1);
+  put_number8(out, now);
+  hold_for ? put_number8(out, *hold_for) : put_int32(out, -1);
+}
+
+void replace_once(std::string& text, std::string_view mark, const std::string& by) {
+  text.replace(text.find(mark), mark.size(), by);
+}
+
+std::int64_t number_at(const char*& at) {
+  char* end = nullptr;
+  const std::int64_t number = std::strtoll(at, &end, 10);
+  at = *end == '\0' ? end : end + 1;  // past a comma or a colon
+  return number;
+}
+
 struct Opening {
   std::int64_t now = 0;
   std::set<std::int32_t> draining;
@@ -79,78 +115,89 @@ struct Opening {
 
 Opening read_opening(const Result& result) {
   Opening opening;
-  opening.now = std::strtoll(PQgetvalue(result.get(), 0, 0), nullptr, 10);
-  const char* at = PQgetvalue(result.get(), 0, 1);
-  while (*at != '\0') {
-    char* end = nullptr;
-    opening.draining.insert(static_cast<std::int32_t>(std::strtol(at, &end, 10)));
-    at = *end == ',' ? end + 1 : end;
-  }
+  const char* at = PQgetvalue(result.get(), 0, 0);
+  opening.now = number_at(at);
+  at = PQgetvalue(result.get(), 0, 1);
+  while (*at != '\0') { opening.draining.insert(static_cast<std::int32_t>(number_at(at))); }
   return opening;
 }
 
-void put_data(Connection& connection, std::string& buffer) {
-  while (true) {
-    const int sent = PQputCopyData(connection.native(), buffer.data(), static_cast<int>(buffer.size()));
-    if (sent < 0) { connection.fail(one_line(PQerrorMessage(connection.native()))); }
-    connection.flush();
-    if (sent == 1) { break; }
-  }
-  buffer.clear();
+void before_commit(Connection& connection) {
+  try {
+    base::fault_point("postgres.admit.before_commit");
+  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
-void put_end(Connection& connection) {
-  while (true) {
-    const int ended = PQputCopyEnd(connection.native(), nullptr);
-    if (ended < 0) { connection.fail(one_line(PQerrorMessage(connection.native()))); }
-    connection.flush();
-    if (ended == 1) { return; }
+std::string queue_list(const std::vector<std::int32_t>& of_items) {
+  std::string text;
+  for (const std::int32_t id : std::set<std::int32_t>(of_items.begin(), of_items.end())) {
+    text += (text.empty() ? "" : ",") + std::to_string(id);
   }
+  return text;
 }
 
-// Reads to the end of the simple query; the first error counts.
-void finish_query(Connection& connection) {
-  Result error;
-  while (true) {
-    Result result = connection.next_result();
-    if (result.get() == nullptr) { break; }
-    if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && error.get() == nullptr) {
-      error = std::move(result);
-      if (PQstatus(connection.native()) != CONNECTION_OK) { break; }
+std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items, const std::vector<std::size_t>& order,
+                                  Duration patience) {
+  std::vector<std::int32_t> queues;
+  queues.reserve(items.size());
+  BatchQueueIds numbers(work.queues);
+  for (const NewExecution* item : items) { queues.push_back(numbers.id(item->queue)); }
+  std::string text = fresh_copy;
+  replace_once(text, "%lld", std::to_string(work.offset_us));
+  replace_once(text, "%patience", lock_timeout_text(patience));
+  replace_once(text, "%queues", queue_list(queues));
+  CopyQuery query(work.connection, work.connection.sql(text));
+  std::int64_t now = 0;
+  std::unordered_map<std::int32_t, std::int64_t> windows;  // of queues that have one
+  {
+    const Result answer = query.answer();
+    const char* at = PQgetvalue(answer.get(), 0, 0);
+    now = number_at(at);
+    at = PQgetvalue(answer.get(), 0, 1);
+    while (*at != '\0') {
+      const auto queue = static_cast<std::int32_t>(number_at(at));
+      windows.emplace(queue, number_at(at));
     }
   }
-  if (error.get() != nullptr) { connection.check(error); }
+  query.begin();
+  for (const std::size_t i : order) {
+    std::optional<std::int64_t> hold_for;
+    if (items[i]->identity->dedup_window) {
+      hold_for = items[i]->identity->dedup_window->count();
+    } else if (const auto window = windows.find(queues[i]); window != windows.end()) {
+      hold_for = window->second;
+    }
+    put_identity(query.row(identity_columns), *items[i], now, hold_for);
+  }
+  query.rows_end();
+  query.end();
+  query.begin();
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    std::string& out = query.row(fresh_columns);
+    put_row(out, *items[i], queues[i], now);
+    put_digest(out, items[i]->identity->hash);
+    put_bytes(out, items[i]->identity->key);
+    admissions.push_back({.id = items[i]->id, .created_at = Time(Duration(now))});
+  }
+  query.rows_end();
+  before_commit(work.connection);
+  query.end();
+  query.finish();
+  return admissions;
 }
 
 }  // namespace
 
 std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& items) {
-  Connection& connection = work.connection;
-  std::string text = connection.sql(begin_copy);
-  text.replace(text.find("%lld"), 4, std::to_string(work.offset_us));
-  if (PQsendQuery(connection.native(), text.c_str()) == 0) {
-    connection.fail(one_line(PQerrorMessage(connection.native())));
-  }
-  connection.flush();
-  const Result first = connection.next_result();
-  if (first.get() == nullptr || PQresultStatus(first.get()) != PGRES_TUPLES_OK) {
-    finish_query(connection);
-    connection.check(first);
-    connection.fail("no answer to the opening of a copy");
-  }
-  const Opening opening = read_opening(first);
-  const Result copy = connection.next_result();
-  if (copy.get() == nullptr || PQresultStatus(copy.get()) != PGRES_COPY_IN) {
-    finish_query(connection);
-    connection.check(copy);
-    connection.fail("the server did not begin the copy");
-  }
+  std::string text = plain_copy;
+  replace_once(text, "%lld", std::to_string(work.offset_us));
+  CopyQuery query(work.connection, work.connection.sql(text));
+  const Opening opening = read_opening(query.answer());
+  query.begin();
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
-  static constexpr char signature[] = "PGCOPY\n\377\r\n";
-  std::string buffer(signature, sizeof(signature));  // the signature ends with a zero byte
-  put_int32(buffer, 0);
-  put_int32(buffer, 0);
   BatchQueueIds numbers(work.queues);
   for (const NewExecution* item : items) {
     const std::int32_t queue_id = numbers.id(item->queue);
@@ -158,18 +205,32 @@ std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& ite
       admissions.push_back({.verdict = AdmissionVerdict::queue_draining});
       continue;
     }
-    put_row(buffer, *item, queue_id, opening.now);
+    put_row(query.row(plain_columns), *item, queue_id, opening.now);
     admissions.push_back({.id = item->id, .created_at = Time(Duration(opening.now))});
-    if (buffer.size() >= chunk_bytes) { put_data(connection, buffer); }
   }
-  put_int16(buffer, -1);
-  put_data(connection, buffer);
-  try {
-    base::fault_point("postgres.admit.before_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-  put_end(connection);
-  finish_query(connection);
+  query.rows_end();
+  before_commit(work.connection);
+  query.end();
+  query.finish();
   return admissions;
+}
+
+std::optional<std::vector<Admission>> admit_fresh_by_copy(const AdmissionWork& work, const Items& items,
+                                                          Duration patience, bool& met) {
+  if (!std::ranges::all_of(items,
+                           [](const NewExecution* item) { return item->identity && !throttle_of(*item->identity); })) {
+    return std::nullopt;
+  }
+  const auto order = by_identity(items);
+  if (!order) { return std::nullopt; }
+  try {
+    return copy_fresh(work, items, *order, patience);
+  } catch (const SqlError& error) {
+    // An id that is there already is one that was asked for before.
+    met = error.is_division_by_zero() || error.is_unique_violation();
+    if (!met) { throw; }
+  }
+  return std::nullopt;
 }
 
 }  // namespace hapax::store::postgres

@@ -57,8 +57,8 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 
 }  // namespace
 
-// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (and one in vain when one
-// was met for the first time in a while), 5 or more when a holder makes way; one more, once, for each batch with a queue
+// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (3 by COPY; and once in vain
+// when one was met for the first time in a while), 5 or more when a holder makes way; one more, once, for each batch with a queue
 // that is new to this process, or whose first limit key it is; one when a holder with a limit key made way. Seeds go by
 // steps too.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
@@ -86,7 +86,8 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   }
   if (!seeded && !is_meeting()) {
     bool met = false;
-    if (auto fresh = admit_fresh(work, items, patience, met)) {
+    if (auto fresh =
+            copies ? admit_fresh_by_copy(work, items, patience, met) : admit_fresh(work, items, patience, met)) {
       lose_reply(connection);
       return std::move(*fresh);
     }

@@ -99,16 +99,6 @@ std::optional<std::optional<Uuid>> one_session(const Items& items) {
   return session;
 }
 
-// In the order of their identities; nothing if two have the same.
-std::optional<std::vector<std::size_t>> by_identity(const Items& items) {
-  std::vector<std::size_t> order(items.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto hash = [&](std::size_t i) -> const base::Digest& { return items[i]->identity->hash; };
-  std::ranges::sort(order, {}, hash);
-  if (std::ranges::adjacent_find(order, {}, hash) != order.end()) { return std::nullopt; }
-  return order;
-}
-
 Params fresh_params(const Items& items, const std::vector<std::size_t>& order, const AdmissionWork& work,
                     Duration patience) {
   const NewExecution& first = *items.front();
@@ -140,6 +130,15 @@ Params fresh_params(const Items& items, const std::vector<std::size_t>& order, c
 }
 
 }  // namespace
+
+std::optional<std::vector<std::size_t>> by_identity(const Items& items) {
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto hash = [&](std::size_t i) -> const base::Digest& { return items[i]->identity->hash; };
+  std::ranges::sort(order, {}, hash);
+  if (std::ranges::adjacent_find(order, {}, hash) != order.end()) { return std::nullopt; }
+  return order;
+}
 
 std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& work, Duration patience) {
   if (!items.front()->identity ||

@@ -14,6 +14,9 @@
 
 namespace hapax::store::postgres {
 
+// Places in the order of their identities; nothing if two have the same. All have one.
+[[nodiscard]] std::optional<std::vector<std::size_t>> by_identity(const Items& items);
+
 // None when these do not share enough, or two of them have one identity.
 [[nodiscard]] std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& work, Duration patience);
 [[nodiscard]] std::vector<model::Admission> read_fresh(const Result& result, const Items& items);
