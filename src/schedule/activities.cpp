@@ -194,7 +194,7 @@ Activities::Started Activities::trigger(std::string_view id, const Manual& manua
     if (state == nullptr) { throw not_found(id); }
     const Activity activity = parse_activity(state->definition);
     const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-    FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}};
+    FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}, .actor = std::string(actor)};
     if (activity.cron() != nullptr) { context.last_result = last_result(state->uuid); }
     RunRequests run = run_requests(
         activity,
@@ -230,7 +230,8 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
       if (page.ticks.empty()) { return std::nullopt; }
       model::ActivityChange made = change_of(id, state, actor, "activity.backfill");
       const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-      const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = result};
+      const FiringContext context{
+          .ns = ns_, .catalogue = tasks.get(), .last_result = result, .actor = std::string(actor)};
       for (const Time tick : page.ticks) {
         try {
           RunRequests run = run_requests(
@@ -258,7 +259,10 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
     }
     report.ticks += static_cast<std::int64_t>(page.ticks.size());
     from = page.next_from;
-    if (progress) { progress(report, page.left); }
+    if (progress && !progress(report, page.left)) {
+      report.next_from = from;
+      break;
+    }
   }
   return report;
 }

@@ -56,6 +56,8 @@ struct FiringContext {
   std::string ns;
   const model::Catalogue* catalogue = nullptr;  // queue, attempts, … of tasks that are catalogued
   std::optional<std::string> last_result;       // JSON of the last run that completed; not for events
+  std::string actor{};                          // whose word or event it is (SPEC X8); empty: the clock's
+  std::string traceparent{};                    // W3C, of the call that brought it; or empty
 };
 
 // Throws PayloadTooLarge or InvalidJson naming input, if values filled into the template make it too large or too deep,
