@@ -131,11 +131,12 @@ int backfill(Shell& shell, const BackfillOptions& options) {
   ProgressLine progress(shell);
   const schedule::Activities::Backfill report = desk.activities().backfill(
       options.id, range, command_line_actor(), [&](const schedule::Activities::Backfill& so_far, std::int64_t left) {
-        if (!progress.due()) { return; }
+        if (!progress.due()) { return true; }
         const std::int64_t all = std::max<std::int64_t>(1, so_far.ticks + left);
         progress.show(progress_bar(static_cast<double>(so_far.ticks) / static_cast<double>(all)) + "  " +
                       grouped(so_far.ticks) + " of " + grouped(all) + " ticks, " + grouped(so_far.started) +
                       " started");
+        return true;
       });
   progress.clear();
   if (shell.json()) {

@@ -7,6 +7,7 @@
 #include "engine/explain_facts.hpp"
 #include "model/explain.hpp"
 #include "model/retention.hpp"
+#include "model/unreadable.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -121,6 +122,7 @@ CancelAnswer to_public(model::CancelVerdict verdict) {
 std::optional<ExecutionRecord> App::get(const Uuid& id) {
   auto execution = state_->store().get(id);
   if (!execution || execution->queue.ns != state_->ns()) { return std::nullopt; }
+  model::check_readable(*execution);
   return to_public(std::move(*execution));
 }
 

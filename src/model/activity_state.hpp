@@ -70,6 +70,7 @@ struct DueActivity {
   ActivityState state;
   std::vector<Uuid> live;                  // its runs that have not ended, oldest first, at most live_runs_told
   std::optional<std::string> last_result;  // of the newest run that completed, if it is not a thousand runs back
+  std::string trouble;                     // why there is no last_result although there is one; empty: nothing is wrong
 };
 
 // More than any policy asks for.

@@ -53,6 +53,17 @@ struct AdmissionDecision {
 
 inline constexpr std::string_view overtaken_reason = "overtaken by a newer request";
 
+// Why a live holder that made way ended.
+inline constexpr std::string_view terminated_reason = "terminated by a newer request";
+
+// Whether ending a live holder for this request is somebody's act, to be told like any other cancel (SPEC X8): not what a
+// mode does by itself, and not what nobody's name is on.
+[[nodiscard]] inline bool is_told_termination(const NewExecution& request) {
+  return !request.labels.actor.empty() && request.identity &&
+         request.identity->on_conflict == OnConflict::terminate_existing &&
+         request.identity->mode == IdentityMode::hold;
+}
+
 // Whether such a request's latest input counts, rather than its holder's: it has to know Holder::place.
 [[nodiscard]] inline bool latest_counts(IdentityMode mode) {
   return mode == IdentityMode::debounce || mode == IdentityMode::keep_last;

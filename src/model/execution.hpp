@@ -96,7 +96,7 @@ struct NewExecution {
   std::optional<Time> run_at;  // an absolute instant instead of a delay
   int max_attempts = 4;
   int max_lost = 4;
-  std::optional<RetryPolicy> retry;  // none: the default policy
+  std::optional<RetryPolicy> retry;         // none: the default policy
   std::optional<Duration> attempt_timeout;  // of a guard: its session's lease; none: it is never taken over
   std::optional<Duration> deadline;         // for the whole execution, from admission
   std::optional<IdentityClaim> identity;
@@ -196,11 +196,16 @@ struct ClaimRequest {
   // The session holds nothing, so an execution that was lost before may run here alone. When one is due and this is
   // true, the reply has that one and nothing else. When false, such executions are passed over.
   bool alone = true;
+  // The caller does not know what the session holds, as others hand out to it too: `alone` counts for nothing, and the
+  // store looks. A session that runs an execution that was lost before is given nothing beside it (SPEC D3).
+  bool by_holdings = false;
 };
 
 struct ClaimReply {
   std::vector<Claim> claims;
-  bool suspects_due = false;         // lost-before executions are due that `alone` would give
+  // Lost-before executions are due that `alone` would give; by holdings, also when the session runs one and was given
+  // nothing for that.
+  bool suspects_due = false;
   std::optional<Duration> next_due;  // nothing more is ready: when the next delayed one will be, or a rate limit allows
 };
 

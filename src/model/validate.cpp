@@ -125,9 +125,9 @@ void check_labels(const Labels& labels) {
 
 void check_name(std::string_view name, std::string_view field) { check_text(name, field, limits::name_bytes); }
 
-void check_key(std::string_view key) {
+void check_key(std::string_view key, std::string_view field) {
   if (const std::string problem = problem_of(key, limits::key_bytes, key_example); !problem.empty()) {
-    throw InvalidIdempotencyKey(problem);
+    throw InvalidIdempotencyKey(problem, std::string(field));
   }
 }
 

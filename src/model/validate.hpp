@@ -11,7 +11,7 @@ namespace hapax::model {
 void check_name(std::string_view name, std::string_view field);
 
 // A caller's idempotency key (SPEC I7); throws InvalidIdempotencyKey.
-void check_key(std::string_view key);
+void check_key(std::string_view key, std::string_view field = "task_id");
 
 // Settings of a queue: durations from 0 to limits::delay_max, so that no instant made with them is out of range.
 void check_queue_patch(const QueuePatch& patch);

@@ -188,7 +188,8 @@ Activities::Started Activities::trigger(std::string_view id, const Manual& manua
     if (state == nullptr) { throw not_found(id); }
     const Activity activity = parse_activity(state->definition);
     const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-    FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}};
+    FiringContext context{
+        .ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}, .actor = std::string(actor)};
     if (activity.cron() != nullptr) { context.last_result = last_result(state->uuid); }
     RunRequests run = run_requests(
         activity,
@@ -224,7 +225,8 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
       if (page.ticks.empty()) { return std::nullopt; }
       model::ActivityChange made = change_of(id, state, actor, "activity.backfill");
       const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-      const FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = result, .parent = {}};
+      const FiringContext context{
+          .ns = ns_, .catalogue = tasks.get(), .last_result = result, .parent = {}, .actor = std::string(actor)};
       for (const Time tick : page.ticks) {
         try {
           RunRequests run = run_requests(
@@ -252,7 +254,10 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
     }
     report.ticks += static_cast<std::int64_t>(page.ticks.size());
     from = page.next_from;
-    if (progress) { progress(report, page.left); }
+    if (progress && !progress(report, page.left)) {
+      report.next_from = from;
+      break;
+    }
   }
   return report;
 }

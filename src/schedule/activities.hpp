@@ -63,10 +63,12 @@ class Activities {
     std::int64_t started = 0;
     std::int64_t existing = 0;  // had run already
     std::int64_t refused = 0;
-    std::string trouble;  // why
+    std::string trouble;            // why
+    std::optional<Time> next_from;  // it was broken off: where to go on
   };
-  // Both ends inside. `progress`, after each batch, gets what was done so far and how many ticks are left.
-  using BackfillProgress = std::function<void(const Backfill&, std::int64_t left)>;
+  // Both ends inside. `progress`, after each batch, gets what was done so far and how many ticks are left, and says whether
+  // to go on.
+  using BackfillProgress = std::function<bool(const Backfill&, std::int64_t left)>;
   Backfill backfill(std::string_view id, const TickRange& range, std::string_view actor,
                     const BackfillProgress& progress = {});
 

@@ -108,6 +108,7 @@ class EventRouter::Batch {
     run.execution = admission.id;
     run.created = admission.created();
     run.error = tally.trouble;
+    run.is_draining = admission.verdict == model::AdmissionVerdict::queue_draining;
     if (!place.alone) { return; }
     Counted& mine = counted[run.activity];
     mine.counts += tally.counts;
@@ -135,13 +136,22 @@ class EventRouter::Routing {
     next_ = event;
     if (!filling_->has_room_for(run)) { write(std::launch::async); }
     std::vector<Routed::Run>& runs = answers_[event].runs;
-    runs.push_back({.activity = activity.id, .run_id = run.run_id, .execution = {}, .created = false, .error = {}});
+    runs.push_back({.activity = activity.id,
+                    .run_id = run.run_id,
+                    .execution = {},
+                    .created = false,
+                    .error = {},
+                    .is_draining = false});
     filling_->add(event, runs.size() - 1, activity, std::move(run));
   }
 
   void refuse(std::size_t event, const Activity& activity, const std::string& trouble) {
-    answers_[event].runs.push_back(
-        {.activity = activity.id, .run_id = {}, .execution = {}, .created = false, .error = trouble});
+    answers_[event].runs.push_back({.activity = activity.id,
+                                    .run_id = {},
+                                    .execution = {},
+                                    .created = false,
+                                    .error = trouble,
+                                    .is_draining = false});
     Counted& counted = counted_[activity.id];
     ++counted.counts.refused;
     counted.trouble = trouble;
@@ -236,10 +246,15 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
   return all;
 }
 
-std::vector<Routed> EventRouter::route(std::span<const Event> events) {
+std::vector<Routed> EventRouter::route(std::span<const Event> events, const Sender& sender) {
   const std::shared_ptr<const Subscribed> all = subscribed();
   const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
-  FiringContext context{.ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}};
+  FiringContext context{.ns = ns_,
+                        .catalogue = tasks.get(),
+                        .last_result = {},
+                        .parent = {},
+                        .actor = sender.actor,
+                        .traceparent = sender.traceparent};
   Routing routing(*this, events.size());
   try {
     for (std::size_t i = 0; i < events.size(); ++i) {

@@ -36,7 +36,8 @@ struct Routed {
     std::string run_id;
     Uuid execution;  // also of the run that was there before
     bool created = false;
-    std::string error;  // neither started nor there already: why
+    std::string error;         // neither started nor there already: why
+    bool is_draining = false;  // for its queue drains: sent again later, it may start
   };
   std::vector<Run> runs;  // by activity
   // Activities that want it and are paused: there it is dropped. Both empty: nobody subscribes to it.
@@ -51,9 +52,15 @@ class EventRouter {
   // flush(), if the store answers.
   ~EventRouter();
 
+  // Who brings events, for the runs that they start.
+  struct Sender {
+    std::string actor;
+    std::string traceparent;
+  };
   // One answer for each, in order. Returns after commit. Throws what the store throws: then some of the batch may be
   // started, and sending it again is safe.
-  [[nodiscard]] std::vector<Routed> route(std::span<const Event> events);
+  [[nodiscard]] std::vector<Routed> route(std::span<const Event> events, const Sender& sender);
+  [[nodiscard]] std::vector<Routed> route(std::span<const Event> events) { return route(events, {}); }
 
   // What is done about events without an id in this namespace ([events] require_event_id): for parse_event. At most a
   // second old.

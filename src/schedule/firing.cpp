@@ -170,6 +170,8 @@ model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   request.task = wanted.task;
   request.kind = wanted.kind;
   request.input = std::move(wanted.input);
+  request.labels.actor = context.actor;
+  request.labels.traceparent = context.traceparent;
   if (wanted.kind == model::Kind::workflow) { request.max_attempts = 1; }
   model::IdentityClaim& identity = request.identity.emplace();
   identity.hash = wanted.identity;

@@ -57,6 +57,8 @@ struct FiringContext {
   const model::Catalogue* catalogue = nullptr;  // queue, attempts, … of tasks that are catalogued
   std::optional<std::string> last_result;       // JSON of the last run that completed; not for events
   std::optional<Uuid> parent;                   // the activity's own, where it is known already
+  std::string actor{};                          // whose word or event it is (SPEC X8); empty: the clock's
+  std::string traceparent{};                    // W3C, of the call that brought it; or empty
 };
 
 // Throws PayloadTooLarge naming input, if values filled into the template make it too large, and InvalidArgument for a tick of an

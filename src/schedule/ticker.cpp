@@ -111,8 +111,10 @@ model::ActivityChange Ticker::change_of(const model::DueActivity& due, Time now)
   if (!activity.activity) { return postpone(due, now, activity.trouble); }
   try {
     const std::shared_ptr<const model::Catalogue> tasks = catalogue(due.state.ns).all();
-    return tick_change(due, *activity.activity,
-                       {.now = now, .catalogue = tasks.get(), .new_id = [] { return base::new_uuid7(); }});
+    model::ActivityChange change = tick_change(
+        due, *activity.activity, {.now = now, .catalogue = tasks.get(), .new_id = [] { return base::new_uuid7(); }});
+    if (change.trouble.empty()) { change.trouble = due.trouble; }
+    return change;
   } catch (const StoreUnavailable&) { throw; } catch (const std::exception& error) {
     return postpone(due, now, trouble_of(error));
   }

@@ -34,6 +34,9 @@ enum class Woke : std::uint8_t {
   draining,     // the server stops: answer what there is, end the stream
 };
 
+// What came of asking for a line.
+enum class LineRead : std::uint8_t { whole, too_long, none_left };
+
 class Call {
  public:
   Call(const Call&) = delete;
@@ -44,15 +47,19 @@ class Call {
   [[nodiscard]] const Principal& principal() const { return principal_; }
   // The part of the path that {name} in the route's pattern stands for, percent-decoded; not empty.
   [[nodiscard]] const std::string& parameter(std::string_view name) const;
+  // Asks again who the caller is: for calls that last, at least every recheck_every and before anything is handed out
+  // (SPEC X2). Throws Unauthorized or Forbidden once the token is revoked or over, or not for this route any more.
+  virtual void check_still_let_in() = 0;
+  static constexpr Duration recheck_every = std::chrono::seconds(5);
   // The request's W3C traceparent if it has a well-formed one, else empty.
   [[nodiscard]] const std::string& traceparent() const { return traceparent_; }
 
   // ---- The request's body ----------------------------------------------------------------------------------------
   // All of it, at most the route's body_limit. Throws HttpError: 413 too long, 408 too slow, 400 malformed.
   [[nodiscard]] virtual const std::string& body() = 0;
-  // Line by line, without their ends (LF or CRLF), each at most the route's line_limit; false at the end. Memory is
-  // bounded by one line. Either this or body().
-  [[nodiscard]] virtual bool next_line(std::string& line) = 0;
+  // Line by line, without their ends (LF or CRLF). One over the route's line_limit is passed over: `line` is empty then,
+  // and what follows it comes next. Memory is bounded by one line. Either this or body().
+  [[nodiscard]] virtual LineRead next_line(std::string& line) = 0;
 
   // ---- Waiting ---------------------------------------------------------------------------------------------------
   // Runs `fn` on a store thread and gives back what it returns or throws.
@@ -69,6 +76,14 @@ class Call {
   // Lets time pass.
   [[nodiscard]] virtual Woke pause(Duration at_most) = 0;
   [[nodiscard]] virtual bool draining() const = 0;
+  // Between the batches of a long act: whether it is to go on. False: nobody is there to be answered, or the server stops.
+  // Throws like check_still_let_in().
+  [[nodiscard]] bool goes_on() {
+    const Woke woke = pause(Duration::zero());
+    if (woke == Woke::client_gone || woke == Woke::draining) { return false; }
+    check_still_let_in();
+    return true;
+  }
 
   // ---- Streams: NDJSON, server-sent events ---------------------------------------------------------------------------
   // Sends the head (its body is sent as the first piece); what the handler then returns is ignored, and what it throws

@@ -67,6 +67,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // While it waits for a request's first byte, draining ends the connection.
   void set_idle(bool idle) { idle_ = idle; }
 
+  // Whether the client has closed, or its side at least: it is not taken to wait for anything.
+  [[nodiscard]] bool client_gone();
+
  private:
   using Ticket = std::uint64_t;
 
@@ -77,7 +80,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void woke(Ticket ticket, Woke why);
   void watch_client(Ticket ticket);
   void watch_later(Ticket ticket);
-  [[nodiscard]] bool client_gone();
   [[nodiscard]] std::function<void()> resumer(Ticket ticket);
 
   [[nodiscard]] Io ready(Socket::wait_type what, Clock::time_point deadline);

@@ -36,7 +36,7 @@ bool Exchange::run() {
     if (!read_head()) { return false; }
     response = dispatch();
   } catch (const ClientGone&) { broken_ = true; } catch (...) {
-    ProblemAnswer answer = problem_answer(std::current_exception());
+    ProblemAnswer answer = problem_answer(std::current_exception(), let_in_ && principal_.admin);
     response = std::move(answer.response);
     error_ = std::move(answer.name);
     if (answer.closes) { keep_ = false; }
@@ -45,8 +45,18 @@ bool Exchange::run() {
     if (streaming_) { broken_ = true; }
   }
   const bool more = finish(response);
+  if (broken_ && response.on_unsent) { take_back(response); }
   tell(streaming_ ? stream_status_ : broken_ ? 499 : response.status);
   return more;
+}
+
+void Exchange::take_back(const Response& response) {
+  try {
+    response.on_unsent();
+  } catch (const std::exception& error) {
+    // Nobody is there to be told; what was handed out comes back by its lease.
+    state_.observer.tell_defect(route_, error.what());
+  }
 }
 
 bool Exchange::read_head() {
@@ -131,16 +141,33 @@ Response Exchange::dispatch() {
   parameters_ = std::move(match.parameters);
   check_origin();
   if (route_->scope != Scope::none) {
-    std::optional<Principal> known = state_.authenticator->recall(request);
-    principal_ = known ? *std::move(known) : blocking([&] { return state_.authenticator->authenticate(request); });
+    principal_ = ask_who();
     let_in_ = true;
-    if (!principal_.may(route_->scope)) {
-      throw Forbidden("this needs a token with the scope '" + std::string(to_string(route_->scope)) + "'");
-    }
+    check_scope(principal_);
   }
   check_body();
   if (const auto trace = request.header("traceparent"); trace && is_traceparent(*trace)) { traceparent_ = *trace; }
   return route_->handler(*this);
+}
+
+Principal Exchange::ask_who() {
+  std::optional<Principal> known = state_.authenticator->recall(*request_);
+  return known ? *std::move(known) : blocking([&] { return state_.authenticator->authenticate(*request_); });
+}
+
+void Exchange::check_scope(const Principal& principal) const {
+  if (!principal.may(route_->scope)) {
+    throw Forbidden("this needs a token with the scope '" + std::string(to_string(route_->scope)) + "'");
+  }
+}
+
+void Exchange::check_still_let_in() {
+  if (route_->scope == Scope::none) { return; }
+  const Principal now = ask_who();
+  check_scope(now);
+  if (now.ns != principal_.ns || now.read != principal_.read) {
+    throw Forbidden("the token is not what it was when the call began");
+  }
 }
 
 Response Exchange::options() const {
@@ -261,21 +288,23 @@ const std::string& Exchange::body() {
   return body_;
 }
 
-bool Exchange::next_line(std::string& line) {
+LineRead Exchange::next_line(std::string& line) {
   expect_body();
+  line.clear();
+  bool too_long = false;
   std::size_t looked = rest_at_;
   while (true) {
     const std::size_t end = rest_.find('\n', looked);
     if (end != std::string::npos) {
-      line.assign(rest_, rest_at_, end - rest_at_);
+      too_long = too_long || end - rest_at_ > line_limit();
+      if (!too_long) { line.assign(rest_, rest_at_, end - rest_at_); }
       rest_at_ = end + 1;
       if (!line.empty() && line.back() == '\r') { line.pop_back(); }
-      return true;
+      return too_long ? LineRead::too_long : LineRead::whole;
     }
-    if (rest_.size() - rest_at_ > line_limit()) {
-      throw HttpError(413, "PayloadTooLarge", "a line is over " + std::to_string(line_limit()) + " bytes").closing();
-    }
-    rest_.erase(0, rest_at_);
+    // Of a line that is too long nothing is kept but that it goes on.
+    too_long = too_long || rest_.size() - rest_at_ > line_limit();
+    rest_.erase(0, too_long ? rest_.size() : rest_at_);
     rest_at_ = 0;
     looked = rest_.size();
     const std::string_view piece = next_piece();
@@ -284,7 +313,11 @@ bool Exchange::next_line(std::string& line) {
   }
   // The last line may lack its end.
   line = std::exchange(rest_, {});
-  return !line.empty();
+  if (too_long) {
+    line.clear();
+    return LineRead::too_long;
+  }
+  return line.empty() ? LineRead::none_left : LineRead::whole;
 }
 
 bool Exchange::body_can_be_passed_over() const {
@@ -318,7 +351,11 @@ void Exchange::suspend(const std::function<void(std::function<void()>)>& start) 
 
 Woke Exchange::wait_on(Signal& signal, Duration at_most) { return connection_.wait(&signal, at_most); }
 
-Woke Exchange::pause(Duration at_most) { return connection_.wait(nullptr, at_most); }
+Woke Exchange::pause(Duration at_most) {
+  // No time to be told that the client has left: it is asked.
+  if (at_most == Duration::zero() && connection_.client_gone()) { return Woke::client_gone; }
+  return connection_.wait(nullptr, at_most);
+}
 
 // ---- The answer ----------------------------------------------------------------------------------------------------
 
@@ -366,7 +403,8 @@ bool Exchange::finish(const Response& response) {
   append_head(out, response, false);
   if (request_->method != "HEAD" && has_body(response)) { out += response.body; }
   bytes_out_ += out.size();
-  if (!connection_.send(out)) {
+  // The network takes an answer to somebody who has left without a word: what is handed out with it is kept back.
+  if ((response.on_unsent && connection_.client_gone()) || !connection_.send(out)) {
     broken_ = true;
     return false;
   }

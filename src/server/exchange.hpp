@@ -20,8 +20,9 @@ class Exchange final : public Call {
   // False: the connection ends here.
   [[nodiscard]] bool run();
 
+  void check_still_let_in() override;
   [[nodiscard]] const std::string& body() override;
-  [[nodiscard]] bool next_line(std::string& line) override;
+  [[nodiscard]] LineRead next_line(std::string& line) override;
   [[nodiscard]] Woke wait_on(Signal& signal, Duration at_most) override;
   [[nodiscard]] Woke pause(Duration at_most) override;
   [[nodiscard]] bool draining() const override { return connection_.draining(); }
@@ -36,6 +37,8 @@ class Exchange final : public Call {
   // False: the client has left, there is nothing to answer.
   [[nodiscard]] bool read_head();
   [[nodiscard]] Response dispatch();
+  [[nodiscard]] Principal ask_who();
+  void check_scope(const Principal& principal) const;
   [[nodiscard]] Response options() const;
   void check_host() const;
   void check_origin() const;
@@ -47,6 +50,7 @@ class Exchange final : public Call {
   [[nodiscard]] std::size_t line_limit() const;
 
   [[nodiscard]] bool finish(const Response& response);
+  void take_back(const Response& response);
   void append_head(std::string& out, const Response& response, bool streaming);
   [[nodiscard]] bool body_can_be_passed_over() const;
   [[nodiscard]] bool pass_over_body();

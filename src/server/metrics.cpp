@@ -136,6 +136,8 @@ std::string Metrics::text(const Principal& principal) const {
     const std::lock_guard lock(mutex_);
     collectors = collectors_;
     for (const auto& [name, family] : families_) {
+      // What the whole process counts is every tenant's: it is not for those who may only look at their own.
+      if (!principal.admin) { break; }
       out.begin(name, family.type, family.help);
       for (const auto& [labels, each] : family.counters) { out.sample(labels, static_cast<double>(each->value())); }
       for (const auto& [labels, each] : family.gauges) { out.sample(labels, static_cast<double>(each->value())); }

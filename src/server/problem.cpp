@@ -23,12 +23,16 @@ std::string defect_of(const std::exception& error) {
   return type.find("nlohmann") == std::string::npos ? type + ": " + error.what() : type;
 }
 
-ProblemAnswer answer_to(const std::exception& error) {
+ProblemAnswer answer_to(const std::exception& error, bool asked_by_operator) {
   ProblemAnswer answer;
   wire::Problem problem = wire::problem_of(error);
   answer.name = problem.name;
   const auto* const http = dynamic_cast<const HttpError*>(&error);
   if (http != nullptr) { problem.http_status = http->status(); }
+  // Files, processes and servers behind the store are the operator's business.
+  if (problem.http_status == 503 && http == nullptr && !asked_by_operator) {
+    problem.message = "the store cannot be used now; try again";
+  }
   if (problem.name == "InternalError") {
     answer.defect = defect_of(error);
     problem.message = "the server has a defect here; its log says more";
@@ -48,11 +52,11 @@ ProblemAnswer answer_to(const std::exception& error) {
 
 }  // namespace
 
-ProblemAnswer problem_answer(const std::exception_ptr& error) {
+ProblemAnswer problem_answer(const std::exception_ptr& error, bool asked_by_operator) {
   try {
     std::rethrow_exception(error);
-  } catch (const std::exception& known) { return answer_to(known); } catch (...) {
-    return answer_to(std::runtime_error("something that is no std::exception was thrown"));
+  } catch (const std::exception& known) { return answer_to(known, asked_by_operator); } catch (...) {
+    return answer_to(std::runtime_error("something that is no std::exception was thrown"), asked_by_operator);
   }
 }
 

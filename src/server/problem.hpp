@@ -15,6 +15,7 @@ struct ProblemAnswer {
   bool closes = false;  // the connection ends after it
 };
 
-[[nodiscard]] ProblemAnswer problem_answer(const std::exception_ptr& error);
+// `asked_by_operator`: with a token that may change anything, or without any; others are not told what is behind the store.
+[[nodiscard]] ProblemAnswer problem_answer(const std::exception_ptr& error, bool asked_by_operator);
 
 }  // namespace hapax::server

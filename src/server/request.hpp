@@ -1,6 +1,7 @@
 // Request and Response: what routes are given and what they answer. Plain values; no network in them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct Response {
   std::string content_type = "application/json";  // no header when there is no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  // Called once, on the call's own fiber, when the answer could not be sent: for what was handed out with it. May wait.
+  std::function<void()> on_unsent;
 };
 
 }  // namespace hapax::server

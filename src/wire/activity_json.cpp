@@ -178,7 +178,9 @@ std::string started_json(const schedule::Activities::Started& started, const std
 std::string backfill_json(const schedule::Activities::Backfill& report) {
   JsonObject object;
   object.number("ticks", report.ticks).number("started", report.started).number("existing", report.existing);
-  return object.number("refused", report.refused).text_or_null("trouble", report.trouble).str();
+  object.number("refused", report.refused).text_or_null("trouble", report.trouble);
+  if (report.next_from) { object.time("next_from", report.next_from); }
+  return object.str();
 }
 
 }  // namespace hapax::wire

@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/text.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace hapax::wire {
@@ -69,7 +71,7 @@ std::string JsonMember::text() const {
 std::int64_t JsonMember::integer() const {
   const auto value = nlohmann::json::parse(json);
   if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
-    wrong_type(name, "an integer");
+    wrong_type(name, "an integer; came " + base::printable(base::keep_head(json, 60)));
   }
   return value.get<std::int64_t>();
 }

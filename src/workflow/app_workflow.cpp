@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
+#include "model/unreadable.hpp"
 #include "model/validate.hpp"
 #include "workflow/support.hpp"
 #include "workflow/timeline.hpp"
@@ -162,6 +163,7 @@ namespace {
 workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
   auto execution = app.store().get(id);
   if (!execution || execution->queue.ns != app.ns()) { throw NotFound("there is no execution " + id.to_string()); }
+  model::check_readable(*execution);
   const model::HistoryRequest request{.execution = id};
   auto histories = app.store().histories({&request, 1});
   return {.execution = std::move(*execution), .history = std::move(histories.front())};

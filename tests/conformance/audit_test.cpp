@@ -39,6 +39,21 @@ TEST_F(AuditConformance, ACancelIsWrittenWithItsReason) {
                                    "ann execution.cancel " + running.to_string() + " wrong order"));
 }
 
+TEST_F(AuditConformance, EndingAHolderIsWrittenAsACancel) {
+  NewExecution holder = keyed("k");
+  holder.labels.actor = "bob";
+  const Uuid ended = admit_id(holder);
+  NewExecution next = keyed("k");
+  next.identity->on_conflict = OnConflict::terminate_existing;
+  next.labels.actor = "ann";
+  EXPECT_TRUE(admit(next).created());
+  EXPECT_THAT(lines(), ElementsAre("ann execution.cancel " + ended.to_string() + " terminated by a newer request"));
+  NewExecution nobody = keyed("k");
+  nobody.identity->on_conflict = OnConflict::terminate_existing;
+  EXPECT_TRUE(admit(nobody).created());
+  EXPECT_EQ(lines().size(), 1U) << "what nobody's name is on is not written";
+}
+
 TEST_F(AuditConformance, WhatNobodyIsNamedForIsNotWritten) {
   const Uuid id = admit_id(request());
   (void)store().cancel({&id, 1}, "by hapax itself");

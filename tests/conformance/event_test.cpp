@@ -39,6 +39,29 @@ class EventConformance : public ScheduleConformance {
   std::unique_ptr<schedule::EventRouter> router_;
 };
 
+TEST_F(EventConformance, ARunSaysWhoSentItsEvent) {
+  apply("ship", on({"order.*"}));
+  const schedule::Event sent = event("e1");
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const auto routed = router().route({&sent, 1}, {.actor = "ann", .traceparent = trace});
+  const Execution run = get(routed.at(0).runs.at(0).execution);
+  EXPECT_EQ(run.labels.actor, "ann");
+  EXPECT_EQ(run.labels.traceparent, trace);
+}
+
+TEST_F(EventConformance, AnEventWhoseQueueDrainsSaysSo) {
+  apply("ship", on({"order.*"}), {{"target", {{"task", "ship"}, {"queue", "slow"}}}});
+  store().configure_queue({.name = "slow"}, {.draining = true});
+  const schedule::Routed refused = route(event("e1"));
+  ASSERT_EQ(refused.runs.size(), 1U);
+  EXPECT_TRUE(refused.runs[0].is_draining);
+  EXPECT_FALSE(refused.runs[0].created);
+  store().configure_queue({.name = "slow"}, {.draining = false});
+  const schedule::Routed taken = route(event("e1"));
+  EXPECT_TRUE(taken.runs.at(0).created);
+  EXPECT_FALSE(taken.runs.at(0).is_draining);
+}
+
 TEST_F(EventConformance, AnEventStartsEachActivityOnce) {
   apply("ship", on({"order.*"}));
   apply("mail", on({"order.created", "refund.*"}), {{"target", {{"workflow", "mailing"}}}});

@@ -396,6 +396,52 @@ TEST_F(SessionConformance, SuspectsAreClaimedOneByOne) {
   EXPECT_TRUE(claim(me).empty());
 }
 
+// Who serves a session through several doors leaves it to the store what it holds.
+TEST_F(SessionConformance, ASuspectRunsAloneByWhatTheSessionHolds) {
+  for (int i = 0; i < 2; ++i) { (void)admit_id(request()); }
+  TestWorker dead = worker();
+  const std::vector<Claim> both = claim(dead);
+  ASSERT_EQ(both.size(), 2U);
+  ASSERT_EQ(finish(completed(both[1])), FinishVerdict::accepted);
+  (void)lose(dead);
+  (void)admit_id(request());
+  TestWorker me = worker();
+  const auto claim_by_holdings = [&](TestWorker& worker) {
+    worker.claim_number += 1;
+    return store().claim({.session = worker.session,
+                          .claim_number = worker.claim_number,
+                          .queues = worker.queues,
+                          .limit = 10,
+                          .idle = 10,
+                          .alone = false,
+                          .by_holdings = true});
+  };
+  const ClaimReply first = claim_by_holdings(me);
+  ASSERT_EQ(first.claims.size(), 1U) << "it holds nothing, whatever `alone` says";
+  EXPECT_EQ(first.claims[0].id, both[0].id);
+  EXPECT_TRUE(claim_by_holdings(me).claims.empty()) << "nothing beside a suspect";
+  (void)admit_id(request());
+  ASSERT_EQ(finish(ending(first.claims[0], FinishKind::released)), FinishVerdict::accepted);
+  TestWorker busy = worker();
+  ASSERT_EQ(claim(busy, 1, false).size(), 1U);
+  const ClaimReply beside = claim_by_holdings(busy);
+  ASSERT_EQ(beside.claims.size(), 1U) << "it holds something: the suspect is not for it";
+  EXPECT_EQ(beside.claims[0].lost, 0);
+  EXPECT_TRUE(beside.suspects_due);
+}
+
+TEST_F(SessionConformance, ABeatOfALostSessionCountsNothing) {
+  (void)admit_id(request());
+  Beat beat;
+  beat.session = base::new_uuid7();
+  beat.counts = {{.queue = {}, .completed = 1}};
+  EXPECT_TRUE(store().beat(beat).session_lost);
+  TestWorker me = worker();
+  beat.session = me.session;
+  EXPECT_FALSE(store().beat(beat).session_lost);
+  EXPECT_EQ(store().queues("default").at(0).completed_last_minute, 1);
+}
+
 TEST_F(SessionConformance, ASuspectThatWaitsForItsRetryIsNotDue) {
   const Uuid id = admit_id(request());
   TestWorker dead = worker();

@@ -196,6 +196,20 @@ class Enqueue:
                  "metadata": {"a": 1}, "reuse": "allow", "on_conflict": "reject"}
         self.api.post("/v1/workflows/process_order/executions", whole, expect=201)
 
+    def test_fields_are_named_as_they_were_given(self):
+        def told(path, body):
+            return self.api.ask("POST", path, body).json["detail"]
+
+        task, workflow = f"/v1/tasks/{self.task}/executions", f"/v1/workflows/{self.task}/executions"
+        self.assertTrue(told(task, {"idempotency_key": ""}).startswith("idempotency_key:"))
+        self.assertTrue(told(workflow, {"workflow_id": ""}).startswith("workflow_id:"))
+        self.assertTrue(told(task, {"timeout": "0"}).startswith("timeout:"))
+        self.assertIn("high", told(task, {"priority": "high"}))
+        made = self.api.post(workflow, {"workflow_id": "w", "queue": self.queue}, expect=201).json["id"]
+        self.assertIn("Workflow with ID 'w'", told(workflow, {"workflow_id": "w", "queue": self.queue}))
+        self.assertTrue(told(f"/v1/executions/{made}/fork", {"workflow_id": "", "steps": 0}).startswith("workflow_id:"))
+        self.assertTrue(told(f"/v1/executions/{made}/signals/s?once=", {}).startswith("once:"))
+
     def test_herd(self):
         answers = []
         def ask():
@@ -245,6 +259,16 @@ class Batch:
         self.assertEqual([one["line"] for one in told], list(range(1, 12_001)))
         self.assertTrue(all(one["created"] for one in told))
         self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["ready"], 12_000)
+
+    def test_a_line_over_the_limit_is_answered_in_its_place(self):
+        one = json.dumps({"task": self.task, "queue": self.queue})
+        long = json.dumps({"task": self.task, "queue": self.queue, "input": "x" * (3 << 20)})
+        answer = self.api.post("/v1/executions/batch", "\n".join([one] * 6000 + [long, one, long]), headers=self.NDJSON)
+        told = [json.loads(line) for line in answer.body.splitlines()]
+        self.assertEqual([line["line"] for line in told], list(range(1, 6004)))
+        self.assertEqual([(line["line"], line["error"], line["status"]) for line in told if "error" in line],
+                         [(6001, "PayloadTooLarge", 413), (6003, "PayloadTooLarge", 413)])
+        self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["ready"], 6001)
 
     def test_nothing(self):
         self.assertEqual(self.api.post("/v1/executions/batch", "", headers=self.NDJSON).body, b"")

@@ -192,6 +192,60 @@ class Activities:
         claims = self.api.claim(self.queue, limit=10)["claims"]
         self.assertEqual(sorted(claim["input"]["trigger"]["event"]["id"] for claim in claims), ["e1", "e2", "e3"])
 
+    def test_an_event_whose_queue_drains_is_refused_and_may_be_sent_again(self):
+        kind = "order." + self.task
+        self.api.put("/v1/activities/on-" + self.task,
+                     {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        self.api.post(f"/v1/queues/{self.queue}/drain")
+        event = {"specversion": "1.0", "id": "e1", "source": "/shop", "type": kind}
+        self.problem(self.api.ask("POST", "/v1/events", event), 409, "QueueDraining", "draining")
+        batch = self.api.post("/v1/events", [event, {**event, "type": "nobody"}]).json["events"]
+        self.assertEqual([one.get("error") for one in batch], ["QueueDraining", None])
+        self.api.post(f"/v1/queues/{self.queue}/resume")
+        self.assertTrue(self.api.post("/v1/events", event).json["runs"][0]["created"])
+
+    def test_what_activities_start_says_who_asked_for_it(self):
+        kind, trace = "order." + self.task, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        self.api.put("/v1/activities/on-" + self.task,
+                     {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        event = {"specversion": "1.0", "id": "e1", "source": "/shop", "type": kind}
+        started = self.api.post("/v1/events", event, headers={"traceparent": trace}).json["runs"][0]["execution"]
+        shown = self.api.get("/v1/executions/" + started).json
+        self.assertTrue(shown["enqueued_by"], shown)
+        self.assertEqual(shown["traceparent"], trace)
+        self.assertEqual(self.api.claim(self.queue)["claims"][0]["traceparent"], trace)
+        triggered = self.api.post(f"/v1/activities/on-{self.task}/trigger", {"event": event}, expect=201).json
+        found = self.api.get("/v1/executions/" + (triggered.get("id") or triggered["execution"])).json
+        self.assertTrue(found["enqueued_by"], found)
+
+    def test_a_backfill_is_done_piece_by_piece(self):
+        path = "/v1/activities/s-" + self.task
+        self.api.put(path, {"trigger": {"type": "cron", "cron": "* * * * * *"}, "target": {"task": self.task, "queue": self.queue}},
+                     expect=201)
+        self.api.post(path + "/pause")
+        asked = {"from": "2025-01-01T00:00:00Z", "to": "2025-01-01T03:29:59Z"}  # 12,600 ticks
+        first = self.api.post(path + "/backfill", asked).json
+        self.assertEqual(first["started"], first["ticks"])
+        self.assertGreaterEqual(first["ticks"], 10_000)
+        self.assertLess(first["ticks"], 12_600)
+        rest = self.api.post(path + "/backfill", {**asked, "from": first["next_from"]}).json
+        self.assertEqual((first["ticks"] + rest["ticks"], rest["started"], rest["existing"]), (12_600, rest["ticks"], 0))
+        self.assertNotIn("next_from", rest)
+
+    def test_small_things(self):
+        path = "/v1/activities"
+        self.problem(self.api.ask("GET", path + "?cursor=zzzz"), 400, "InvalidArgument", "cursor")
+        for number in range(2):
+            self.api.put(f"{path}/p{number}-{self.task}", self.definition(), expect=201)
+        page = self.api.get(path + "?limit=1").json
+        after = self.api.get(path + "?limit=1&cursor=" + page["next"]).json
+        self.assertGreater(after["activities"][0]["id"], page["activities"][0]["id"])
+        for method, rest, body in (("GET", "", None), ("DELETE", "", None), ("POST", "/pause", {}), ("POST", "/resume", {}),
+                                   ("POST", "/trigger", {}), ("POST", "/backfill", {"from": "2025-01-01", "to": "2025-01-01"}),
+                                   ("GET", "/preview", None), ("GET", "/runs", None)):
+            self.problem(self.api.ask(method, path + "/%00" + rest, body), 400, "InvalidArgument", "activity")
+        self.problem(self.api.ask("POST", f"{path}/p0-{self.task}/trigger", {"key": ""}), 400, "InvalidIdempotencyKey", "key:")
+
     def test_bad_events(self):
         good = {"specversion": "1.0", "id": "e", "source": "/s", "type": "t"}
         for body, field in (({**good, "specversion": "2"}, "specversion"), ({**good, "source": ""}, "source"),

@@ -2,9 +2,11 @@
 
 import http.client
 import json
+import time
 import unittest
 
 from _api import on_stores
+from _server import until
 
 
 class Stream:
@@ -134,6 +136,14 @@ class Metrics:
         self.assertEqual(after[f'hapax_queue_depth{{{labels},state="delayed"}}'], 1)
         self.assertIn(f"hapax_queue_oldest_seconds{{{labels}}}", after)
         self.assertEqual(claim["id"], made["id"])
+
+    def test_throughput_is_counted_once(self):
+        ours = self.api.other("ns-" + self.queue)
+        ours.enqueue(self.task, 1, queue=self.queue)
+        ours.complete(ours.claim(self.queue)["claims"][0])
+        until(lambda: ours.get(f"/v1/queues/{self.queue}").json["completed_last_minute"] > 0, "the figures", 20)
+        time.sleep(1.5)
+        self.assertEqual(ours.get(f"/v1/queues/{self.queue}").json["completed_last_minute"], 1)
 
 
 if __name__ == "__main__":

@@ -43,9 +43,12 @@ Response lines(Call& call) {
   call.begin_stream({.content_type = "application/x-ndjson"});
   std::string line;
   std::size_t count = 0;
-  while (call.next_line(line)) {
+  while (true) {
+    const LineRead read = call.next_line(line);
+    if (read == LineRead::none_left) { break; }
     ++count;
-    if (!call.write("{\"bytes\":" + std::to_string(line.size()) + "}\n")) { return {}; }
+    const std::string told = read == LineRead::too_long ? "\"too long\"" : std::to_string(line.size());
+    if (!call.write("{\"bytes\":" + told + "}\n")) { return {}; }
   }
   (void)call.write("{\"lines\":" + std::to_string(count) + "}\n");
   return {};

@@ -3,6 +3,7 @@ tenant's."""
 
 import json
 import subprocess
+import time
 import unittest
 
 from _server import BIN, JSON, Server, clean_environment, until
@@ -72,9 +73,114 @@ class Tokens(unittest.TestCase):
         self.assertNotIn(made.json["id"], taken.body.decode())
         self.assertNotIn("existing_status", taken.json)
 
+    def post(self, path, scope, body, kind=JSON):
+        return self.server.ask("POST", path, self.tokens[scope], kind, body=body if isinstance(body, str) else json.dumps(body))
+
+    def taken(self, answer, status=409, name="TaskAlreadyExists"):
+        self.assertEqual((answer["status"], answer["error"]), (status, name), answer)
+        self.assertFalse({"existing_execution_id", "existing_status", "result", "id", "created"} & set(answer), answer)
+
+    def test_who_may_only_enqueue_ends_no_holder_and_is_told_of_none(self):
+        for route, key in (("/v1/tasks/pay", "idempotency_key"), ("/v1/workflows/order", "workflow_id")):
+            for ended in (False, True):
+                name = f"no-ends-{ended}-{key}"
+                body = {"input": 1, key: name}
+                made = self.post(route + "/executions", "enqueue", body).json["id"]
+                if ended:
+                    self.post(f"/v1/executions/{made}/cancel", "admin", {})
+                    made = self.post(route + "/executions", "enqueue", body).json["id"]
+                extras = [{"throttle": "1h"}] if key == "idempotency_key" else []
+                for policy in ("return_existing", "reject", "wait", "terminate_existing"):
+                    for extra in [{}, *extras]:
+                        asked = {**body, "on_conflict": policy, **extra}
+                        self.taken(self.post(route + "/executions", "enqueue", asked).json)
+                        if key == "idempotency_key" and policy != "wait":
+                            line = self.post("/v1/executions/batch", "enqueue", json.dumps({"task": "pay", **asked}) + "\n",
+                                             "Content-Type: application/x-ndjson")
+                            self.taken(json.loads(line.body))
+                for reuse in ("allow", "failed_only", "reject"):
+                    refused = self.post(route + "/executions", "enqueue", {**body, "reuse": reuse})
+                    self.taken(refused.json, 403, "Forbidden")
+                    self.assertIn("'read'", refused.json["detail"])
+                self.assertEqual(self.ask("GET", "/v1/executions/" + made, self.tokens["read"]).json["status"], "pending")
+        line = self.post("/v1/executions/batch", "enqueue", '{"task": "pay", "reuse": "allow"}\n{"task": "pay"}\n',
+                         "Content-Type: application/x-ndjson")
+        first, second = (json.loads(text) for text in line.body.splitlines())
+        self.taken({key: value for key, value in first.items() if key != "line"}, 403, "Forbidden")
+        self.assertTrue(second["created"])
+
+    def test_who_ends_a_holder_is_told_in_the_audit(self):
+        body = {"input": 1, "idempotency_key": "ended-by"}
+        made = self.post("/v1/tasks/pay/executions", "enqueue", body).json["id"]
+        again = self.post("/v1/tasks/pay/executions", "admin", {**body, "on_conflict": "terminate_existing"})
+        self.assertEqual((again.status, again.json["run"]), (201, 2), again)
+        done = subprocess.run([BIN, "sql", f"SELECT actor, action FROM audit WHERE subject = '{made}'", "--json"],
+                              capture_output=True, check=True, timeout=60, env=clean_environment(HAPAX_STORE_URL="sqlite:tokens.db"))
+        self.assertIn("execution.cancel", done.stdout.decode())
+        self.assertIn("token", done.stdout.decode())
+
+    def test_what_the_whole_server_counts_is_for_administrators(self):
+        self.post("/v1/tasks/pay/executions", "enqueue", {"queue": "seen"})
+        theirs = self.ask("GET", "/metrics", self.tokens["read"]).body.decode()
+        self.assertIn('queue="seen"', theirs)
+        self.assertNotIn("hapax_admissions_total", theirs)
+        self.assertIn("hapax_admissions_total", self.ask("GET", "/metrics", self.tokens["admin"]).body.decode())
+
+    def test_a_token_with_a_long_name_claims(self):
+        done = subprocess.run([BIN, "token", "create", "--scopes", "work", "--namespace", "ours", "--name", "n" * 190, "--json"],
+                              capture_output=True, check=True, timeout=60, env=clean_environment(HAPAX_STORE_URL="sqlite:tokens.db"))
+        token = "Authorization: Bearer " + json.loads(done.stdout)["token"]
+        answer = self.server.ask("POST", "/v1/claims", token, JSON, body='{"queues": ["q"]}')
+        self.assertEqual(answer.status, 200, answer)
+
     def test_probes_need_none(self):
         for path in ("/healthz", "/readyz", "/openapi.json"):
             self.assertEqual(self.server.get(path).status, 200, path)
+
+
+class Revoked(unittest.TestCase):
+    """What lasts ends with its token (SPEC X2): 5 seconds are promised, and a look at least every 5."""
+
+    URL = "sqlite:revoked.db"
+
+    def token(self, name, scopes):
+        done = subprocess.run([BIN, "token", "create", "--scopes", scopes, "--name", name, "--json"], capture_output=True, check=True,
+                              timeout=60, env=clean_environment(HAPAX_STORE_URL=self.URL))
+        return "Authorization: Bearer " + json.loads(done.stdout)["token"]
+
+    def revoke(self, name):
+        subprocess.run([BIN, "token", "revoke", name], check=True, capture_output=True, timeout=60,
+                       env=clean_environment(HAPAX_STORE_URL=self.URL))
+
+    def setUp(self):
+        self.admin = self.token("admin", "admin")
+        self.server = Server(BIN, "serve", "--listen", "127.0.0.1:0", env={"HAPAX_STORE_URL": self.URL})
+        self.addCleanup(self.server.stop)
+
+    def test_streams_and_long_polls_end(self):
+        names = ("stream", "claim", "result")
+        tokens = {name: self.token(name, "read,work") for name in names}
+        made = self.server.ask("POST", "/v1/tasks/t/executions", self.admin, JSON, body='{"queue": "waits"}').json["id"]
+        with self.server.connect(timeout=40) as stream, self.server.connect(timeout=40) as claim, self.server.connect(timeout=40) as result:
+            stream.send(f"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n{tokens['stream']}\r\n\r\n")
+            self.assertEqual(stream.head()[0], 200)
+            self.assertIn(b"event: ready", stream.chunk())
+            body = '{"queues": ["q"], "wait": "60s"}'
+            claim.send(f"POST /v1/claims HTTP/1.1\r\nHost: localhost\r\n{tokens['claim']}\r\n{JSON}\r\nContent-Length: {len(body)}\r\n\r\n{body}")
+            result.send(f"GET /v1/executions/{made}/result?wait=60s HTTP/1.1\r\nHost: localhost\r\n{tokens['result']}\r\n\r\n")
+            for name in names:
+                self.revoke(name)
+            time.sleep(6)
+            # What happens from now on is not for them.
+            self.server.ask("POST", "/v1/tasks/t/executions", self.admin, JSON, body='{"queue": "q"}')
+            self.assertEqual(claim.answer().status, 401)
+            self.assertEqual(result.answer().status, 401)
+            rest = b""
+            while stream.receive():
+                pass
+            rest = stream.buffer
+            self.assertNotIn(b"execution", rest)
+            self.assertNotIn(b"\r\n0\r\n\r\n", rest)  # cut off, not ended
 
 
 class Defaults(unittest.TestCase):

@@ -2,6 +2,7 @@
 #include "server/routes/admission_answer.hpp"
 
 #include "base/uuid7.hpp"
+#include "server/http_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +70,7 @@ TEST(AdmissionAnswer, AReaderGetsTheFacts) {
 }
 
 TEST(AdmissionAnswer, WhoMayNotReadIsNotGivenTheExisting) {
-  for (const char* policy : {"return_existing", "wait"}) {
+  for (const char* policy : {"return_existing", "wait", "reject", "terminate_existing"}) {
     wire::RequestFields fields;
     fields.on_conflict = policy;
     fit_to_principal(fields, reader);
@@ -77,6 +78,25 @@ TEST(AdmissionAnswer, WhoMayNotReadIsNotGivenTheExisting) {
     fit_to_principal(fields, producer);
     EXPECT_EQ(fields.on_conflict, "reject");
   }
+}
+
+TEST(AdmissionAnswer, WhoMayNotReadNamesNoReusePolicy) {
+  for (const char* reuse : {"allow", "reject", "failed_only"}) {
+    wire::RequestFields fields;
+    fields.reuse = reuse;
+    EXPECT_NO_THROW(fit_to_principal(fields, reader));
+    EXPECT_THROW(fit_to_principal(fields, producer), Forbidden);
+  }
+  wire::RequestFields fields;
+  fields.on_conflict = "nonsense";
+  EXPECT_THROW(fit_to_principal(fields, producer), InvalidArgument);
+}
+
+// Only a mode in which the latest input counts takes a request into its holder; any other deduplicated one was refused.
+TEST(AdmissionAnswer, OnlyTheLatestInputIsTakenUnseen) {
+  const model::Admission admission = met(AdmissionVerdict::deduplicated, Status::pending);
+  EXPECT_TRUE(refusal_of(admission, {.task = "pay", .key = "k", .latest_counts = false}, producer));
+  EXPECT_FALSE(refusal_of(admission, {.task = "pay", .key = "k", .latest_counts = true}, producer));
 }
 
 TEST(AdmissionAnswer, CreatedIsNoRefusal) {

@@ -31,6 +31,17 @@ TEST(Cursor, EveryLetterCounts) {
   EXPECT_THROW((void)parse_cursor(cursor + "0", {.ns = "shop", .list = ""}), InvalidArgument);
 }
 
+TEST(Cursor, ANameIsCheckedLikeAnId) {
+  const CursorPlace place{.ns = "shop", .list = "activities"};
+  const std::string cursor = make_name_cursor("daily", place);
+  EXPECT_EQ(parse_name_cursor(cursor, place), "daily");
+  for (const std::string& other :
+       {std::string(), std::string("zzzz"), std::string("daily"), cursor + "x", cursor.substr(1)}) {
+    EXPECT_THROW((void)parse_name_cursor(other, place), InvalidArgument) << other;
+  }
+  EXPECT_THROW((void)parse_name_cursor(cursor, {.ns = "bank", .list = "activities"}), InvalidArgument);
+}
+
 TEST(SessionId, BelongsToOneNamespace) {
   const Uuid id = new_session_id("shop");
   EXPECT_TRUE(is_session_of("shop", id));

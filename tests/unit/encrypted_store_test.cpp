@@ -4,6 +4,8 @@
 #include "base/base64.hpp"
 #include "base/secret_file.hpp"
 #include "base/uuid7.hpp"
+#include "model/identity.hpp"
+#include "model/unreadable.hpp"
 #include "store/encrypted/envelope.hpp"
 #include "store/open.hpp"
 
@@ -144,13 +146,91 @@ TEST_F(EncryptedStoreTest, AKeyIsChangedWhileThereIsWork) {
   EXPECT_THROW((void)open_with(folder_ + "/first"), ConfigurationError);
   const auto only_new = open_with(key_file("new", "b"));
   EXPECT_THAT(only_new->get(second)->input, HasSubstr(secret));
+  const Execution found = *only_new->get(first);
+  EXPECT_TRUE(model::is_unreadable(found));
+  EXPECT_FALSE(model::is_unreadable(*only_new->get(second)));
   try {
-    (void)only_new->get(first);
+    model::check_readable(found);
     ADD_FAILURE();
   } catch (const DecryptionFailed& error) {
     EXPECT_THAT(error.what(), HasSubstr(first.to_string()));
     EXPECT_THAT(error.what(), HasSubstr("'ka'"));
     EXPECT_THAT(error.what(), Not(HasSubstr(secret)));
+  }
+}
+
+TEST_F(EncryptedStoreTest, WhatDoesNotOpenIsMarkedInAListAndCanBeActedUpon) {
+  const Uuid old = enqueue(*open_with(key_file("first", "a")));
+  const Uuid fresh = enqueue(*open_with(key_file("both", "ab")));
+  const auto only_new = open_with(key_file("new", "b"));
+  const std::vector<Execution> all = only_new->list({});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].id, fresh);
+  EXPECT_THAT(all[0].input, HasSubstr(secret));
+  EXPECT_EQ(all[1].id, old);
+  EXPECT_EQ(all[1].input, "");
+  ASSERT_TRUE(all[1].error);
+  EXPECT_EQ(all[1].error->type, "DecryptionFailed");
+  EXPECT_EQ(only_new->cancel({&old, 1}, "no").at(0).verdict, CancelVerdict::cancelled);
+  EXPECT_EQ(only_new->get(old)->status, Status::cancelled);
+}
+
+TEST_F(EncryptedStoreTest, AHolderWhoseResultDoesNotOpenIsNotInItsNeighboursWay) {
+  NewExecution item;
+  item.id = base::new_uuid7();
+  item.task = "pay";
+  item.identity.emplace().key = "k";
+  item.identity->hash.fill(7);
+  {
+    const auto store = open_with(key_file("first", "a"));
+    ASSERT_TRUE(store->admit({&item, 1}).at(0).created());
+    const Claim held = claim(*store).at(0);
+    const Finish done{.id = held.id, .fence = held.fence, .result = "\"paid\""};
+    ASSERT_EQ(store->finish({&done, 1}).at(0), FinishVerdict::accepted);
+  }
+  (void)open_with(key_file("both", "ab"));
+  const auto only_new = open_with(key_file("new", "b"));
+  std::vector<NewExecution> two(2, item);
+  for (NewExecution& one : two) { one.id = base::new_uuid7(); }
+  two[1].identity.reset();
+  const std::vector<Admission> answers = only_new->admit(two);
+  EXPECT_EQ(answers.at(0).id, item.id);
+  EXPECT_FALSE(answers.at(0).result);
+  EXPECT_TRUE(answers.at(0).expired);
+  EXPECT_TRUE(answers.at(1).created());
+}
+
+TEST_F(EncryptedStoreTest, AnActivityWhoseLastResultDoesNotOpenIsDueLikeTheOthers) {
+  const auto make = [](Store& store, const std::string& id) {
+    ActivityChange change;
+    change.id = id;
+    change.revision = 0;
+    change.definition = {.json = "{}", .kind = ActivityKind::cron};
+    const Time now = store.now();
+    change.schedule = {.cursor = now, .next_due = now - std::chrono::seconds(1)};
+    ASSERT_TRUE(store.change_activities({&change, 1}).at(0).applied);
+  };
+  {
+    const auto store = open_with(key_file("first", "a"));
+    make(*store, "old");
+    make(*store, "other");
+    NewExecution run;
+    run.id = base::new_uuid7();
+    run.task = "report";
+    run.parent = model::activity_uuid("default", "old");
+    ASSERT_TRUE(store->admit({&run, 1}).at(0).created());
+    const Claim held = claim(*store).at(0);
+    const Finish done{.id = held.id, .fence = held.fence, .result = "{\"rows\":1}"};
+    ASSERT_EQ(store->finish({&done, 1}).at(0), FinishVerdict::accepted);
+    EXPECT_TRUE(store->due_activities(10).due.at(0).last_result || store->due_activities(10).due.at(1).last_result);
+  }
+  (void)open_with(key_file("both", "ab"));
+  const auto only_new = open_with(key_file("new", "b"));
+  const std::vector<DueActivity> due = only_new->due_activities(10).due;
+  ASSERT_EQ(due.size(), 2U);
+  for (const DueActivity& one : due) {
+    EXPECT_FALSE(one.last_result);
+    EXPECT_EQ(one.state.id == "old", !one.trouble.empty()) << one.trouble;
   }
 }
 

@@ -141,6 +141,16 @@ TEST_F(PostgresStoreTest, ALentTransactionWhoseReplyIsLostSaysThatNobodyKnows) {
   EXPECT_TRUE(store_->get(item.id)) << "it was kept";
 }
 
+TEST_F(PostgresStoreTest, ACancelWhoseReplyIsLostIsAnsweredAsDone) {
+  const NewExecution item = request();
+  (void)store_->admit({&item, 1});
+  base::arm_faults("postgres.cancel.after_commit=throw");
+  const CancelResult done = store_->cancel({&item.id, 1}, "no more").at(0);
+  EXPECT_EQ(done.verdict, CancelVerdict::cancelled);
+  EXPECT_EQ(done.status, Status::cancelled);
+  EXPECT_EQ(store_->cancel({&item.id, 1}, "no more").at(0).verdict, CancelVerdict::finished);
+}
+
 TEST_F(PostgresStoreTest, ASignalWhoseReplyIsLostIsKeptOnce) {
   NewExecution flow = request();
   flow.kind = Kind::workflow;

@@ -5,6 +5,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/identity.hpp"
+#include "model/validate.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
 #include "server/routes/cursor.hpp"
@@ -21,6 +22,15 @@ namespace {
 
 constexpr int usual_fires = 10;
 constexpr int usual_page = 50;
+// What one call of a backfill goes through before it answers with where to go on.
+constexpr std::int64_t backfilled_ticks = 10'000;
+constexpr std::string_view all_activities = "activities";
+
+const std::string& path_activity(const Call& call) {
+  const std::string& id = call.parameter("activity");
+  schedule::check_activity_id(id, "activity");
+  return id;
+}
 
 // The definition with the path's id in it.
 std::string definition_of(Call& call) {
@@ -57,10 +67,10 @@ Response list(Api& api, Call& call) {
   check_query(call.request(), {"limit", "cursor"});
   model::ActivityQuery query;
   query.limit = query_number(call.request(), "limit", usual_page, limits::list_page);
-  // Ids are in their order and no secret: the next page begins behind the last of this one.
-  query.after = call.request().parameter("cursor");
-  if (query.after) { schedule::check_activity_id(*query.after, "cursor"); }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  if (const auto cursor = call.request().parameter("cursor")) {
+    query.after = parse_name_cursor(*cursor, {.ns = tenant->ns(), .list = all_activities});
+  }
   return json_answer(call.blocking([&] {
     const std::vector<model::ActivityState> found = tenant->activities().list(query);
     std::vector<std::string> items;
@@ -68,7 +78,8 @@ Response list(Api& api, Call& call) {
     wire::JsonObject object;
     object.raw("activities", wire::json_array(items));
     const bool is_full = std::ssize(found) == query.limit;
-    return object.text_or_null("next", is_full ? found.back().id : "").str();
+    const CursorPlace place{.ns = tenant->ns(), .list = all_activities};
+    return object.text_or_null("next", is_full ? make_name_cursor(found.back().id, place) : "").str();
   }));
 }
 
@@ -76,7 +87,7 @@ Response show(Api& api, Call& call) {
   check_query(call.request(), {"versions"});
   const bool with_versions = query_flag(call.request(), "versions", false);
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
-  const std::string& id = call.parameter("activity");
+  const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     const model::ActivityState state = tenant->activities().get(id);
     std::vector<model::ActivityVersion> versions;
@@ -87,7 +98,7 @@ Response show(Api& api, Call& call) {
 
 Response remove(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
-  const std::string& id = call.parameter("activity");
+  const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     (void)tenant->activities().get(id);
     tenant->activities().remove(id, actor_of(call.principal()));
@@ -104,8 +115,7 @@ Response pause(Api& api, Call& call) {
   }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
-    return wire::activity_json(tenant->activities().pause(call.parameter("activity"), note, actor_of(call.principal())))
-        .str();
+    return wire::activity_json(tenant->activities().pause(path_activity(call), note, actor_of(call.principal()))).str();
   }));
 }
 
@@ -113,17 +123,17 @@ Response resume(Api& api, Call& call) {
   (void)Members(call.body(), {});
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
-    return wire::activity_json(tenant->activities().resume(call.parameter("activity"), actor_of(call.principal())))
-        .str();
+    return wire::activity_json(tenant->activities().resume(path_activity(call), actor_of(call.principal()))).str();
   }));
 }
 
 Response trigger(Api& api, Call& call) {
   const Members body(call.body(), {"key", "event"});
   schedule::Activities::Manual manual{.key = body.text("key"), .event = {}};
+  if (manual.key) { model::check_key(*manual.key, "key"); }
   if (const auto event = body.json("event")) { manual.event = schedule::parse_event(*event); }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
-  const std::string& id = call.parameter("activity");
+  const std::string& id = path_activity(call);
   const schedule::Activities::Started started =
       call.blocking([&] { return tenant->activities().trigger(id, manual, actor_of(call.principal())); });
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
@@ -137,16 +147,31 @@ Response backfill(Api& api, Call& call) {
   const std::string from = body.require_text("from", "2026-03-01");
   const std::string to = body.require_text("to", "2026-03-07");
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
-  const std::string& id = call.parameter("activity");
-  return json_answer(call.blocking([&] {
+  const std::string& id = path_activity(call);
+  schedule::TickRange range = call.blocking([&] {
     const std::optional<schedule::Activity> activity = wire::readable(tenant->activities().get(id));
     wire::InstantRules rules{.zone = {}, .now = api.store().now()};
     if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
-    schedule::TickRange range{.from = wire::parse_instant(from, rules, "from"), .to = {}};
+    schedule::TickRange asked{.from = wire::parse_instant(from, rules, "from"), .to = {}};
     rules.edge = wire::DayEdge::end;
-    range.to = wire::parse_instant(to, rules, "to");
-    return wire::backfill_json(tenant->activities().backfill(id, range, actor_of(call.principal())));
-  }));
+    asked.to = wire::parse_instant(to, rules, "to");
+    return asked;
+  });
+  // A batch at a time, with a look at the call between them; and so many ticks in all that the answer comes soon.
+  schedule::Activities::Backfill report;
+  const auto one_batch = [](const schedule::Activities::Backfill&, std::int64_t) { return false; };
+  do {
+    const schedule::Activities::Backfill some =
+        call.blocking([&] { return tenant->activities().backfill(id, range, actor_of(call.principal()), one_batch); });
+    report.ticks += some.ticks;
+    report.started += some.started;
+    report.existing += some.existing;
+    report.refused += some.refused;
+    if (!some.trouble.empty()) { report.trouble = some.trouble; }
+    report.next_from = some.next_from;
+    if (report.next_from) { range.from = *report.next_from; }
+  } while (report.next_from && report.ticks < backfilled_ticks && call.goes_on());
+  return json_answer(wire::backfill_json(report));
 }
 
 Response preview(Api& api, Call& call) {
@@ -155,7 +180,7 @@ Response preview(Api& api, Call& call) {
   const std::string from = call.request().parameter("from").value_or("now");
   const std::optional<Duration> down = wire::optional_duration(call.request().parameter("down"), "down");
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
-  const std::string& id = call.parameter("activity");
+  const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     const schedule::Activity activity = schedule::parse_activity(tenant->activities().get(id).definition);
     if (activity.cron() == nullptr) {
@@ -177,8 +202,7 @@ Response preview(Api& api, Call& call) {
 Response runs(Api& api, Call& call) {
   check_query(call.request(), {"limit", "cursor", "status"});
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
-  const std::string& id = call.parameter("activity");
-  schedule::check_activity_id(id, "activity");
+  const std::string& id = path_activity(call);
   model::ListQuery query;
   query.ns = tenant->ns();
   query.parent = model::activity_uuid(tenant->ns(), id);

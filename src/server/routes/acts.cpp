@@ -48,25 +48,25 @@ Response cancel_many(Api& api, Call& call) {
     selection.query->statuses = {Status::pending, Status::running};
   }
   const std::string& ns = call.principal().ns;
-  return json_answer(call.blocking([&] {
-    std::int64_t cancelled = 0;
-    std::int64_t requested = 0;
-    std::int64_t finished = 0;
-    std::vector<std::string> items;
-    each_batch(api.store(), ns, selection, [&](std::span<const Uuid> ids) {
-      const std::vector<model::CancelResult> results = api.store().cancel(ids, reason, {actor_of(call.principal())});
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        cancelled += results[i].verdict == model::CancelVerdict::cancelled ? 1 : 0;
-        requested += results[i].verdict == model::CancelVerdict::requested ? 1 : 0;
-        finished += results[i].verdict == model::CancelVerdict::finished ? 1 : 0;
-        if (std::ssize(items) < limits::list_page) { items.push_back(wire::cancel_json(ids[i], results[i])); }
-        api.feeds().changed(ns, ids[i]);
-      }
-    });
-    wire::JsonObject object;
-    object.number("cancelled", cancelled).number("requested", requested).number("finished", finished);
-    return object.raw("executions", wire::json_array(items)).str();
-  }));
+  std::int64_t cancelled = 0;
+  std::int64_t requested = 0;
+  std::int64_t finished = 0;
+  std::vector<std::string> items;
+  const bool all = each_batch(call, api.store(), selection, [&](std::span<const Uuid> ids) {
+    const std::vector<model::CancelResult> results = api.store().cancel(ids, reason, {actor_of(call.principal())});
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      cancelled += results[i].verdict == model::CancelVerdict::cancelled ? 1 : 0;
+      requested += results[i].verdict == model::CancelVerdict::requested ? 1 : 0;
+      finished += results[i].verdict == model::CancelVerdict::finished ? 1 : 0;
+      if (std::ssize(items) < limits::list_page) { items.push_back(wire::cancel_json(ids[i], results[i])); }
+      api.feeds().changed(ns, ids[i]);
+    }
+  });
+  wire::JsonObject object;
+  object.number("cancelled", cancelled).number("requested", requested).number("finished", finished);
+  object.raw("executions", wire::json_array(items));
+  if (!all) { object.boolean("more", true); }
+  return json_answer(object.str());
 }
 
 Response retry(Api& api, Call& call) {
@@ -95,24 +95,23 @@ Response retry_many(Api& api, Call& call) {
   Selection selection = selection_of(body, call.principal().ns);
   if (selection.query && selection.query->statuses.empty()) { selection.query->statuses = {Status::failed}; }
   const RetryOptions options{.new_effect_key = body.flag("new_effect_key")};
-  return json_answer(call.blocking([&] { return retry_selected(api, call.principal(), selection, options); }));
+  return json_answer(retry_selected(api, call, selection, options));
 }
 
 }  // namespace
 
-std::string retry_selected(Api& api, const Principal& principal, const Selection& selection,
-                           const RetryOptions& options) {
-  const std::string& ns = principal.ns;
+std::string retry_selected(Api& api, Call& call, const Selection& selection, const RetryOptions& options) {
+  const std::string& ns = call.principal().ns;
   std::int64_t retried = 0;
   std::int64_t refused = 0;
   std::vector<std::string> items;
   std::set<model::QueueRef> queues;
-  each_batch(api.store(), ns, selection, [&](std::span<const Uuid> ids) {
+  const bool all = each_batch(call, api.store(), selection, [&](std::span<const Uuid> ids) {
     std::vector<model::RetryRequest> batch;
     for (const Uuid& id : ids) {
       batch.push_back({.id = id, .new_id = base::new_uuid7(), .new_effect_key = options.new_effect_key});
     }
-    const std::vector<model::RetryResult> results = api.store().retry(batch, {actor_of(principal)});
+    const std::vector<model::RetryResult> results = api.store().retry(batch, {actor_of(call.principal())});
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const bool made = results[i].verdict == model::RetryVerdict::created;
       ++(made ? retried : refused);
@@ -125,8 +124,9 @@ std::string retry_selected(Api& api, const Principal& principal, const Selection
   const std::vector<model::QueueRef> changed(queues.begin(), queues.end());
   api.engine().wake_workers(changed);
   wire::JsonObject object;
-  object.number("retried", retried).number("refused", refused);
-  return object.raw("executions", wire::json_array(items)).str();
+  object.number("retried", retried).number("refused", refused).raw("executions", wire::json_array(items));
+  if (!all) { object.boolean("more", true); }
+  return object.str();
 }
 
 void add_act_routes(Router& router, const std::shared_ptr<Api>& api) {

@@ -12,8 +12,8 @@ struct RetryOptions {
   bool new_effect_key = false;
 };
 
-// {"retried","refused","executions":[{"id","verdict",…}]}; the list has at most limits::list_page of them. Blocks.
-[[nodiscard]] std::string retry_selected(Api& api, const Principal& principal, const Selection& selection,
-                                         const RetryOptions& options);
+// {"retried","refused","executions":[{"id","verdict",…}]}; the list has at most limits::list_page of them. With
+// "more":true when it was broken off.
+[[nodiscard]] std::string retry_selected(Api& api, Call& call, const Selection& selection, const RetryOptions& options);
 
 }  // namespace hapax::server

@@ -3,6 +3,8 @@
 #include <hapax/error.hpp>
 
 #include "engine/door.hpp"
+#include "model/admission.hpp"
+#include "server/http_error.hpp"
 #include "wire/json_out.hpp"
 
 namespace hapax::server {
@@ -38,14 +40,20 @@ std::string times_of(const model::Admission& admission) {
 
 void fit_to_principal(wire::RequestFields& fields, const Principal& principal) {
   if (principal.read) { return; }
+  (void)wire::parse_on_conflict(fields.on_conflict);
   // Debounce and keep_last take every request, and it is told to nobody whose execution it went into.
-  const std::string_view least = fields.debounce || fields.keep_last ? "return_existing" : "reject";
-  if (fields.on_conflict == "return_existing" || fields.on_conflict == "wait") { fields.on_conflict = least; }
+  fields.on_conflict = fields.debounce || fields.keep_last ? "return_existing" : "reject";
+  if (fields.reuse) {
+    throw Forbidden(
+        "reuse: what a taken key may be used for again tells how its holder ended; asking for it needs a "
+        "token with the scope 'read'");
+  }
 }
 
 Asked asked_of(const model::NewExecution& request) {
   const engine::Asking asking = engine::asking_of(request);
-  return {.task = std::string(asking.task), .key = std::string(asking.key), .mode = asking.mode};
+  return {
+      .task = std::string(asking.task), .key = std::string(asking.key), .mode = asking.mode, .kind = asking.kind};
 }
 
 std::optional<wire::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
@@ -56,12 +64,13 @@ std::optional<wire::Problem> refusal_of(const model::Admission& admission, const
   // Its queue's state is no secret of a key's holder.
   if (!principal.read && admission.verdict != AdmissionVerdict::queue_draining) {
     // A debounced request that gave a pending execution its input was taken, not refused.
-    const bool is_replaced = admission.verdict == AdmissionVerdict::deduplicated;
+    const bool is_replaced = model::latest_counts(asked.mode) && admission.verdict == AdmissionVerdict::deduplicated;
     if (is_replaced) { return std::nullopt; }
     return without_facts(admission);
   }
   try {
-    engine::throw_if_refused(admission, {.task = asked.task, .key = asked.key, .mode = asked.mode});
+    engine::throw_if_refused(admission,
+                             {.task = asked.task, .key = asked.key, .kind = asked.kind, .mode = asked.mode});
   } catch (const Error& error) {
     wire::Problem problem = wire::problem_of(error);
     problem.facts += times_of(admission);
@@ -74,13 +83,18 @@ bool is_in_progress(const model::Admission& admission, const Principal& principa
   return principal.read && admission.verdict == AdmissionVerdict::already_exists;
 }
 
-wire::Problem named_for_api(wire::Problem problem) {
-  constexpr std::string_view command_line_name = "task_id: ";
-  if (problem.message.starts_with(command_line_name)) {
-    problem.message = "idempotency_key: " + problem.message.substr(command_line_name.size());
-    problem.facts = wire::JsonObject().text("field", "idempotency_key").tail();
+wire::Problem renamed(wire::Problem problem, std::string_view from, std::string_view to) {
+  const std::string start = std::string(from) + ": ";
+  if (problem.message.starts_with(start)) {
+    problem.message = std::string(to) + ": " + problem.message.substr(start.size());
+    problem.facts = wire::JsonObject().text("field", to).tail();
   }
   return problem;
+}
+
+wire::Problem named_for_api(wire::Problem problem, model::Kind kind) {
+  const std::string_view key = kind == model::Kind::workflow ? "workflow_id" : "idempotency_key";
+  return renamed(renamed(std::move(problem), "task_id", key), "attempt_timeout", "timeout");
 }
 
 }  // namespace hapax::server

@@ -12,7 +12,7 @@
 namespace hapax::server {
 
 // Whoever may not read learns that a key is taken and nothing else: for them every conflict is a refusal, whatever they
-// asked for.
+// asked for, and no holder is cancelled by them. Throws Forbidden when the request names a reuse policy.
 void fit_to_principal(wire::RequestFields& fields, const Principal& principal);
 
 // What was asked for, as messages name it.
@@ -20,6 +20,7 @@ struct Asked {
   std::string task;
   std::string key;  // empty: an identity made of the input, or none
   model::IdentityMode mode = model::IdentityMode::hold;
+  model::Kind kind = model::Kind::task;
 };
 [[nodiscard]] Asked asked_of(const model::NewExecution& request);
 
@@ -30,7 +31,9 @@ struct Asked {
 // Whether the answer says when to ask again: the holder is in progress, and the caller may know.
 [[nodiscard]] bool is_in_progress(const model::Admission& admission, const Principal& principal);
 
-// InvalidArgument and its kin about a key, said with the API's name for it.
-[[nodiscard]] wire::Problem named_for_api(wire::Problem problem);
+// An error about a field, said with the name that the field has where it was given.
+[[nodiscard]] wire::Problem renamed(wire::Problem problem, std::string_view from, std::string_view to);
+// InvalidArgument and its kin about a request, with the API's names.
+[[nodiscard]] wire::Problem named_for_api(wire::Problem problem, model::Kind kind = model::Kind::task);
 
 }  // namespace hapax::server

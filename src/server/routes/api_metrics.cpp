@@ -8,8 +8,10 @@ namespace hapax::server {
 
 namespace {
 
-constexpr std::array admission_words = {"created",          "deduplicated", "already_exists", "already_completed",
-                                        "already_finished", "mismatch",     "queue_draining"};
+constexpr std::array admission_words = {"created",           "deduplicated",     "already_exists",
+                                        "already_completed", "already_finished", "mismatch",
+                                        "queue_draining",    "taken_over",       "session_gone"};
+static_assert(admission_words.size() == static_cast<std::size_t>(model::AdmissionVerdict::session_gone) + 1);
 constexpr std::array outcome_words = {"completed", "failed",   "cancelled", "timed_out", "retried",
                                       "snoozed",   "released", "waiting",   "continued"};
 
@@ -54,7 +56,8 @@ ApiMetrics::ApiMetrics(Metrics& metrics, engine::Engine& engine)
       finish_size_(
           metrics.histogram("hapax_finish_batch_size", "Outcomes recorded in one transaction", {}, batch_sizes())),
       finish_seconds_(metrics.histogram("hapax_finish_seconds", "The store's time for one batch of outcomes")),
-      lost_sessions_(metrics.counter("hapax_sessions_lost_total", "Worker sessions whose lease was over")),
+      lost_sessions_(metrics.counter("hapax_sessions_lost_total",
+                                     "Worker sessions whose lease was over while they ran something")),
       lost_leases_(metrics.counter("hapax_lease_losses_total", "Executions taken back from lost sessions")),
       dead_by_loss_(metrics.counter("hapax_lost_dead_total", "Executions that failed as they were lost too often")),
       timed_out_(metrics.counter("hapax_deadlines_total", "Executions that ended at their deadline")) {
@@ -70,7 +73,9 @@ ApiMetrics::ApiMetrics(Metrics& metrics, engine::Engine& engine)
       {.admitted = [this](std::span<const model::Admission> admissions, Duration took) { admitted(admissions, took); },
        .swept =
            [this](const model::SweepReport& report) {
-             lost_sessions_.add(static_cast<std::uint64_t>(report.lost_sessions));
+             // One that held nothing has just ended: whoever claims without a session leaves one behind each time.
+             const bool took_back = report.requeued + report.dead > 0;
+             if (took_back) { lost_sessions_.add(static_cast<std::uint64_t>(report.lost_sessions)); }
              lost_leases_.add(static_cast<std::uint64_t>(report.requeued + report.dead));
              dead_by_loss_.add(static_cast<std::uint64_t>(report.dead));
              timed_out_.add(static_cast<std::uint64_t>(report.timed_out));

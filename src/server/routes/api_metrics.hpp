@@ -22,7 +22,7 @@ class ApiMetrics {
   void admitted(std::span<const model::Admission> admissions, Duration took);
 
   // By AdmissionVerdict.
-  std::array<Counter*, 7> admissions_{};
+  std::array<Counter*, 9> admissions_{};
   Histogram& admission_size_;
   Histogram& admission_seconds_;
   Counter& claims_;

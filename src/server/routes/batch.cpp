@@ -4,6 +4,7 @@
 // back: a client may send all of its lines before it reads, so nothing is written while the request still comes in, until
 // the answers would take more room than they may.
 #include "base/limits.hpp"
+#include "server/limits.hpp"
 #include "server/routes/admission_answer.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
@@ -24,8 +25,14 @@ class BatchEnqueue {
 
   Response run() {
     std::string line;
-    while (call_.next_line(line)) {
+    while (true) {
+      const LineRead read = call_.next_line(line);
+      if (read == LineRead::none_left) { break; }
       ++number_;
+      if (read == LineRead::too_long) {
+        refuse_too_long();
+        continue;
+      }
       if (line.find_first_not_of(" \t\r") == std::string::npos) { continue; }
       take(line);
       if (batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes) { flush(); }
@@ -60,10 +67,26 @@ class BatchEnqueue {
       fields.actor = actor_of(call_.principal());
       fit_to_principal(fields, call_.principal());
       batch_.push_back(wire::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task)));
-    } catch (const InvalidArgument& error) { place.problem = told(named_for_api(wire::problem_of(error)), number_); }
+    } catch (const InvalidArgument& error) {
+      place.problem = told(named_for_api(wire::problem_of(error)), number_);
+    } catch (const Forbidden& error) {
+      place.problem =
+          told({.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
+               number_);
+    }
     bytes_ += line.size();
     places_.push_back(std::move(place));
     // Lines that are all bad take room too.
+    if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
+  }
+
+  // Those before it are admitted by now: it is answered in its place, like any other bad line.
+  void refuse_too_long() {
+    const wire::Problem problem{.name = "PayloadTooLarge",
+                                .message = "line: over " + std::to_string(limits::http_body) + " bytes",
+                                .http_status = 413,
+                                .facts = wire::JsonObject().text("field", "line").tail()};
+    places_.push_back({.line = number_, .problem = told(problem, number_)});
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
   }
 
@@ -79,11 +102,13 @@ class BatchEnqueue {
     std::vector<model::Admission> admissions;
     std::optional<wire::Problem> trouble;
     if (!batch_.empty()) {
+      check_let_in();
       try {
         admissions = call_.blocking([this] { return api_.engine().admit_bulk(batch_); });
       } catch (const StoreUnavailable& error) {
         if (!has_answers()) { throw; }
         trouble = wire::problem_of(error);
+        if (!call_.principal().admin) { trouble->message = "the store cannot be used now; try again"; }
       }
     }
     std::size_t item = 0;
@@ -116,6 +141,16 @@ class BatchEnqueue {
     }
     if (admission.created()) { api_.feeds().changed(tenant_->ns(), admission.id); }
     return start + wire::admission_json(admission, std::nullopt).substr(1);
+  }
+
+  // A body may take its time. What was admitted before is told all the same.
+  void check_let_in() {
+    try {
+      call_.check_still_let_in();
+    } catch (const HttpError&) {
+      if (has_answers()) { send(); }
+      throw;
+    }
   }
 
   [[nodiscard]] bool has_answers() const { return has_begun_ || !answers_.empty(); }

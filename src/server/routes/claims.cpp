@@ -13,6 +13,7 @@
 #include "wire/words.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace hapax::server {
@@ -69,7 +70,8 @@ ClaimOrder order_of(const Members& body, const Call& call) {
   for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
   order.limit = wire::within(body.integer("limit").value_or(1), {1, claims_most}, "limit");
   order.lease = lease_of(body);
-  order.worker = body.text("worker").value_or(call.principal().name);
+  // A token's name may be longer than a worker's label.
+  order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
   model::check_name(order.worker, "worker");
   order.peer = call.request().peer;
   order.is_new = !body.has("session");
@@ -90,35 +92,76 @@ std::string claim_json(const model::Claim& claim) {
   return object.text_or_null("traceparent", claim.labels.traceparent).str();
 }
 
-std::string claims_json(const ClaimOrder& order, const std::vector<model::Claim>& claims) {
+std::string ids_json(const std::vector<Uuid>& ids) {
+  std::vector<std::string> texts;
+  for (const Uuid& id : ids) { texts.push_back(id.to_string()); }
+  return wire::json_text_array(texts);
+}
+
+std::string claims_json(const ClaimOrder& order, const std::vector<model::Claim>& claims,
+                        const std::vector<Uuid>& lost) {
   std::vector<std::string> items;
   for (const model::Claim& claim : claims) { items.push_back(claim_json(claim)); }
   wire::JsonObject object;
   object.text("session", order.session.to_string()).duration("lease", order.lease);
-  return object.raw("claims", wire::json_array(items)).str();
+  object.raw("claims", wire::json_array(items));
+  if (!lost.empty()) { object.raw("lost", ids_json(lost)); }
+  return object.str();
+}
+
+// Whoever has left has none of them: they go back at once rather than when the session is over.
+Response claims_answer(Api& api, Call& call, const ClaimOrder& order, std::vector<model::Claim> claims,
+                       const std::vector<Uuid>& lost) {
+  Response response = json_answer(claims_json(order, claims, lost));
+  if (claims.empty()) { return response; }
+  for (model::Claim& claim : claims) { claim.input.clear(); }
+  response.on_unsent = [&api, &call, order, claims = std::move(claims)] {
+    call.blocking([&] { api.sessions().take_back(order, claims); });
+  };
+  return response;
+}
+
+void read_held(model::Beat& beat, const Members& body);
+
+// A claim that says all that its session holds is the only one under way: whatever else the session has been given was in
+// an answer that it never got, and goes back before it is given more. Tells what of it is lost.
+std::vector<Uuid> settle(Api& api, Call& call, const ClaimOrder& order, const Members& body) {
+  if (!body.has("held") || order.is_new) { return {}; }
+  model::Beat beat;
+  beat.session = order.session;
+  beat.lease = order.lease;
+  read_held(beat, body);
+  beat.settled_claim_number = std::numeric_limits<std::int64_t>::max();
+  return call.blocking([&] { return api.sessions().extend(beat); }).lost;
 }
 
 Response claim(Api& api, Call& call) {
-  const Members body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session"});
+  const Members body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session", "held"});
   const ClaimOrder order = order_of(body, call);
   const Duration wait = std::min(body.duration("wait").value_or(Duration::zero()), longest_poll);
   const Time until = engine::engine_now() + wait;
+  const std::vector<Uuid> lost = settle(api, call, order, body);
   // Before the first look: what becomes ready in between is not missed.
   Pollers::Ticket ticket(api.sessions().shared_pollers(), order.queues);
+  Woke woke = Woke::time_over;
   while (true) {
-    const RemoteSessions::Claimed claimed = call.blocking([&] { return api.sessions().claim(order); });
+    call.check_still_let_in();
+    RemoteSessions::Claimed claimed = call.blocking([&] { return api.sessions().claim(order); });
     if (!claimed.claims.empty()) {
       if (std::ssize(claimed.claims) == order.limit) { ticket.pass_on(); }
-      return json_answer(claims_json(order, claimed.claims));
+      return claims_answer(api, call, order, std::move(claimed.claims), lost);
     }
+    // What it was woken for may be of a task that it does not do, or not for a session that holds something.
+    const bool may_be_for_another = !order.tasks.empty() || claimed.passed_over;
+    if (woke == Woke::raised && may_be_for_another) { ticket.pass_back(); }
     const Duration left = until - engine::engine_now();
     if (left <= Duration::zero()) { break; }
-    Duration patience = std::min(left, ticket.patience());
+    Duration patience = std::min({left, ticket.patience(), Call::recheck_every});
     if (claimed.next_due) { patience = std::min(patience, std::max(*claimed.next_due, Duration(1000))); }
-    const Woke woke = call.wait_on(ticket.signal(), patience);
+    woke = call.wait_on(ticket.signal(), patience);
     if (woke == Woke::client_gone || woke == Woke::draining) { break; }
   }
-  return json_answer(claims_json(order, {}));
+  return json_answer(claims_json(order, {}, lost));
 }
 
 // ---- Finish -----------------------------------------------------------------------------------------------------------
@@ -324,12 +367,6 @@ void read_held(model::Beat& beat, const Members& body) {
   beat.settled_claim_number = (now - answer_grace).count();
 }
 
-std::string ids_json(const std::vector<Uuid>& ids) {
-  std::vector<std::string> texts;
-  for (const Uuid& id : ids) { texts.push_back(id.to_string()); }
-  return wire::json_text_array(texts);
-}
-
 Response extend(Api& api, Call& call) {
   const Members body(call.body(), {"session", "lease", "progress", "held"});
   model::Beat beat;
@@ -346,17 +383,16 @@ Response extend(Api& api, Call& call) {
     if (!made.reply.session_lost) { made.cancel = api.store().cancel_requests(beat.session); }
     return made;
   });
-  std::vector<Uuid> lost = extended.reply.lost;
-  if (extended.reply.session_lost) {
-    lost.clear();
-    for (const model::Held& held : beat.held) { lost.push_back(held.id); }
-  }
+  const std::vector<Uuid>& lost = extended.reply.lost;
   wire::JsonObject object;
   object.raw("cancel", ids_json(extended.cancel)).raw("lost", ids_json(lost));
   if (extended.reply.session_lost) {
     return stale_answer("session " + beat.session.to_string() + " is not there, or its lease is over", object.tail());
   }
-  if (!beat.held.empty() && lost.size() == beat.held.size()) {
+  const bool all_named_lost = std::all_of(beat.held.begin(), beat.held.end(), [&](const model::Held& held) {
+    return std::find(lost.begin(), lost.end(), held.id) != lost.end();
+  });
+  if (!beat.held.empty() && all_named_lost) {
     return stale_answer("none of these executions is leased to this session under that fence any more", object.tail());
   }
   return json_answer(object.str());

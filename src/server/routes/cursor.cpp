@@ -26,6 +26,12 @@ std::string checksum(std::string_view id, const CursorPlace& place) {
   return base::to_hex(base::sha256(whole)).substr(0, check_letters);
 }
 
+[[noreturn]] void refuse(std::string_view text) {
+  throw InvalidArgument("cursor", "'" + base::printable(base::keep_head(text, 60)) +
+                                      "' is none of this list; expected `next` of the page before, with the same "
+                                      "filters");
+}
+
 }  // namespace
 
 std::string make_cursor(const Uuid& after, const CursorPlace& place) {
@@ -40,9 +46,18 @@ Uuid parse_cursor(std::string_view text, const CursorPlace& place) {
     for (const std::size_t at : {20, 16, 12, 8}) { hyphened.insert(at, "-"); }
     if (const std::optional<Uuid> after = Uuid::parse(hyphened)) { return *after; }
   }
-  throw InvalidArgument("cursor", "'" + base::printable(base::keep_head(text, 60)) +
-                                      "' is none of this list; expected `next` of the page before, with the same "
-                                      "filters");
+  refuse(text);
+}
+
+std::string make_name_cursor(std::string_view after, const CursorPlace& place) {
+  return checksum(after, place) + std::string(after);
+}
+
+std::string parse_name_cursor(std::string_view text, const CursorPlace& place) {
+  if (text.size() <= check_letters) { refuse(text); }
+  const std::string_view name = text.substr(check_letters);
+  if (text.substr(0, check_letters) != checksum(name, place)) { refuse(text); }
+  return std::string(name);
 }
 
 }  // namespace hapax::server

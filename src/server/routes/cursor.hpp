@@ -21,4 +21,8 @@ struct CursorPlace {
 // Throws InvalidArgument naming "cursor".
 [[nodiscard]] Uuid parse_cursor(std::string_view text, const CursorPlace& place);
 
+// The same for lists that are in the order of names.
+[[nodiscard]] std::string make_name_cursor(std::string_view after, const CursorPlace& place);
+[[nodiscard]] std::string parse_name_cursor(std::string_view text, const CursorPlace& place);
+
 }  // namespace hapax::server

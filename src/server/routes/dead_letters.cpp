@@ -49,32 +49,33 @@ Response retry(Api& api, Call& call) {
   const Members body(call.body(), {"ids", "filter", "all", "new_effect_key"});
   const std::string& ns = call.principal().ns;
   const Selection selection = dead_selection(body, ns);
-  return json_answer(call.blocking([&] {
+  const Selection dead = call.blocking([&] {
     check_single(api, ns, selection);
-    return retry_selected(api, call.principal(), only_dead(api, ns, selection),
-                          {.new_effect_key = body.flag("new_effect_key")});
-  }));
+    return only_dead(api, ns, selection);
+  });
+  return json_answer(retry_selected(api, call, dead, {.new_effect_key = body.flag("new_effect_key")}));
 }
 
-std::string act_on(Api& api, const std::string& ns, const Selection& selection, const char* verb,
-                   const std::function<int(std::span<const Uuid>)>& act) {
+Response act_on(Api& api, Call& call, const Selection& selection, const char* verb,
+                const std::function<int(std::span<const Uuid>)>& act) {
   std::int64_t total = 0;
-  each_batch(api.store(), ns, selection, [&](std::span<const Uuid> ids) {
+  const bool all = each_batch(call, api.store(), selection, [&](std::span<const Uuid> ids) {
     total += act(ids);
-    for (const Uuid& id : ids) { api.feeds().changed(ns, id); }
+    for (const Uuid& id : ids) { api.feeds().changed(call.principal().ns, id); }
   });
-  return wire::JsonObject().number(verb, total).str();
+  wire::JsonObject object;
+  object.number(verb, total);
+  if (!all) { object.boolean("more", true); }
+  return json_answer(object.str());
 }
 
 Response discard(Api& api, Call& call) {
   const Members body(call.body(), {"ids", "filter", "all"});
   const std::string& ns = call.principal().ns;
   const Selection selection = dead_selection(body, ns);
-  return json_answer(call.blocking([&] {
-    check_single(api, ns, selection);
-    return act_on(api, ns, selection, "discarded",
-                  [&](std::span<const Uuid> ids) { return api.store().discard(ids, {actor_of(call.principal())}); });
-  }));
+  call.blocking([&] { check_single(api, ns, selection); });
+  return act_on(api, call, selection, "discarded",
+                [&](std::span<const Uuid> ids) { return api.store().discard(ids, {actor_of(call.principal())}); });
 }
 
 Response annotate(Api& api, Call& call) {
@@ -87,12 +88,13 @@ Response annotate(Api& api, Call& call) {
     throw InvalidArgument("note", "has " + std::to_string(note.size()) + " bytes; expected at most " +
                                       std::to_string(limits::note_bytes));
   }
-  return json_answer(call.blocking([&] {
+  const Selection dead = call.blocking([&] {
     check_single(api, ns, selection);
-    return act_on(api, ns, only_dead(api, ns, selection), "annotated", [&](std::span<const Uuid> ids) {
-      return api.store().annotate(ids, note, {actor_of(call.principal())});
-    });
-  }));
+    return only_dead(api, ns, selection);
+  });
+  return act_on(api, call, dead, "annotated", [&](std::span<const Uuid> ids) {
+    return api.store().annotate(ids, note, {actor_of(call.principal())});
+  });
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ Response admit(Api& api, Call& call, model::Kind kind) {
     (void)wire::optional_duration(fields.wait_timeout, "wait_timeout");
     request = wire::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
     fields.input.clear();
-  } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(wire::problem_of(error))); }
+  } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(wire::problem_of(error), kind)); }
   const Asked asked = asked_of(request);
   const model::Admission admission =
       call.await<model::Admission>([&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });

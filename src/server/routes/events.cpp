@@ -65,11 +65,35 @@ Received receive(const Request& request, const std::string& body, schedule::Miss
   return {.events = {schedule::parse_event(body, missing_id)}};
 }
 
+// What an acknowledged event was to start is started (SPEC P1): one whose queue drains is refused, like an enqueue there.
+// To send it again is safe, also where others of its runs have begun.
+std::optional<wire::Problem> refusal_of(const schedule::Routed& routed, const Principal& principal) {
+  const auto draining = std::find_if(routed.runs.begin(), routed.runs.end(),
+                                     [](const schedule::Routed::Run& run) { return run.is_draining; });
+  if (draining == routed.runs.end()) { return std::nullopt; }
+  const std::string what = principal.read ? "activity '" + draining->activity + "': its queue"
+                                          : std::string("the queue of something that it starts");
+  return wire::problem_of(QueueDraining(what + " is draining and takes nothing new; send the event again later"));
+}
+
 // Whoever may not read is told that it was taken, and not what it started.
 std::string told(const schedule::Event& event, const schedule::Routed& routed, const Principal& principal) {
-  if (principal.read) { return wire::event_json(event, routed, 0); }
-  wire::JsonObject object;
-  return object.text("id", event.id).text("source", event.source).text("type", event.type).str();
+  std::string json;
+  if (principal.read) {
+    json = wire::event_json(event, routed, 0);
+  } else {
+    wire::JsonObject object;
+    json = object.text("id", event.id).text("source", event.source).text("type", event.type).str();
+  }
+  if (const auto refusal = refusal_of(routed, principal)) {
+    wire::JsonObject more;
+    more.text("error", refusal->name)
+        .number("status", std::int64_t{refusal->http_status})
+        .text("detail", refusal->message);
+    json.pop_back();
+    json += more.tail() + "}";
+  }
+  return json;
 }
 
 Response post(Api& api, Call& call) {
@@ -77,8 +101,13 @@ Response post(Api& api, Call& call) {
   const std::string& body = call.body();
   const schedule::MissingId missing_id = call.blocking([&] { return tenant->router().missing_id(); });
   const Received received = receive(call.request(), body, missing_id);
-  const std::vector<schedule::Routed> routed = call.blocking([&] { return tenant->router().route(received.events); });
-  if (!received.is_batch) { return json_answer(told(received.events.front(), routed.front(), call.principal())); }
+  const schedule::EventRouter::Sender sender{.actor = actor_of(call.principal()), .traceparent = call.traceparent()};
+  const std::vector<schedule::Routed> routed =
+      call.blocking([&] { return tenant->router().route(received.events, sender); });
+  if (!received.is_batch) {
+    if (const auto refusal = refusal_of(routed.front(), call.principal())) { return problem_answer_of(*refusal); }
+    return json_answer(told(received.events.front(), routed.front(), call.principal()));
+  }
   std::vector<std::string> items;
   for (std::size_t i = 0; i < routed.size(); ++i) {
     items.push_back(told(received.events[i], routed[i], call.principal()));

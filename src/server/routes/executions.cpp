@@ -1,6 +1,7 @@
 // GET /v1/executions, and one execution: itself, its attempts, its journal, its result, why it is where it is.
 #include "engine/explain_facts.hpp"
 #include "model/explain.hpp"
+#include "model/unreadable.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
 #include "server/routes/listing.hpp"
@@ -74,6 +75,7 @@ model::Outcome standing(Api& api, const std::string& ns, const Uuid& id) {
     if (!next) { throw ResultExpired("the last run of workflow " + id.to_string() + " is gone (retention)"); }
     execution = *next;
   }
+  model::check_readable(execution);
   return {.id = execution.id,
           .status = execution.status,
           .result = execution.result,

@@ -195,27 +195,33 @@ Selection selection_of(const Members& body, const std::string& ns) {
   return selection;
 }
 
-void each_batch(store::Store& store, const std::string& ns, const Selection& selection,
+bool each_batch(Call& call, store::Store& store, const Selection& selection,
                 const std::function<void(std::span<const Uuid>)>& act) {
   if (!selection.query) {
-    std::vector<Uuid> own;
-    for (const Uuid& id : selection.ids) {
-      const std::optional<model::Execution> found = store.get(id);
-      if (found && found->queue.ns == ns) { own.push_back(id); }
-    }
-    if (!own.empty()) { act(own); }
-    return;
+    call.blocking([&] {
+      std::vector<Uuid> own;
+      for (const Uuid& id : selection.ids) {
+        const std::optional<model::Execution> found = store.get(id);
+        if (found && found->queue.ns == call.principal().ns) { own.push_back(id); }
+      }
+      if (!own.empty()) { act(own); }
+    });
+    return true;
   }
   // What is acted on may leave the list, so the cursor and not the offset goes on.
   model::ListQuery query = *selection.query;
   query.limit = limits::list_page;
   while (true) {
-    std::vector<Uuid> ids;
-    for (const model::Execution& execution : store.list(query)) { ids.push_back(execution.id); }
-    if (ids.empty()) { return; }
-    act(ids);
-    if (ids.size() < static_cast<std::size_t>(query.limit)) { return; }
-    query.after = ids.back();
+    const bool more = call.blocking([&] {
+      std::vector<Uuid> ids;
+      for (const model::Execution& execution : store.list(query)) { ids.push_back(execution.id); }
+      if (ids.empty()) { return false; }
+      act(ids);
+      query.after = ids.back();
+      return ids.size() == static_cast<std::size_t>(query.limit);
+    });
+    if (!more) { return true; }
+    if (!call.goes_on()) { return false; }
   }
 }
 

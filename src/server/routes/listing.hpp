@@ -40,8 +40,9 @@ struct Selection {
 [[nodiscard]] Selection selection_of(const Members& body, const std::string& ns);
 
 // Calls `act` with ids of the caller's namespace, in bounded batches: those that were named and are there, or all that the
-// query finds. Blocks.
-void each_batch(store::Store& store, const std::string& ns, const Selection& selection,
-                const std::function<void(std::span<const Uuid>)>& act);
+// query finds. Each batch is on a store thread; between them the call is looked at. False: it was broken off, as nobody
+// waits for it or the server stops, and there is more to do.
+[[nodiscard]] bool each_batch(Call& call, store::Store& store, const Selection& selection,
+                              const std::function<void(std::span<const Uuid>)>& act);
 
 }  // namespace hapax::server

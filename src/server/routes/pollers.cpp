@@ -42,6 +42,23 @@ void Pollers::Ticket::pass_on() {
   for (const std::shared_ptr<Signal>& signal : others) { signal->raise(); }
 }
 
+void Pollers::Ticket::pass_back() {
+  std::vector<std::shared_ptr<Signal>> others;
+  {
+    const std::lock_guard lock(pollers_->mutex_);
+    for (const model::QueueRef& queue : queues_) {
+      const auto line = pollers_->lines_.find(queue);
+      if (line == pollers_->lines_.end()) { continue; }
+      auto next = std::find(line->second.begin(), line->second.end(), signal_);
+      if (next != line->second.end() && ++next != line->second.end() &&
+          std::find(others.begin(), others.end(), *next) == others.end()) {
+        others.push_back(*next);
+      }
+    }
+  }
+  for (const std::shared_ptr<Signal>& signal : others) { signal->raise(); }
+}
+
 void Pollers::enter(const std::vector<model::QueueRef>& queues, const std::shared_ptr<Signal>& signal) {
   const std::lock_guard lock(mutex_);
   for (const model::QueueRef& queue : queues) { lines_[queue].push_back(signal); }

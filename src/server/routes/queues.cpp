@@ -78,19 +78,27 @@ Response put(Api& api, Call& call) {
   return configure(api, call, std::move(patch));
 }
 
+// An act that was broken off says that there is more to do.
+std::string with_more(wire::JsonObject& object, bool more) {
+  if (more) { object.boolean("more", true); }
+  return object.str();
+}
+
 Response purge(Api& api, Call& call) {
   (void)Members(call.body(), {});
   const model::QueueRef queue = path_queue(call);
-  const std::int64_t purged = call.blocking([&] {
-    (void)show_queue(api, queue);
-    std::int64_t total = 0;
-    while (const int some = api.store().purge(queue, limits::sweep_batch, {actor_of(call.principal())})) {
-      total += some;
-    }
-    return total;
-  });
+  call.blocking([&] { (void)show_queue(api, queue); });
+  std::int64_t purged = 0;
+  bool more = true;
+  while (more) {
+    const int some =
+        call.blocking([&] { return api.store().purge(queue, limits::sweep_batch, {actor_of(call.principal())}); });
+    purged += some;
+    more = some > 0;
+    if (more && !call.goes_on()) { break; }
+  }
   api.feeds().queues_changed(queue.ns);
-  return json_answer(wire::JsonObject().number("purged", purged).str());
+  return json_answer(with_more(wire::JsonObject().number("purged", purged), more));
 }
 
 Response move(Api& api, Call& call) {
@@ -101,20 +109,22 @@ Response move(Api& api, Call& call) {
   if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
   const std::int64_t limit = body.integer("limit").value_or(INT64_MAX);
   if (limit < 1) { throw InvalidArgument("limit", std::to_string(limit) + " is out of range; expected 1 or more"); }
-  const std::int64_t moved = call.blocking([&] {
-    (void)show_queue(api, from);
-    std::int64_t total = 0;
-    while (total < limit) {
-      const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, limit - total));
-      const int some = api.store().move(from, to, batch, {actor_of(call.principal())});
-      if (some == 0) { break; }
-      total += some;
-    }
-    api.engine().wake_workers({&to, 1});
-    return total;
-  });
+  call.blocking([&] { (void)show_queue(api, from); });
+  std::int64_t moved = 0;
+  bool more = true;
+  while (more) {
+    const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, limit - moved));
+    const int some = call.blocking([&] {
+      const int done = api.store().move(from, to, batch, {actor_of(call.principal())});
+      api.engine().wake_workers({&to, 1});
+      return done;
+    });
+    moved += some;
+    more = some > 0 && moved < limit;
+    if (more && !call.goes_on()) { break; }
+  }
   api.feeds().queues_changed(from.ns);
-  return json_answer(wire::JsonObject().number("moved", moved).str());
+  return json_answer(with_more(wire::JsonObject().number("moved", moved), more));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 namespace hapax::server {
 
@@ -100,19 +101,12 @@ void RemoteSessions::ensure_open(const ClaimOrder& order) {
   if (sessions_.size() >= sessions_most) {
     std::erase_if(sessions_, [&](const auto& each) { return now - each.second.renewed > each.second.lease; });
   }
-  const auto [known, is_first] = sessions_.try_emplace(order.session);
-  known->second.lease = order.lease;
-  known->second.renewed = now;
-  if (is_first) { known->second.unsure = !order.is_new; }
+  Known& known = sessions_[order.session];
+  known.lease = order.lease;
+  known.renewed = now;
 }
 
-bool RemoteSessions::holds_nothing(const Uuid& session) {
-  const std::lock_guard lock(mutex_);
-  const auto known = sessions_.find(session);
-  return known != sessions_.end() && !known->second.unsure && known->second.held.empty();
-}
-
-model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order, bool alone) {
+model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
   std::int64_t last = last_claim_number_.load();
   std::int64_t number = 0;
   do { number = std::max(now_us(), last + 1); } while (!last_claim_number_.compare_exchange_weak(last, number));
@@ -123,7 +117,10 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order, bool alone
                                                    .tasks = order.tasks,
                                                    .limit = order.limit,
                                                    .idle = order.limit,
-                                                   .alone = alone});
+                                                   .alone = true,
+                                                   // A session that was just made holds nothing; of any other only the
+                                                   // store knows, as it may be served by several servers.
+                                                   .by_holdings = !order.is_new});
   metrics_.claimed(reply.claims.size(), engine::engine_now() - begun);
   return reply;
 }
@@ -131,27 +128,10 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order, bool alone
 RemoteSessions::Claimed RemoteSessions::claim(const ClaimOrder& order) {
   engine_.hub().listen();
   ensure_open(order);
-  const bool alone = holds_nothing(order.session);
-  model::ClaimReply reply = claim_once(order, alone);
-  if (reply.claims.empty() && reply.suspects_due && !alone) {
-    // Lost-before executions wait for a session that holds nothing. What this one holds is known to the store alone: its
-    // outcomes may have gone through another server.
-    const std::vector<model::SessionInfo> sessions = engine_.store().sessions();
-    const auto own = std::find_if(sessions.begin(), sessions.end(),
-                                  [&](const model::SessionInfo& info) { return info.id == order.session; });
-    if (own != sessions.end() && own->running == 0) {
-      {
-        const std::lock_guard lock(mutex_);
-        Known& known = sessions_[order.session];
-        known.unsure = false;
-        known.held.clear();
-      }
-      reply = claim_once(order, true);
-    }
-  }
+  model::ClaimReply reply = claim_once(order);
   put_back_workflows(reply.claims);
   book(order, reply.claims);
-  return {.claims = std::move(reply.claims), .next_due = reply.next_due};
+  return {.claims = std::move(reply.claims), .next_due = reply.next_due, .passed_over = reply.suspects_due};
 }
 
 void RemoteSessions::put_back_workflows(std::vector<model::Claim>& claims) {
@@ -177,7 +157,7 @@ void RemoteSessions::book(const ClaimOrder& order, std::span<const model::Claim>
     const std::lock_guard lock(mutex_);
     Known& known = sessions_[order.session];
     for (const model::Claim& claim : claims) {
-      known.held.insert(claim.id);
+      known.held[claim.id] = claim.fence;
       model::Claim kept = claim;
       kept.input.clear();
       if (given_.insert_or_assign(claim.id, Given{std::move(kept), now, order.session}).second) {
@@ -386,18 +366,62 @@ Time RemoteSessions::tell_counts(Time now) {
 // ---- Beats ----------------------------------------------------------------------------------------------------------
 
 model::BeatReply RemoteSessions::extend(model::Beat beat) {
+  const bool says_all = beat.settled_claim_number > 0;
+  if (!says_all) { add_handed_out(beat); }
   model::BeatReply reply = engine_.store().beat(beat);
   const std::lock_guard lock(mutex_);
   const auto known = sessions_.find(beat.session);
   if (reply.session_lost) {
+    for (const model::Held& held : beat.held) { reply.lost.push_back(held.id); }
     if (known != sessions_.end()) { sessions_.erase(known); }
     return reply;
   }
   if (known != sessions_.end()) {
     known->second.renewed = engine::engine_now();
     if (beat.lease > Duration::zero()) { known->second.lease = beat.lease; }
+    // Told once.
+    for (const Uuid& id : reply.lost) { known->second.held.erase(id); }
   }
   return reply;
+}
+
+// A worker that names none of what it runs is told of its losses all the same.
+void RemoteSessions::add_handed_out(model::Beat& beat) {
+  const std::lock_guard lock(mutex_);
+  const auto known = sessions_.find(beat.session);
+  if (known == sessions_.end()) { return; }
+  std::unordered_set<Uuid> named;
+  for (const model::Held& held : beat.held) { named.insert(held.id); }
+  for (const auto& [id, fence] : known->second.held) {
+    if (!named.contains(id)) { beat.held.push_back({.id = id, .fence = fence}); }
+  }
+}
+
+// ---- Answers that were not taken --------------------------------------------------------------------------------------
+
+void RemoteSessions::take_back(const ClaimOrder& order, std::span<const model::Claim> claims) {
+  std::vector<model::Finish> back;
+  std::set<model::QueueRef> queues;
+  for (const model::Claim& claim : claims) {
+    model::Finish finish;
+    finish.id = claim.id;
+    finish.fence = claim.fence;
+    finish.kind = model::FinishKind::released;
+    back.push_back(std::move(finish));
+    queues.insert(claim.queue);
+  }
+  (void)engine_.store().finish(back);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = sessions_.find(order.session);
+    for (const model::Claim& claim : claims) {
+      if (known != sessions_.end()) { known->second.held.erase(claim.id); }
+    }
+  }
+  const std::vector<model::QueueRef> woken(queues.begin(), queues.end());
+  engine_.wake_workers(woken);
+  if (!on_change_) { return; }
+  for (const model::Claim& claim : claims) { on_change_(claim.queue, claim.id); }
 }
 
 }  // namespace hapax::server

@@ -71,6 +71,7 @@ class RemoteSessions {
   struct Claimed {
     std::vector<model::Claim> claims;
     std::optional<Duration> next_due;
+    bool passed_over = false;  // something is due that is for a session that holds nothing
   };
   [[nodiscard]] Claimed claim(const ClaimOrder& order);
 
@@ -92,8 +93,11 @@ class RemoteSessions {
   // Together with whatever else is to be recorded. The callback comes on another thread, after commit.
   void finish_async(Prepared prepared, std::function<void(model::FinishVerdict, std::exception_ptr)> callback);
 
-  // A beat of the session, and who of what it runs is to stop.
+  // A beat of the session, and what of all that it was handed here or names it has lost: each is told once.
   [[nodiscard]] model::BeatReply extend(model::Beat beat);
+
+  // Claims whose answer did not get to the worker: pending again at once, the attempt not spent.
+  void take_back(const ClaimOrder& order, std::span<const model::Claim> claims);
 
   void stop();
 
@@ -101,8 +105,7 @@ class RemoteSessions {
   struct Known {
     Duration lease{0};
     Time renewed{};
-    bool unsure = true;  // whether it holds anything that was not handed out here
-    std::unordered_set<Uuid> held;
+    std::unordered_map<Uuid, std::int64_t> held;  // what was handed to it here and has no outcome: its fence
   };
   struct Given {
     model::Claim claim;  // without its input
@@ -111,8 +114,7 @@ class RemoteSessions {
   };
 
   void ensure_open(const ClaimOrder& order);
-  [[nodiscard]] bool holds_nothing(const Uuid& session);
-  [[nodiscard]] model::ClaimReply claim_once(const ClaimOrder& order, bool alone);
+  [[nodiscard]] model::ClaimReply claim_once(const ClaimOrder& order);
   void put_back_workflows(std::vector<model::Claim>& claims);
   void book(const ClaimOrder& order, std::span<const model::Claim> claims);
   [[nodiscard]] std::optional<Given> given(const std::string& ns, const ReportedOutcome& outcome);
@@ -122,6 +124,7 @@ class RemoteSessions {
   void recorded(std::span<Prepared* const> items, const model::Exchange& exchange);
   void forget(const Prepared& item);
   void count(const Prepared& item);
+  void add_handed_out(model::Beat& beat);
   [[nodiscard]] Time tell_counts(Time now);
 
   engine::Engine& engine_;
@@ -156,6 +159,9 @@ class Pollers : public engine::LocalWorker {
     [[nodiscard]] Duration patience() const;
     // It took all it asked for: there may be more for the next.
     void pass_on();
+    // It was woken and what is ready is not for it: those behind it may want it. Each of them passes it on in turn, so a
+    // wake-up goes once through the line at most.
+    void pass_back();
 
    private:
     std::shared_ptr<Pollers> pollers_;

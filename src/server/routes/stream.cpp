@@ -51,16 +51,23 @@ Response stream(Api& api, Call& call) {
                      .body = "retry: 2000\nevent: ready\ndata: " + ready.str() + "\n\n",
                      .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
   std::uint64_t place = start.place;
+  Duration silent{0};
   while (true) {
+    call.check_still_let_in();
     const Feed::Piece piece = feed->after(place);
     place = piece.next;
     if (!piece.text.empty()) {
+      silent = Duration::zero();
       if (!call.write(piece.text)) { return {}; }
       continue;
     }
-    const Woke woke = call.wait_on(*signal, heartbeat);
+    const Woke woke = call.wait_on(*signal, Call::recheck_every);
     if (woke == Woke::client_gone || woke == Woke::draining) { return {}; }
-    if (woke == Woke::time_over && !call.write(": still here\n\n")) { return {}; }
+    if (woke != Woke::time_over) { continue; }
+    silent += Call::recheck_every;
+    if (silent < heartbeat) { continue; }
+    silent = Duration::zero();
+    if (!call.write(": still here\n\n")) { return {}; }
   }
 }
 

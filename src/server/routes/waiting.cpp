@@ -4,6 +4,7 @@
 #include "engine/waiters.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -19,6 +20,24 @@ struct Watch {
   std::optional<model::Outcome> outcome;
   std::exception_ptr error;
 };
+
+// Until it is answered, the time is over or nobody waits any more. `leave` ends the watch that was not answered; whoever is
+// not let in any more gets no answer at all.
+void wait_for(Call& call, Watch& watch, Time until, const std::function<void()>& leave) {
+  Woke woke = Woke::time_over;
+  try {
+    while (woke == Woke::time_over) {
+      const Duration left = until - engine::engine_now();
+      if (left <= Duration::zero()) { break; }
+      woke = call.wait_on(watch.signal, std::min(left, Call::recheck_every));
+      if (woke == Woke::time_over || woke == Woke::raised) { call.check_still_let_in(); }
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
+  if (woke != Woke::raised) { leave(); }
+}
 
 }  // namespace
 
@@ -42,8 +61,7 @@ std::optional<model::Outcome> wait_for_outcome(Call& call, engine::Engine& engin
           watch->signal.raise();
         },
         false, left);
-    const Woke woke = call.wait_on(watch->signal, left);
-    if (woke != Woke::raised) { (void)engine.waiters().unwatch(id, token); }
+    wait_for(call, *watch, until, [&] { (void)engine.waiters().unwatch(id, token); });
     std::optional<model::Outcome> outcome;
     {
       const std::lock_guard lock(watch->mutex);

@@ -1,6 +1,7 @@
 // Signals, queries and forks of workflows.
 #include <hapax/app.hpp>
 
+#include "model/validate.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
 #include "server/routes/feed.hpp"
@@ -19,6 +20,7 @@ Response signal(Api& api, Call& call) {
   const std::string data = call.body().empty() ? "null" : call.body();
   const std::optional<std::string> once = call.request().parameter("once");
   const std::string& name = call.parameter("name");
+  if (once) { model::check_key(*once, "once"); }
   const Uuid got = call.blocking([&] {
     const model::Execution asked = api.find(ns, id);
     api.tenant(ns)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
@@ -53,6 +55,7 @@ Response query(Api& api, Call& call) {
 Response fork(Api& api, Call& call) {
   const Members body(call.body(), {"steps", "workflow_id"});
   const std::string workflow_id = body.require_text("workflow_id", "order-456-again");
+  model::check_key(workflow_id, "workflow_id");
   const std::optional<std::int64_t> steps = body.integer("steps");
   if (!steps) { throw InvalidArgument("steps", "is missing; expected how many entries the new run has behind it"); }
   if (*steps < 0 || *steps > INT32_MAX) { throw InvalidArgument("steps", "is out of range; expected 0 or more"); }
@@ -60,7 +63,10 @@ Response fork(Api& api, Call& call) {
   const std::string& ns = call.principal().ns;
   return call.blocking([&] {
     (void)api.find(ns, id);
-    const AnyHandle forked = api.tenant(ns)->app().fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id});
+    const AnyHandle forked =
+        api.tenant(ns)
+            ->app_of(actor_of(call.principal()))
+            .fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id, .traceparent = call.traceparent()});
     api.seen().add(ns, forked.id());
     wire::JsonObject object;
     object.text("id", forked.id().to_string()).boolean("created", forked.created());

@@ -108,7 +108,15 @@ void Cipher::open_error(const Uuid& execution, std::optional<ErrorInfo>& error) 
   open_text(execution, detail_place(execution), error->detail);
 }
 
-void Cipher::open(Admission& admission) const { open_result(admission.id, admission.result); }
+// It is admitted by now, and so are its neighbours: they are told, and its result is as good as gone.
+void Cipher::open(Admission& admission) const {
+  try {
+    open_result(admission.id, admission.result);
+  } catch (const DecryptionFailed&) {
+    admission.result.reset();
+    admission.expired = true;
+  }
+}
 
 void Cipher::open(Claim& claim) const { open_text(claim.id, input_place(claim.queue.ns, claim.task), claim.input); }
 

@@ -1,6 +1,7 @@
 // The encrypting store: any store with its payloads sealed on the way in and opened on the way out (SPEC X5).
 #include <hapax/error.hpp>
 
+#include "model/unreadable.hpp"
 #include "store/encrypted/cipher.hpp"
 #include "store/open.hpp"
 
@@ -35,7 +36,8 @@ class EncryptedTransaction final : public Transaction {
 };
 
 // Any thread, like the store inside, which it owns. Transactions must not outlive it. What it cannot open throws
-// DecryptionFailed and changes nothing; but a claim whose input does not open is put back for a while, so that a worker
+// DecryptionFailed and changes nothing, where it is asked for by itself; what stands among others (lists, activities that
+// are due, admissions) is marked, so that it is not in their way. A claim whose input does not open is put back for a while, so that a worker
 // whose keys are old neither runs it nor holds it, and those that do open are handed out.
 class EncryptedStore final : public Store {
  public:
@@ -66,13 +68,20 @@ class EncryptedStore final : public Store {
 
   std::optional<Execution> get(const Uuid& id) override {
     std::optional<Execution> found = inner_->get(id);
-    if (found) { cipher_.open(*found); }
+    if (found) { open_or_mark(*found); }
     return found;
   }
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
     std::vector<std::optional<Outcome>> all = inner_->outcomes(ids);
     for (std::optional<Outcome>& one : all) {
-      if (one) { cipher_.open(*one); }
+      if (!one) { continue; }
+      // Asked for among others it is as good as gone, so that those who wait for the others are answered.
+      try {
+        cipher_.open(*one);
+      } catch (const DecryptionFailed&) {
+        if (ids.size() == 1) { throw; }
+        one.reset();
+      }
     }
     return all;
   }
@@ -81,7 +90,11 @@ class EncryptedStore final : public Store {
     if (found) { cipher_.open(*found); }
     return found;
   }
-  std::vector<Execution> list(const ListQuery& query) override { return cipher_.opened(inner_->list(query)); }
+  std::vector<Execution> list(const ListQuery& query) override {
+    std::vector<Execution> all = inner_->list(query);
+    for (Execution& one : all) { open_or_mark(one); }
+    return all;
+  }
   std::optional<Guard> guard(const base::Digest& identity) override {
     std::optional<Guard> found = inner_->guard(identity);
     if (found) { cipher_.open(*found); }
@@ -163,7 +176,14 @@ class EncryptedStore final : public Store {
   DueActivities due_activities(int limit) override {
     DueActivities all = inner_->due_activities(limit);
     for (DueActivity& one : all.due) {
-      if (one.last_result) { one.last_result = opened_result_of(one); }
+      if (!one.last_result) { continue; }
+      // One that does not open is that activity's trouble: the others' ticks do not wait for a key.
+      try {
+        one.last_result = opened_result_of(one);
+      } catch (const DecryptionFailed& error) {
+        one.last_result.reset();
+        one.trouble = std::string("the last result is not handed on: ") + error.what();
+      }
     }
     return all;
   }
@@ -192,6 +212,18 @@ class EncryptedStore final : public Store {
   }
 
  private:
+  // What does not open is left out and its error says so: people look at lists, and cancel, retry and discard what they
+  // cannot read. Whoever needs the payload itself asks model::is_unreadable().
+  void open_or_mark(Execution& execution) const {
+    try {
+      cipher_.open(execution);
+    } catch (const DecryptionFailed& error) {
+      execution.input.clear();
+      execution.result.reset();
+      execution.error = ErrorInfo{.type = std::string(model::unreadable_type), .message = error.what(), .detail = ""};
+    }
+  }
+
   // A result is bound to its execution, which what is due does not name: it is looked for among the newest runs.
   [[nodiscard]] std::optional<std::string> opened_result_of(const DueActivity& due) {
     ListQuery query;

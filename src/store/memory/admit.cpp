@@ -110,9 +110,11 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   Session* const guarding = is_guard ? live_session(state, item, now) : nullptr;
   if (is_guard && guarding == nullptr) { return session_gone(item); }
   if (terminated != nullptr) {
-    state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error("terminated by a newer request")},
-              now);
+    state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error(terminated_reason)}, now);
     close_children(state, terminated->execution, now);
+    if (is_told_termination(item)) {
+      state.note_act({item.labels.actor}, "execution.cancel", terminated->execution, terminated_reason, now);
+    }
   }
   if (overtaken != nullptr && !overtaken->cancel_reason) { overtaken->cancel_reason = overtaken_reason; }
   state.promote(queue, now);

@@ -179,7 +179,13 @@ class Claiming {
 ClaimReply claim(State& state, const ClaimRequest& request, Time now) {
   const auto session = state.sessions.find(request.session);
   if (session == state.sessions.end() || request.limit <= 0) { return {}; }
-  return Claiming(state, request, session->second, now).run();
+  if (!request.by_holdings) { return Claiming(state, request, session->second, now).run(); }
+  ClaimRequest known = request;
+  known.alone = session->second.running.empty();
+  const bool runs_suspect = std::any_of(session->second.running.begin(), session->second.running.end(),
+                                        [](const auto& entry) { return entry.second->execution.lost > 0; });
+  if (runs_suspect) { return {.claims = {}, .suspects_due = true, .next_due = {}}; }
+  return Claiming(state, known, session->second, now).run();
 }
 
 }  // namespace hapax::store::memory

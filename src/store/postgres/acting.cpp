@@ -1,9 +1,11 @@
 #include "store/postgres/audit.hpp"
+#include "store/postgres/endings.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/retrying.hpp"
 #include "store/postgres/stopping.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
+#include "base/fault.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 
@@ -16,7 +18,7 @@ namespace {
 
 constexpr Statement finished_statement{"hapax_cancel_finished", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
-SELECT id, status FROM {s}.history WHERE id = ANY ($1::uuid[]) AND expires_at > (SELECT now FROM t))"};
+SELECT id, status, error FROM {s}.history WHERE id = ANY ($1::uuid[]) AND expires_at > (SELECT now FROM t))"};
 
 constexpr Statement discard_statement{"hapax_discard", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now),
@@ -62,9 +64,11 @@ void note_cancelled(Connection& connection, const Actor& by, std::string_view re
 
 }  // namespace
 
-// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips, 1 more with an audit line.
+// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips, 1 more with an audit line. After a commit whose answer
+// was lost, what has ended for this very reason was ended by it.
 std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) {
   if (ids.empty()) { return {}; }
+  bool maybe_committed = false;
   return run([&](Connection& connection) {
     FreedKeys freed;
     TransactionGuard guard(connection);
@@ -75,10 +79,16 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     for (int row = 0; row < finished.rows(); ++row) {
       RowReader reader(finished, row);
       const Uuid id = reader.uuid();
-      found.try_emplace(id,
-                        CancelResult{.verdict = CancelVerdict::finished, .status = static_cast<Status>(reader.int2())});
+      const auto status = static_cast<Status>(reader.int2());
+      const bool is_ours = maybe_committed && reader.optional_bytes() == cancelled_error(reason);
+      found.try_emplace(
+          id, CancelResult{.verdict = is_ours ? CancelVerdict::cancelled : CancelVerdict::finished, .status = status});
     }
+    maybe_committed = true;
     guard.commit();
+    try {
+      base::fault_point("postgres.cancel.after_commit");
+    } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
     unpark(connection, freed);
     std::vector<CancelResult> results;
     std::set<Uuid> seen;

@@ -1,4 +1,5 @@
 #include "store/postgres/admission.hpp"
+#include "store/postgres/audit.hpp"
 #include "store/postgres/endings.hpp"
 #include "store/postgres/holders.hpp"
 #include "store/postgres/insert_rows.hpp"
@@ -348,9 +349,8 @@ class Stepper {
     std::vector<Uuid> ended, overtaken;
     for (const Displacing& one : displacing) {
       if (one.terminated) {
-        endings.push_back({.id = *one.terminated,
-                           .status = Status::cancelled,
-                           .error = cancelled_error("terminated by a newer request")});
+        endings.push_back(
+            {.id = *one.terminated, .status = Status::cancelled, .error = cancelled_error(terminated_reason)});
         ended.push_back(*one.terminated);
       }
       if (one.overtaken) { overtaken.push_back(*one.overtaken); }
@@ -359,6 +359,9 @@ class Stepper {
       const Call call = end_call(endings, work_.offset_us);
       work_.freed.add_ended(work_.connection.query(*call.statement, call.params));
       close_children(work_.connection, ended, work_.offset_us, work_.freed);
+      for (const Displacing& one : displacing) {
+        if (one.terminated) { note_terminated(work_.connection, *one.terminated, *items_[one.index], work_.offset_us); }
+      }
     }
     if (!overtaken.empty()) {
       const std::string error = cancelled_error(overtaken_reason);

@@ -2,6 +2,7 @@
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "model/admission.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <algorithm>
@@ -65,6 +66,16 @@ Call act_call(const Acts& acts, std::int64_t offset_us) {
   params.int8(offset_us).text(base::escape_invalid(acts.by.name)).text(acts.action);
   params.array(std::move(ids)).array(std::move(details));
   return {&note_acts, std::move(params)};
+}
+
+void note_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
+                     std::int64_t offset_us) {
+  if (!model::is_told_termination(request)) { return; }
+  const model::Actor by{request.labels.actor};
+  const Acts acts{
+      .by = by, .action = "execution.cancel", .done = {{.execution = holder, .detail = model::terminated_reason}}};
+  const Call call = act_call(acts, offset_us);
+  connection.query(*call.statement, call.params);
 }
 
 bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/audit.hpp"
+#include "model/execution.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/statement.hpp"
 
@@ -24,6 +25,10 @@ struct Acts {
   std::vector<One> done;
 };
 [[nodiscard]] Call act_call(const Acts& acts, std::int64_t offset_us);
+
+// A live holder that has ended for this request: 1 round trip when that is somebody's act, else none.
+void note_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
+                     std::int64_t offset_us);
 
 // Deletes up to `limit` lines that are older than they are kept; true when there may be more.
 [[nodiscard]] bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us);

@@ -16,6 +16,9 @@ namespace {
 
 constexpr int side_by_side = 128;
 
+constexpr Statement holdings_statement{"hapax_session_holdings", R"(
+SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
+
 // How long less is hoped for of outcomes after it was in vain, and they are told after somebody turned out to wait for one.
 constexpr std::chrono::minutes telling_time{1};
 
@@ -152,12 +155,32 @@ ClaimWork PostgresStore::claim_work(Connection& connection) {
       .connection = connection, .queues = queue_ids_, .limited = limited_, .looks = looks_, .offset_us = offset_us()};
 }
 
+// 1 round trip. Two claims of one session at the same instant may both find it empty-handed: a worker that asks twice at
+// once has itself to blame for the neighbour.
+std::optional<ClaimRequest> PostgresStore::with_holdings(const ClaimRequest& claim) {
+  return run([&](Connection& connection) -> std::optional<ClaimRequest> {
+    const Result result = connection.query(holdings_statement, Params().uuid(claim.session));
+    RowReader reader(result, 0);
+    ClaimRequest known = claim;
+    known.by_holdings = false;
+    known.alone = reader.int8() == 0;
+    if (reader.int8() > 0) { return std::nullopt; }
+    return known;
+  });
+}
+
 // Large batches go side by side on two connections, as a claim and an outcome cost a server process about the same and
 // neither needs the other: 2 commits in place of 1, in a good half of the time. What a failed half leaves behind is what
 // a lost answer leaves: finishes are repeated, and rows claimed in vain are released by the next beat. Not with limits,
 // which must see what the outcomes freed.
 Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
   check_not_lending();
+  if (claim != nullptr && claim->by_holdings) {
+    const std::optional<ClaimRequest> known = with_holdings(*claim);
+    Exchange made = exchange(finishes, known ? &*known : nullptr);
+    if (!known) { made.claim.suspects_due = true; }
+    return made;
+  }
   const bool large = claim != nullptr && claim->limit >= side_by_side && std::ssize(finishes) >= side_by_side;
   if (!large || settings_.pool < 2 || limited_.contains_any(claim->queues)) {
     return exchange_together(finishes, claim);

@@ -176,6 +176,8 @@ class PostgresStore final : public Store {
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
+  // The claim with `alone` as the session's holdings have it; none: it runs one that has to run alone.
+  std::optional<ClaimRequest> with_holdings(const ClaimRequest& claim);
   ClaimWork claim_work(Connection& connection);
   // Committed already: limit keys were freed. 1 round trip if any was, none otherwise. Never throws: what can't be done
   // is left to the sweep.

@@ -40,10 +40,12 @@ constexpr Statement abandon_statement{"hapax_abandon", R"(
 UPDATE {s}.live SET session = '00000000-0000-0000-0000-000000000000'
 WHERE id = ANY ($1::uuid[]) AND session = $2::uuid AND state = 1 AND kind = 2)"};
 
+// Only for a session that is there: a beat that finds it gone is repeated with a new one, counts and all.
 constexpr Statement count_statement{"hapax_queue_stats", R"(
 INSERT INTO {s}.queue_stats AS q (queue_id, at, completed, failed, retried)
 SELECT u.queue_id, ({now} + $1::bigint) / 1000000 * 1000000, u.completed, u.failed, u.retried
 FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::bigint[]) u(queue_id, completed, failed, retried)
+WHERE EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $6::uuid)
 ORDER BY u.queue_id
 ON CONFLICT (queue_id, at) DO UPDATE SET completed = q.completed + excluded.completed,
   failed = q.failed + excluded.failed, retried = q.retried + excluded.retried)"};
@@ -90,7 +92,7 @@ Call count_call(const Beat& beat, const QueueIds& queues, std::int64_t offset_us
   }
   Params params;
   params.int8(offset_us).array(std::move(ids)).array(std::move(completed)).array(std::move(failed));
-  params.array(std::move(retried));
+  params.array(std::move(retried)).uuid(beat.session);
   return {&count_statement, std::move(params)};
 }
 

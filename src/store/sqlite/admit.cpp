@@ -157,7 +157,10 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
   if (holder) {
     row.run = holder->run + 1;
     if (decision.step == AdmissionStep::terminate_and_new_run) {
-      terminate(tx, holder->id, "terminated by a newer request");
+      terminate(tx, holder->id, terminated_reason);
+      if (is_told_termination(item)) {
+        write_act(tx, {{item.labels.actor}, "execution.cancel", holder->id, terminated_reason});
+      }
       holder->status = Status::cancelled;
     }
     if (decision.overtakes) { tx.db().use(overtake_sql).bind(overtaken_reason, holder->id).run(); }

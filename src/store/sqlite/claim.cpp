@@ -35,6 +35,9 @@ constexpr const char* make_ready_sql = "UPDATE live SET line = ?, state = 0 WHER
 constexpr const char* next_due_sql =
     "SELECT run_at FROM live INDEXED BY live_line WHERE line = ? ORDER BY run_at LIMIT 1";
 
+constexpr const char* holdings_sql =
+    "SELECT count(*), coalesce(max(lost), 0) FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
+
 void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, std::span<const Claim> claims) {
   const std::int64_t place = line::running(request.session);
   Cursor cursor = tx.db().use(queue.counts_running() ? start_counted_sql : start_sql);
@@ -188,7 +191,16 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
 
 ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
   if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) { return {}; }
-  return Claiming(tx, request).run();
+  if (!request.by_holdings) { return Claiming(tx, request).run(); }
+  ClaimRequest known = request;
+  {
+    Cursor cursor = tx.db().use(holdings_sql);
+    cursor.bind(line::running(request.session), request.session);
+    if (!cursor.next()) { return {}; }
+    known.alone = cursor.integer(0) == 0;
+    if (cursor.integer(1) > 0) { return {.claims = {}, .suspects_due = true, .next_due = {}}; }
+  }
+  return Claiming(tx, known).run();
 }
 
 }  // namespace hapax::store::sqlite
