@@ -2,6 +2,7 @@
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "config/queue_keys.hpp"
+#include "engine/purging.hpp"
 #include "model/validate.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
@@ -81,16 +82,14 @@ Response put(Api& api, Call& call) {
 Response purge(Api& api, Call& call) {
   (void)Members(call.body(), {});
   const model::QueueRef queue = path_queue(call);
-  const std::int64_t purged = call.blocking([&] {
+  const engine::Purged purged = call.blocking([&] {
     (void)show_queue(api, queue);
-    std::int64_t total = 0;
-    while (const int some = api.store().purge(queue, limits::sweep_batch, {actor_of(call.principal())})) {
-      total += some;
-    }
-    return total;
+    const engine::Purged done = engine::purge_queue(api.store(), queue, {actor_of(call.principal())});
+    if (done.requested > 0) { api.engine().wake_workers({&queue, 1}); }
+    return done;
   });
   api.feeds().queues_changed(queue.ns);
-  return json_answer(wire::JsonObject().number("purged", purged).str());
+  return json_answer(wire::JsonObject().number("purged", purged.cancelled).number("requested", purged.requested).str());
 }
 
 Response move(Api& api, Call& call) {
