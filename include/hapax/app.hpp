@@ -224,7 +224,8 @@ class App {
   // A new run of a failed, cancelled or timed-out execution, under the same key and effect key. Throws NotFound,
   // WrongStatus, and TaskAlreadyExists when a newer run holds the key.
   AnyHandle retry(const Uuid& id, bool new_effect_key = false);
-  // Everything the filter meets (its limit and cursor are not looked at), in bounded steps; returns how many.
+  // Everything the filter meets (its limit and cursor are not looked at), in bounded steps; returns how many. Without
+  // statuses: cancel_all those that are pending or running, retry_all those that failed.
   std::size_t cancel_all(ListOptions filter, std::string_view reason = "cancelled by an operator");
   std::size_t retry_all(ListOptions filter);
   // Dead letters: off their list (their history stays), and a note for the next reader. Return how many there were.
@@ -240,8 +241,9 @@ class App {
   void resume(std::string_view queue) { configure_queue(queue, {.paused = false, .draining = false}); }
   // Takes nothing new, finishes what it has.
   void drain(std::string_view queue) { configure_queue(queue, {.draining = true}); }
-  // Cancels, or moves, all that is pending; returns how many.
-  std::size_t purge(std::string_view queue);
+  // Cancels all that is pending.
+  PurgeAnswer purge(std::string_view queue);
+  // Moves all that is pending; returns how many. Refuses, with InvalidArgument, what holds a key of scope queue.
   std::size_t move(std::string_view from, std::string_view to);
 
   // The store's clock: what time-bucket keys are made of (hapax/time_bucket.hpp).

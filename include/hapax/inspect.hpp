@@ -6,6 +6,7 @@
 #include <hapax/time.hpp>
 #include <hapax/uuid.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -73,15 +74,23 @@ struct AttemptRecord {
   std::optional<ErrorDetails> error{};
 };
 
+// A top-level member of an execution's metadata and what it must be: the text of a string, or a number, true, false or
+// null as it was written. Objects and arrays meet nothing.
+struct MetadataFilter {
+  std::string key{};
+  std::string value{};
+};
+
 // Newest first; what is not set does not filter.
 struct ListOptions {
   std::vector<Status> statuses{};
   std::optional<std::string> queue{};
   std::optional<std::string> task{};
   std::optional<std::string> tag{};
-  std::optional<Uuid> parent{};          // what a workflow or an activity started
-  std::optional<Time> created_from{};    // inclusive
-  std::optional<Time> created_before{};  // exclusive
+  std::vector<MetadataFilter> metadata{};  // all of them
+  std::optional<Uuid> parent{};            // what a workflow or an activity started
+  std::optional<Time> created_from{};      // inclusive
+  std::optional<Time> created_before{};    // exclusive
   bool dead_only = false;
   bool payloads = true;         // with input and result
   std::optional<Uuid> after{};  // a cursor: continue below the last id of the page before
@@ -108,6 +117,12 @@ struct QueueStats {
   std::optional<Duration> oldest_ready{};  // how long the oldest due one has been waiting
   std::int64_t completed_last_minute = 0;
   std::int64_t failed_last_minute = 0;
+};
+
+// What a purge did. A workflow that has begun is asked to end, as cancel() asks it, so that it can put right what it did.
+struct PurgeAnswer {
+  std::size_t cancelled = 0;
+  std::size_t requested = 0;
 };
 
 // Only what is set is changed. A setting that may be absent is taken away by an empty value: `.rate_limit = std::nullopt`

@@ -7,6 +7,7 @@
 #include "cli/render.hpp"
 #include "engine/door.hpp"
 #include "engine/engine.hpp"
+#include "engine/overdue.hpp"
 #include "wire/json_out.hpp"
 
 namespace hapax::cli {
@@ -71,7 +72,11 @@ int admit_one(Shell& shell, const AdmitOptions& options) {
   engine::CatalogueCache catalogue(shell.store(), shell.ns());
   const model::NewExecution request = make_request(fields, shell.ns(), catalogue);
   engine::Engine engine(shell.shared_store());
-  const model::Admission admission = engine.admit(request);
+  model::Admission admission = engine.admit(request);
+  // A holder whose deadline has passed holds nothing, also where no worker is there to end it.
+  if (!admission.created() && !is_terminal(admission.status) && engine::end_if_overdue(shell.store(), admission.id)) {
+    admission = engine.admit(request);
+  }
   engine::throw_if_refused(admission, engine::asking_of(request));
   const bool wait_for_holder =
       !admission.created() && request.identity && request.identity->on_conflict == OnConflict::wait;

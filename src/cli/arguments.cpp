@@ -5,6 +5,7 @@
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
 #include "engine/door.hpp"
+#include "model/labels.hpp"
 #include "model/validate.hpp"
 
 #include <unistd.h>
@@ -52,7 +53,8 @@ std::string read_payload(const std::string& argument, std::string_view field) {
   return argument;
 }
 
-Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const std::string& key) {
+Uuid find_by_key(Shell& shell, model::Kind kind, const KeyGiven& given) {
+  const auto& [task, key, queue] = given;
   const bool workflow = kind == model::Kind::workflow;
   model::check_name(task, workflow ? "workflow" : "task");
   model::check_key(key);
@@ -62,6 +64,7 @@ Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const 
   request.task = task;
   request.queue = {.ns = shell.ns(), .name = "default"};
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
+  if (queue) { request.queue = shell.queue(*queue); }
   const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
   if (const std::optional<Uuid> id = engine::latest_under(shell.store(), shell.ns(), identity)) { return *id; }
   const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
@@ -79,6 +82,9 @@ void add_filter(CLI::App& command, Filter& filter, bool with_status) {
   command.add_option("--queue", filter.queue, "Only of this queue")->type_name("Q");
   command.add_option("--task", filter.task, "Only of this task")->type_name("NAME");
   command.add_option("--tag", filter.tag, "Only with this tag")->type_name("T");
+  command.add_option("--metadata", filter.metadata, "Only with this member of the metadata; repeated: all of them")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
 }
 
 model::ListQuery Filter::query(const Shell& shell) const {
@@ -92,6 +98,8 @@ model::ListQuery Filter::query(const Shell& shell) const {
   query.queue = checked(queue, "queue");
   query.task = checked(task, "task");
   query.tag = checked(tag, "tag");
+  for (const std::string& one : metadata) { query.metadata.push_back(model::parse_metadata_match(one)); }
+  model::check_metadata_matches(query.metadata);
   return query;
 }
 
@@ -99,7 +107,7 @@ void add_selection(CLI::App& command, Selection& selection, bool with_status) {
   command.add_option("id", selection.ids, "Execution ids; or use the filters below")->type_name("ID")->expected(0, -1);
   add_filter(command, selection.filter, with_status);
   command.add_flag("--all", selection.all, "All of the namespace, when no filter is given");
-  command.add_flag("--yes", selection.yes, "Do not ask (needed for filters when not on a terminal)");
+  command.add_flag("--yes", selection.yes, "Do not ask, as a filter does on a terminal");
 }
 
 void each_execution(store::Store& store, model::ListQuery query, std::int64_t limit,
@@ -117,10 +125,10 @@ void each_execution(store::Store& store, model::ListQuery query, std::int64_t li
   }
 }
 
-bool confirmed(const std::string& what) {
-  if (isatty(STDIN_FILENO) != 1 || !error_terminal().is_tty) {
-    throw BadUsage("this would " + what + "; say --yes to do it");
-  }
+bool can_ask() { return isatty(STDIN_FILENO) == 1 && error_terminal().is_tty; }
+
+bool confirmed(const Shell& shell, const std::string& what) {
+  if (shell.json() || !can_ask()) { return true; }
   std::fprintf(stderr, "This will %s. Go on? [y/N] ", what.c_str());
   std::array<char, 16> answer{};
   if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) { return false; }
@@ -132,7 +140,7 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
   const bool by_filter = !selection.filter.empty() || selection.all;
   if (by_filter == !selection.ids.empty()) {
     throw BadUsage(by_filter ? "give ids or filters, not both"
-                             : "say which: ids, a filter (--queue, --task, --tag, --status) or --all");
+                             : "say which: ids, a filter (--queue, --task, --tag, --metadata, --status) or --all");
   }
   if (!by_filter) {
     std::vector<Uuid> ids = parse_ids(selection.ids);
@@ -150,7 +158,7 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
     return true;
   });
   if (ids.empty() || selection.yes) { return ids; }
-  if (!confirmed(what + " " + std::to_string(ids.size()) + (ids.size() == 1 ? " execution" : " executions"))) {
+  if (!confirmed(shell, what + " " + std::to_string(ids.size()) + (ids.size() == 1 ? " execution" : " executions"))) {
     ids.clear();
   }
   return ids;

@@ -18,8 +18,13 @@ namespace hapax::cli {
 // Throws MissingFile, PayloadTooLarge. The JSON is not checked here.
 [[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field);
 
+struct KeyGiven {
+  std::string task;  // or workflow
+  std::string key;
+  std::optional<std::string> queue;  // where it was given, for keys of scope queue; none: the task's usual one
+};
 // The execution of a task or workflow that holds the key now. Throws NotFound.
-[[nodiscard]] Uuid find_by_key(Shell& shell, model::Kind kind, const std::string& task, const std::string& key);
+[[nodiscard]] Uuid find_by_key(Shell& shell, model::Kind kind, const KeyGiven& given);
 
 // Filters of list, cancel, retry and dlq.
 struct Filter {
@@ -27,13 +32,14 @@ struct Filter {
   std::optional<std::string> queue;
   std::optional<std::string> task;
   std::optional<std::string> tag;
+  std::vector<std::string> metadata;  // KEY=VALUE
 
-  [[nodiscard]] bool empty() const { return statuses.empty() && !queue && !task && !tag; }
+  [[nodiscard]] bool empty() const { return statuses.empty() && !queue && !task && !tag && metadata.empty(); }
   [[nodiscard]] model::ListQuery query(const Shell& shell) const;
 };
 void add_filter(CLI::App& command, Filter& filter, bool with_status = true);
 
-// Ids given one by one, or by a filter and --yes: what cancel, retry and the dead-letter commands act on.
+// Ids given one by one, or by a filter: what cancel, retry and the dead-letter commands act on.
 struct Selection {
   std::vector<std::string> ids;
   Filter filter;
@@ -46,10 +52,13 @@ void add_selection(CLI::App& command, Selection& selection, bool with_status);
 void each_execution(store::Store& store, model::ListQuery query, std::int64_t limit,
                     const std::function<bool(const model::Execution&)>& fn);
 
-// Asks on a terminal whether to `what` ("cancel 3 executions"); elsewhere throws BadUsage, as --yes is needed there.
-[[nodiscard]] bool confirmed(const std::string& what);
+// Whether somebody is there to answer.
+[[nodiscard]] bool can_ask();
+// Asks on a terminal whether to `what` ("cancel 3 executions"). Elsewhere, and with --json, a script is at work, which has
+// said what it wants: true.
+[[nodiscard]] bool confirmed(const Shell& shell, const std::string& what);
 
-// The ids of a selection. By filter: asks on a terminal, and elsewhere refuses without --yes. `what` is the verb for the
+// The ids of a selection. By filter: asks first, as confirmed() does, unless --yes is given. `what` is the verb for the
 // question ("cancel"). `adjust` narrows the query to what the verb can act on.
 [[nodiscard]] std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::string& what,
                                          const std::function<void(model::ListQuery&)>& adjust);

@@ -54,6 +54,16 @@ model::Execution find_dead(Shell& shell, const Uuid& id) {
   return execution;
 }
 
+// What retry, discard and annotate act on. One that is named and is no dead letter is not found; among many it is passed
+// over.
+std::vector<Uuid> selected_letters(Shell& shell, const Selection& selection, const char* verb) {
+  std::vector<Uuid> ids = selected(shell, selection, verb, dead_only);
+  if (selection.ids.empty()) { return ids; }
+  if (ids.size() == 1) { (void)find_dead(shell, ids.front()); }
+  std::erase_if(ids, [&shell](const Uuid& id) { return !shell.find(id).dead; });
+  return ids;
+}
+
 void add_dlq_list(Commands& commands, CLI::App& group) {
   struct Options {
     Filter filter;
@@ -69,6 +79,9 @@ void add_dlq_list(Commands& commands, CLI::App& group) {
     model::ListQuery query = options->filter.query(shell);
     dead_only(query);
     if (options->after) { query.after = parse_id(*options->after); }
+    if (options->limit < 1) {
+      throw InvalidArgument("limit", std::to_string(options->limit) + " is out of range; expected 1 or more");
+    }
     print_executions(shell, query, options->limit, "no dead letters");
     return static_cast<int>(exit_ok);
   });
@@ -94,7 +107,7 @@ void add_dlq_retry(Commands& commands, CLI::App& group) {
   add_selection(command, options->selection, false);
   command.add_flag("--new-effect-key", options->new_effect_key, "Another effect key than the first run's");
   commands.run_with(command, [options](Shell& shell) {
-    const std::vector<Uuid> ids = selected(shell, options->selection, "retry", dead_only);
+    const std::vector<Uuid> ids = selected_letters(shell, options->selection, "retry");
     return retry_executions(shell, ids,
                             {.new_effect_key = options->new_effect_key, .named = !options->selection.ids.empty()});
   });
@@ -105,8 +118,7 @@ void add_dlq_discard(Commands& commands, CLI::App& group) {
   CLI::App& command = commands.add({"discard", "Take dead letters off the list; their history stays", ""}, &group);
   add_selection(command, *selection, false);
   commands.run_with(command, [selection](Shell& shell) {
-    const std::vector<Uuid> ids = selected(shell, *selection, "discard", dead_only);
-    if (selection->ids.size() == 1) { (void)find_dead(shell, ids.front()); }
+    const std::vector<Uuid> ids = selected_letters(shell, *selection, "discard");
     store::Store& store = shell.store();
     print_count(shell, "discarded", in_batches(ids, [&](std::span<const Uuid> batch) {
                   return store.discard(batch, {command_line_actor()});
@@ -130,7 +142,7 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
                                         std::to_string(limits::note_bytes));
     }
     if (!base::is_valid_utf8(options->note)) { throw InvalidArgument("note", "is not UTF-8"); }
-    const std::vector<Uuid> ids = selected(shell, options->selection, "annotate", dead_only);
+    const std::vector<Uuid> ids = selected_letters(shell, options->selection, "annotate");
     store::Store& store = shell.store();
     print_count(shell, "annotated", in_batches(ids, [&](std::span<const Uuid> batch) {
                   return store.annotate(batch, options->note, {command_line_actor()});

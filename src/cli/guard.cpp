@@ -216,7 +216,12 @@ int forget_many(Shell& shell, const ForgetOptions& options) {
     keys.push_back(record.key);
     return true;
   });
-  if (!keys.empty() && !options.yes && !confirmed("forget " + plural(std::ssize(keys), "record"))) { return exit_ok; }
+  const std::string what = "forget " + plural(std::ssize(keys), "record");
+  if (!keys.empty() && !options.yes) {
+    // A forgotten effect may happen again, so that this is never done unasked.
+    if (!can_ask() || shell.json()) { throw BadUsage("this would " + what + "; say --yes to do it"); }
+    if (!confirmed(shell, what)) { return exit_ok; }
+  }
   std::int64_t forgotten = 0;
   std::int64_t in_progress = 0;
   for (const GuardKey& key : keys) {

@@ -71,22 +71,25 @@ engine::Ending failed(Fault fault, const ChildResult& result) {
   return engine::Ending::failed(std::move(failure));
 }
 
-// It says that it succeeded, so running it again would repeat its effect for the same unusable answer: hence permanent.
-engine::Ending bad_result(const std::string& message, const ChildResult& result) {
-  return failed({"InvalidResult", "exit status 0, but " + message, true}, result);
-}
-
-engine::Ending completed(const ChildResult& result) {
-  if (result.output_cut) {
-    return bad_result("standard output is over the limit of " + std::to_string(limits::payload_bytes) + " bytes",
-                      result);
-  }
+// What it printed, as a result: JSON as it is, any other text as a JSON string without the newlines at its end. None when
+// that is over the limit.
+std::optional<std::string> result_of(const ChildResult& result) {
+  if (result.output_cut) { return std::nullopt; }
   const std::string_view json = trimmed(result.output);
-  if (json.empty()) { return engine::Ending::completed("null"); }
+  if (json.empty()) { return "null"; }
   try {
     base::check_json(json, "standard output");
-  } catch (const Error& error) { return bad_result(std::string(error.what()) + "; expected JSON or nothing", result); }
-  return engine::Ending::completed(std::string(json));
+    return std::string(json);
+  } catch (const Error&) {
+    const std::string_view text = result.output;
+    std::string quoted = base::json_quote(text.substr(0, text.find_last_not_of("\r\n") + 1));
+    return quoted.size() <= limits::payload_bytes ? std::optional(std::move(quoted)) : std::nullopt;
+  }
+}
+
+// It says that it succeeded, so its effect has happened, whatever it printed (docs/decisions/0034).
+engine::Ending completed(const ChildResult& result) {
+  return engine::Ending::completed(result_of(result).value_or("null"));
 }
 
 }  // namespace
@@ -127,9 +130,16 @@ engine::Ending ProcessWorker::run(engine::Run& run) {
     return engine::Ending::failed("SpawnFailed", std::string("the program could not be started: ") + error.what());
   }
   const bool success = result.exit_status == exit_ok;
+  if (success && !result.timed_out && options_.on_trouble && !result_of(result)) {
+    options_.on_trouble("execution " + run.claim().id.to_string() +
+                        " completed without its result: standard output is " + "over the limit of " +
+                        std::to_string(limits::payload_bytes) + " bytes");
+  }
   if (!success && killed_) { return engine::Ending::released(); }
   if (!success && run.stop_reason() == engine::StopReason::cancel_requested) {
-    return engine::Ending::cancelled("cancelled while it was running");
+    engine::Ending stopped = ending_of(result);
+    stopped.kind = engine::Ending::Kind::cancelled;
+    return stopped;
   }
   return ending_of(result);
 }

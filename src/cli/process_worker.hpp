@@ -6,19 +6,22 @@
 #include "engine/run.hpp"
 
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <string_view>
 
 namespace hapax::cli {
 
 struct ProcessOptions {
-  Duration kill_after = std::chrono::seconds(5);  // between SIGTERM and SIGKILL
-  std::optional<Duration> timeout;                // for attempts, beside the execution's own
+  Duration kill_after = std::chrono::seconds(5);       // between SIGTERM and SIGKILL
+  std::optional<Duration> timeout;                     // for attempts, beside the execution's own
+  std::function<void(std::string_view)> on_trouble{};  // on any of the worker's threads
 };
 
 // Called by the worker's pool threads, several at once. Outlives the worker.
 class ProcessWorker {
  public:
-  ProcessWorker(Program program, ProcessOptions options) : program_(std::move(program)), options_(options) {}
+  ProcessWorker(Program program, ProcessOptions options) : program_(std::move(program)), options_(std::move(options)) {}
 
   [[nodiscard]] engine::Ending run(engine::Run& run);
 

@@ -3,6 +3,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "config/queue_keys.hpp"
+#include "engine/purging.hpp"
 #include "model/retention.hpp"
 #include "wire/json_out.hpp"
 
@@ -25,7 +26,7 @@ constexpr const char* group_examples =
     "  hapax queue pause payments\n"
     "  hapax queue drain payments\n"
     "  hapax queue resume payments\n"
-    "  hapax queue purge imports --yes          # cancels what is pending\n"
+    "  hapax queue purge imports --yes          # cancels what is pending; begun workflows unwind\n"
     "  hapax queue move imports imports-slow\n"
     "  hapax queue set payments --retention 30d --failed-retention 90d\n"
     "  hapax queue set payments --rate-limit 100/sec --concurrency 20";
@@ -161,17 +162,21 @@ void add_purge(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add({"purge", "Cancel everything pending in a queue", ""}, &group);
   command.add_option("queue", options->queue, "Queue")->type_name("Q")->required();
-  command.add_flag("--yes", options->yes, "Do not ask (needed when not on a terminal)");
+  command.add_flag("--yes", options->yes, "Do not ask, as it does on a terminal");
   commands.run_with(command, [options](Shell& shell) {
     const model::QueueRef queue = shell.queue(options->queue);
-    if (!options->yes && !confirmed("cancel everything pending in queue '" + queue.name + "'")) {
+    if (!options->yes && !confirmed(shell, "cancel everything pending in queue '" + queue.name + "'")) {
       return static_cast<int>(exit_ok);
     }
-    std::int64_t total = 0;
-    while (const int purged = shell.store().purge(queue, limits::sweep_batch, {command_line_actor()})) {
-      total += purged;
+    const engine::Purged purged = engine::purge_queue(shell.store(), queue, {command_line_actor()});
+    if (purged.requested > 0) { shell.store().announce({&queue, 1}); }
+    if (shell.json()) {
+      print(JsonObject().number("purged", purged.cancelled).number("requested", purged.requested).str());
+    } else {
+      print(plural(purged.cancelled, "execution") + " purged" +
+            (purged.requested > 0 ? ", " + plural(purged.requested, "workflow") + " asked to end" : ""));
     }
-    return print_count(shell, "purged", total);
+    return static_cast<int>(exit_ok);
   });
 }
 
@@ -190,6 +195,9 @@ void add_move(Commands& commands, CLI::App& group) {
     const model::QueueRef from = shell.queue(options->from);
     const model::QueueRef to = shell.queue(options->to);
     if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
+    if (options->limit < 1) {
+      throw InvalidArgument("limit", std::to_string(options->limit) + " is out of range; expected 1 or more");
+    }
     std::int64_t total = 0;
     while (total < options->limit) {
       const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, options->limit - total));

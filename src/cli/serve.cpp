@@ -159,7 +159,7 @@ int run(Shell& shell, const Options& options) {
       std::make_shared<auth::TokenBook>(shell.shared_store(), book_options));
   server::Server server(server_settings, std::move(router), authenticator, metrics);
   server.start();
-  engine->start_sweeper(shell.configuration().cleanup_interval.value_or(config::usual_cleanup_interval));
+  engine->start_sweeper({.interval = {}, .ns = shell.ns()});
   schedule::start_ticker(*engine, {.on_trouble = [say](std::string_view text) { say("schedules", text); },
                                    .on_looked = [&ticker] { ticker.beat(); }});
   announce(shell, server, !options.tls_certificate.empty());

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "engine/app_state.hpp"
 #include "engine/engine.hpp"
+#include "engine/overdue.hpp"
 #include "model/validate.hpp"
 #include "schedule/configured.hpp"
 
@@ -128,6 +129,11 @@ model::Execution Shell::find(const Uuid& id) {
   std::optional<model::Execution> found = store().get(id);
   if (!found || found->queue.ns != ns()) {
     throw NotFound("no execution " + id.to_string() + " in namespace '" + ns() + "'");
+  }
+  // What has passed its deadline is told as timed out, also where no worker is there to end it.
+  if (found->deadline && !is_terminal(found->status) && engine::end_if_overdue(store(), id)) {
+    found = store().get(id);
+    if (!found) { throw NotFound("execution " + id.to_string() + " is not kept any more"); }
   }
   return std::move(*found);
 }

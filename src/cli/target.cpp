@@ -49,6 +49,7 @@ void add_task_flags(CLI::App& command, Target& target) {
   command.add_option("--task", target.task, "Task, with --task-id: the execution that holds the key")
       ->type_name("NAME");
   command.add_option("--task-id", target.task_id, "Idempotency key")->type_name("KEY");
+  command.add_option("--queue", target.queue, "Where the key was given, if it is the queue's own")->type_name("Q");
 }
 
 void add_workflow_flags(CLI::App& command, Target& target) {
@@ -67,16 +68,19 @@ Uuid find_target(Shell& shell, const Target& target) {
   if (target.id) { return shell.find(parse_id(*target.id)).id; }
   const bool by_task = target.task || target.task_id;
   if (target.run) {
-    if (by_task || target.workflow || target.workflow_id) { throw BadUsage("--run stands alone"); }
+    if (by_task || target.queue || target.workflow || target.workflow_id) { throw BadUsage("--run stands alone"); }
     return find_run(shell, *target.run);
+  }
+  if (target.queue && !by_task && !target.workflow && !target.workflow_id) {
+    throw BadUsage("--queue goes with --task-id or --workflow-id");
   }
   if (by_task && (target.workflow || target.workflow_id)) { throw BadUsage("give a task or a workflow, not both"); }
   if (by_task) {
     if (!target.task || !target.task_id) { throw BadUsage("--task and --task-id are needed together"); }
-    return find_by_key(shell, model::Kind::task, *target.task, *target.task_id);
+    return find_by_key(shell, model::Kind::task, {*target.task, *target.task_id, target.queue});
   }
   if (!target.workflow || !target.workflow_id) { throw BadUsage("--workflow and --workflow-id are needed together"); }
-  return find_by_key(shell, model::Kind::workflow, *target.workflow, *target.workflow_id);
+  return find_by_key(shell, model::Kind::workflow, {*target.workflow, *target.workflow_id, target.queue});
 }
 
 model::Execution find_workflow(Shell& shell, const Target& target) {

@@ -14,11 +14,12 @@ struct Target {
   std::optional<std::string> id;
   std::optional<std::string> task;
   std::optional<std::string> task_id;
+  std::optional<std::string> queue;  // of the key
   std::optional<std::string> workflow;
   std::optional<std::string> workflow_id;
   std::optional<std::string> run;
 
-  [[nodiscard]] bool by_key() const { return task || task_id || workflow || workflow_id || run; }
+  [[nodiscard]] bool by_key() const { return task || task_id || queue || workflow || workflow_id || run; }
 };
 
 void add_task_flags(CLI::App& command, Target& target);

@@ -136,11 +136,13 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
 
 engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervised) {
   shell.use_configuration();
-  // Shared with the handler's threads: one whose program cannot even be killed is left behind.
+  // Shared with the handler's threads, as are the remarks: one whose program cannot even be killed is left behind.
+  const auto shared_remarks = std::make_shared<Remarks>();
+  Remarks& remarks = *shared_remarks;
+  plan.process.on_trouble = [shared_remarks](std::string_view text) { shared_remarks->add(text); };
   const auto process = std::make_shared<ProcessWorker>(std::move(plan.program), plan.process);
   // Before any other thread starts, so that all of them inherit it.
   StopSignals signals(StopSignals::Hangup::stops, supervised);
-  Remarks remarks;
   plan.worker.events.trouble = [&remarks](std::string_view text) { remarks.add(text); };
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
   const auto begun = std::chrono::steady_clock::now();

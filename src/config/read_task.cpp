@@ -17,8 +17,8 @@ const std::vector<std::string>& known_keys() {
   return names;
 }
 
-// The catalogue tells a value out of range under the whole task, with a request's word for it: "timeout" is its
-// "attempt_timeout". Told here under the file's key.
+// The catalogue tells a value out of range under the whole task, with a request's word for it. Told here under the
+// file's key.
 std::string retold(const InvalidArgument& error, const std::string& where, const std::string& member) {
   std::string message = error.what();
   if (error.field() != where) { return message; }

@@ -5,7 +5,9 @@
 #include "base/uuid7.hpp"
 #include "engine/app_state.hpp"
 #include "engine/explain_facts.hpp"
+#include "engine/purging.hpp"
 #include "model/explain.hpp"
+#include "model/labels.hpp"
 #include "model/retention.hpp"
 #include "model/unreadable.hpp"
 #include "model/validate.hpp"
@@ -16,7 +18,7 @@ namespace hapax {
 
 namespace {
 
-constexpr int queue_step = 1000;  // rows that one purge or move transaction touches
+constexpr int queue_step = 1000;  // rows that one transaction of a move touches
 
 std::optional<ErrorDetails> details(const std::optional<model::ErrorInfo>& error) {
   return error ? std::optional(ErrorDetails{error->type, error->message, error->detail}) : std::nullopt;
@@ -80,6 +82,8 @@ model::ListQuery to_query(const std::string& ns, const ListOptions& options) {
   query.queue = options.queue;
   query.task = options.task;
   query.tag = options.tag;
+  for (const MetadataFilter& filter : options.metadata) { query.metadata.push_back({filter.key, filter.value}); }
+  model::check_metadata_matches(query.metadata);
   query.parent = options.parent;
   query.created_from = options.created_from;
   query.created_before = options.created_before;
@@ -191,7 +195,7 @@ std::size_t App::cancel_all(ListOptions filter, std::string_view reason) {
 
 std::size_t App::retry_all(ListOptions filter) {
   std::size_t count = 0;
-  if (filter.statuses.empty()) { filter.statuses = {Status::failed, Status::cancelled, Status::timed_out}; }
+  if (filter.statuses.empty()) { filter.statuses = {Status::failed}; }
   for_each_page(state_->store(), state_->ns(), std::move(filter), [&](const std::vector<Uuid>& ids) {
     std::vector<model::RetryRequest> requests;
     requests.reserve(ids.size());
@@ -269,13 +273,12 @@ void App::configure_queue(std::string_view queue, const QueueChange& change) {
   state_->engine().nudge();
 }
 
-std::size_t App::purge(std::string_view queue) {
+PurgeAnswer App::purge(std::string_view queue) {
   model::check_name(queue, "queue");
-  std::size_t count = 0;
-  while (const int purged = state_->store().purge(state_->queue(queue), queue_step, state_->actor())) {
-    count += static_cast<std::size_t>(purged);
-  }
-  return count;
+  const engine::Purged purged = engine::purge_queue(state_->store(), state_->queue(queue), state_->actor());
+  if (purged.requested > 0) { state_->engine().nudge(); }
+  return {.cancelled = static_cast<std::size_t>(purged.cancelled),
+          .requested = static_cast<std::size_t>(purged.requested)};
 }
 
 std::size_t App::move(std::string_view from, std::string_view to) {

@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 #include "base/limits.hpp"
+#include "config/config.hpp"
 #include "engine/hub.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/sweeper.hpp"
@@ -32,9 +33,10 @@ std::vector<model::Admission> observed(const WakeHub& hub, Admit admit) {
 
 class BackgroundSweeper {
  public:
-  BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub, Duration cleanup_interval)
+  BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub, std::function<Duration()> interval)
       : sweeper_(store, random,
-                 {.retention_interval = cleanup_interval,
+                 {.retention_interval = config::usual_cleanup_interval,
+                  .current_retention_interval = std::move(interval),
                   .on_swept =
                       [&hub](const model::SweepReport& report) {
                         if (report.requeued > 0) { hub.everything_changed(); }
@@ -222,12 +224,31 @@ void Engine::wake_workers(std::span<const model::QueueRef> queues) {
   store_->announce(queues);
 }
 
-void Engine::start_sweeper(Duration cleanup_interval) {
+void Engine::start_sweeper(const Cleanup& cleanup) {
   const std::lock_guard lock(background_mutex_);
-  if (sweeper_ && cleanup_interval >= cleanup_interval_) { return; }
-  cleanup_interval_ = cleanup_interval;
-  sweeper_.reset();
-  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_, cleanup_interval);
+  const auto same = [&](const Cleanup& one) { return one.interval == cleanup.interval && one.ns == cleanup.ns; };
+  if (std::ranges::none_of(cleanups_, same)) { cleanups_.push_back(cleanup); }
+  if (sweeper_) { return; }
+  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_, [this] { return cleanup_interval(); });
+}
+
+Duration Engine::cleanup_interval() {
+  std::vector<Cleanup> cleanups;
+  {
+    const std::lock_guard lock(background_mutex_);
+    cleanups = cleanups_;
+  }
+  Duration shortest = Duration::max();
+  for (const Cleanup& cleanup : cleanups) {
+    Duration one = cleanup.interval.value_or(config::usual_cleanup_interval);
+    if (!cleanup.interval) {
+      for (const model::Setting& setting : store_->catalogue(cleanup.ns).settings) {
+        if (setting.name == config::cleanup_interval_setting) { one = parse_duration(setting.value, setting.name); }
+      }
+    }
+    shortest = std::min(shortest, one);
+  }
+  return shortest;
 }
 
 void Engine::start_background(const std::string& name, const std::function<StepThread::Step()>& make) {

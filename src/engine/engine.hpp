@@ -61,8 +61,13 @@ class Engine {
   // ---- Waiting ---------------------------------------------------------------------------------------------------
   [[nodiscard]] Waiters& waiters() { return *waiters_; }
   [[nodiscard]] WakeHub& hub() { return *hub_; }
-  // The shortest interval asked for counts.
-  void start_sweeper(Duration cleanup_interval = std::chrono::hours(1));
+  // How often what has expired is deleted: so often, or as the namespace's setting in the store says, or else hourly.
+  struct Cleanup {
+    std::optional<Duration> interval;
+    std::string ns;
+  };
+  // The shortest interval asked for counts. Settings that change are followed.
+  void start_sweeper(const Cleanup& cleanup);
   // A step of another room that runs on a thread of its own for as long as the engine lives; one of each name. `make` is
   // called if there is none of that name yet.
   void start_background(const std::string& name, const std::function<StepThread::Step()>& make);
@@ -84,6 +89,7 @@ class Engine {
   void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
   // Queues in which something new becomes ready, and is not a worker's already.
   class Woken;
+  [[nodiscard]] Duration cleanup_interval();
 
   std::shared_ptr<store::Store> store_;
   base::SystemRandom random_;
@@ -93,7 +99,7 @@ class Engine {
   std::unique_ptr<Batcher<model::JournalEntry, model::FinishVerdict>> journal_;
   std::unique_ptr<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>> turns_;
   std::mutex background_mutex_;
-  Duration cleanup_interval_{0};
+  std::vector<Cleanup> cleanups_;  // under background_mutex_
   std::unique_ptr<BackgroundSweeper> sweeper_;
   std::atomic<std::uint64_t> activity_changes_{0};
   std::map<std::string, std::unique_ptr<StepThread>> background_;  // under background_mutex_

@@ -21,6 +21,39 @@ std::map<Uuid, int> running_by_session(store::Store& store, const model::QueueRe
   return counts;
 }
 
+// Executions of a queue that are looked through for others of a key.
+constexpr int looked_at_most = 10 * limits::list_page;
+
+std::optional<model::ExplainFacts::OthersOfKey> others_of_key(store::Store& store, const model::Execution& execution) {
+  model::ListQuery query;
+  query.ns = execution.queue.ns;
+  query.queue = execution.queue.name;
+  query.statuses = {Status::pending, Status::running};
+  query.payloads = false;
+  query.limit = limits::list_page;
+  model::ExplainFacts::OthersOfKey others;
+  for (int looked_at = 0; looked_at < looked_at_most; looked_at += query.limit) {
+    const std::vector<model::Execution> page = store.list(query);
+    for (const model::Execution& other : page) {
+      if (other.id == execution.id || other.limit_key != execution.limit_key) { continue; }
+      const bool runs = other.status == Status::running;
+      others.running += runs ? 1 : 0;
+      others.earlier = others.earlier || runs || other.id < execution.id;
+    }
+    if (std::ssize(page) < query.limit) { return others; }
+    query.after = page.back().id;
+  }
+  return std::nullopt;
+}
+
+std::optional<model::ErrorInfo> last_error(store::Store& store, const Uuid& id) {
+  std::optional<model::ErrorInfo> last;
+  for (const model::Attempt& attempt : store.attempts(id)) {
+    if (attempt.error) { last = attempt.error; }
+  }
+  return last;
+}
+
 }  // namespace
 
 model::ExplainFacts gather_facts(store::Store& store, const model::Execution& execution) {
@@ -31,6 +64,10 @@ model::ExplainFacts gather_facts(store::Store& store, const model::Execution& ex
   if (facts.queue && facts.queue->settings.limits.worker_concurrency && execution.status == Status::pending) {
     facts.running_here = running_by_session(store, execution.queue);
   }
+  if (execution.status == Status::pending && execution.run_at > facts.now && execution.attempt > 0) {
+    facts.last_error = last_error(store, execution.id);
+  }
+  if (execution.parked && execution.limit_key) { facts.others_of_key = others_of_key(store, execution); }
   if (execution.identity) {
     const model::Catalogue catalogue = model::decode_catalogue(store.catalogue(execution.queue.ns));
     if (const model::TaskDefinition* const entry = catalogue.find(execution.task)) { facts.task = *entry; }

@@ -99,6 +99,8 @@ std::optional<model::Finish> to_finish(const Run& run, Ending ending, const Atte
   if (run.stop_reason() == StopReason::cancel_requested) {
     model::Finish finish = finish_of(run, model::FinishKind::cancelled, attempted);
     finish.error = std::move(ending.failure.error);
+    // The message will be the reason that whoever cancelled it gave: what the handler says is kept beside it.
+    if (finish.error->detail.empty()) { finish.error->detail = finish.error->message; }
     return finish;
   }
   return model::finish_failure(run.claim(), ending.failure, attempted.jitter, attempted.ran_for);

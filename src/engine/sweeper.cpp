@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration behind_after = std::chrono::minutes(10);
 constexpr Duration breath_min = std::chrono::milliseconds(5);
+constexpr Duration read_interval_every = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -30,7 +31,20 @@ int Sweeper::breath_factor(Time now) {
   return since < behind_after ? 15 : since < 3 * behind_after ? 5 : 1;
 }
 
+void Sweeper::read_interval(Time now) {
+  if (!options_.current_retention_interval || now < read_interval_at_) { return; }
+  read_interval_at_ = now + read_interval_every;
+  const Duration before = options_.retention_interval;
+  try {
+    options_.retention_interval = options_.current_retention_interval();
+  } catch (const std::exception&) { return; }  // the workers report trouble with the store
+  if (retention_at_ != Time{} && options_.retention_interval < before) {
+    retention_at_ = std::min(retention_at_, now + jittered(options_.retention_interval));
+  }
+}
+
 Time Sweeper::step(Time now) {
+  read_interval(now);
   if (retention_at_ == Time{}) {
     // Soon after the start, as a process may not live for an hour; not at once, as many may start together.
     retention_at_ = now + jittered(options_.retention_interval / 60);

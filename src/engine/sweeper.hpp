@@ -17,6 +17,9 @@ class Sweeper {
   struct Options {
     Duration interval = std::chrono::milliseconds(500);
     Duration retention_interval = std::chrono::hours(1);
+    // Asked every two seconds or so for another one, if it is set: the store's setting may change. If it throws, the
+    // interval stays as it was.
+    std::function<Duration()> current_retention_interval;
     std::function<void(const model::SweepReport&)> on_swept;
   };
 
@@ -27,12 +30,14 @@ class Sweeper {
   // Within a fifth of it, so that many processes do not sweep in step.
   [[nodiscard]] Duration jittered(Duration interval);
   [[nodiscard]] int breath_factor(Time now);
+  void read_interval(Time now);
 
   store::Store& store_;
   base::Random& random_;
   Options options_;
   Backoff backoff_;
   Time retention_at_{};
+  Time read_interval_at_{};
   Time cleaning_since_{};
 };
 

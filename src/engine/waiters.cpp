@@ -4,6 +4,7 @@
 
 #include "base/futex.hpp"
 #include "base/uuid7.hpp"
+#include "engine/overdue.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -110,7 +111,10 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   };
   if (!local || !is_fresh(id)) {
     // On this thread: most who ask late are answered here.
-    const auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+    auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+    if (outcomes.front() && outcomes.front()->overdue && end_if_overdue(store_, id)) {
+      outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+    }
     if (!outcomes.front()) { std::rethrow_exception(expired(id)); }
     if (is_terminal(outcomes.front()->status)) { return outcomes.front(); }
     if (at_most && *at_most <= Duration::zero()) { return std::nullopt; }
@@ -205,6 +209,7 @@ Time Waiters::step(Time now) {
   }
   for (const Callback& callback : over) { callback(nullptr, nullptr); }
   if (ids.empty()) { return next; }
+  std::optional<Uuid> overdue;
   try {
     const auto outcomes = store_.outcomes(ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -212,8 +217,12 @@ Time Waiters::step(Time now) {
         answer(ids[i], nullptr, expired(ids[i]));
       } else if (is_terminal(outcomes[i]->status)) {
         answer(ids[i], &*outcomes[i], nullptr);
+      } else if (outcomes[i]->overdue && !overdue) {
+        overdue = ids[i];
       }
     }
+    // Nobody else may be there to do it. One sweep ends all of them; they are told so when they are asked for next.
+    if (overdue) { (void)end_if_overdue(store_, *overdue); }
   } catch (const StoreUnavailable&) {
     const std::lock_guard lock(mutex_);
     next_step_ = std::min(next_step_, now + poll_max);

@@ -2,7 +2,6 @@
 
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
-#include "config/config.hpp"
 #include "engine/waiters.hpp"
 #include "model/validate.hpp"
 
@@ -132,17 +131,9 @@ void WorkerCore::start() {
   dispatcher_thread_->start();
   engine_->hub().add(shared_from_this());
   engine_->hub().listen();
-  if (options_.sweep) { engine_->start_sweeper(cleanup_interval()); }
-}
-
-Duration WorkerCore::cleanup_interval() {
-  if (options_.cleanup_interval) { return *options_.cleanup_interval; }
-  try {
-    for (const model::Setting& setting : engine_->store().catalogue(options_.queues.front().ns).settings) {
-      if (setting.name == config::cleanup_interval_setting) { return parse_duration(setting.value, setting.name); }
-    }
-  } catch (const Error& error) { trouble(error.what()); }  // a worker that has started goes on
-  return config::usual_cleanup_interval;
+  if (options_.sweep) {
+    engine_->start_sweeper({.interval = options_.cleanup_interval, .ns = options_.queues.front().ns});
+  }
 }
 
 void WorkerCore::started(const RunPtr& run) {
@@ -175,12 +166,15 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
   Waiters& waiters = engine_->waiters();
   const bool anybody = waiters.any();
   std::vector<Waiters::News> news;
+  bool look = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const Settled& settled = batch[i];
     if (verdicts[i] == model::FinishVerdict::accepted && (anybody || settled.run->born_running)) {
       const auto status = settled.finish ? terminal_status(*settled.finish) : Status::completed;
-      if (status) {
-        model::Outcome outcome{settled.run->claim().id, *status, std::nullopt, std::nullopt};
+      // Why it was cancelled is in the store.
+      look = look || status == Status::cancelled;
+      if (status && status != Status::cancelled) {
+        model::Outcome outcome{.id = settled.run->claim().id, .status = *status};
         if (*status == Status::completed) {
           outcome.result = settled.finish ? settled.finish->result : settled.result;
           if (settled.finish && settled.finish->kind == model::FinishKind::continued) {
@@ -197,6 +191,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
     }
   }
   if (!news.empty()) { waiters.publish(news); }
+  if (look) { waiters.hint(); }
   if (draining_.load() || watchers_.load() > 0) {
     { const std::lock_guard lock(answered_mutex_); }
     answered_condition_.notify_all();

@@ -43,7 +43,6 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
                 const model::Admission* admission) override;
 
  private:
-  [[nodiscard]] Duration cleanup_interval();
   void started(const RunPtr& run);
   void cancelling(const RunPtr& run);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);

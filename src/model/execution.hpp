@@ -372,6 +372,13 @@ struct Outcome {
   std::optional<std::string> result;
   std::optional<ErrorInfo> error;
   std::optional<Uuid> continued_as;  // completed, but its result is that of this run
+  bool overdue = false;              // live, and its deadline has passed: the next sweep ends it
+};
+
+// A top-level member of an execution's metadata, as text: what a string says, or a number, true, false or null as written.
+struct MetadataMatch {
+  std::string key;
+  std::string value;
 };
 
 struct ListQuery {
@@ -380,6 +387,7 @@ struct ListQuery {
   std::optional<std::string> queue;
   std::optional<std::string> task;
   std::optional<std::string> tag;
+  std::vector<MetadataMatch> metadata;   // all of them; one value more is looked at for each row that is passed over
   std::optional<base::Digest> identity;  // all runs under it
   std::optional<Uuid> parent;            // what a workflow or an activity started
   std::optional<Kind> kind;              // none: all but guards, unless their queue is asked for (model/guard.hpp)

@@ -95,7 +95,8 @@ class Explainer {
       const std::string when = format_time(e_.run_at) + ", in " + about(e_.run_at - facts_.now);
       if (e_.attempt > 0 || e_.error) {
         add("retrying", "Attempt " + std::to_string(e_.attempt) + " of " + std::to_string(e_.max_attempts) +
-                            " did not succeed (" + told(e_.error) + "); it is tried again at " + when + ".");
+                            " did not succeed (" + told(e_.error ? e_.error : facts_.last_error) +
+                            "); it is tried again at " + when + ".");
       } else {
         add("delayed", "It is delayed until " + when + ".");
       }
@@ -120,6 +121,15 @@ class Explainer {
               " --status pending,running");
       return;
     }
+    if (its_rate_holds_it()) {
+      const char* const kind = e_.limit_key->ordered ? "ordering" : "concurrency";
+      add("key_rate_limit",
+          "In its queue " + quoted(e_.queue.name) + ", at most " +
+              format_rate_limit(*facts_.queue->settings.limits.key_rate) + " start of one key, and those of " + kind +
+              " key " + key + " that have started use that up.",
+          "It starts by itself; hapax queue set " + e_.queue.name + " --key-rate-limit R allows more.");
+      return;
+    }
     if (e_.limit_key->ordered) {
       add("ordering_key",
           "It waits for those with ordering key " + key +
@@ -135,7 +145,16 @@ class Explainer {
       sentence += ": at most " + std::to_string(limits.key_concurrency.value_or(1)) + " of a key run at once";
       if (limits.key_rate) { sentence += ", at most " + format_rate_limit(*limits.key_rate) + " start"; }
     }
-    add("concurrency_key", sentence + ".", "hapax queue set " + e_.queue.name + " --key-concurrency N");
+    const bool has_rate = facts_.queue && facts_.queue->settings.limits.key_rate && !facts_.others_of_key;
+    add("concurrency_key", sentence + ".",
+        "hapax queue set " + e_.queue.name + " --key-concurrency N" + (has_rate ? " or --key-rate-limit R" : ""));
+  }
+
+  // Whether nobody else of its key is in its way, so that only the starts of its key can be.
+  [[nodiscard]] bool its_rate_holds_it() const {
+    if (!facts_.queue || !facts_.queue->settings.limits.key_rate || !facts_.others_of_key) { return false; }
+    if (e_.limit_key->ordered) { return !facts_.others_of_key->earlier; }
+    return facts_.others_of_key->running < facts_.queue->settings.limits.key_concurrency.value_or(1);
   }
 
   // What may hold back everything in its queue.

@@ -13,11 +13,18 @@ namespace hapax::model {
 
 struct ExplainFacts {
   const Execution& execution;
-  Time now{};                          // the store's
-  std::optional<QueueInfo> queue;      // its queue
-  std::vector<SessionInfo> sessions;   // all worker sessions
-  std::map<Uuid, int> running_here;    // of its queue, by session; filled where the queue limits it
-  std::optional<TaskDefinition> task;  // its entry in the catalogue
+  Time now{};                           // the store's
+  std::optional<QueueInfo> queue;       // its queue
+  std::vector<SessionInfo> sessions;    // all worker sessions
+  std::map<Uuid, int> running_here;     // of its queue, by session; filled where the queue limits it
+  std::optional<TaskDefinition> task;   // its entry in the catalogue
+  std::optional<ErrorInfo> last_error;  // of the attempts so far, while it waits for the next
+  // Others of its limit key, where it is parked; none: its queue is too long to look.
+  struct OthersOfKey {
+    int running = 0;
+    bool earlier = false;  // one that was admitted before it has not ended
+  };
+  std::optional<OthersOfKey> others_of_key;
   IdentityStrategy usual = IdentityStrategy::strict;
   std::optional<Holding> holding;  // of its identity; none: that is free
 };
@@ -25,7 +32,7 @@ struct ExplainFacts {
 // One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
 // "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
 // "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key", "ordering_key",
-// "concurrency_key", "rate_limit", "concurrency", "worker_concurrency", "superseded", "key_free", "waiting", "stuck",
+// "concurrency_key", "key_rate_limit", "rate_limit", "concurrency", "worker_concurrency", "superseded", "key_free", "waiting", "stuck",
 // "started_by_activity", "earlier_run".
 struct Reason {
   std::string code;

@@ -1,10 +1,14 @@
 #include "model/labels.hpp"
 
+#include <hapax/error.hpp>
+
 #include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/envelope_mark.hpp"
+
+#include <algorithm>
 
 namespace hapax::model {
 
@@ -75,6 +79,44 @@ Labels decode_labels(std::string_view text) {
     }
   }
   return labels;
+}
+
+bool has_metadata(const Labels& labels, const std::vector<MetadataMatch>& wanted) {
+  if (wanted.empty()) { return true; }
+  if (labels.metadata.empty()) { return false; }
+  const std::vector<base::JsonMember> members = base::json_members(labels.metadata, "metadata");
+  return std::ranges::all_of(wanted, [&](const MetadataMatch& match) {
+    const auto found = std::ranges::find(members, match.key, &base::JsonMember::name);
+    if (found == members.end() || found->value.starts_with('{') || found->value.starts_with('[')) { return false; }
+    return (found->value.starts_with('"') ? base::json_string(found->value, "metadata") : std::string(found->value)) ==
+           match.value;
+  });
+}
+
+MetadataMatch parse_metadata_match(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw InvalidArgument("metadata", "'" + base::printable(base::keep_head(text, 100)) +
+                                          "' is no filter; expected KEY=VALUE, such as customer=42");
+  }
+  return {.key = std::string(text.substr(0, equals)), .value = std::string(text.substr(equals + 1))};
+}
+
+void check_metadata_matches(const std::vector<MetadataMatch>& wanted) {
+  if (wanted.size() > limits::tags) {
+    throw InvalidArgument("metadata", "has " + std::to_string(wanted.size()) + " conditions; expected at most " +
+                                          std::to_string(limits::tags));
+  }
+  for (const MetadataMatch& match : wanted) {
+    for (const std::string* const text : {&match.key, &match.value}) {
+      if (text->size() > limits::metadata_bytes || !base::is_valid_utf8(*text) ||
+          text->find('\0') != std::string::npos) {
+        throw InvalidArgument("metadata",
+                              "has a key or value that no metadata has; expected UTF-8 without NUL, within " +
+                                  std::to_string(limits::metadata_bytes) + " bytes");
+      }
+    }
+  }
 }
 
 std::string encode_error(const ErrorInfo& error) {

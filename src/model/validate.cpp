@@ -168,7 +168,7 @@ void check_composed_execution(const NewExecution& request) {
   check_range(request.max_attempts, "max_attempts", 1, limits::max_attempts);
   check_range(request.max_lost, "max_lost", 1, limits::max_attempts);
   if (request.retry) { check_retry(*request.retry); }
-  if (request.attempt_timeout) { check_duration(*request.attempt_timeout, "attempt_timeout", Duration(1)); }
+  if (request.attempt_timeout) { check_duration(*request.attempt_timeout, "timeout", Duration(1)); }
   if (request.deadline) { check_duration(*request.deadline, "deadline", Duration(1)); }
   if (request.effect_key) { check_text(*request.effect_key, "effect_key", limits::key_bytes); }
   if (request.limit_key) {

@@ -54,7 +54,8 @@
 //   session, beat, close, deadline, termination) was not a finish: any finish under that fence is stale.
 // - completed and failed stand even if cancellation was asked for. A finish that turns into cancelled does not lower
 //   attempt and is the last attempt, "cancelled"; its error is {"Cancelled", the reason cancel() gave}. A cancelled
-//   finish without an error gets the same. The first reason counts.
+//   finish gets the same, with the detail of its error, if it has one; but of a workflow, and where no reason was given,
+//   its error stands. The first reason counts.
 // - Dead letters are the failed ones only (not cancelled, not timed_out). retry and discard take one off the list.
 // - session, worker and started_at: of the running attempt, or of the one that ended the execution; none while pending
 //   and for what ended while pending or lost. started_at is the claim's time while running and now - ran_for after a
@@ -282,7 +283,9 @@ class Store {
   // With an actor, writes an audit line in the same transaction.
   virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
   [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
-  // Cancels (reason "purged") or moves at most `limit` pending executions; returns how many. Call until 0.
+  // Cancels (reason "purged") or moves at most `limit` pending executions; returns how many. Call until 0. purge passes over
+  // workflows that have begun (engine/purging.hpp asks them to end); move throws InvalidArgument, and moves none of them,
+  // when one holds a key of scope queue (model/queue_key.hpp).
   [[nodiscard]] virtual int purge(const QueueRef& queue, int limit, const Actor& by = {}) = 0;
   [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by = {}) = 0;
 

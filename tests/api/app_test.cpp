@@ -309,7 +309,9 @@ TEST_P(AppTest, QueuesArePausedDrainedPurgedAndMoved) {
   (void)app.enqueue(say, "y", {.queue = "other"});
   (void)app.enqueue(say, "z", {.queue = "other"});
   EXPECT_EQ(app.move("other", "third"), 2U);
-  EXPECT_EQ(app.purge("third"), 2U);
+  const PurgeAnswer purged = app.purge("third");
+  EXPECT_EQ(purged.cancelled, 2U);
+  EXPECT_EQ(purged.requested, 0U);
   app.drain("other");
   EXPECT_THROW((void)app.enqueue(say, "x", {.queue = "other"}), QueueDraining);
 }
@@ -395,8 +397,12 @@ TEST_P(AppTest, ARunningHandlerIsCancelledCooperatively) {
   auto worker = app.work();
   const auto handle = app.enqueue(say, "x");
   running.wait();
-  EXPECT_EQ(handle.cancel(), CancelAnswer::requested);
+  EXPECT_EQ(handle.cancel("ordered twice"), CancelAnswer::requested);
   EXPECT_EQ(handle.wait(), Status::cancelled);
+  const auto error = app.get(handle.id())->error.value_or(ErrorDetails{});
+  EXPECT_EQ(error.type, "Cancelled");
+  EXPECT_EQ(error.message, "ordered twice");
+  EXPECT_FALSE(error.detail.empty()) << "what the handler threw";
 }
 
 TEST_P(AppTest, ANumberThatIsNotFiniteIsRefusedAtTheDoor) {

@@ -1,5 +1,8 @@
 """list, show, wait, cancel, retry, explain, queue, dlq, cleanup, sql, doctor, bench: shapes and exit codes (SPEC L0)."""
 
+import pty
+import subprocess
+import time
 import unittest
 
 from _hapax import *
@@ -93,9 +96,8 @@ class Acting:
         for _ in range(3):
             self.enqueue("job", "--queue", "q")
         kept = self.enqueue("job")
-        self.refused(USAGE, "UsageError", "cancel", "--queue", "q")
         self.refused(USAGE, "UsageError", "cancel")
-        self.assertEqual(self.good("cancel", "--queue", "q", "--yes")["cancelled"], 3)
+        self.assertEqual(self.good("cancel", "--queue", "q")["cancelled"], 3, "a script is not asked")
         self.assertEqual(self.show(kept)["status"], "pending")
         self.assertEqual(self.good("cancel", "--all", "--yes")["cancelled"], 1)
 
@@ -117,6 +119,75 @@ class Acting:
         answer = self.good("retry", "--queue", "q", "--new-effect-key", "--yes")
         self.assertEqual(answer["retried"], 1)
         self.assertNotEqual(self.show(answer["executions"][0]["new_id"])["effect_key"], self.show(id)["effect_key"])
+
+    def test_a_reason_is_kept_also_of_what_runs(self):
+        id = self.enqueue()
+        self.start("work", "--exec", self.script("echo going on >&2; exec sleep 60"), "--kill-after", "5s")
+        self.until_status(id, "running")
+        self.assertEqual(self.good("cancel", id, "--reason", "ordered twice")["requested"], 1)
+        shown = self.until_status(id, "cancelled")
+        self.assertEqual((shown["error"]["type"], shown["error"]["message"]), ("Cancelled", "ordered twice"))
+        self.assertEqual(shown["error"]["detail"], "going on\n")
+
+    def test_a_deadline_counts_where_no_worker_is_there_to_see_to_it(self):
+        first = self.good("enqueue", "job", "--task-id", "k", "--deadline", "300ms")
+        answer = self.hapax("wait", first["id"], "--timeout", "20s", "--json")
+        self.assertEqual((answer.code, answer.json["status"]), (UNSUCCESSFUL, "timed_out"), answer)
+        second = self.good("enqueue", "job", "--task-id", "k", "--deadline", "50ms")
+        self.assertEqual((second["created"], second["run"]), (True, 2))
+        time.sleep(0.2)
+        third = self.good("enqueue", "job", "--task-id", "k", "--deadline", "50ms")
+        self.assertEqual((third["created"], third["run"]), (True, 3), "what has passed its deadline holds no key")
+        time.sleep(0.2)
+        shown = self.show(third["id"])
+        self.assertEqual((shown["status"], shown["error"]["type"]), ("timed_out", "DeadlineExceeded"))
+
+    def test_metadata_is_a_filter(self):
+        one = self.enqueue("job", "--metadata", '{"customer": "ada=1", "n": 7}')
+        two = self.enqueue("job", "--metadata", '{"customer": "bob", "n": 7}')
+        found = lambda *arguments: [e["id"] for e in self.good("list", *arguments)]
+        self.assertEqual(found("--metadata", "n=7"), [two, one])
+        self.assertEqual(found("--metadata", "customer=ada=1"), [one])
+        self.assertEqual(found("--metadata", "n=7", "--metadata", "customer=bob"), [two])
+        self.assertEqual(found("--metadata", "n=8"), [])
+        self.refused(USAGE, "InvalidArgument", "list", "--metadata", "customer")
+        self.refused(USAGE, "InvalidArgument", "list", "--metadata", "=ada")
+        self.assertEqual(self.good("cancel", "--metadata", "customer=bob")["cancelled"], 1)
+        self.assertEqual(self.show(one)["status"], "pending")
+        answer = self.good("retry", "--metadata", "n=7", "--status", "cancelled")
+        self.assertEqual([e["id"] for e in answer["executions"]], [two])
+
+    def test_what_is_no_dead_letter_is_left_alone(self):
+        dead, ended = self.fail("--queue", "q"), self.enqueue()
+        self.good("cancel", ended)
+        for verb in (("show",), ("retry",), ("discard",), ("annotate", "--note", "x")):
+            self.refused(MISSING, "NotFound", "dlq", verb[0], ended, *verb[1:])
+        self.assertEqual(self.good("dlq", "annotate", dead, ended, "--note", "x")["annotated"], 1)
+        self.assertEqual((self.show(dead)["note"], self.show(ended)["note"]), ("x", ""))
+
+    def test_scripts_act_by_filter_without_being_asked(self):
+        ids = [self.fail("--queue", "q") for _ in range(2)]
+        self.assertEqual(self.good("dlq", "annotate", "--queue", "q", "--note", "x")["annotated"], 2)
+        self.assertEqual(self.good("dlq", "retry", "--queue", "q")["retried"], 2)
+        self.work(self.script("exit 65"), "--queue", "q")
+        plain = self.hapax("dlq", "discard", "--queue", "q")
+        self.assertEqual((plain.code, plain.out), (OK, "2 dead letters discarded\n"), plain)
+
+    def test_on_a_terminal_it_asks(self):
+        id = self.enqueue("job", "--queue", "q")
+        def answered(text, *arguments):
+            ours, its = pty.openpty()
+            child = subprocess.Popen([BIN, "cancel", "--queue", "q", *arguments], stdin=its, stdout=subprocess.PIPE, stderr=its,
+                                     env=clean_environment(HAPAX_STORE_URL=self.url))
+            os.close(its)
+            os.write(ours, text)
+            out, _ = child.communicate(timeout=60)
+            os.close(ours)
+            return child.returncode, out
+        self.assertEqual(answered(b"n\n"), (OK, b"0 executions cancelled, 0 told to stop\n"))
+        self.assertEqual(self.show(id)["status"], "pending")
+        self.assertEqual(answered(b"", "--json")[0], OK, "who wants JSON is a script")
+        self.assertEqual(self.show(id)["status"], "cancelled")
 
     def test_dead_letters(self):
         first, second = self.fail("--queue", "q"), self.fail("--queue", "q")
@@ -146,8 +217,10 @@ class Acting:
         self.assertIsNone(self.good("queue", "set", "q", "--failed-retention", "same")["failed_retention"])
         self.assertEqual(self.good("queue", "move", "q", "r")["moved"], 2)
         self.assertEqual(self.show(id)["queue"], "r")
-        self.refused(USAGE, "UsageError", "queue", "purge", "r")
-        self.assertEqual(self.good("queue", "purge", "r", "--yes")["purged"], 2)
+        self.refused(USAGE, "InvalidArgument", "queue", "move", "r", "q", "--limit", "-1")
+        self.refused(USAGE, "InvalidArgument", "queue", "move", "r", "q", "--limit", "0")
+        self.refused(USAGE, "InvalidArgument", "dlq", "list", "--limit", "-3")
+        self.assertEqual(self.good("queue", "purge", "r"), {"purged": 2, "requested": 0})
         self.assertEqual(self.show(id)["status"], "cancelled")
         self.assertEqual({q["queue"] for q in self.good("queue", "list")}, {"q", "r"})
         self.refused(MISSING, "NotFound", "queue", "show", "nothing")
@@ -158,6 +231,26 @@ class Acting:
 
 @on_stores
 class Operating:
+    def test_another_interval_of_the_clean_up_is_followed_by_what_runs(self):
+        for place in (("work", "--exec", "true", "--queue", "nothing"), ("serve", "--listen", "127.0.0.1:0")):
+            self.good("config", "apply", self.configuration("1h"))
+            child = self.start(*place)
+            self.good("queue", "set", "q", "--retention", "1s")
+            self.enqueue("job", "--queue", "q")
+            self.work("true", "--queue", "q")
+            time.sleep(3)
+            self.good("config", "apply", self.configuration("1s"))
+            time.sleep(7)
+            self.assertEqual(self.good("cleanup")["expired"], 0, f"{place[0]} has done it")
+            child.terminate()
+            child.wait(timeout=60)
+
+    def configuration(self, interval):
+        path = self.path("cleanup.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'[cleanup]\ninterval = "{interval}"\n')
+        return path
+
     def test_explain_says_why_in_a_sentence(self):
         def codes(id):
             return [reason["code"] for reason in self.good("explain", id)["reasons"]]

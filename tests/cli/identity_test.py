@@ -81,6 +81,25 @@ class Identity:
         self.assertIn("deduplicated", plain.out)
         self.assertIn(id, plain.out)
 
+    def test_a_key_of_a_queue_is_found_with_its_queue_and_stays_there(self):
+        self.catalogue("""
+[tasks.q]
+identity_scope = "queue"
+""")
+        there = self.good("enqueue", "q", "--task-id", "k", "--queue", "a")["id"]
+        here = self.good("enqueue", "q", "--task-id", "k")["id"]
+        self.assertNotEqual(there, here)
+        self.assertEqual(self.good("show", "--task", "q", "--task-id", "k", "--queue", "a")["id"], there)
+        self.assertEqual(self.good("show", "--task", "q", "--task-id", "k")["id"], here)
+        self.refused(MISSING, "NotFound", "show", "--task", "q", "--task-id", "k", "--queue", "b")
+        self.refused(USAGE, "UsageError", "show", there, "--queue", "a")
+        self.refused(USAGE, "UsageError", "show", "--queue", "a")
+        problem = self.refused(USAGE, "InvalidArgument", "queue", "move", "a", "b")
+        self.assertIn("scope queue", problem["detail"])
+        self.assertEqual(self.show(there)["queue"], "a")
+        self.good("cancel", there)
+        self.assertEqual(self.good("queue", "move", "a", "b")["moved"], 0)
+
     def test_a_wider_scope_does_not_make_two_tasks_one(self):
         self.catalogue("""
 [tasks.charge]

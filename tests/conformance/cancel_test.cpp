@@ -110,16 +110,33 @@ TEST_F(CancelConformance, AWorkerThatHeardEndsItWithTheReasonThatWasGivenFirst) 
   EXPECT_EQ(attempts[0].outcome, "cancelled");
 }
 
-TEST_F(CancelConformance, AWorkersOwnAccountOfTheCancellationIsKept) {
+TEST_F(CancelConformance, TheReasonIsTheMessageAndTheWorkersOwnAccountTheDetail) {
   const Uuid id = admit_id(request());
   TestWorker me = worker();
   Finish stopped = ending(claim_one(me), FinishKind::cancelled);
-  stopped.error = ErrorInfo{.type = "Stopped", .message = "after page 3", .detail = "3"};
-  (void)cancel(id);
+  stopped.error = ErrorInfo{.type = "Stopped", .message = "a \",\"detail\":\" b", .detail = "after page \"3\"\n\\"};
+  (void)cancel(id, "ordered \"twice\"");
 
   ASSERT_EQ(finish(stopped), FinishVerdict::accepted);
 
-  EXPECT_EQ(get(id).error, stopped.error);
+  EXPECT_EQ(get(id).error,
+            (ErrorInfo{.type = "Cancelled", .message = "ordered \"twice\"", .detail = "after page \"3\"\n\\"}));
+  EXPECT_EQ(store().attempts(id).back().error, get(id).error);
+}
+
+TEST_F(CancelConformance, WithoutAReasonAWorkersOwnAccountIsKeptWhole) {
+  for (const bool asked : {true, false}) {
+    SCOPED_TRACE(asked);
+    const Uuid id = admit_id(request());
+    TestWorker me = worker();
+    Finish stopped = ending(claim_one(me), FinishKind::cancelled);
+    stopped.error = ErrorInfo{.type = "Stopped", .message = "after page 3", .detail = "3"};
+    if (asked) { (void)cancel(id, ""); }
+
+    ASSERT_EQ(finish(stopped), FinishVerdict::accepted);
+
+    EXPECT_EQ(get(id).error, stopped.error);
+  }
 }
 
 TEST_F(CancelConformance, AnOutcomeThatCameAllTheSameStands) {

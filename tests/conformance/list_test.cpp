@@ -44,6 +44,50 @@ TEST_F(ListConformance, APageMayBeginBelowAnIdThatIsGone) {
   EXPECT_EQ(ids({.after = nobody}), std::vector<Uuid>{lower});
 }
 
+TEST_F(ListConformance, MetadataIsFoundByItsTopLevelMembers) {
+  const auto with = [&](const std::string& metadata) {
+    NewExecution item = request();
+    item.labels.metadata = metadata;
+    return admit_id(item);
+  };
+  const Uuid first =
+      with(R"({"customer":"ada \u00e9 \"x\"","n":42,"ok":true,"none":null,"deep":{"a":1},"list":[1],"a.b":"dot","q\"x":2})");
+  const Uuid second = with(R"({"customer":"bob","n":1.50,"big":-7e2,"zero":"a\u0000b"})");
+  const Uuid ended = with(R"({"customer":"bob","n":"42"})");
+  bring_to(ended, Status::completed);
+  NewExecution tagged = request();
+  tagged.labels.tags = {"bob"};
+  (void)admit_id(tagged);
+  (void)admit_id(request());
+  const auto found = [&](const std::string& key, const std::string& value) {
+    return ids({.metadata = {{.key = key, .value = value}}});
+  };
+  EXPECT_EQ(found("customer", "ada \u00e9 \"x\""), std::vector<Uuid>{first});
+  EXPECT_EQ(found("customer", "bob"), (std::vector<Uuid>{ended, second}));
+  EXPECT_EQ(found("n", "42"), (std::vector<Uuid>{ended, first})) << "a number and a string say the same";
+  EXPECT_EQ(found("n", "1.50"), std::vector<Uuid>{second});
+  EXPECT_TRUE(found("n", "1.5").empty()) << "as it was written";
+  EXPECT_EQ(found("big", "-7e2"), std::vector<Uuid>{second});
+  EXPECT_EQ(found("ok", "true"), std::vector<Uuid>{first});
+  EXPECT_TRUE(found("ok", "1").empty());
+  EXPECT_EQ(found("none", "null"), std::vector<Uuid>{first});
+  EXPECT_EQ(found("a.b", "dot"), std::vector<Uuid>{first});
+  EXPECT_EQ(found("q\"x", "2"), std::vector<Uuid>{first});
+  for (const char* const value : {"object", "array", R"({"a":1})", "[1]", "", "null"}) {
+    EXPECT_TRUE(found("deep", value).empty()) << value;
+    EXPECT_TRUE(found("list", value).empty()) << value;
+  }
+  EXPECT_TRUE(found("a", "1").empty()) << "top level only";
+  EXPECT_TRUE(found("unknown", "null").empty());
+  EXPECT_TRUE(found("tags", "bob").empty());
+  EXPECT_TRUE(found("customer", "%").empty());
+  EXPECT_EQ(ids({.metadata = {{.key = "customer", .value = "bob"}, {.key = "n", .value = "42"}}}),
+            std::vector<Uuid>{ended})
+      << "all of them";
+  EXPECT_EQ(ids({.statuses = {Status::pending}, .metadata = {{.key = "customer", .value = "bob"}}}),
+            std::vector<Uuid>{second});
+}
+
 TEST_F(ListConformance, FilteredPagesAreFullWhileThereIsMore) {
   std::vector<Uuid> expected;
   for (int i = 0; i < 30; ++i) {

@@ -31,6 +31,21 @@ TEST_F(OutcomesConformance, OneEntryPerIdInOrder) {
   EXPECT_EQ(told[3]->status, Status::running);
 }
 
+TEST_F(OutcomesConformance, WhatHasPassedItsDeadlineIsOverdueUntilItIsSwept) {
+  NewExecution item = request();
+  item.deadline = 1min;
+  const Uuid waiting = admit_id(item);
+  const Uuid without = admit_id(request());
+  EXPECT_FALSE(outcome(waiting)->overdue);
+  advance(1min);
+  EXPECT_TRUE(outcome(waiting)->overdue);
+  EXPECT_FALSE(outcome(without)->overdue);
+  EXPECT_EQ(outcome(waiting)->status, Status::pending);
+  (void)store().sweep({.limit = 10, .retention = false});
+  EXPECT_EQ(outcome(waiting)->status, Status::timed_out);
+  EXPECT_FALSE(outcome(waiting)->overdue);
+}
+
 TEST_F(OutcomesConformance, ACompletedOneHasItsResult) {
   const Uuid id = admit_id(request());
   TestWorker one = worker();

@@ -173,6 +173,39 @@ TEST_F(QueueConformance, MoveTakesPendingOnesAlongInTheirOrder) {
   EXPECT_EQ(claims[0].queue.name, "there");
 }
 
+TEST_F(QueueConformance, WhatHoldsAKeyOfItsQueueIsNotMoved) {
+  NewExecution own = request();
+  own.identity = IdentityClaim{
+      .hash = identity_hash({.ns = own.queue.ns, .scope = Scope::queue, .name = own.queue.name, .key = "k"}),
+      .key = "k"};
+  const Uuid held = admit_id(own);
+  const Uuid plain = admit_id(request());
+  EXPECT_THROW((void)store().move({}, {.name = "there"}, 10), InvalidArgument);
+  EXPECT_EQ(get(held).queue.name, "default");
+  EXPECT_EQ(get(plain).queue.name, "default") << "all or none";
+  bring_to(held, Status::cancelled);
+  EXPECT_EQ(store().move({}, {.name = "there"}, 10), 1);
+  EXPECT_EQ(get(plain).queue.name, "there");
+}
+
+TEST_F(QueueConformance, AnIdentityOfTheInputStaysWhereItsTaskSaysThatItIsTheQueues) {
+  NewExecution made = request();
+  made.identity = IdentityClaim{
+      .hash = identity_hash({.ns = made.queue.ns, .scope = Scope::queue, .name = made.queue.name, .key = "{}"}),
+      .key = ""};
+  (void)admit_id(made);
+  (void)store().put_task(
+      {.ns = "default", .name = made.task, .definition = R"({"identity_scope":"queue"})", .origin = "test"}, "test");
+  EXPECT_THROW((void)store().move({}, {.name = "there"}, 10), InvalidArgument);
+  (void)store().put_task({.ns = "default", .name = made.task, .definition = R"({})", .origin = "test"}, "test");
+  EXPECT_EQ(store().move({}, {.name = "there"}, 10), 1);
+}
+
+TEST_F(QueueConformance, AKeyOfATaskGoesAlong) {
+  (void)admit_id(keyed("order-1"));
+  EXPECT_EQ(store().move({}, {.name = "there"}, 10), 1);
+}
+
 TEST_F(QueueConformance, MoveIsBoundedAndNeverIntoItself) {
   for (int i = 0; i < 5; ++i) { admit_id(request()); }
   EXPECT_EQ(store().move({}, {}, 10), 0);

@@ -74,6 +74,43 @@ class WorkflowWakeConformance : public Conformance {
   TestWorker hand_;  // works on what workflows start
 };
 
+TEST_F(WorkflowWakeConformance, APurgePassesOverWhatHasBegun) {
+  const Claim waiting = begun();
+  ASSERT_EQ(wait(waiting), FinishVerdict::accepted);
+  const Claim delayed = begun();
+  ASSERT_EQ(wait(delayed, {.wake_in = 1h}), FinishVerdict::accepted);
+  const Uuid unbegun = admit_id(flow());
+
+  EXPECT_EQ(store().purge({"default", "flows"}, 10), 1);
+  EXPECT_EQ(store().purge({"default", "flows"}, 10), 0);
+
+  EXPECT_EQ(status(unbegun), Status::cancelled);
+  for (const Claim& one : {waiting, delayed}) {
+    EXPECT_EQ(status(one.id), Status::pending);
+    EXPECT_FALSE(get(one.id).cancel_requested);
+    EXPECT_TRUE(events(one.id).empty());
+  }
+}
+
+TEST_F(WorkflowWakeConformance, APurgePassesOverWhatHasBegunUnderALimitKeyToo) {
+  for (const bool ordered : {false, true}) {
+    SCOPED_TRACE(ordered);
+    NewExecution first = flow();
+    NewExecution second = flow();
+    for (NewExecution* const item : {&first, &second}) {
+      item->limit_key = LimitKey{.text = ordered ? "in order" : "at once", .ordered = ordered};
+    }
+    (void)admit_id(first);
+    ASSERT_EQ(wait(claim_one(worker_)), FinishVerdict::accepted);
+    (void)admit_id(second);
+
+    EXPECT_EQ(store().purge({"default", "flows"}, 10), 1);
+
+    EXPECT_EQ(status(first.id), Status::pending);
+    EXPECT_EQ(status(second.id), Status::cancelled);
+  }
+}
+
 TEST_F(WorkflowWakeConformance, AWaitThatIsOverAtOnceIsToldAsWoken) {
   const Claim claim = begun();
   EXPECT_FALSE(send(store(), claim.id).woken) << "it runs";

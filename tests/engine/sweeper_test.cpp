@@ -57,6 +57,43 @@ TEST_F(SweeperTest, DeletesWhatHasExpiredAboutHourly) {
   EXPECT_FALSE(world.store.get(id).has_value());
 }
 
+TEST_F(SweeperTest, AShorterIntervalCountsWithinSeconds) {
+  Duration interval = 1h;
+  bool away = false;
+  int looked = 0;
+  std::int64_t deleted = 0;
+  Sweeper follows{world.store,
+                  random,
+                  {.current_retention_interval =
+                       [&] {
+                         ++looked;
+                         if (away) { throw StoreUnavailable("away"); }
+                         return interval;
+                       },
+                   .on_swept = [&](const model::SweepReport& report) { deleted += report.expired; }}};
+  const auto go_on = [&](Duration most) {
+    const Time since = world.now();
+    while (deleted == 0 && world.now() - since < most) { world.advance(follows.step(world.now()) - world.now()); }
+    return world.now() - since;
+  };
+  (void)go_on(2min);  // with the first clean-up, soon after the start
+  world.store.configure_queue({}, {.retention = 1s, .failed_retention = 1s});
+  const Uuid id = world.admit(new_execution());
+  (void)world.store.cancel(std::span<const Uuid>(&id, 1), "no");
+  looked = 0;
+  (void)go_on(10s);
+  EXPECT_EQ(deleted, 0);
+  EXPECT_GE(looked, 3);
+  EXPECT_LE(looked, 7) << "not with each sweep";
+  away = true;
+  interval = 3s;
+  (void)go_on(10s);
+  EXPECT_EQ(deleted, 0) << "the interval is as it was";
+  away = false;
+  EXPECT_LE(go_on(1min), 8s);
+  EXPECT_EQ(deleted, 1);
+}
+
 TEST_F(SweeperTest, AStoreThatIsAwayIsLeftAloneForAWhile) {
   world.store.away = true;
   const Time next = sweeper.step(world.now());

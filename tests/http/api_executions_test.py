@@ -25,7 +25,7 @@ class Looking:
                 self.problem(self.api.ask("GET", f"/v1/executions/{id}{path}"), 404, "NotFound")
 
     def test_filters(self):
-        one = self.api.enqueue(self.task, {"word": "needle"}, queue=self.queue, tags=["red"])["id"]
+        one = self.api.enqueue(self.task, {"word": "needle"}, queue=self.queue, tags=["red"], metadata={"customer": "ada", "n": 7})["id"]
         two = self.api.enqueue(self.task, {"word": "straw"}, queue=self.queue, idempotency_key="k", delay="1h")["id"]
         [claim] = self.api.claim(self.queue)["claims"]
         def found(query):
@@ -35,6 +35,10 @@ class Looking:
         self.assertEqual(found("status=pending,running"), [two, one])
         self.assertEqual(found("queue=elsewhere"), [])
         self.assertEqual(found("tag=red"), [one])
+        self.assertEqual(found("metadata=customer%3Dada"), [one])
+        self.assertEqual(found("metadata=customer%3Dada&metadata=n%3D7"), [one])
+        self.assertEqual(found("metadata=customer%3Dada&metadata=n%3D8"), [])
+        self.problem(self.api.ask("GET", "/v1/executions?metadata=customer"), 400, "InvalidArgument", "metadata")
         self.assertEqual(found("text=needle"), [one])
         self.assertEqual(found("idempotency_key=k"), [two])
         identity = self.api.get("/v1/executions/" + two).json["identity"]
@@ -44,6 +48,25 @@ class Looking:
         page = self.api.get(f"/v1/executions?task={self.task}&payloads=true").json["executions"]
         self.assertEqual([each["input"]["word"] for each in page], ["straw", "needle"])
         self.assertEqual(claim["id"], one)
+
+    def test_a_key_of_a_queue_is_found_with_its_queue(self):
+        self.api.put(f"/v1/tasks/{self.task}", {"identity_scope": "queue"}, expect=None)
+        there = self.api.enqueue(self.task, queue=self.queue, idempotency_key="k")["id"]
+        def found(query):
+            return [each["id"] for each in self.api.get(f"/v1/executions?task={self.task}&idempotency_key=k{query}").json["executions"]]
+        self.assertEqual(found(f"&queue={self.queue}"), [there])
+        self.assertEqual(found(""), [])
+        answer = self.api.ask("POST", f"/v1/queues/{self.queue}/move", {"to": self.queue + "-2"})
+        self.problem(answer, 400, "InvalidArgument", "from")
+
+    def test_filters_of_acts_may_ask_for_metadata(self):
+        one = self.api.enqueue(self.task, metadata={"customer": "ada"})["id"]
+        self.api.enqueue(self.task, metadata={"customer": "bob"})
+        told = self.api.post("/v1/executions/cancel", {"filter": {"task": self.task, "metadata": {"customer": "ada"}}}).json
+        self.assertEqual([each["id"] for each in told["executions"]], [one])
+        for wrong in ("ada", {"customer": 7}, ["customer"]):
+            answer = self.api.ask("POST", "/v1/executions/cancel", {"filter": {"metadata": wrong}})
+            self.assertEqual(answer.status, 400, answer)
 
     def test_pages(self):
         made = [self.api.enqueue(self.task, number)["id"] for number in range(7)]

@@ -60,7 +60,7 @@ class Queues:
             self.api.enqueue(self.task, number, queue=self.queue)
         other = self.queue + "-2"
         self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/move", {"to": other, "limit": 1}).json, {"moved": 1})
-        self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/purge").json, {"purged": 2})
+        self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/purge").json, {"purged": 2, "requested": 0})
         self.assertEqual(self.api.get(f"/v1/queues/{other}").json["ready"], 1)
         self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {"to": other}), 400, "InvalidArgument", "to")
         self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {}), 400, "InvalidArgument", "to")

@@ -78,6 +78,46 @@ TEST(Explain, TellsADelayFromARetry) {
   EXPECT_NE(retrying.front().sentence.find("Timeout: too slow"), std::string::npos);
 }
 
+TEST(Explain, TellsTheErrorOfTheLastAttemptWhileItWaitsForTheNext) {
+  Execution execution = pending_execution();
+  execution.run_at = now + 90s;
+  execution.attempt = 1;
+  const auto retrying = explain({.execution = execution,
+                                 .now = now,
+                                 .sessions = {session_on("emails")},
+                                 .last_error = ErrorInfo{.type = "ExitStatus", .message = "exit status 1"}});
+  EXPECT_NE(retrying.front().sentence.find("ExitStatus: exit status 1"), std::string::npos)
+      << retrying.front().sentence;
+}
+
+TEST(Explain, TellsARateOfItsKeyFromOthersOfItsKey) {
+  for (const bool ordered : {false, true}) {
+    SCOPED_TRACE(ordered);
+    Execution execution = pending_execution();
+    execution.parked = true;
+    execution.limit_key = {.text = "customer-7", .ordered = ordered};
+    QueueInfo queue{.queue = execution.queue};
+    queue.settings.limits.key_rate = RateLimit{.count = 1, .per = 1h};
+    const auto first = [&](std::optional<ExplainFacts::OthersOfKey> others) {
+      return explain({.execution = execution,
+                      .now = now,
+                      .queue = queue,
+                      .sessions = {session_on("emails")},
+                      .others_of_key = others})
+          .front();
+    };
+    const Reason held = first(ExplainFacts::OthersOfKey{});
+    EXPECT_EQ(held.code, "key_rate_limit");
+    EXPECT_NE(held.sentence.find("1/hour"), std::string::npos) << held.sentence;
+    EXPECT_NE(held.remedy.find("--key-rate-limit"), std::string::npos) << held.remedy;
+    const std::string behind = ordered ? "ordering_key" : "concurrency_key";
+    EXPECT_EQ(first(ExplainFacts::OthersOfKey{.running = 1, .earlier = true}).code, behind);
+    EXPECT_EQ(first(std::nullopt).code, behind) << "where nobody could look";
+    queue.settings.limits.key_rate.reset();
+    EXPECT_EQ(first(ExplainFacts::OthersOfKey{}).code, behind);
+  }
+}
+
 TEST(Explain, NamesAPausedQueueAndHowToResumeIt) {
   const Execution execution = pending_execution();
   QueueInfo queue{.queue = execution.queue};

@@ -87,5 +87,24 @@ TEST(StoredError, BrokenTextIsRefused) {
   EXPECT_THROW((void)decode_error(R"({"type":1})"), InvalidJson);
 }
 
+TEST(MetadataFilter, IsAKeyAndAValueThatMayHaveAnEqualsSign) {
+  const MetadataMatch match = parse_metadata_match("query=a=b");
+  EXPECT_EQ(match.key, "query");
+  EXPECT_EQ(match.value, "a=b");
+  EXPECT_EQ(parse_metadata_match("empty=").value, "");
+  EXPECT_THROW((void)parse_metadata_match("query"), InvalidArgument);
+  EXPECT_THROW((void)parse_metadata_match("=b"), InvalidArgument);
+  EXPECT_THROW((void)parse_metadata_match(""), InvalidArgument);
+}
+
+TEST(MetadataFilter, IsTextThatAStoreCanLookFor) {
+  EXPECT_NO_THROW(check_metadata_matches({{.key = "k", .value = "v"}, {.key = "k", .value = ""}}));
+  EXPECT_THROW(check_metadata_matches({{.key = "k", .value = "a\0b"s}}), InvalidArgument);
+  EXPECT_THROW(check_metadata_matches({{.key = "\xff", .value = "v"}}), InvalidArgument);
+  EXPECT_THROW(check_metadata_matches({{.key = std::string(limits::metadata_bytes + 1, 'k'), .value = "v"}}),
+               InvalidArgument);
+  EXPECT_THROW(check_metadata_matches(std::vector<MetadataMatch>(limits::tags + 1)), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace hapax::model

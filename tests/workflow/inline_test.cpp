@@ -320,6 +320,33 @@ TEST_F(InlineWorkflow, CancellationUnwindsAndCompensates) {
   EXPECT_EQ(app_.get(handle.id())->error->message, "ill");
 }
 
+TEST_F(InlineWorkflow, APurgeUnwindsWhatHasBegunAndEndsTheRest) {
+  std::vector<std::string> trace;
+  const Workflow<int, int> flow{"trip"};
+  app_.handle(flow, [&](WorkflowContext& ctx, const int&) {
+    return saga(ctx, [&](Saga& undo) {
+      ctx.step("hotel", [&] { trace.emplace_back("hotel"); });
+      undo.undo("hotel", [&] { ctx.step("no hotel", [&] { trace.emplace_back("no hotel"); }); });
+      ctx.sleep(1000h);
+      return 1;
+    });
+  });
+  auto begun = app_.start(flow, 1, {.workflow_id = "begun"});
+  testing::drain(app_);
+  auto fresh = app_.start(flow, 1, {.workflow_id = "fresh", .delay = 1h});
+  const PurgeAnswer answer = app_.purge("default");
+  EXPECT_EQ(answer.cancelled, 1U);
+  EXPECT_EQ(answer.requested, 1U);
+  const PurgeAnswer again = app_.purge("default");
+  EXPECT_EQ(again.cancelled, 0U);
+  EXPECT_EQ(again.requested, 0U) << "it has been asked";
+  EXPECT_EQ(fresh.status(), Status::cancelled);
+  drain();
+  EXPECT_EQ(begun.status(), Status::cancelled);
+  EXPECT_EQ(trace, (std::vector<std::string>{"hotel", "no hotel"}));
+  EXPECT_EQ(app_.get(begun.id())->error->message, "purged");
+}
+
 TEST_F(InlineWorkflow, ACancelledStepIsNotTriedAgain) {
   const Workflow<int, int> flow{"shaky"};
   int calls = 0;

@@ -1,9 +1,11 @@
 #include "server/routes/listing.hpp"
 
+#include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "engine/door.hpp"
 #include "model/identity.hpp"
+#include "model/labels.hpp"
 #include "model/strategy.hpp"
 #include "model/validate.hpp"
 #include "schedule/activity.hpp"
@@ -56,7 +58,8 @@ base::Digest parse_identity(const std::string& text) {
 }
 
 // By the key that it was given, which the rules of its task make an identity of.
-base::Digest identity_of(Tenant& tenant, const std::string& task, const std::string& key) {
+base::Digest identity_of(Tenant& tenant, const std::string& task, const std::string& key,
+                         const std::optional<std::string>& queue) {
   model::check_key(key);
   const TaskSpec spec{.name = task, .options = {}};
   const engine::CatalogueCache::Entry entry = tenant.catalogue().find(spec);
@@ -64,7 +67,18 @@ base::Digest identity_of(Tenant& tenant, const std::string& task, const std::str
   request.task = task;
   request.queue = {.ns = tenant.ns(), .name = "default"};
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
+  if (queue) { request.queue.name = *queue; }
   return model::identity_of_key(engine::rules_for(spec, entry), request, key);
+}
+
+// {"customer":"42"}: each member a string, which a number, true, false or null of the metadata meets as it was written.
+std::vector<model::MetadataMatch> metadata_of(std::string_view object) {
+  std::vector<model::MetadataMatch> matches;
+  for (const base::JsonMember& member : base::json_members(object, "metadata")) {
+    matches.push_back({.key = member.name, .value = base::json_string(member.value, "metadata")});
+  }
+  model::check_metadata_matches(matches);
+  return matches;
 }
 
 bool has_text(const model::Execution& execution, const std::string& text) {
@@ -78,8 +92,8 @@ bool has_text(const model::Execution& execution, const std::string& text) {
 }  // namespace
 
 Listing listing_of(const Request& request, Tenant& tenant, ListOf what) {
-  check_query(request, {"status", "queue", "task", "tag", "identity", "idempotency_key", "parent", "activity",
-                        "created_from", "created_before", "text", "payloads", "limit", "cursor", "dead"});
+  check_query(request, {"status", "queue", "task", "tag", "metadata", "identity", "idempotency_key", "parent",
+                        "activity", "created_from", "created_before", "text", "payloads", "limit", "cursor", "dead"});
   Listing listing;
   model::ListQuery& query = listing.query;
   query.ns = tenant.ns();
@@ -87,10 +101,14 @@ Listing listing_of(const Request& request, Tenant& tenant, ListOf what) {
   query.queue = checked_name(request.parameter("queue"), "queue");
   query.task = checked_name(request.parameter("task"), "task");
   query.tag = checked_name(request.parameter("tag"), "tag");
+  for (const auto& [name, value] : request.query) {
+    if (name == "metadata") { query.metadata.push_back(model::parse_metadata_match(value)); }
+  }
+  model::check_metadata_matches(query.metadata);
   if (const auto identity = request.parameter("identity")) { query.identity = parse_identity(*identity); }
   if (const auto key = request.parameter("idempotency_key")) {
     if (!query.task) { throw InvalidArgument("task", "is missing; a key is looked for with the task it was given to"); }
-    query.identity = identity_of(tenant, *query.task, *key);
+    query.identity = identity_of(tenant, *query.task, *key, query.queue);
   }
   if (const auto parent = request.parameter("parent")) { query.parent = wire::parse_id(*parent); }
   if (const auto activity = request.parameter("activity")) {
@@ -182,13 +200,14 @@ Selection selection_of(const Members& body, const std::string& ns) {
   query.ns = ns;
   query.payloads = false;
   if (body.has("filter")) {
-    const Members filter(*body.json("filter"), {"status", "queue", "task", "tag"}, "filter");
+    const Members filter(*body.json("filter"), {"status", "queue", "task", "tag", "metadata"}, "filter");
     if (const auto status = filter.text("status")) { query.statuses = statuses_of(*status); }
     query.queue = checked_name(filter.text("queue"), "queue");
     query.task = checked_name(filter.text("task"), "task");
     query.tag = checked_name(filter.text("tag"), "tag");
-    if (query.statuses.empty() && !query.queue && !query.task && !query.tag) {
-      throw InvalidArgument("filter", "is empty; expected status, queue, task or tag, or {\"all\":true}");
+    if (filter.has("metadata")) { query.metadata = metadata_of(*filter.json("metadata")); }
+    if (query.statuses.empty() && !query.queue && !query.task && !query.tag && query.metadata.empty()) {
+      throw InvalidArgument("filter", "is empty; expected status, queue, task, tag or metadata, or {\"all\":true}");
     }
   }
   selection.query = query;

@@ -2,6 +2,7 @@
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "config/queue_keys.hpp"
+#include "engine/purging.hpp"
 #include "model/validate.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
@@ -89,6 +90,7 @@ Response purge(Api& api, Call& call) {
   const model::QueueRef queue = path_queue(call);
   call.blocking([&] { (void)show_queue(api, queue); });
   std::int64_t purged = 0;
+  std::int64_t requested = 0;
   bool more = true;
   while (more) {
     const int some =
@@ -97,8 +99,17 @@ Response purge(Api& api, Call& call) {
     more = some > 0;
     if (more && !call.goes_on()) { break; }
   }
+  if (!more) {
+    const engine::Purged rest = call.blocking([&] {
+      const engine::Purged done = engine::purge_queue(api.store(), queue, {actor_of(call.principal())});
+      if (done.requested > 0) { api.engine().wake_workers({&queue, 1}); }
+      return done;
+    });
+    purged += rest.cancelled;
+    requested = rest.requested;
+  }
   api.feeds().queues_changed(queue.ns);
-  return json_answer(with_more(wire::JsonObject().number("purged", purged), more));
+  return json_answer(with_more(wire::JsonObject().number("purged", purged).number("requested", requested), more));
 }
 
 Response move(Api& api, Call& call) {

@@ -19,6 +19,15 @@ std::optional<ErrorInfo> given_error(const Finish& finish) {
   return finish.error ? std::optional(storable(*finish.error)) : std::nullopt;
 }
 
+// Whoever cancelled it says why, and who ran it says the rest.
+ErrorInfo cancellation(const Record& record, const Finish& finish) {
+  const std::string reason = record.cancel_reason.value_or("");
+  if (finish.error && (reason.empty() || record.execution.kind == Kind::workflow)) { return storable(*finish.error); }
+  ErrorInfo error = cancelled_error(reason);
+  if (finish.error) { error.detail = storable(*finish.error).detail; }
+  return error;
+}
+
 Ending ending_of(const Record& record, const Finish& finish) {
   switch (finish.kind) {
     case FinishKind::completed:
@@ -28,9 +37,7 @@ Ending ending_of(const Record& record, const Finish& finish) {
     case FinishKind::timed_out:
       return {.status = Status::timed_out, .error = given_error(finish), .ran_for = finish.ran_for};
     case FinishKind::cancelled:
-      return {.status = Status::cancelled,
-              .error = finish.error ? storable(*finish.error) : cancelled_error(record.cancel_reason.value_or("")),
-              .ran_for = finish.ran_for};
+      return {.status = Status::cancelled, .error = cancellation(record, finish), .ran_for = finish.ran_for};
     case FinishKind::continued: return {.status = Status::completed, .result = "null", .ran_for = finish.ran_for};
     case FinishKind::retry:
     case FinishKind::snoozed:

@@ -1,3 +1,4 @@
+#include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "store/memory/verbs.hpp"
 
@@ -13,14 +14,22 @@ bool is_ordered(const Record& record) {
   return record.execution.limit_key.has_value() && record.execution.limit_key->ordered;
 }
 
-// At most `limit` of the queue's pending executions. Of ordered keys the first by sequence, whatever state they are in,
+bool may_be_purged(const Record& record) {
+  return record.execution.kind != Kind::workflow || record.execution.fence == 0;
+}
+
+bool may_be_moved(const Record&) { return true; }
+
+// At most `limit` of the queue's pending executions that may go. Of ordered keys the first by sequence, whatever state they are in,
 // so that those left behind are the later ones; then others, due ones first.
-std::vector<Record*> pending(const Queue& queue, int limit) {
+std::vector<Record*> pending(const Queue& queue, int limit, bool (*may_go)(const Record&)) {
   std::vector<Record*> some;
   const auto take = [&](const auto& line, bool ordered) {
     for (auto next = line.begin(); next != line.end() && std::ssize(some) < limit; ++next) {
       Record* const record = next->second;
-      if (record->execution.status == Status::pending && is_ordered(*record) == ordered) { some.push_back(record); }
+      if (record->execution.status == Status::pending && is_ordered(*record) == ordered && may_go(*record)) {
+        some.push_back(record);
+      }
     }
   };
   for (const auto& [name, key] : queue.keys) {
@@ -93,7 +102,7 @@ std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
 int purge(State& state, const QueueRef& queue, int limit, Time now) {
   const auto found = state.queues.find(queue);
   if (found == state.queues.end()) { return 0; }
-  const std::vector<Record*> doomed = pending(found->second, limit);
+  const std::vector<Record*> doomed = pending(found->second, limit, may_be_purged);
   for (Record* const record : doomed) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error("purged")}, now);
     close_children(state, record->execution, now);
@@ -105,7 +114,12 @@ int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time
   const auto found = state.queues.find(from);
   if (found == state.queues.end() || from == to) { return 0; }
   state.queues.try_emplace(to);
-  const std::vector<Record*> moving = pending(found->second, limit);
+  const std::vector<Record*> moving = pending(found->second, limit, may_be_moved);
+  const QueueKeys keys(from, catalogue(state, from.ns));
+  for (const Record* const record : moving) {
+    const Execution& execution = record->execution;
+    keys.check_leaving({.task = execution.task, .identity = execution.identity, .key = execution.identity_key});
+  }
   for (Record* const record : moving) {
     state.leave_queue(*record);
     state.leave_key(*record, now);

@@ -1,4 +1,5 @@
 #include "base/limits.hpp"
+#include "model/labels.hpp"
 #include "store/memory/verbs.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ bool matches(const Execution& execution, const ListQuery& query, Time now) {
   return (query.statuses.empty() || contains(query.statuses, execution.status)) &&
          (!query.queue || execution.queue.name == *query.queue) && (!query.task || execution.task == *query.task) &&
          (!query.tag || contains(execution.labels.tags, *query.tag)) &&
-         (!query.identity || execution.identity == query.identity) &&
+         has_metadata(execution.labels, query.metadata) && (!query.identity || execution.identity == query.identity) &&
          (!query.parent || execution.parent == query.parent) && (!query.kind || execution.kind == *query.kind) &&
          !(leaves_guards_out(query) && execution.kind == Kind::guard) &&
          (!query.created_from || execution.created_at >= *query.created_from) &&
@@ -35,7 +36,8 @@ std::optional<Outcome> outcome(State& state, const Uuid& id, Time now) {
                  .status = execution.status,
                  .result = execution.result,
                  .error = execution.error,
-                 .continued_as = execution.continued_as};
+                 .continued_as = execution.continued_as,
+                 .overdue = !is_terminal(execution.status) && execution.deadline && *execution.deadline <= now};
 }
 
 std::vector<Execution> list(const State& state, const ListQuery& query, Time now) {

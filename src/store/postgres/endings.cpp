@@ -28,8 +28,10 @@ std::string fill(std::string_view text, const std::vector<std::pair<std::string_
 
 // A row found by id and fence is deleted and written to history in the same statement, so an execution is in exactly
 // one of them at any commit. One with a cancel_error ends rather than wait again: its cancellation was asked for, or a newer
-// request overtook it. Left joins, as an attached transaction may have a snapshot older than its queue. How long it
-// is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes where nothing is.
+// request overtook it. Whoever cancelled it says why: its worker's detail goes where a cancel_error ends with an empty one
+// (a quote inside of JSON text has a backslash before it). Left joins, as an attached transaction may have a snapshot older
+// than its queue. How long it is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes
+// where nothing is.
 constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -39,7 +41,10 @@ gone AS (
   WHERE l.id = u.id AND (u.fence < 0 OR (l.fence = u.fence AND l.state = 1))
     AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1))
   RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next}{u.keep},
-            CASE WHEN coalesce(u.status, 4) = 4 THEN coalesce(u.error, l.cancel_error, $9::text) ELSE u.error END AS error)
+            CASE WHEN coalesce(u.status, 4) <> 4 OR (u.error IS NOT NULL AND
+                      (l.kind = 1 OR coalesce(l.cancel_error, $9::text) = $9::text)) THEN u.error
+                 WHEN u.error IS NULL THEN coalesce(l.cancel_error, $9::text)
+                 ELSE left(l.cancel_error, -13) || substr(u.error, strpos(u.error, ',"detail":"')) END AS error)
 {entries}{told}INSERT INTO {s}.history (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, error, session, worker, started_at, deadline, attempt_timeout,

@@ -1,4 +1,5 @@
 #include "model/claim_limits.hpp"
+#include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "store/postgres/audit.hpp"
 #include "store/postgres/endings.hpp"
@@ -59,8 +60,8 @@ SELECT q.name, q.paused, q.draining, q.retention_us, q.failed_retention_us, q.de
 FROM q CROSS JOIN t LEFT JOIN going g ON g.queue_id = q.id LEFT JOIN dead d ON d.queue_id = q.id
 LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
 
-// Of ordered keys, key by key and by sequence, whatever state they are in. Which of them could be locked is told:
-// behind one that could not, its key is somebody else's for the moment.
+// Of ordered keys, key by key and by sequence, whatever state they are in; with $3 also workflows that have begun. Which
+// of them could be locked is told: behind one that could not, its key is somebody else's for the moment.
 constexpr Statement ordered_statement{"hapax_queue_ordered", R"(
 WITH RECURSIVE key AS (
   (SELECT l.limit_key FROM {s}.live l
@@ -75,12 +76,14 @@ first AS MATERIALIZED (
     SELECT p.id, p.sequence FROM unnest('{0,2,3}'::smallint[]) s(state) CROSS JOIN LATERAL (
       SELECT l.id, l.sequence FROM {s}.live l
       WHERE l.queue_id = $1::int AND l.limit_key = k.limit_key AND l.limit_key IS NOT NULL AND l.state = s.state
+        AND ($3::boolean OR l.kind <> 1 OR l.fence = 0)
       ORDER BY l.sequence LIMIT $2::bigint) p
     ORDER BY p.sequence LIMIT $2::bigint) m
   LIMIT $2::bigint),
 locked AS MATERIALIZED (
   SELECT l.id FROM {s}.live l
   WHERE l.id = ANY (ARRAY(SELECT id FROM first)) AND l.queue_id = $1::int AND l.state IN (0, 2, 3)
+    AND ($3::boolean OR l.kind <> 1 OR l.fence = 0)
   FOR UPDATE SKIP LOCKED)
 SELECT f.id, f.limit_key, k.id IS NOT NULL FROM first f LEFT JOIN locked k ON k.id = f.id
 ORDER BY f.limit_key, f.sequence)"};
@@ -90,20 +93,24 @@ constexpr Statement pending_statement{"hapax_queue_pending", R"(
 WITH ready AS MATERIALIZED (
   SELECT id, limit_key FROM {s}.live
   WHERE queue_id = $1::int AND state = 0 AND lost = 0 AND (limit_key IS NULL OR limit_key < 'o:')
+    AND ($3::boolean OR kind <> 1 OR fence = 0)
   ORDER BY priority DESC, run_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED),
 suspects AS MATERIALIZED (
   SELECT id, limit_key FROM {s}.live
   WHERE queue_id = $1::int AND state = 0 AND lost > 0 AND (limit_key IS NULL OR limit_key < 'o:')
+    AND ($3::boolean OR kind <> 1 OR fence = 0)
   ORDER BY priority DESC, run_at, id LIMIT greatest($2::bigint - (SELECT count(*) FROM ready), 0)
   FOR UPDATE SKIP LOCKED),
 parked AS MATERIALIZED (
   SELECT id, limit_key FROM {s}.live WHERE queue_id = $1::int AND state = 3 AND limit_key < 'o:'
+    AND ($3::boolean OR kind <> 1 OR fence = 0)
   ORDER BY limit_key, priority DESC, run_at, id
   LIMIT greatest($2::bigint - (SELECT count(*) FROM ready) - (SELECT count(*) FROM suspects), 0)
   FOR UPDATE SKIP LOCKED),
 delayed AS MATERIALIZED (
   SELECT id, limit_key FROM {s}.live
-  WHERE queue_id = $1::int AND state = 2 AND (limit_key IS NULL OR limit_key < 'o:') ORDER BY run_at
+  WHERE queue_id = $1::int AND state = 2 AND (limit_key IS NULL OR limit_key < 'o:')
+    AND ($3::boolean OR kind <> 1 OR fence = 0) ORDER BY run_at
   LIMIT greatest($2::bigint - (SELECT count(*) FROM ready) - (SELECT count(*) FROM suspects)
                  - (SELECT count(*) FROM parked), 0)
   FOR UPDATE SKIP LOCKED)
@@ -119,18 +126,24 @@ UPDATE {s}.live l
 SET queue_id = $3::int, state = CASE WHEN l.run_at > (SELECT now FROM t) THEN 2 ELSE 0 END, sequence = item.sequence
 FROM item WHERE l.id = item.id)"};
 
+constexpr Statement identities_statement{"hapax_queue_identities", R"(
+SELECT task, identity, identity_key FROM {s}.live WHERE id = ANY ($1::uuid[]) AND identity IS NOT NULL)"};
+
+constexpr Statement scopes_statement{"hapax_queue_scopes", R"(
+SELECT name, definition FROM {s}.tasks WHERE ns = $1::text)"};
+
 struct Pending {
   Uuid id;
   std::optional<std::string> limit_key;
 };
 
-enum class Gaps : std::uint8_t {
-  passed_over,
-  end_their_key,  // what is behind one that somebody has locked must not overtake it
-};
+// What they are for. Of a purge, workflows that have begun are left out, and what somebody has locked is passed over. Of
+// a move, what is behind one that somebody has locked must not overtake it.
+enum class For : std::uint8_t { purge, move };
 
-std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, int limit, Gaps gaps) {
-  const Result result = connection.query(ordered_statement, Params().int4(queue).int8(limit));
+std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, int limit, For what) {
+  const Result result =
+      connection.query(ordered_statement, Params().int4(queue).int8(limit).boolean(what == For::move));
   std::vector<Pending> ordered;
   std::string ended_key;
   for (int row = 0; row < result.rows(); ++row) {
@@ -138,7 +151,7 @@ std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, in
     Pending one{.id = reader.uuid(), .limit_key = std::nullopt};
     std::string key = reader.bytes();
     const bool locked = reader.boolean();
-    if (!locked && gaps == Gaps::end_their_key) { ended_key = key; }
+    if (!locked && what == For::move) { ended_key = key; }
     if (!locked || key == ended_key) { continue; }
     one.limit_key = std::move(key);
     ordered.push_back(std::move(one));
@@ -147,17 +160,42 @@ std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, in
 }
 
 // 2 round trips, 1 when those of ordered keys are enough.
-std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit, Gaps gaps) {
-  std::vector<Pending> pending = lock_ordered(connection, queue, limit, gaps);
+std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit, For what) {
+  std::vector<Pending> pending = lock_ordered(connection, queue, limit, what);
   const std::int64_t left = limit - std::ssize(pending);
   if (left <= 0) { return pending; }
-  const Result result = connection.query(pending_statement, Params().int4(queue).int8(left));
+  const Result result = connection.query(pending_statement, Params().int4(queue).int8(left).boolean(what == For::move));
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);
     const Uuid id = reader.uuid();
     pending.push_back({.id = id, .limit_key = reader.optional_bytes()});
   }
   return pending;
+}
+
+// 2 round trips, 1 where none has an identity.
+void check_leaving(Connection& connection, const QueueRef& from, const std::vector<Pending>& moving) {
+  Array ids(Type::uuid, moving.size());
+  for (const Pending& one : moving) { ids.uuid(one.id); }
+  const Result held = connection.query(identities_statement, Params().array(std::move(ids)));
+  if (held.rows() == 0) { return; }
+  StoredCatalogue tasks;
+  const Result scopes = connection.query(scopes_statement, Params().text(from.ns));
+  for (int row = 0; row < scopes.rows(); ++row) {
+    RowReader reader(scopes, row);
+    TaskEntry& entry = tasks.tasks.emplace_back();
+    entry.name = reader.bytes();
+    entry.definition = reader.bytes();
+  }
+  const QueueKeys keys(from, tasks);
+  for (int row = 0; row < held.rows(); ++row) {
+    RowReader reader(held, row);
+    LeavingQueue leaving;
+    leaving.task = reader.bytes();
+    leaving.identity = reader.optional_digest();
+    leaving.key = reader.optional_bytes().value_or("");
+    keys.check_leaving(leaving);
+  }
 }
 
 QueueSettings read_queue_settings(RowReader& reader) {
@@ -265,7 +303,7 @@ int PostgresStore::purge(const QueueRef& queue, int limit, const Actor& by) {
     TransactionGuard guard(connection);
     std::vector<Ending> endings;
     std::vector<Uuid> ended;
-    for (const Pending& pending : lock_pending(connection, *id, limit, Gaps::passed_over)) {
+    for (const Pending& pending : lock_pending(connection, *id, limit, For::purge)) {
       endings.push_back({.id = pending.id, .status = Status::cancelled, .error = error});
       ended.push_back(pending.id);
     }
@@ -302,7 +340,9 @@ int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit, con
     {
       TransactionGuard guard(connection);
       Array ids(Type::uuid), with_key(Type::boolean);
-      for (const Pending& pending : lock_pending(connection, *source, limit, Gaps::end_their_key)) {
+      const std::vector<Pending> moving = lock_pending(connection, *source, limit, For::move);
+      if (!moving.empty()) { check_leaving(connection, from, moving); }
+      for (const Pending& pending : moving) {
         ids.uuid(pending.id);
         with_key.boolean(pending.limit_key.has_value());
         if (pending.limit_key) { freed.add(*source, *pending.limit_key); }

@@ -22,10 +22,11 @@ SELECT * FROM (
 constexpr Statement outcomes_statement{"hapax_outcomes", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 going AS MATERIALIZED (
-  SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint AS status FROM {s}.live WHERE id = ANY ($2::uuid[]))
-SELECT id, status, NULL::bytea, NULL::text, NULL::uuid FROM going
+  SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint AS status, coalesce(deadline <= (SELECT now FROM t), false) AS overdue
+  FROM {s}.live WHERE id = ANY ($2::uuid[]))
+SELECT id, status, NULL::bytea, NULL::text, NULL::uuid, overdue FROM going
 UNION ALL
-SELECT h.id, h.status, h.result, h.error, h.continued_as FROM {s}.history h
+SELECT h.id, h.status, h.result, h.error, h.continued_as, false FROM {s}.history h
 WHERE h.id = ANY (ARRAY(SELECT u FROM unnest($2::uuid[]) u WHERE u NOT IN (SELECT id FROM going)))
   AND h.expires_at > (SELECT now FROM t))"};
 
@@ -106,6 +107,20 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
     filter.live += " AND replace(l" + has_tag;
     filter.history += " AND replace(h" + has_tag;
   }
+  for (const MetadataMatch& match : query.metadata) {
+    filter.params.text(match.key);
+    const std::string member = ".labels, '\\u0000', '\\ufffd')::json -> 'metadata' -> " + filter.next() + "::text";
+    filter.params.text(match.value);
+    const std::string value = filter.next() + "::text";
+    // As json, not jsonb, a number is as it was written.
+    const auto condition = [&](const std::string& table) {
+      const std::string found = "(replace(" + table + member + ")";
+      return " AND CASE json_typeof(" + found + ") WHEN 'object' THEN false WHEN 'array' THEN false WHEN 'null' THEN " +
+             value + " = 'null' ELSE " + found + " #>> '{}' = " + value + " END";
+    };
+    filter.live += condition("l");
+    filter.history += condition("h");
+  }
   if (query.identity) {
     filter.params.digest(*query.identity);
     filter.both("identity =", "::bytea");
@@ -180,6 +195,7 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
       outcome.result = reader.optional_bytes();
       if (const auto error = reader.optional_bytes()) { outcome.error = decode_error(*error); }
       outcome.continued_as = reader.optional_uuid();
+      outcome.overdue = reader.boolean();
       found.emplace(outcome.id, std::move(outcome));
     }
     for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -43,11 +43,16 @@ void write_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view a
 
 }  // namespace
 
-StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns) {
+StoredCatalogue tasks_of(Connection& db, std::string_view ns) {
   StoredCatalogue all;
-  Cursor tasks = tx.db().use(tasks_sql);
+  Cursor tasks = db.use(tasks_sql);
   tasks.bind(ns);
   while (tasks.next()) { all.tasks.push_back(read_task(tasks)); }
+  return all;
+}
+
+StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns) {
+  StoredCatalogue all = tasks_of(tx.db(), ns);
   Cursor settings = tx.db().use(settings_sql);
   settings.bind(ns);
   while (settings.next()) { all.settings.push_back({.name = settings.string(0), .value = settings.string(1)}); }

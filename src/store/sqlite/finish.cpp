@@ -34,6 +34,14 @@ std::optional<std::string> given_error(const Finish& finish) {
   return finish.error ? std::optional(encode_error(*finish.error)) : std::nullopt;
 }
 
+// Whoever cancelled it says why, and who ran it says the rest.
+std::string cancellation(const LiveRow& row, const Finish& finish) {
+  const std::string_view reason = row.cancel_reason.value_or("");
+  if (!finish.error) { return cancelled_error(reason); }
+  if (reason.empty() || row.is_workflow()) { return encode_error(*finish.error); }
+  return encode_error({.type = "Cancelled", .message = std::string(reason), .detail = finish.error->detail});
+}
+
 Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
   Ending ending;
   ending.started_at = now - finish.ran_for;
@@ -57,7 +65,7 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
       ending.status = Status::timed_out;
       ending.error = given_error(finish);
       return ending;
-    case FinishKind::cancelled: ending.error = given_error(finish); break;
+    case FinishKind::cancelled: ending.error = cancellation(row, finish); break;
     case FinishKind::retry:
     case FinishKind::snoozed:
     case FinishKind::released:

@@ -67,6 +67,16 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
                    ".labels, '$.tags') WHERE json_each.value = ?)",
                std::string_view(*query.tag));
   }
+  for (const MetadataMatch& match : query.metadata) {
+    filter.add(table + ".labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(" + table +
+                   ".labels, '$.metadata') AS m WHERE m.key = ?",
+               std::string_view(match.key));
+    // -> gives a number as it was written, where m.atom is its value; it does not find keys that have a quote in them.
+    const std::string number = "coalesce(" + table + ".labels -> m.fullkey, CAST(m.atom AS TEXT))";
+    filter.add_more(" AND CASE m.type WHEN 'text' THEN m.value WHEN 'integer' THEN " + number + " WHEN 'real' THEN " +
+                        number + " WHEN 'object' THEN NULL WHEN 'array' THEN NULL ELSE m.type END = ?)",
+                    std::string_view(match.value));
+  }
   if (query.parent) { filter.add(table + ".parent = ?", *query.parent); }
   if (query.kind) { filter.add(table + ".kind = ?", static_cast<int>(*query.kind)); }
   if (leaves_guards_out(query)) { filter.add(table + ".kind <> 2"); }

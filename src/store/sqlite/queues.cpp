@@ -1,5 +1,6 @@
 // Queues: settings, figures, purge and move. Figures are counted on the index: no row of live is read for ready, delayed
 // and parked executions.
+#include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "model/rate.hpp"
 #include "store/sqlite/limited.hpp"
@@ -30,26 +31,31 @@ constexpr const char* count_sql =
     "INSERT INTO queue_stats(queue_id, second, completed, failed, retried) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT(queue_id, second) DO UPDATE SET completed = completed + excluded.completed,"
     " failed = failed + excluded.failed, retried = retried + excluded.retried";
-// Ordered keys are "o:…", all others lie before them.
+// Workflows that have begun are left out where they may not go. Ordered keys are "o:…", all others lie before them.
 constexpr const char* pending_sql =
     "SELECT id, priority, lost, run_at, limit_key FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?"
+    " AND (? OR kind <> 1 OR fence = 0)"
     " AND (limit_key IS NULL OR limit_key < 'o:') ORDER BY line, run_at, id LIMIT ?";
 constexpr const char* next_ordered_key_sql =
     "SELECT min(next) FROM (SELECT min(limit_key) AS next FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ?1 AND state = 0 AND limit_key > ?2 AND limit_key >= 'o:'"
     " UNION ALL SELECT min(limit_key) FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ?1 AND state = 2 AND limit_key > ?2 AND limit_key >= 'o:')";
-// The two stretches of the index are merged: no more of them is read than the limit.
+// The two stretches of the index are merged: no more of them is read than the limit. Of an ordered key one at most has
+// begun, as they run one after the other, so what is left out of that many never hides the rest.
 constexpr const char* ordered_pending_sql =
     "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM ("
     "SELECT execution, rank FROM limited WHERE queue_id = ?1 AND state = 0 AND limit_key = ?2"
     " UNION ALL SELECT execution, rank FROM limited WHERE queue_id = ?1 AND state = 2 AND limit_key = ?2"
-    " ORDER BY rank LIMIT ?3) AS first CROSS JOIN live ON live.id = first.execution ORDER BY first.rank";
+    " ORDER BY rank LIMIT ?3) AS first CROSS JOIN live ON live.id = first.execution"
+    " WHERE ?4 OR live.kind <> 1 OR live.fence = 0 ORDER BY first.rank";
 // Of a key in the order in which they would go back into the line.
 constexpr const char* parked_pending_sql =
     "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM limited INDEXED BY limited_order"
     " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2"
-    " AND limited.limit_key < 'o:' ORDER BY limited.limit_key, limited.rank, limited.run_at, limited.execution LIMIT ?";
+    " AND limited.limit_key < 'o:' AND (? OR live.kind <> 1 OR live.fence = 0) ORDER BY limited.limit_key, "
+    "limited.rank, limited.run_at, limited.execution LIMIT ?";
+constexpr const char* identity_sql = "SELECT task, identity, identity_key FROM live WHERE id = ?";
 constexpr const char* move_sql = "UPDATE live SET queue_id = ?, line = ?, state = ? WHERE id = ?";
 
 constexpr const char* cap_key_rates_sql = "UPDATE key_rates SET arrival = ?1 WHERE queue_id = ?2 AND arrival > ?1";
@@ -90,6 +96,11 @@ struct Pending {
   Waiting waiting;
 };
 
+struct Wanted {
+  int limit = 0;
+  bool begun = true;  // also workflows that have begun
+};
+
 void add_pending(Cursor& cursor, const QueueRow& queue, std::vector<Pending>& some) {
   while (cursor.next()) {
     some.push_back({.id = cursor.uuid(0),
@@ -103,36 +114,49 @@ void add_pending(Cursor& cursor, const QueueRow& queue, std::vector<Pending>& so
 }
 
 // Key by key, each by sequence, whatever state they are in: those left behind are the later ones. 1 SELECT and 2 a key.
-void add_ordered(WriteTransaction& tx, const QueueRow& queue, int limit, std::vector<Pending>& some) {
+void add_ordered(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted, std::vector<Pending>& some) {
   std::string key;
-  while (std::ssize(some) < limit) {
+  while (std::ssize(some) < wanted.limit) {
     {
       Cursor cursor = tx.db().use(next_ordered_key_sql);
       if (!cursor.bind(queue.id, key).next() || cursor.is_null(0)) { return; }
       key = cursor.string(0);
     }
     Cursor cursor = tx.db().use(ordered_pending_sql);
-    add_pending(cursor.bind(queue.id, key, limit - std::ssize(some)), queue, some);
+    add_pending(cursor.bind(queue.id, key, wanted.limit - std::ssize(some), wanted.begun), queue, some);
   }
 }
 
 // Those of ordered keys; then due ones, those that were lost before, parked and delayed ones. 1 SELECT, with limits 3
 // and what ordered keys cost.
-std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, int limit) {
+std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted) {
   std::vector<Pending> some;
-  const auto left = [&] { return std::max<std::int64_t>(limit - std::ssize(some), 0); };
+  const auto left = [&] { return std::max<std::int64_t>(wanted.limit - std::ssize(some), 0); };
   const std::int64_t delayed = line::delayed(queue.id);
   Cursor cursor = tx.db().use(pending_sql);
   if (!queue.limited()) {
-    add_pending(cursor.bind(line::ready(queue.id).first, delayed, left()), queue, some);
+    add_pending(cursor.bind(line::ready(queue.id).first, delayed, wanted.begun, left()), queue, some);
     return some;
   }
-  add_ordered(tx, queue, limit, some);
-  add_pending(cursor.bind(line::ready(queue.id).first, line::suspect(queue.id).last, left()), queue, some);
+  add_ordered(tx, queue, wanted, some);
+  const std::int64_t last = line::suspect(queue.id).last;
+  add_pending(cursor.bind(line::ready(queue.id).first, last, wanted.begun, left()), queue, some);
   Cursor parked = tx.db().use(parked_pending_sql);
-  add_pending(parked.bind(queue.id, left()), queue, some);
-  add_pending(cursor.bind(delayed, delayed, left()), queue, some);
+  add_pending(parked.bind(queue.id, wanted.begun, left()), queue, some);
+  add_pending(cursor.bind(delayed, delayed, wanted.begun, left()), queue, some);
   return some;
+}
+
+// 1 SELECT for the catalogue, and 1 each.
+void check_leaving(WriteTransaction& tx, const QueueRef& from, const std::vector<Pending>& moving) {
+  const QueueKeys keys(from, tasks_of(tx.db(), from.ns));
+  for (const Pending& one : moving) {
+    Cursor cursor = tx.db().use(identity_sql);
+    if (!cursor.bind(one.id).next()) { continue; }
+    keys.check_leaving({.task = cursor.string(0),
+                        .identity = cursor.optional(1, &Cursor::digest),
+                        .key = cursor.is_null(2) ? "" : cursor.string(2)});
+  }
 }
 
 // What was spent under rates that are no more.
@@ -198,7 +222,7 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
 int purge(WriteTransaction& tx, const QueueRef& queue, int limit, const Actor& by) {
   const QueueRow* const row = tx.queues().find(queue);
   if (row == nullptr) { return 0; }
-  const std::vector<Pending> doomed = pending(tx, *row, limit);
+  const std::vector<Pending> doomed = pending(tx, *row, {.limit = limit, .begun = false});
   for (const Pending& one : doomed) {
     FoundLive found(tx, one.id);
     end_by_others(tx, found, {.status = Status::cancelled, .error = cancelled_error("purged")});
@@ -218,7 +242,8 @@ int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int lim
   const QueueRow* const source = tx.queues().find(from);
   if (source == nullptr || from == to) { return 0; }
   const QueueRow& target = tx.queues().get(to);
-  const std::vector<Pending> moving = pending(tx, *source, limit);
+  const std::vector<Pending> moving = pending(tx, *source, {.limit = limit});
+  check_leaving(tx, from, moving);
   for (const Pending& one : moving) {
     const Waiting& held = one.waiting;
     const Place place = place_of(target.id, held.priority, held.lost, held.run_at, tx.now());

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* live_sql = "SELECT " HAPAX_LIVE_EXECUTION " WHERE live.id = ?";
 constexpr const char* ended_sql = "SELECT " HAPAX_ENDED_EXECUTION " WHERE history.id = ? AND history.expires_at > ?";
-constexpr const char* live_outcome_sql = "SELECT state FROM live WHERE id = ?";
+constexpr const char* live_outcome_sql = "SELECT state, deadline FROM live WHERE id = ?";
 constexpr const char* ended_outcome_sql =
     "SELECT status, result, error, continued_as FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* attempts_sql =
@@ -30,7 +30,9 @@ std::optional<Outcome> outcome(ReadTransaction& tx, const Uuid& id) {
   {
     Cursor live = tx.db().use(live_outcome_sql);
     if (live.bind(id).next()) {
-      return Outcome{.id = id, .status = live.small(0) == 1 ? Status::running : Status::pending};
+      return Outcome{.id = id,
+                     .status = live.small(0) == 1 ? Status::running : Status::pending,
+                     .overdue = !live.is_null(1) && live.time(1) <= tx.now()};
     }
   }
   Cursor ended = tx.db().use(ended_outcome_sql);

@@ -125,6 +125,8 @@ void count_finished(WriteTransaction& tx, const QueueCount& count);
 
 // catalogue.cpp
 [[nodiscard]] StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns);
+// Its tasks alone, as a change sees them.
+[[nodiscard]] StoredCatalogue tasks_of(Connection& db, std::string_view ns);
 [[nodiscard]] TaskEntry declare_task(WriteTransaction& tx, const TaskEntry& entry);
 [[nodiscard]] bool put_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view actor);
 [[nodiscard]] bool remove_task(WriteTransaction& tx, std::string_view ns, std::string_view name,
