@@ -1,7 +1,7 @@
 // What becomes of a child workflow when the workflow that started it ends (SPEC W4).
 //
 // The child carries the rule in its metadata, where every store can read it and people see it: a parent that is ended from
-// outside (deadline, dead letter, terminated, purged) cannot say it any more. A child goes on only if it was told to.
+// outside (deadline, dead letter, terminated) cannot say it any more. A child goes on only if it was told to.
 #pragma once
 
 #include "model/execution.hpp"

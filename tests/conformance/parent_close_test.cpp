@@ -128,12 +128,6 @@ TEST_F(ParentClose, ANewerRequestThatTerminatesIt) {
   expect_closed(family, Status::cancelled);
 }
 
-TEST_F(ParentClose, APurge) {
-  const Family family = make(parent());
-  EXPECT_EQ(store().purge({.name = "flows"}, 10, {}), 1);
-  expect_closed(family, Status::cancelled);
-}
-
 TEST_F(ParentClose, ACancellationIsTheWorkflowsOwnToPassOn) {
   const Family family = make(parent());
   EXPECT_EQ(store().cancel({&family.parent.id, 1}, "no need").at(0).verdict, CancelVerdict::requested);

@@ -105,7 +105,6 @@ int purge(State& state, const QueueRef& queue, int limit, Time now) {
   const std::vector<Record*> doomed = pending(found->second, limit, may_be_purged);
   for (Record* const record : doomed) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error("purged")}, now);
-    close_children(state, record->execution, now);
   }
   return static_cast<int>(doomed.size());
 }

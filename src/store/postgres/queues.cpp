@@ -4,7 +4,6 @@
 #include "store/postgres/audit.hpp"
 #include "store/postgres/endings.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/stopping.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
 namespace hapax::store::postgres {
@@ -302,15 +301,12 @@ int PostgresStore::purge(const QueueRef& queue, int limit, const Actor& by) {
     FreedKeys freed;
     TransactionGuard guard(connection);
     std::vector<Ending> endings;
-    std::vector<Uuid> ended;
     for (const Pending& pending : lock_pending(connection, *id, limit, For::purge)) {
       endings.push_back({.id = pending.id, .status = Status::cancelled, .error = error});
-      ended.push_back(pending.id);
     }
     if (!endings.empty()) {
       const Call call = end_call(endings, offset_us());
       freed.add_ended(connection.query(*call.statement, call.params));
-      close_children(connection, ended, offset_us(), freed);
     }
     const int purged = static_cast<int>(endings.size());
     if (purged > 0 && by.is_known()) {

@@ -225,7 +225,7 @@ int purge(WriteTransaction& tx, const QueueRef& queue, int limit, const Actor& b
   const std::vector<Pending> doomed = pending(tx, *row, {.limit = limit, .begun = false});
   for (const Pending& one : doomed) {
     FoundLive found(tx, one.id);
-    end_by_others(tx, found, {.status = Status::cancelled, .error = cancelled_error("purged")});
+    end_execution(tx, found, {.status = Status::cancelled, .error = cancelled_error("purged")});
   }
   const int purged = static_cast<int>(doomed.size());
   if (purged > 0 && by.is_known()) {
