@@ -173,6 +173,7 @@ TEST_F(ModeConformance, WhatHasStartedIsNotGivenAnotherInputThoughItsAttemptWasG
       (void)admit_id(first);
       advance(1s);
       TestWorker me = worker();
+      me.tasks = {first.task};
       const Claim claim = claim_one(me);
       Finish outcome = ending(claim, kind, kind == FinishKind::snoozed ? 1h : 0s);
       if (kind == FinishKind::waiting) { outcome.turn = std::make_shared<const Turn>(); }
