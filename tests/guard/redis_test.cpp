@@ -156,8 +156,11 @@ TEST_F(RedisTest, ABeginThatWasGivenUpIsTakenBack) {
   const GuardStorePtr store = open_guard_store(server.url());
   const GuardStorePtr other = open_guard_store(server.url("", "5s"));
   GuardBegin request;
-  request.key = {.name = "count", .key = "[1]"};
   request.takeover_after.reset();
+  // The script is known to the server, or a late begin would be refused for that.
+  request.key = {.name = "count", .key = "[0]"};
+  EXPECT_EQ(store->begin(request).begun, GuardBegun::started);
+  request.key.key = "[1]";
   server.signal(SIGSTOP);
   EXPECT_THROW((void)store->begin(request), CommitUnknown);
   server.signal(SIGCONT);
