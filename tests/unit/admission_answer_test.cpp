@@ -95,8 +95,8 @@ TEST(AdmissionAnswer, WhoMayNotReadNamesNoReusePolicy) {
 // Only a mode in which the latest input counts takes a request into its holder; any other deduplicated one was refused.
 TEST(AdmissionAnswer, OnlyTheLatestInputIsTakenUnseen) {
   const model::Admission admission = met(AdmissionVerdict::deduplicated, Status::pending);
-  EXPECT_TRUE(refusal_of(admission, {.task = "pay", .key = "k", .latest_counts = false}, producer));
-  EXPECT_FALSE(refusal_of(admission, {.task = "pay", .key = "k", .latest_counts = true}, producer));
+  EXPECT_TRUE(refusal_of(admission, {.task = "pay", .key = "k", .mode = model::IdentityMode::hold}, producer));
+  EXPECT_FALSE(refusal_of(admission, {.task = "pay", .key = "k", .mode = model::IdentityMode::debounce}, producer));
 }
 
 TEST(AdmissionAnswer, CreatedIsNoRefusal) {
