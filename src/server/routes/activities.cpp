@@ -10,6 +10,7 @@
 #include "server/routes/cursor.hpp"
 #include "server/routes/listing.hpp"
 #include "wire/activity_json.hpp"
+#include "wire/find.hpp"
 #include "wire/instant.hpp"
 #include "wire/words.hpp"
 
@@ -78,7 +79,7 @@ Response show(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = call.parameter("activity");
   return json_answer(call.blocking([&] {
-    const model::ActivityState state = tenant->activities().get(id);
+    const model::ActivityState state = wire::find_activity(tenant->activities(), id);
     std::vector<model::ActivityVersion> versions;
     if (with_versions) { versions = tenant->activities().versions(id); }
     return wire::shown_activity_json(state, api.store().now(), with_versions ? &versions : nullptr);
@@ -89,7 +90,7 @@ Response remove(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = call.parameter("activity");
   return json_answer(call.blocking([&] {
-    (void)tenant->activities().get(id);
+    (void)wire::find_activity(tenant->activities(), id);
     tenant->activities().remove(id, actor_of(call.principal()));
     return wire::JsonObject().text("deleted", id).str();
   }));
@@ -104,6 +105,7 @@ Response pause(Api& api, Call& call) {
   }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
+    (void)wire::find_activity(tenant->activities(), call.parameter("activity"));
     return wire::activity_json(tenant->activities().pause(call.parameter("activity"), note, actor_of(call.principal())))
         .str();
   }));
@@ -113,6 +115,7 @@ Response resume(Api& api, Call& call) {
   (void)Members(call.body(), {});
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
+    (void)wire::find_activity(tenant->activities(), call.parameter("activity"));
     return wire::activity_json(tenant->activities().resume(call.parameter("activity"), actor_of(call.principal())))
         .str();
   }));
@@ -124,8 +127,10 @@ Response trigger(Api& api, Call& call) {
   if (const auto event = body.json("event")) { manual.event = schedule::parse_event(*event); }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = call.parameter("activity");
-  const schedule::Activities::Started started =
-      call.blocking([&] { return tenant->activities().trigger(id, manual, actor_of(call.principal())); });
+  const schedule::Activities::Started started = call.blocking([&] {
+    (void)wire::find_activity(tenant->activities(), id);
+    return tenant->activities().trigger(id, manual, actor_of(call.principal()));
+  });
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
     throw QueueDraining("the queue of activity '" + id + "' is draining and takes nothing new");
   }
@@ -139,13 +144,13 @@ Response backfill(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = call.parameter("activity");
   return json_answer(call.blocking([&] {
-    const std::optional<schedule::Activity> activity = wire::readable(tenant->activities().get(id));
+    const std::optional<schedule::Activity> activity = wire::readable(wire::find_activity(tenant->activities(), id));
     wire::InstantRules rules{.zone = {}, .now = api.store().now()};
     if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
     schedule::TickRange range{.from = wire::parse_instant(from, rules, "from"), .to = {}};
     rules.edge = wire::DayEdge::end;
     range.to = wire::parse_instant(to, rules, "to");
-    return wire::backfill_json(tenant->activities().backfill(id, range, actor_of(call.principal())));
+    return wire::backfill_json(tenant->activities().backfill(id, range, actor_of(call.principal())), range);
   }));
 }
 
@@ -157,7 +162,8 @@ Response preview(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = call.parameter("activity");
   return json_answer(call.blocking([&] {
-    const schedule::Activity activity = schedule::parse_activity(tenant->activities().get(id).definition);
+    const schedule::Activity activity =
+        schedule::parse_activity(wire::find_activity(tenant->activities(), id).definition);
     if (activity.cron() == nullptr) {
       throw InvalidArgument("activity", "'" + id + "' has an event trigger, and so no ticks to tell ahead");
     }
@@ -191,7 +197,7 @@ Response runs(Api& api, Call& call) {
     query.after = parse_cursor(*cursor, {.ns = tenant->ns(), .list = list});
   }
   return json_answer(call.blocking([&] {
-    if (tenant->activities().versions(id).empty()) { (void)tenant->activities().get(id); }
+    if (tenant->activities().versions(id).empty()) { (void)wire::find_activity(tenant->activities(), id); }
     const std::vector<model::Execution> found = api.store().list(query);
     std::vector<std::string> items;
     for (const model::Execution& run : found) { items.push_back(wire::activity_run_json(run)); }

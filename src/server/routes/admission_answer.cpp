@@ -42,7 +42,7 @@ void fit_to_principal(wire::RequestFields& fields, const Principal& principal) {
 }
 
 Asked asked_of(const model::NewExecution& request) {
-  return {.task = request.task, .key = request.identity ? request.identity->key : ""};
+  return {.task = request.task, .key = request.identity ? request.identity->key : "", .kind = request.kind};
 }
 
 std::optional<wire::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
@@ -58,7 +58,7 @@ std::optional<wire::Problem> refusal_of(const model::Admission& admission, const
     return without_facts(admission);
   }
   try {
-    engine::throw_if_refused(admission, asked.task, asked.key);
+    engine::throw_if_refused(admission, asked.task, asked.key, asked.kind);
   } catch (const Error& error) {
     wire::Problem problem = wire::problem_of(error);
     problem.facts += times_of(admission);

@@ -19,6 +19,7 @@ void fit_to_principal(wire::RequestFields& fields, const Principal& principal);
 struct Asked {
   std::string task;
   std::string key;  // empty: an identity made of the input, or none
+  model::Kind kind = model::Kind::task;
 };
 [[nodiscard]] Asked asked_of(const model::NewExecution& request);
 

@@ -106,6 +106,18 @@ void RemoteSessions::ensure_open(const ClaimOrder& order) {
   if (is_first) { known->second.unsure = !order.is_new; }
 }
 
+void RemoteSessions::open(const ClaimOrder& order) { ensure_open(order); }
+
+void RemoteSessions::close(const Uuid& session) {
+  engine_.store().close_session(session);
+  {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(session);
+  }
+  // What it held is ready for others at once.
+  engine_.hub().everything_changed();
+}
+
 bool RemoteSessions::holds_nothing(const Uuid& session) {
   const std::lock_guard lock(mutex_);
   const auto known = sessions_.find(session);
