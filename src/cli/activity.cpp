@@ -1,10 +1,5 @@
 #include "cli/activity.hpp"
 
-#include <hapax/error.hpp>
-
-#include "base/limits.hpp"
-#include "base/text.hpp"
-
 namespace hapax::cli {
 namespace {
 
@@ -30,17 +25,6 @@ constexpr const char* examples =
     "docs/schemas/activity.schema.json describes the definition.";
 
 }  // namespace
-
-model::ActivityState ActivityDesk::get(const std::string& id) {
-  if (std::optional<model::ActivityState> found = activities_.find(id)) { return *std::move(found); }
-  std::vector<std::string> ids;
-  model::ActivityQuery query;
-  query.limit = limits::list_page;
-  for (const model::ActivityState& state : activities_.list(query)) { ids.push_back(state.id); }
-  const std::string near = base::closest(id, ids);
-  throw NotFound("no activity '" + base::keep_head(id, limits::name_bytes) + "' in namespace '" + ns_ + "'" +
-                 (near.empty() ? "" : "; did you mean '" + near + "'?"));
-}
 
 CLI::Option* add_activity_id(CLI::App& command, std::string& id) {
   return command.add_option("id", id, "Activity")->type_name("ID")->required();

@@ -35,24 +35,7 @@ constexpr const char* delete_examples =
     "Example:\n"
     "  hapax activity delete daily-report";
 
-// What this store has heard of. A target that is not among it may be good all the same: its program may be still to come.
-struct KnownNames {
-  std::vector<std::string> tasks;
-  std::vector<std::string> queues;
-};
-
-KnownNames known_names(Shell& shell) {
-  KnownNames known;
-  for (const model::TaskEntry& entry : shell.store().catalogue(shell.ns()).tasks) { known.tasks.push_back(entry.name); }
-  for (const model::SessionInfo& session : shell.store().sessions()) {
-    const bool ours = std::any_of(session.queues.begin(), session.queues.end(),
-                                  [&shell](const model::QueueRef& queue) { return queue.ns == shell.ns(); });
-    if (ours) { known.tasks.insert(known.tasks.end(), session.tasks.begin(), session.tasks.end()); }
-  }
-  for (const model::QueueInfo& queue : shell.store().queues(shell.ns())) { known.queues.push_back(queue.queue.name); }
-  return known;
-}
-
+// A target that nobody has heard of may be good all the same: its program may be still to come.
 void note_near_miss(std::vector<std::string>& notes, const std::string& what, const std::string& name,
                     const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) { return; }
@@ -82,19 +65,19 @@ struct Row {
   std::vector<std::string> notes;
 };
 
-std::string result_of(bool created, bool changed) { return created ? "created" : changed ? "changed" : "unchanged"; }
-
-Row apply_one(ActivityDesk& desk, const schedule::Activity& activity, bool dry_run) {
+Row apply_one(Backend& backend, const schedule::Activity& activity, bool dry_run) {
   Row row{.id = activity.id, .result = {}, .version = 0, .description = describe_trigger(activity), .notes = {}};
   if (!dry_run) {
-    const schedule::Activities::Applied applied = desk.activities().apply(activity, command_line_actor());
-    row.result = result_of(applied.created, applied.changed);
-    row.version = applied.state.version;
+    const std::string applied = backend.apply_activity(activity);
+    const JsonView view(applied);
+    row.result = view.text("result");
+    row.version = view.small("version", 1);
     return row;
   }
-  const std::optional<model::ActivityState> state = desk.activities().find(activity.id);
+  const std::optional<std::string> there = backend.find_activity(activity.id);
+  const std::optional<model::ActivityState> state = there ? std::optional(read_activity(*there)) : std::nullopt;
   const bool changed = !state || state->definition != schedule::encode_activity(activity);
-  row.result = result_of(!state, changed);
+  row.result = !state ? "created" : changed ? "changed" : "unchanged";
   row.version = state ? state->version + (changed ? 1 : 0) : 1;
   return row;
 }
@@ -133,12 +116,12 @@ void print_table(const std::vector<Row>& rows, ProgressLine& remarks) {
 
 int apply(Shell& shell, const std::string& path, bool dry_run) {
   const ActivityFile file = read_activity_file(path);
-  ActivityDesk desk(shell);
-  const KnownNames known = known_names(shell);
+  Backend& backend = shell.backend();
+  const KnownNames known = backend.known_names();
   ProgressLine progress(shell);
   std::vector<Row> rows;
   for (const schedule::Activity& activity : file.activities) {
-    Row row = apply_one(desk, activity, dry_run);
+    Row row = apply_one(backend, activity, dry_run);
     row.notes = notes_on(activity, known);
     rows.push_back(std::move(row));
     if (progress.due()) {
@@ -160,9 +143,7 @@ int apply(Shell& shell, const std::string& path, bool dry_run) {
 }
 
 int remove(Shell& shell, const std::string& id) {
-  ActivityDesk desk(shell);
-  (void)desk.get(id);
-  desk.activities().remove(id, command_line_actor());
+  shell.backend().remove_activity(id);
   if (shell.json()) {
     print(JsonObject().text("deleted", id).str());
   } else {

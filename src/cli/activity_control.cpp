@@ -7,7 +7,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
-#include "wire/instant.hpp"
+#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -40,7 +40,7 @@ constexpr const char* backfill_examples =
     "is 2026-03-01T09:00:00Z, or a date or time in the activity's time zone: 2026-03-01 as --from is the beginning of "
     "that\n"
     "day, as --to its end.\n"
-    "With --json: {\"ticks\",\"started\",\"existing\",\"refused\",\"trouble\"}.\n"
+    "With --json: {\"from\",\"to\",\"ticks\",\"started\",\"existing\",\"refused\",\"trouble\"}.\n"
     "\n"
     "Example:\n"
     "  hapax activity backfill daily-report --from 2026-03-01 --to 2026-03-07\n"
@@ -49,26 +49,19 @@ constexpr const char* backfill_examples =
 
 int pause(Shell& shell, const std::string& id, const std::string& note) {
   if (!base::is_valid_utf8(note)) { throw InvalidArgument("note", "is not UTF-8"); }
-  ActivityDesk desk(shell);
-  (void)desk.get(id);
-  const model::ActivityState state = desk.activities().pause(id, note, command_line_actor());
-  if (shell.json()) {
-    print(activity_json(state).str());
-  } else {
-    print(base::printable("activity " + id + " is paused" + (note.empty() ? "" : ": " + note)));
-  }
+  const std::string document = shell.backend().pause_activity(id, note);
+  print(shell.json() ? document : base::printable("activity " + id + " is paused" + (note.empty() ? "" : ": " + note)));
   return exit_ok;
 }
 
 int resume(Shell& shell, const std::string& id) {
-  ActivityDesk desk(shell);
-  (void)desk.get(id);
-  const model::ActivityState state = desk.activities().resume(id, command_line_actor());
+  const std::string document = shell.backend().resume_activity(id);
   if (shell.json()) {
-    print(activity_json(state).str());
+    print(document);
     return exit_ok;
   }
-  const std::string next = state.next_due ? "; next " + when(state.next_due, shell.store().now()) : "";
+  const std::optional<Time> due = read_activity(document).next_due;
+  const std::string next = due ? "; next " + when(due, shell.backend().now()) : "";
   print(base::printable("activity " + id + " is active" + next));
   return exit_ok;
 }
@@ -81,13 +74,15 @@ struct TriggerOptions {
   std::optional<std::string> wait_timeout;
 };
 
-void print_started(const Shell& shell, const schedule::Activities::Started& started, Status status,
-                   const std::optional<model::Outcome>& end) {
-  const model::Admission& admission = started.admission;
+void print_started(const Shell& shell, const std::string& document, const std::optional<model::Outcome>& end) {
+  const schedule::Activities::Started started{.run_id = JsonView(document).text("run_id"),
+                                              .admission = read_admission(document)};
   if (shell.json()) {
-    print(started_json(started, end));
+    print(end ? started_json(started, end) : document);
     return;
   }
+  const model::Admission& admission = started.admission;
+  const Status status = end ? end->status : admission.status;
   print(base::printable((admission.created() ? "started " : "existing ") + started.run_id) + " " +
         admission.id.to_string() + " " + paint(output_terminal(), status_style(status), to_string(status)));
   if (!end) { return; }
@@ -100,17 +95,11 @@ int trigger(Shell& shell, const TriggerOptions& options) {
   schedule::Activities::Manual manual{.key = options.key, .event = {}};
   if (options.event) { manual.event = read_event(*options.event); }
   shell.use_configuration();
-  ActivityDesk desk(shell);
-  (void)desk.get(options.id);
-  const schedule::Activities::Started started = desk.activities().trigger(options.id, manual, command_line_actor());
-  if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
-    throw QueueDraining("the queue of activity '" + options.id + "' is draining and takes nothing new");
-  }
+  const std::string document = shell.backend().trigger_activity(options.id, manual);
   std::optional<model::Outcome> end;
-  if (options.wait) { end = await_outcome(desk.engine(), started.admission.id, wait_timeout); }
-  const Status status = end ? end->status : started.admission.status;
-  print_started(shell, started, status, end);
-  return options.wait ? exit_code_of(status) : exit_ok;
+  if (options.wait) { end = await_outcome(shell, read_admission(document).id, wait_timeout); }
+  print_started(shell, document, end);
+  return options.wait ? exit_code_of(end->status) : exit_ok;
 }
 
 struct BackfillOptions {
@@ -121,35 +110,31 @@ struct BackfillOptions {
 
 int backfill(Shell& shell, const BackfillOptions& options) {
   shell.use_configuration();
-  ActivityDesk desk(shell);
-  const std::optional<schedule::Activity> activity = readable(desk.get(options.id));
-  InstantRules rules{.zone = {}, .now = shell.store().now()};
-  if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
-  schedule::TickRange range{.from = parse_instant(options.from, rules, "from"), .to = {}};
-  rules.edge = DayEdge::end;
-  range.to = parse_instant(options.to, rules, "to");
   ProgressLine progress(shell);
-  const schedule::Activities::Backfill report = desk.activities().backfill(
-      options.id, range, command_line_actor(), [&](const schedule::Activities::Backfill& so_far, std::int64_t left) {
-        if (!progress.due()) { return true; }
+  const std::string document = shell.backend().backfill_activity(
+      options.id, {.from = options.from, .to = options.to},
+      [&](const schedule::Activities::Backfill& so_far, std::int64_t left) {
+        if (!progress.due()) { return; }
         const std::int64_t all = std::max<std::int64_t>(1, so_far.ticks + left);
         progress.show(progress_bar(static_cast<double>(so_far.ticks) / static_cast<double>(all)) + "  " +
                       grouped(so_far.ticks) + " of " + grouped(all) + " ticks, " + grouped(so_far.started) +
                       " started");
-        return true;
       });
   progress.clear();
+  const JsonView report(document);
+  const std::int64_t ticks = report.integer("ticks");
+  const std::int64_t refused = report.integer("refused");
   if (shell.json()) {
-    print(backfill_json(report));
-  } else if (report.ticks == 0) {
-    print("no ticks from " + format_time(range.from) + " to " + format_time(range.to));
+    print(document);
+  } else if (ticks == 0) {
+    print("no ticks from " + report.text("from") + " to " + report.text("to"));
   } else {
-    std::string text = grouped(report.ticks) + (report.ticks == 1 ? " tick: " : " ticks: ") + grouped(report.started) +
-                       " started, " + grouped(report.existing) + " had run before";
-    if (report.refused > 0) { text += ", " + grouped(report.refused) + " refused (" + report.trouble + ")"; }
+    std::string text = grouped(ticks) + (ticks == 1 ? " tick: " : " ticks: ") + grouped(report.integer("started")) +
+                       " started, " + grouped(report.integer("existing")) + " had run before";
+    if (refused > 0) { text += ", " + grouped(refused) + " refused (" + report.text("trouble") + ")"; }
     print(base::printable(text));
   }
-  return report.refused > 0 ? exit_conflict : exit_ok;
+  return refused > 0 ? exit_conflict : exit_ok;
 }
 
 }  // namespace

@@ -54,18 +54,12 @@ int list(Shell& shell, const ListOptions& options) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 to " +
                                        std::to_string(limits::list_page));
   }
-  ActivityDesk desk(shell);
-  model::ActivityQuery query;
-  query.limit = options.limit;
-  query.after = options.after;
-  const std::vector<model::ActivityState> found = desk.activities().list(query);
+  const std::vector<std::string> found = shell.backend().activities(options.limit, options.after);
   if (shell.json()) {
-    std::vector<std::string> items;
-    for (const model::ActivityState& state : found) { items.push_back(activity_json(state).str()); }
-    print(json_array(items));
+    print(json_array(found));
     return exit_ok;
   }
-  const Time now = shell.store().now();
+  const Time now = shell.backend().now();
   Table table({{.title = "ACTIVITY", .widest = 40},
                {.title = "STATE"},
                {.title = "RUNS", .widest = 60},
@@ -75,7 +69,8 @@ int list(Shell& shell, const ListOptions& options) {
                {.title = "STARTED", .numeric = true},
                {.title = "DROPPED", .numeric = true},
                {.title = "TROUBLE", .widest = 60}});
-  for (const model::ActivityState& state : found) {
+  for (const std::string& document : found) {
+    const model::ActivityState state = read_activity(document);
     const std::optional<schedule::Activity> activity = readable(state);
     table.add({state.id, state.paused ? Cell("paused", Style::warn) : Cell("active"), trigger_text(state),
                activity ? target_text(*activity) : "",
@@ -85,7 +80,7 @@ int list(Shell& shell, const ListOptions& options) {
   }
   table.print("no activities");
   if (std::ssize(found) == options.limit) {
-    ProgressLine(shell).remark("there may be more: --after " + found.back().id);
+    ProgressLine(shell).remark("there may be more: --after " + JsonView(found.back()).text("id"));
   }
   return exit_ok;
 }
@@ -166,23 +161,20 @@ void print_facts(const model::ActivityState& state, Time now) {
 }
 
 int show(Shell& shell, const std::string& id, bool with_versions) {
-  ActivityDesk desk(shell);
-  const model::ActivityState state = desk.get(id);
-  const Time now = shell.store().now();
-  std::vector<model::ActivityVersion> versions;
-  if (with_versions) { versions = desk.activities().versions(id); }
+  const std::string document = shell.backend().activity(id, with_versions);
   if (shell.json()) {
-    print(shown_activity_json(state, now, with_versions ? &versions : nullptr));
+    print(document);
     return exit_ok;
   }
-  print_facts(state, now);
+  const Time now = shell.backend().now();
+  print_facts(read_activity(document), now);
   if (!with_versions) { return exit_ok; }
   print("");
   Table table({{.title = "VERSION", .numeric = true},
                {.title = "SINCE"},
                {.title = "BY"},
                {.title = "DEFINITION", .widest = 200}});
-  for (const model::ActivityVersion& version : versions) {
+  for (const model::ActivityVersion& version : read_versions(document)) {
     table.add({std::to_string(version.version), when(version.at, now), version.actor, version.definition});
   }
   table.print("no versions");

@@ -78,8 +78,8 @@ Subject subject_of(Shell& shell, const Options& options) {
   if (options.activity) {
     throw BadUsage("--activity picks one of a FILE; " + options.subject + " is an activity's id");
   }
-  ActivityDesk desk(shell);
-  return {.activity = schedule::parse_activity(desk.get(options.subject).definition), .now = shell.store().now()};
+  const std::string document = shell.backend().activity(options.subject, false);
+  return {.activity = schedule::parse_activity(read_activity(document).definition), .now = shell.backend().now()};
 }
 
 void print_fires(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires) {

@@ -5,7 +5,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
-#include "model/identity.hpp"
+#include "wire/execution_read.hpp"
 
 #include <algorithm>
 
@@ -35,15 +35,15 @@ struct Options {
 };
 
 // A target that is a workflow starts tasks of its own too; an instance is told by its id, which begins with the run's.
-std::vector<model::Execution> instances_of(Shell& shell, const model::Execution& run) {
-  model::ListQuery query;
-  query.ns = shell.ns();
-  query.parent = run.id;
-  query.payloads = false;
+std::vector<model::Execution> instances_of(Backend& backend, const model::Execution& run) {
+  Listing listing;
+  listing.query.parent = run.id;
+  listing.query.payloads = false;
   const std::string prefix = "task-" + run.identity_key + ":";
   std::vector<model::Execution> found;
-  each_execution(shell.store(), query, INT64_MAX, [&](const model::Execution& execution) {
-    if (execution.identity_key.starts_with(prefix)) { found.push_back(execution); }
+  each_execution(backend, listing, INT64_MAX, [&](const std::string& document) {
+    model::Execution execution = read_execution(document);
+    if (execution.identity_key.starts_with(prefix)) { found.push_back(std::move(execution)); }
     return true;
   });
   std::reverse(found.begin(), found.end());  // as the definition has them
@@ -61,16 +61,15 @@ int runs(Shell& shell, const Options& options) {
   if (options.limit < 1) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
   }
-  model::ListQuery query;
-  for (const std::string& text : options.statuses) { query.statuses.push_back(require_status(text)); }
-  if (options.after) { query.after = parse_id(*options.after); }
-  query.payloads = false;
-  ActivityDesk desk(shell);
-  if (desk.activities().versions(options.id).empty()) { (void)desk.get(options.id); }
-  query.ns = shell.ns();
-  query.parent = model::activity_uuid(shell.ns(), options.id);
+  Listing listing;
+  listing.activity = options.id;
+  for (const std::string& text : options.statuses) { listing.query.statuses.push_back(require_status(text)); }
+  if (options.after) { listing.query.after = parse_id(*options.after); }
+  listing.query.payloads = false;
+  Backend& backend = shell.backend();
+  backend.check_activity(options.id);
   std::vector<std::string> items;
-  const Time now = shell.store().now();
+  const Time now = backend.now();
   Table table({{.title = "RUN", .widest = 80},
                {.title = "EXECUTION"},
                {.title = "STATUS"},
@@ -78,9 +77,10 @@ int runs(Shell& shell, const Options& options) {
                {.title = "STARTED"},
                {.title = "TOOK", .numeric = true},
                {.title = "REMARK", .widest = 60}});
-  each_execution(shell.store(), query, options.limit, [&](const model::Execution& run) {
+  each_execution(backend, listing, options.limit, [&](const std::string& document) {
+    const model::Execution run = read_execution(document);
     std::vector<model::Execution> instances;
-    if (options.tasks) { instances = instances_of(shell, run); }
+    if (options.tasks) { instances = instances_of(backend, run); }
     if (!shell.json()) {
       add_row(table, run, now, false);
       for (const model::Execution& instance : instances) { add_row(table, instance, now, true); }

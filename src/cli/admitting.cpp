@@ -3,24 +3,24 @@
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/awaiting.hpp"
+#include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "engine/door.hpp"
-#include "engine/engine.hpp"
-#include "engine/overdue.hpp"
-#include "wire/json_out.hpp"
+#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 namespace {
 
-void print_admission(const Shell& shell, const model::Admission& admission, const std::optional<model::Outcome>& end) {
+void print_admission(const Shell& shell, const std::string& document, const std::optional<model::Outcome>& end) {
+  const model::Admission admission = read_admission(document);
   const Status status = end ? end->status : admission.status;
   const std::optional<std::string> result = end && end->result ? end->result : admission.result;
   // Only the key is still held: what came of it is not null, it is not known any more (SPEC I13).
   const bool result_expired = !end && admission.expired;
-  const std::string id = admission.id.to_string();
+  // Nil: a debounced request of a token that may not read.
+  const std::string id = admission.id.is_nil() ? "one that is not told" : admission.id.to_string();
   if (shell.json()) {
-    print(admission_json(admission, end));
+    print(end ? admission_json(admission, end) : document);
     return;
   }
   std::string line = (admission.created() ? "created " : "existing ") + id + " ";
@@ -64,25 +64,16 @@ void add_admit_flags(CLI::App& command, AdmitOptions& options) {
 
 int admit_one(Shell& shell, const AdmitOptions& options) {
   RequestFields fields = options.fields;
-  fields.actor = command_line_actor();
   if (options.input) { fields.input = read_payload(*options.input, "input"); }
   if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");
   shell.use_configuration();
-  engine::CatalogueCache catalogue(shell.store(), shell.ns());
-  const model::NewExecution request = make_request(fields, shell.ns(), catalogue);
-  engine::Engine engine(shell.shared_store());
-  model::Admission admission = engine.admit(request);
-  // A holder whose deadline has passed holds nothing, also where no worker is there to end it.
-  if (!admission.created() && !is_terminal(admission.status) && engine::end_if_overdue(shell.store(), admission.id)) {
-    admission = engine.admit(request);
-  }
-  engine::throw_if_refused(admission, engine::asking_of(request));
-  const bool wait_for_holder =
-      !admission.created() && request.identity && request.identity->on_conflict == OnConflict::wait;
+  const std::string document = shell.backend().admit(fields);
+  const model::Admission admission = read_admission(document);
+  const bool wait_for_holder = !admission.created() && fields.on_conflict == "wait";
   std::optional<model::Outcome> end;
-  if (options.wait || wait_for_holder) { end = await_outcome(engine, admission.id, wait_timeout); }
-  print_admission(shell, admission, end);
+  if (options.wait || wait_for_holder) { end = await_outcome(shell, admission.id, wait_timeout); }
+  print_admission(shell, document, end);
   return options.wait ? exit_code_of(end->status) : exit_ok;
 }
 

@@ -4,9 +4,9 @@
 #include "base/text.hpp"
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
-#include "engine/door.hpp"
 #include "model/labels.hpp"
 #include "model/validate.hpp"
+#include "wire/json_view.hpp"
 
 #include <unistd.h>
 
@@ -53,25 +53,6 @@ std::string read_payload(const std::string& argument, std::string_view field) {
   return argument;
 }
 
-Uuid find_by_key(Shell& shell, model::Kind kind, const KeyGiven& given) {
-  const auto& [task, key, queue] = given;
-  const bool workflow = kind == model::Kind::workflow;
-  model::check_name(task, workflow ? "workflow" : "task");
-  model::check_key(key);
-  const TaskSpec spec{.name = task, .options = {}};
-  const auto entry = engine::CatalogueCache(shell.store(), shell.ns()).find(spec);
-  model::NewExecution request;
-  request.task = task;
-  request.queue = {.ns = shell.ns(), .name = "default"};
-  if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
-  if (queue) { request.queue = shell.queue(*queue); }
-  const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
-  if (const std::optional<Uuid> id = engine::latest_under(shell.store(), shell.ns(), identity)) { return *id; }
-  const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
-                                    : "no execution of task '" + task + "' holds the key '" + key;
-  throw NotFound(what + "' in namespace '" + shell.ns() + "'");
-}
-
 void add_filter(CLI::App& command, Filter& filter, bool with_status) {
   if (with_status) {
     command.add_option("--status", filter.statuses, "pending, running, completed, failed, cancelled or timed_out")
@@ -110,18 +91,18 @@ void add_selection(CLI::App& command, Selection& selection, bool with_status) {
   command.add_flag("--yes", selection.yes, "Do not ask, as a filter does on a terminal");
 }
 
-void each_execution(store::Store& store, model::ListQuery query, std::int64_t limit,
-                    const std::function<bool(const model::Execution&)>& fn) {
+void each_execution(Backend& backend, Listing listing, std::int64_t limit,
+                    const std::function<bool(const std::string& document)>& fn) {
   std::int64_t left = limit;
   while (left > 0) {
-    query.limit = static_cast<int>(std::min<std::int64_t>(left, limits::list_page));
-    const std::vector<model::Execution> page = store.list(query);
-    for (const model::Execution& execution : page) {
-      if (!fn(execution)) { return; }
+    listing.query.limit = static_cast<int>(std::min<std::int64_t>(left, limits::list_page));
+    const std::vector<std::string> page = backend.list(listing);
+    for (const std::string& document : page) {
+      if (!fn(document)) { return; }
     }
-    if (page.size() < static_cast<std::size_t>(query.limit)) { return; }
-    left -= query.limit;
-    query.after = page.back().id;
+    if (std::ssize(page) < listing.query.limit) { return; }
+    left -= listing.query.limit;
+    listing.query.after = JsonView(page.back()).uuid("id");
   }
 }
 
@@ -145,7 +126,7 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
   if (!by_filter) {
     std::vector<Uuid> ids = parse_ids(selection.ids);
     for (const Uuid& id : ids) {
-      (void)shell.find(id);  // another namespace's execution is not there
+      shell.backend().check(id);  // another namespace's execution is not there
     }
     return ids;
   }
@@ -153,8 +134,8 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
   query.payloads = false;
   adjust(query);
   std::vector<Uuid> ids;
-  each_execution(shell.store(), query, INT64_MAX, [&ids](const model::Execution& execution) {
-    ids.push_back(execution.id);
+  each_execution(shell.backend(), {.query = query, .activity = {}}, INT64_MAX, [&ids](const std::string& document) {
+    if (const std::optional<Uuid> id = JsonView(document).uuid("id")) { ids.push_back(*id); }
     return true;
   });
   if (ids.empty() || selection.yes) { return ids; }

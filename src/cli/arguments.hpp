@@ -1,6 +1,7 @@
 // Arguments that several commands share, read in one place.
 #pragma once
 
+#include "cli/backend.hpp"
 #include "cli/commands.hpp"
 #include "cli/shell.hpp"
 #include "model/execution.hpp"
@@ -17,14 +18,6 @@ namespace hapax::cli {
 // What a payload flag names: JSON text itself, @FILE, or - for standard input. Reads at most the payload limit.
 // Throws MissingFile, PayloadTooLarge. The JSON is not checked here.
 [[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field);
-
-struct KeyGiven {
-  std::string task;  // or workflow
-  std::string key;
-  std::optional<std::string> queue;  // where it was given, for keys of scope queue; none: the task's usual one
-};
-// The execution of a task or workflow that holds the key now. Throws NotFound.
-[[nodiscard]] Uuid find_by_key(Shell& shell, model::Kind kind, const KeyGiven& given);
 
 // Filters of list, cancel, retry and dlq.
 struct Filter {
@@ -48,9 +41,9 @@ struct Selection {
 };
 void add_selection(CLI::App& command, Selection& selection, bool with_status);
 
-// Pages through what a query selects, newest first, until `limit` or `fn` returns false.
-void each_execution(store::Store& store, model::ListQuery query, std::int64_t limit,
-                    const std::function<bool(const model::Execution&)>& fn);
+// Pages through what is listed, newest first, until `limit` or `fn`, which is given the documents, returns false.
+void each_execution(Backend& backend, Listing listing, std::int64_t limit,
+                    const std::function<bool(const std::string& document)>& fn);
 
 // Whether somebody is there to answer.
 [[nodiscard]] bool can_ask();

@@ -1,32 +1,14 @@
 #include "cli/awaiting.hpp"
 
+#include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "engine/engine.hpp"
-#include "engine/step_thread.hpp"
-#include "engine/waiters.hpp"
-
-#include <algorithm>
+#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 
-model::Outcome await_outcome(engine::Engine& engine, const Uuid& first, std::optional<Duration> at_most) {
-  const Time until = at_most ? engine::engine_now() + std::min(*at_most, engine::longest_wait) : engine::never;
-  Uuid id = first;
-  while (true) {
-    std::optional<Duration> left;
-    if (at_most) { left = std::max(until - engine::engine_now(), Duration::zero()); }
-    std::optional<model::Outcome> end = engine.waiters().wait(id, left, false);
-    if (!end) { break; }
-    if (!end->continued_as) { return std::move(*end); }
-    id = *end->continued_as;
-  }
-  const std::optional<model::Outcome> standing = engine.store().outcomes({&id, 1}).front();
-  if (!standing) {
-    throw ResultExpired("the record of execution " + id.to_string() +
-                        " is gone (retention), its result cannot be told");
-  }
-  return *standing;
+model::Outcome await_outcome(Shell& shell, const Uuid& id, std::optional<Duration> at_most) {
+  return read_outcome(shell.backend().await(id, at_most));
 }
 
 int exit_code_of(Status status) {

@@ -1,23 +1,21 @@
 #include "cli/bulk.hpp"
 
-#include "base/limits.hpp"
 #include "base/text.hpp"
+#include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/line_reader.hpp"
 #include "cli/problem.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "engine/door.hpp"
-#include "engine/engine.hpp"
+#include "wire/execution_read.hpp"
 #include "wire/json_out.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace hapax::cli {
 namespace {
 
-// A batch is bounded in bytes too, as 5,000 inputs of a mebibyte would not fit in memory.
-constexpr std::size_t batch_bytes = 16 << 20;
 constexpr std::size_t refusals_told = 20;
 
 struct Refusal {
@@ -29,19 +27,14 @@ struct Refusal {
 class BulkEnqueue {
  public:
   BulkEnqueue(Shell& shell, const BulkOptions& options)
-      : shell_(shell),
-        options_(options),
-        lines_(options.path),
-        engine_(shell.shared_store()),
-        catalogue_(shell.store(), shell.ns()),
-        progress_(shell) {}
+      : shell_(shell), options_(options), lines_(options.path), bulk_(shell.backend().bulk()), progress_(shell) {}
 
   int run() {
     std::string line;
     while (lines_.next(line)) {
       if (line.find_first_not_of(" \t\r") == std::string::npos) { continue; }
       take(line);
-      if (batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes) { flush(); }
+      if (bulk_->is_full()) { flush(); }
     }
     flush();
     progress_.clear();
@@ -53,67 +46,65 @@ class BulkEnqueue {
   void take(const std::string& line) {
     try {
       RequestFields fields = parse_request(line, options_.defaults, "line");
-      fields.actor = actor_;
       if (fields.task.empty()) { throw InvalidArgument("task", "is missing"); }
-      batch_.push_back(make_request(fields, shell_.ns(), catalogue_));
-    } catch (const Error& error) {
-      throw BadData(error.name(), "line " + std::to_string(lines_.number()) + ": " + error.what() + "; " + so_far());
-    }
+      bulk_->add(std::move(fields));
+    } catch (const Error& error) { refuse_line(lines_.number(), error.name(), error.what()); }
     numbers_.push_back(lines_.number());
-    bytes_ += line.size();
+  }
+
+  [[noreturn]] void refuse_line(std::int64_t line, const std::string& name, const std::string& message) const {
+    throw BadData(name, "line " + std::to_string(line) + ": " + message + "; " + so_far());
   }
 
   void flush() {
-    if (batch_.empty()) { return; }
-    std::vector<model::Admission> admissions;
+    if (numbers_.empty()) { return; }
+    std::vector<BulkAnswer> answers;
+    const std::string from = std::to_string(numbers_.front());
     try {
-      admissions = engine_.admit_bulk(batch_);
-    } catch (const StoreUnavailable& error) {
-      progress_.remark("stopped before line " + std::to_string(numbers_.front()) + "; " + so_far());
+      answers = bulk_->flush();
+    } catch (const BadLine& bad) {
+      refuse_line(numbers_.at(std::min(bad.index, numbers_.size() - 1)), bad.name(), bad.what());
+    } catch (const CommitUnknown&) {
+      progress_.remark("lines " + from + " to " + std::to_string(numbers_.back()) + " may have been admitted or not; " +
+                       std::to_string(admitted_ + deduplicated_) + " of the lines before were");
+      throw;
+    } catch (const StoreUnavailable&) {
+      progress_.remark("stopped before line " + from + "; " + so_far());
       throw;
     }
-    for (std::size_t i = 0; i < admissions.size(); ++i) { count(admissions[i], i); }
-    written_ += static_cast<std::int64_t>(batch_.size());
-    batch_.clear();
+    for (std::size_t i = 0; i < answers.size(); ++i) { count(answers[i], numbers_[i]); }
+    written_ += std::ssize(numbers_);
     numbers_.clear();
-    bytes_ = 0;
     if (progress_.due()) {
       const std::string done = grouped(written_) + " lines, " + rate_text(written_, Steady::now() - begun_);
       progress_.show(lines_.size() > 0 ? progress_bar(lines_.fraction()) + "  " + done : done);
     }
   }
 
-  void count(const model::Admission& admission, std::size_t index) {
-    if (admission.created()) {
-      ++admitted_;
-    } else if (admission.verdict == model::AdmissionVerdict::deduplicated) {
-      ++deduplicated_;
-    } else {
-      refused(admission, index);
+  void count(const BulkAnswer& answer, std::int64_t line) {
+    if (answer.admission.empty()) {
+      refused(answer, line);
       return;
     }
+    const model::Admission admission = read_admission(answer.admission);
+    ++(admission.created() ? admitted_ : deduplicated_);
     if (options_.each) {
       JsonObject object;
-      object.number("line", numbers_[index])
-          .text("id", admission.id.to_string())
-          .boolean("created", admission.created());
-      object.text("status", to_string(admission.status)).number("run", std::int64_t{admission.run});
-      print(object.str());
+      object.number("line", line);
+      object.text_or_null("id", admission.id.is_nil() ? "" : admission.id.to_string());
+      object.boolean("created", admission.created()).text("status", to_string(admission.status));
+      print(object.number("run", std::int64_t{admission.run}).str());
     }
   }
 
-  void refused(const model::Admission& admission, std::size_t index) {
+  void refused(const BulkAnswer& answer, std::int64_t line) {
     ++rejected_;
-    try {
-      engine::throw_if_refused(admission, engine::asking_of(batch_[index]));
-    } catch (const Error& error) {
-      if (options_.each) {
-        JsonObject object;
-        object.number("line", numbers_[index]).text("error", error.name()).text("message", error.what());
-        print(object.str());
-      }
-      if (refusals_.size() < refusals_told) { refusals_.push_back({numbers_[index], error.name(), error.what()}); }
+    if (options_.each) {
+      JsonObject object;
+      object.number("line", line).text("error", answer.error).text("message", answer.message);
+      print(object.str());
     }
+    if (refusals_.size() < refusals_told) { refusals_.push_back({line, answer.error, answer.message}); }
   }
 
   [[nodiscard]] std::string so_far() const {
@@ -156,14 +147,10 @@ class BulkEnqueue {
   Shell& shell_;
   const BulkOptions& options_;
   LineReader lines_;
-  engine::Engine engine_;
-  engine::CatalogueCache catalogue_;
+  const std::unique_ptr<Bulk> bulk_;
   ProgressLine progress_;
-  const std::string actor_ = command_line_actor();
   const Steady::time_point begun_ = Steady::now();
-  std::vector<model::NewExecution> batch_;
   std::vector<std::int64_t> numbers_;  // of the batch's lines
-  std::size_t bytes_ = 0;
   std::int64_t admitted_ = 0;
   std::int64_t deduplicated_ = 0;
   std::int64_t rejected_ = 0;

@@ -4,6 +4,7 @@
 #include "cli/render.hpp"
 #include "wire/acting_json.hpp"
 #include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
 
 #include <algorithm>
 #include <span>
@@ -32,16 +33,13 @@ struct Tally {
   std::int64_t requested = 0;
   std::int64_t finished = 0;
   std::vector<std::string> items;
-  std::optional<std::pair<Uuid, Status>> first_finished;
 
-  void add(const Uuid& id, const model::CancelResult& result) {
-    cancelled += result.verdict == model::CancelVerdict::cancelled ? 1 : 0;
-    requested += result.verdict == model::CancelVerdict::requested ? 1 : 0;
-    if (result.verdict == model::CancelVerdict::finished) {
-      ++finished;
-      first_finished = first_finished ? first_finished : std::optional(std::pair(id, result.status));
-    }
-    items.push_back(cancel_json(id, result));
+  void add(const std::string& document) {
+    const JsonView view(document);
+    cancelled += view.integer("cancelled");
+    requested += view.integer("requested");
+    finished += view.integer("finished");
+    for (const std::string_view item : view.items("executions")) { items.emplace_back(item); }
   }
 };
 
@@ -50,17 +48,14 @@ int run(Shell& shell, const Options& options) {
     if (query.statuses.empty()) { query.statuses = {Status::pending, Status::running}; }
   });
   Tally tally;
-  for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
-    const std::size_t count = std::min<std::size_t>(limits::admit_batch, ids.size() - at);
-    const std::span<const Uuid> batch(ids.data() + at, count);
-    const std::vector<model::CancelResult> results =
-        shell.store().cancel(batch, options.reason, {command_line_actor()});
-    for (std::size_t i = 0; i < count; ++i) { tally.add(batch[i], results[i]); }
+  for (std::size_t at = 0; at < ids.size(); at += limits::list_page) {
+    const std::size_t count = std::min<std::size_t>(limits::list_page, ids.size() - at);
+    tally.add(shell.backend().cancel(std::span(ids).subspan(at, count), options.reason));
   }
   // One that was named and had ended is an error; among many, or by filter, it is only counted.
-  if (ids.size() == 1 && tally.first_finished && !options.selection.ids.empty()) {
-    throw_cancel_refusal(ids.front(),
-                         {.verdict = model::CancelVerdict::finished, .status = tally.first_finished->second});
+  if (ids.size() == 1 && tally.finished == 1 && !options.selection.ids.empty()) {
+    throw_cancel_refusal(ids.front(), {.verdict = model::CancelVerdict::finished,
+                                       .status = require_status(JsonView(tally.items.front()).text("status"))});
   }
   if (shell.json()) {
     JsonObject object;

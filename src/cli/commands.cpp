@@ -18,13 +18,27 @@ constexpr const char* root_footer =
     "\n"
     "The store is --store URL, else $HAPAX_STORE_URL, else [store] url of hapax.toml, else sqlite:hapax.db in this "
     "folder.\n"
+    "With --server URL, or $HAPAX_SERVER_URL, a server is asked instead, with the token of --token-file or "
+    "$HAPAX_TOKEN.\n"
     "`hapax COMMAND --help` has examples.\n"
     "\n"
     "Exit codes:";
 
+// `serve` has a --token-file of its own.
 void add_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--store", options.store, "Store: sqlite:PATH, postgresql://… or memory:")
       ->type_name("URL")
+      ->group("Common");
+  app.add_option("--server", options.server, "A server to ask in place of the store: http://… or https://…")
+      ->type_name("URL")
+      ->group("Common");
+  if (app.get_option_no_throw("--token-file") == nullptr) {
+    app.add_option("--token-file", options.token_file, "File with the token for --server (default: $HAPAX_TOKEN)")
+        ->type_name("FILE")
+        ->group("Common");
+  }
+  app.add_option("--ca-file", options.ca_file, "Certificates to trust, for --server https://…")
+      ->type_name("FILE")
       ->group("Common");
   app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE, else the file's, else \"default\")")
       ->type_name("NAME")
@@ -162,13 +176,15 @@ int Commands::run(int argc, char** argv) {
     }
     refuse_extras(root_);
     const CLI::App* command = &root_;
+    std::string name;
     while (!command->get_subcommands().empty()) {
       command = command->get_subcommands().front();
+      name += (name.empty() ? "" : " ") + command->get_name();
       refuse_extras(*command);
     }
     for (const auto& [app, run] : runs_) {
       if (app == command) {
-        Shell shell(common_);
+        Shell shell(common_, name);
         return run(shell);
       }
     }

@@ -6,6 +6,7 @@
 #include "cli/render.hpp"
 #include "cli/retrying.hpp"
 #include "cli/show.hpp"
+#include "wire/execution_read.hpp"
 #include "wire/json_out.hpp"
 
 #include <algorithm>
@@ -31,8 +32,8 @@ void dead_only(model::ListQuery& query) { query.dead_only = true; }
 template <class Function>
 std::int64_t in_batches(const std::vector<Uuid>& ids, Function act) {
   std::int64_t total = 0;
-  for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
-    total += act(std::span(ids).subspan(at, std::min<std::size_t>(limits::admit_batch, ids.size() - at)));
+  for (std::size_t at = 0; at < ids.size(); at += limits::list_page) {
+    total += act(std::span(ids).subspan(at, std::min<std::size_t>(limits::list_page, ids.size() - at)));
   }
   return total;
 }
@@ -45,13 +46,14 @@ void print_count(const Shell& shell, const char* verb, std::int64_t count) {
   }
 }
 
-model::Execution find_dead(Shell& shell, const Uuid& id) {
-  model::Execution execution = shell.find(id);
+std::string find_dead(Shell& shell, const Uuid& id) {
+  std::string document = shell.backend().show(id);
+  const model::Execution execution = read_execution(document);
   if (!execution.dead) {
     throw NotFound("execution " + id.to_string() + " is " + std::string(to_string(execution.status)) +
                    " and not a dead letter");
   }
-  return execution;
+  return document;
 }
 
 // What retry, discard and annotate act on. One that is named and is no dead letter is not found; among many it is passed
@@ -60,7 +62,7 @@ std::vector<Uuid> selected_letters(Shell& shell, const Selection& selection, con
   std::vector<Uuid> ids = selected(shell, selection, verb, dead_only);
   if (selection.ids.empty()) { return ids; }
   if (ids.size() == 1) { (void)find_dead(shell, ids.front()); }
-  std::erase_if(ids, [&shell](const Uuid& id) { return !shell.find(id).dead; });
+  std::erase_if(ids, [&shell](const Uuid& id) { return !read_execution(shell.backend().show(id)).dead; });
   return ids;
 }
 
@@ -76,13 +78,13 @@ void add_dlq_list(Commands& commands, CLI::App& group) {
   command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
   command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
   commands.run_with(command, [options](Shell& shell) {
-    model::ListQuery query = options->filter.query(shell);
-    dead_only(query);
-    if (options->after) { query.after = parse_id(*options->after); }
+    Listing listing{.query = options->filter.query(shell), .activity = {}};
+    dead_only(listing.query);
+    if (options->after) { listing.query.after = parse_id(*options->after); }
     if (options->limit < 1) {
       throw InvalidArgument("limit", std::to_string(options->limit) + " is out of range; expected 1 or more");
     }
-    print_executions(shell, query, options->limit, "no dead letters");
+    print_executions(shell, listing, options->limit, "no dead letters");
     return static_cast<int>(exit_ok);
   });
 }
@@ -92,7 +94,7 @@ void add_dlq_show(Commands& commands, CLI::App& group) {
   CLI::App& command = commands.add({"show", "One dead letter with its error history", ""}, &group);
   command.add_option("id", *id, "Execution id")->type_name("ID")->required();
   commands.run_with(command, [id](Shell& shell) {
-    show_execution(shell, find_dead(shell, parse_id(*id)).id);
+    show_execution(shell, find_dead(shell, parse_id(*id)));
     return static_cast<int>(exit_ok);
   });
 }
@@ -119,10 +121,8 @@ void add_dlq_discard(Commands& commands, CLI::App& group) {
   add_selection(command, *selection, false);
   commands.run_with(command, [selection](Shell& shell) {
     const std::vector<Uuid> ids = selected_letters(shell, *selection, "discard");
-    store::Store& store = shell.store();
-    print_count(shell, "discarded", in_batches(ids, [&](std::span<const Uuid> batch) {
-                  return store.discard(batch, {command_line_actor()});
-                }));
+    print_count(shell, "discarded",
+                in_batches(ids, [&](std::span<const Uuid> batch) { return shell.backend().discard(batch); }));
     return static_cast<int>(exit_ok);
   });
 }
@@ -143,9 +143,8 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
     }
     if (!base::is_valid_utf8(options->note)) { throw InvalidArgument("note", "is not UTF-8"); }
     const std::vector<Uuid> ids = selected_letters(shell, options->selection, "annotate");
-    store::Store& store = shell.store();
     print_count(shell, "annotated", in_batches(ids, [&](std::span<const Uuid> batch) {
-                  return store.annotate(batch, options->note, {command_line_actor()});
+                  return shell.backend().annotate(batch, options->note);
                 }));
     return static_cast<int>(exit_ok);
   });

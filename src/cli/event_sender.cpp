@@ -1,12 +1,14 @@
 #include "cli/event_sender.hpp"
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
-#include "wire/event_json.hpp"
 #include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace hapax::cli {
@@ -14,51 +16,58 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// The router writes one part of a batch while it makes the next.
-constexpr std::size_t batch_events = 10'000;
-constexpr std::size_t batch_bytes = 16 << 20;
+// Below what a server takes at once, with the commas between them.
+constexpr std::size_t batch_bytes = 12 << 20;
 constexpr std::size_t refusals_told = 20;
 
-void print_one(const schedule::Event& event, const schedule::Routed& routed) {
-  print(base::printable("event " + event.id + ", " + event.type + " from " + event.source));
-  for (const schedule::Routed::Run& run : routed.runs) {
-    if (!run.error.empty()) {
-      print(base::printable("  refused   " + run.activity + ": " + run.error));
+void print_one(const JsonView& event) {
+  print(base::printable("event " + event.text("id") + ", " + event.text("type") + " from " + event.text("source")));
+  if (!event.has("runs")) {
+    print("  taken; what it started is told to tokens that may read");
+    return;
+  }
+  const std::vector<std::string_view> runs = event.items("runs");
+  for (const std::string_view item : runs) {
+    const JsonView run(item);
+    if (run.has("error")) {
+      print(base::printable("  refused   " + run.text("activity") + ": " + run.text("error")));
       continue;
     }
-    print(base::printable((run.created ? "  started   " : "  existing  ") + run.run_id) + "  " +
-          run.execution.to_string());
+    print(base::printable((run.flag("created") ? "  started   " : "  existing  ") + run.text("run_id")) + "  " +
+          run.text("execution"));
   }
-  for (const std::string& activity : routed.paused) {
-    print(base::printable("  dropped   " + activity + " is paused"));
-  }
-  if (routed.runs.empty() && routed.paused.empty()) { print("  no activity wants it"); }
+  const std::vector<std::string> paused = event.texts("paused");
+  for (const std::string& activity : paused) { print(base::printable("  dropped   " + activity + " is paused")); }
+  if (runs.empty() && paused.empty()) { print("  no activity wants it"); }
 }
 
 }  // namespace
 
 EventSender::EventSender(Shell& shell, bool require_id)
     : shell_(shell),
-      engine_(shell.shared_store()),
-      router_(engine_, shell.ns()),
-      missing_id_(require_id ? schedule::MissingId::refuse : router_.missing_id()),
+      door_(shell.backend().events()),
+      missing_id_(require_id ? schedule::MissingId::refuse : door_->missing_id()),
       progress_(shell) {}
 
 void EventSender::take(std::string_view envelope, std::int64_t line) {
   try {
-    batch_.push_back(schedule::parse_event(envelope, missing_id_));
+    batch_.push_back({schedule::parse_event(envelope, missing_id_), std::string(envelope)});
   } catch (const InvalidArgument& error) {
     const std::string place = line > 0 ? "line " + std::to_string(line) + ": " : "";
     throw BadData(error.name(), place + error.what() + (line > 0 ? "; " + so_far() : ""), error.field());
   }
   lines_.push_back(line);
   bytes_ += envelope.size();
-  if (batch_.size() >= batch_events || bytes_ >= batch_bytes) { flush(); }
+  if (batch_.size() >= door_->batch_most() || bytes_ >= batch_bytes) { flush(); }
 }
 
 void EventSender::take_list(std::string_view list) {
   try {
-    batch_ = schedule::parse_event_batch(list, missing_id_);
+    for (schedule::Event& event : schedule::parse_event_batch(list, missing_id_)) {
+      batch_.push_back({std::move(event), {}});
+    }
+    const std::vector<std::string_view> envelopes = base::json_items(list, "events");
+    for (std::size_t i = 0; i < batch_.size(); ++i) { batch_[i].envelope = envelopes[i]; }
   } catch (const InvalidArgument& error) { throw BadData(error.name(), error.what(), error.field()); }
   lines_.assign(batch_.size(), 0);
   flush();
@@ -70,11 +79,13 @@ void EventSender::show_progress(double fraction) {
   progress_.show(fraction > 0 ? progress_bar(fraction) + "  " + done : done);
 }
 
-void EventSender::flush() {
-  if (batch_.empty()) { return; }
-  std::vector<schedule::Routed> routed;
+std::vector<std::string> EventSender::send() {
   try {
-    routed = router_.route(batch_);
+    return door_->send(batch_);
+  } catch (const BadLine& bad) {
+    const std::int64_t line = lines_.at(std::min(bad.index, lines_.size() - 1));
+    const std::string place = line > 0 ? "line " + std::to_string(line) + ": " : "";
+    throw BadData(bad.name(), place + bad.what() + (line > 0 ? "; " + so_far() : ""));
   } catch (const StoreUnavailable&) {
     if (lines_.front() > 0) {
       progress_.remark("stopped at line " + std::to_string(lines_.front()) + "; " + std::to_string(events_) +
@@ -82,28 +93,36 @@ void EventSender::flush() {
     }
     throw;
   }
-  for (std::size_t i = 0; i < routed.size(); ++i) { count(batch_[i], routed[i], lines_[i]); }
+}
+
+void EventSender::flush() {
+  if (batch_.empty()) { return; }
+  const std::vector<std::string> documents = send();
+  for (std::size_t i = 0; i < documents.size(); ++i) { count(documents[i], lines_[i]); }
   batch_.clear();
   lines_.clear();
   bytes_ = 0;
 }
 
-void EventSender::count(const schedule::Event& event, const schedule::Routed& routed, std::int64_t line) {
-  if (++events_ == 1) {
-    first_ = {event};
-    first_routed_ = routed;
-  }
-  unmatched_ += routed.runs.empty() && routed.paused.empty() ? 1 : 0;
-  dropped_ += std::ssize(routed.paused);
-  for (const schedule::Routed::Run& run : routed.runs) {
-    if (run.error.empty()) {
-      ++(run.created ? started_ : duplicates_);
+void EventSender::count(const std::string& document, std::int64_t line) {
+  if (++events_ == 1) { first_ = document; }
+  const JsonView event(document);
+  const std::vector<std::string_view> runs = event.items("runs");
+  const std::int64_t paused = std::ssize(event.items("paused"));
+  unmatched_ += event.has("runs") && runs.empty() && paused == 0 ? 1 : 0;
+  dropped_ += paused;
+  for (const std::string_view item : runs) {
+    const JsonView run(item);
+    if (!run.has("error")) {
+      ++(run.flag("created") ? started_ : duplicates_);
       continue;
     }
     ++refused_;
-    if (refusals_.size() < refusals_told) { refusals_.push_back({line, run.activity + ": " + run.error}); }
+    if (refusals_.size() < refusals_told) {
+      refusals_.push_back({line, run.text("activity") + ": " + run.text("error")});
+    }
   }
-  if (shell_.json()) { print(event_json(event, routed, line)); }
+  if (shell_.json()) { print(line > 0 ? "{\"line\":" + std::to_string(line) + "," + document.substr(1) : document); }
 }
 
 std::string EventSender::so_far() const {
@@ -112,12 +131,12 @@ std::string EventSender::so_far() const {
 
 int EventSender::finish(bool always_summary) {
   flush();
-  router_.flush();
+  door_->flush();
   progress_.clear();
   if (events_ != 1 || always_summary) {
     summary();
   } else if (!shell_.json()) {
-    print_one(first_.front(), first_routed_);
+    print_one(JsonView(first_));
   }
   return refused_ > 0 ? exit_conflict : exit_ok;
 }

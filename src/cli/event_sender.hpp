@@ -3,10 +3,9 @@
 // Made for one command, on its thread.
 #pragma once
 
+#include "cli/backend.hpp"
 #include "cli/progress.hpp"
 #include "cli/shell.hpp"
-#include "engine/engine.hpp"
-#include "schedule/event_router.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -38,21 +37,20 @@ class EventSender {
   };
 
   void flush();
-  void count(const schedule::Event& event, const schedule::Routed& routed, std::int64_t line);
+  [[nodiscard]] std::vector<std::string> send();
+  void count(const std::string& document, std::int64_t line);
   void summary() const;
   [[nodiscard]] std::string so_far() const;
 
   Shell& shell_;
-  engine::Engine engine_;
-  schedule::EventRouter router_;
+  const std::unique_ptr<EventDoor> door_;
   const schedule::MissingId missing_id_;
   ProgressLine progress_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::vector<schedule::Event> batch_;
+  std::vector<EventDoor::Outgoing> batch_;
   std::vector<std::int64_t> lines_;  // of the batch's events
   std::size_t bytes_ = 0;
-  std::vector<schedule::Event> first_;  // the first event of all and what became of it
-  schedule::Routed first_routed_;
+  std::string first_;  // what became of the first event of all
   std::int64_t events_ = 0;
   std::int64_t started_ = 0;
   std::int64_t duplicates_ = 0;

@@ -3,6 +3,7 @@
 #include "cli/arguments.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
+#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -15,22 +16,21 @@ std::string remark(const model::Execution& execution) {
 
 }  // namespace
 
-void print_executions(Shell& shell, model::ListQuery query, std::int64_t limit, const std::string& when_empty) {
-  store::Store& store = shell.store();
+void print_executions(Shell& shell, Listing listing, std::int64_t limit, const std::string& when_empty) {
+  Backend& backend = shell.backend();
   if (shell.json()) {
     bool first = true;
     std::fputs("[", stdout);
-    each_execution(store, query, limit, [&first](const model::Execution& execution) {
+    each_execution(backend, listing, limit, [&first](const std::string& document) {
       std::fputs(std::exchange(first, false) ? "" : ",\n", stdout);
-      const std::string text = execution_json(execution, true);
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fwrite(document.data(), 1, document.size(), stdout);
       return std::ferror(stdout) == 0;
     });
     print("]");
     return;
   }
-  query.payloads = false;
-  const Time now = store.now();
+  listing.query.payloads = false;
+  const Time now = backend.now();
   Table table({{.title = "ID"},
                {.title = "TASK", .widest = 30},
                {.title = "QUEUE", .widest = 20},
@@ -40,7 +40,8 @@ void print_executions(Shell& shell, model::ListQuery query, std::int64_t limit, 
                {.title = "RUNS"},
                {.title = "KEY", .widest = 24},
                {.title = "REMARK", .widest = 60}});
-  each_execution(store, query, limit, [&](const model::Execution& e) {
+  each_execution(backend, listing, limit, [&](const std::string& document) {
+    const model::Execution e = read_execution(document);
     const bool waits = e.status == Status::pending;
     const std::optional<Time> ran = waits ? std::optional(e.run_at) : e.finished_at ? e.finished_at : e.started_at;
     table.add({e.id.to_string(), e.task, e.queue.name, status_cell(e, now),

@@ -14,7 +14,8 @@ enum ExitCode : int {
   exit_data = 65,           // a payload, a line of a bulk file or a key that cannot be taken
   exit_missing = 66,        // a named file, execution or queue is not there
   exit_internal = 70,       // a defect of hapax
-  exit_store = 75,          // the store is down, busy, read-only or full; trying again may help
+  exit_store = 75,          // the store or server is down, busy, read-only or full; trying again may help
+  exit_permission = 77,     // the server does not take the token, or the token does not allow it
   exit_configuration = 78,  // the store's URL or its schema is wrong for this build
   exit_still_going = 124,   // wait: time was over before the execution was
 };
@@ -25,7 +26,7 @@ struct ExitCodeMeaning {
 };
 
 // The one table: --help, the manual page and docs/reference/cli.md have these codes (a test compares them).
-inline constexpr std::array<ExitCodeMeaning, 10> exit_code_meanings = {{
+inline constexpr std::array<ExitCodeMeaning, 11> exit_code_meanings = {{
     {exit_ok, "done"},
     {exit_unsuccessful, "the execution failed, was cancelled or timed out; doctor found a problem"},
     {exit_conflict, "conflict: the key is taken, the queue drains, the status does not allow it"},
@@ -33,7 +34,8 @@ inline constexpr std::array<ExitCodeMeaning, 10> exit_code_meanings = {{
     {exit_data, "bad data: JSON, a payload, a key, a line of a file"},
     {exit_missing, "missing: a file, an execution, a queue or an activity that was named"},
     {exit_internal, "a defect of hapax"},
-    {exit_store, "the store is down, busy, read-only or full; trying again may help"},
+    {exit_store, "the store or the server is down, busy, read-only or full; trying again may help"},
+    {exit_permission, "permission: the server does not take the token, or the token does not allow it"},
     {exit_configuration, "configuration: a file or variable, the store's URL or its schema"},
     {exit_still_going, "time was over before the execution was"},
 }};

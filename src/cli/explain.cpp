@@ -1,11 +1,9 @@
-#include "model/explain.hpp"
-
 #include "base/text.hpp"
+#include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
-#include "engine/explain_facts.hpp"
-#include "wire/execution_json.hpp"
+#include "wire/json_view.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -22,16 +20,16 @@ constexpr const char* examples =
     "  hapax explain --run activity-daily-report:2026-03-01T09:00:00+00:00";
 
 int run(Shell& shell, const Uuid& id) {
-  const model::Execution execution = shell.find(id);
-  const std::vector<model::Reason> reasons = model::explain(engine::gather_facts(shell.store(), execution));
+  const std::string document = shell.backend().explain(id);
   if (shell.json()) {
-    print(explain_json(execution, reasons));
+    print(document);
     return exit_ok;
   }
-  for (const model::Reason& reason : reasons) {
-    print(base::printable(reason.sentence));
-    if (!reason.remedy.empty()) {
-      print(paint(output_terminal(), Style::dim, "  → " + base::printable(reason.remedy)));
+  for (const std::string_view item : JsonView(document).items("reasons")) {
+    const JsonView reason(item);
+    print(base::printable(reason.text("sentence")));
+    if (reason.has("remedy")) {
+      print(paint(output_terminal(), Style::dim, "  → " + base::printable(reason.text("remedy"))));
     }
   }
   return exit_ok;

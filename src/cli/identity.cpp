@@ -2,8 +2,8 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "model/strategy.hpp"
-#include "wire/identity_json.hpp"
+#include "wire/json_view.hpp"
+#include "wire/request.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -29,48 +29,43 @@ struct Options {
   std::optional<std::string> input;
 };
 
-std::string about(const model::Holding& holding) {
-  const model::Holder& holder = holding.holder;
-  std::string text = holder.id.to_string() + " " + std::string(to_string(holder.status));
-  text += ", created " + format_time(holder.created_at);
-  if (holding.until) { text += ", held until " + format_time(*holding.until); }
-  if (holder.expired) { text += " (its record has expired; only the key is still held)"; }
+std::string about(const JsonView& holder) {
+  std::string text = holder.text("id") + " " + holder.text("status") + ", created " + holder.text("created_at");
+  if (holder.has("held_until")) { text += ", held until " + holder.text("held_until"); }
+  if (holder.flag("expired")) { text += " (its record has expired; only the key is still held)"; }
   return text;
 }
 
-void print_human(const AskedIdentity& asked) {
-  const model::NewExecution& request = asked.request;
-  const std::optional<model::IdentityClaim>& identity = request.identity;
+void print_human(const JsonView& asked) {
   Facts facts;
-  facts.add("task", request.task, Style::bold);
-  facts.add("queue", request.queue.name);
-  facts.add("strategy", std::string(model::to_word(asked.rules.strategy)) +
-                            (asked.catalogued ? ""
-                                              : " (nobody has catalogued this name: each request runs, unless it has "
-                                                "a key)"));
-  facts.add("scope", std::string(model::to_word(asked.rules.scope)));
-  if (identity) {
-    facts.add_if("key", base::printable(identity->key));
-    facts.add_if("canonical", base::printable(asked.canonical));
-    facts.add("identity", base::to_hex(identity->hash));
-    facts.add_if("fingerprint", identity->fingerprint ? base::to_hex(*identity->fingerprint) : "");
+  facts.add("task", asked.text("task"), Style::bold);
+  facts.add("queue", asked.text("queue"));
+  facts.add("strategy", asked.text("strategy") + (asked.flag("catalogued")
+                                                      ? ""
+                                                      : " (nobody has catalogued this name: each request runs, unless "
+                                                        "it has a key)"));
+  facts.add("scope", asked.text("scope"));
+  if (asked.has("identity")) {
+    facts.add_if("key", base::printable(asked.text("task_id")));
+    facts.add_if("canonical", base::printable(asked.text("canonical")));
+    facts.add("identity", asked.text("identity"));
+    facts.add_if("fingerprint", asked.text("fingerprint"));
+    facts.add("holder", asked.has("holder") ? about(JsonView(asked.raw("holder"))) : "nobody");
   } else {
     facts.add("identity", "none");
   }
-  if (identity) { facts.add("holder", asked.holding ? about(*asked.holding) : "nobody"); }
-  facts.add("an enqueue now", asked.would);
+  facts.add("an enqueue now", asked.text("would"));
   facts.print();
 }
 
 int run(Shell& shell, const Options& options) {
   RequestFields fields = options.fields;
   if (options.input) { fields.input = read_payload(*options.input, "input"); }
-  engine::CatalogueCache catalogue(shell.store(), shell.ns());
-  const AskedIdentity asked = ask_identity(shell.store(), shell.ns(), catalogue, fields);
+  const std::string document = shell.backend().identity(fields);
   if (shell.json()) {
-    print(identity_json(asked));
+    print(document);
   } else {
-    print_human(asked);
+    print_human(JsonView(document));
   }
   return exit_ok;
 }

@@ -1,11 +1,11 @@
-#include <hapax/app.hpp>
-
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/target.hpp"
 #include "cli/timeline.hpp"
+#include "wire/execution_read.hpp"
 #include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -65,12 +65,12 @@ void add_journal_show(Commands& commands, CLI::App& group) {
   CLI::App& command = commands.add({"show", "A run's timeline", show_examples}, &group);
   add_target(command, *target);
   commands.run_with(command, [target](Shell& shell) {
-    const model::Execution run = find_workflow(shell, *target);
-    const std::vector<TimelineEntry> timeline = shell.app().timeline(run.id);
+    const std::string run = find_workflow(shell, *target);
+    const std::string_view timeline = JsonView(run).raw("journal");
     if (shell.json()) {
-      print(timeline_json(timeline));
+      print(timeline);
     } else {
-      print_timeline(run, timeline);
+      print_timeline(read_execution(run), read_timeline(timeline));
     }
     return static_cast<int>(exit_ok);
   });
@@ -87,8 +87,8 @@ void add_journal_export(Commands& commands, CLI::App& group) {
   add_target(command, options->target);
   command.add_option("--output", options->output, "Into this file (default: standard output)")->type_name("FILE");
   commands.run_with(command, [options](Shell& shell) {
-    const Uuid id = find_workflow(shell, options->target).id;
-    const std::string journal = shell.app().export_journal(id);
+    const Uuid id = read_execution(find_workflow(shell, options->target)).id;
+    const std::string journal = shell.backend().export_journal(id);
     if (!options->output) {
       print(journal);
     } else {
@@ -100,17 +100,10 @@ void add_journal_export(Commands& commands, CLI::App& group) {
 }
 
 int fork_run(Shell& shell, const Uuid& from, int steps, const std::string& workflow_id) {
-  const AnyHandle forked = shell.app().fork(from, steps, {.workflow_id = workflow_id});
-  const Status status = forked.status();
-  if (shell.json()) {
-    JsonObject object;
-    object.text("id", forked.id().to_string()).boolean("created", forked.created()).text("status", to_string(status));
-    object.number("run", std::int64_t{forked.run()}).text("forked_from", from.to_string());
-    print(object.number("steps", std::int64_t{steps}).str());
-  } else {
-    print((forked.created() ? "created " : "existing ") + forked.id().to_string() + " " +
-          std::string(to_string(status)));
-  }
+  const std::string document = shell.backend().fork(from, steps, workflow_id);
+  const JsonView view(document);
+  print(shell.json() ? document
+                     : (view.flag("created") ? "created " : "existing ") + view.text("id") + " " + view.text("status"));
   return exit_ok;
 }
 
@@ -131,7 +124,7 @@ void add_journal_fork(Commands& commands, CLI::App& group) {
   commands.run_with(command, [options](Shell& shell) {
     Target target;
     target.id = options->id;
-    return fork_run(shell, find_workflow(shell, target).id, options->steps, options->workflow_id);
+    return fork_run(shell, read_execution(find_workflow(shell, target)).id, options->steps, options->workflow_id);
   });
 }
 

@@ -2,8 +2,6 @@
 #include "cli/execution_table.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "model/identity.hpp"
-#include "schedule/activity.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -30,13 +28,9 @@ int run(Shell& shell, const Options& options) {
   if (options.limit < 1) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
   }
-  model::ListQuery query = options.filter.query(shell);
-  if (options.after) { query.after = parse_id(*options.after); }
-  if (options.activity) {
-    schedule::check_activity_id(*options.activity, "activity");
-    query.parent = model::activity_uuid(shell.ns(), *options.activity);
-  }
-  print_executions(shell, query, options.limit, "no executions");
+  Listing listing{.query = options.filter.query(shell), .activity = options.activity};
+  if (options.after) { listing.query.after = parse_id(*options.after); }
+  print_executions(shell, listing, options.limit, "no executions");
   return exit_ok;
 }
 

@@ -2,8 +2,11 @@
 
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
+#include "client/api_client.hpp"
 #include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
 
+#include <array>
 #include <cstdio>
 #include <new>
 
@@ -15,44 +18,65 @@ bool is(const std::exception& error) {
   return dynamic_cast<const Type*>(&error) != nullptr;
 }
 
-// A payload that cannot be taken is bad data, whether it is no JSON or has not the fields its task wants.
-bool is_about_input(const std::exception& error) {
-  const auto* const argument = dynamic_cast<const InvalidArgument*>(&error);
-  return argument != nullptr && argument->field() == "input";
+struct NamedCode {
+  std::string_view name;
+  int code;
+};
+
+// By the names of docs/reference/errors.md, which a server tells as well; what is not named here is a defect.
+constexpr std::array named_codes = {
+    NamedCode{"ConfigurationError", exit_configuration},
+    NamedCode{"PayloadTooLarge", exit_data},
+    NamedCode{"InvalidJson", exit_data},
+    NamedCode{"InvalidIdempotencyKey", exit_data},
+    NamedCode{"IdempotencyKeyRequired", exit_data},
+    NamedCode{"InvalidArgument", exit_usage},
+    NamedCode{"IdempotencyMismatch", exit_data},
+    NamedCode{"NotFound", exit_missing},
+    NamedCode{"ResultExpired", exit_missing},
+    NamedCode{"ConflictingDeclaration", exit_conflict},
+    NamedCode{"TaskAlreadyExists", exit_conflict},
+    NamedCode{"TaskAlreadyCompleted", exit_conflict},
+    NamedCode{"TaskAlreadyFinished", exit_conflict},
+    NamedCode{"WrongStatus", exit_conflict},
+    NamedCode{"StaleLease", exit_conflict},
+    NamedCode{"QueueDraining", exit_conflict},
+    NamedCode{"WaitTimeout", exit_still_going},
+    NamedCode{"ShuttingDown", exit_store},
+    NamedCode{"SchemaMismatch", exit_configuration},
+    NamedCode{"DecryptionFailed", exit_configuration},
+    NamedCode{"Unsupported", exit_usage},
+    NamedCode{"UsageError", exit_usage},
+    NamedCode{"BadAnswer", exit_store},
+    NamedCode{"Unauthorized", exit_permission},
+    NamedCode{"Forbidden", exit_permission},
+};
+
+std::string field_of(const std::exception& error) {
+  if (const auto* const argument = dynamic_cast<const InvalidArgument*>(&error)) { return argument->field(); }
+  const auto* const remote = dynamic_cast<const client::RemoteProblem*>(&error);
+  return remote == nullptr ? "" : JsonView(remote->document).text("field");
 }
 
-// The most derived type is asked for first; what is not named here is a defect.
+int exit_code_of_name(const Error& error) {
+  for (const NamedCode& named : named_codes) {
+    if (named.name != error.name()) { continue; }
+    // A payload that cannot be taken is bad data, whether it is no JSON or has not the fields its task wants.
+    return named.code == exit_usage && field_of(error) == "input" ? static_cast<int>(exit_data) : named.code;
+  }
+  const auto* const remote = dynamic_cast<const client::RemoteProblem*>(&error);
+  const bool may_pass = remote != nullptr && (remote->status == 503 || remote->status == 408);
+  return may_pass ? exit_store : exit_internal;
+}
+
 int exit_code_of_error(const std::exception& error) {
   if (is<BadUsage>(error)) return exit_usage;
   if (is<BadData>(error)) return exit_data;
   if (is<MissingFile>(error)) return exit_missing;
-  if (is<ConfigurationError>(error)) return exit_configuration;
-  if (is<PayloadTooLarge>(error)) return exit_data;
-  if (is<InvalidJson>(error)) return exit_data;
-  if (is<InvalidIdempotencyKey>(error)) return exit_data;
-  if (is<IdempotencyKeyRequired>(error)) return exit_data;
-  if (is_about_input(error)) return exit_data;
-  if (is<InvalidArgument>(error)) return exit_usage;
-  if (is<IdempotencyMismatch>(error)) return exit_data;
-  if (is<NotFound>(error)) return exit_missing;
-  if (is<ResultExpired>(error)) return exit_missing;
-  if (is<ConflictingDeclaration>(error)) return exit_conflict;
-  if (is<TaskAlreadyExists>(error)) return exit_conflict;
-  if (is<TaskAlreadyCompleted>(error)) return exit_conflict;
-  if (is<TaskAlreadyFinished>(error)) return exit_conflict;
-  if (is<WrongStatus>(error)) return exit_conflict;
-  if (is<StaleLease>(error)) return exit_conflict;
-  if (is<QueueDraining>(error)) return exit_conflict;
-  if (is<ExecutionFailed>(error)) return exit_unsuccessful;
-  if (is<WaitTimeout>(error)) return exit_still_going;
   if (is<StoreUnavailable>(error)) return exit_store;
-  if (is<ShuttingDown>(error)) return exit_store;
-  if (is<SchemaMismatch>(error)) return exit_configuration;
-  if (is<DecryptionFailed>(error)) return exit_configuration;
-  if (is<Unsupported>(error)) return exit_usage;
-  if (is<UsageError>(error)) return exit_usage;
-  if (is<std::bad_alloc>(error)) return exit_store;
-  return exit_internal;
+  if (is<ExecutionFailed>(error)) return exit_unsuccessful;
+  if (const auto* const named = dynamic_cast<const Error*>(&error)) { return exit_code_of_name(*named); }
+  return is<std::bad_alloc>(error) ? exit_store : exit_internal;
 }
 
 // A command's own errors are known to nobody else.
@@ -71,8 +95,9 @@ Problem told_of(const std::exception& error) {
 
 int report(const std::exception& error, bool as_json) {
   const Problem problem = told_of(error);
+  const auto* const remote = dynamic_cast<const client::RemoteProblem*>(&error);
   if (as_json) {
-    std::puts(problem_json(problem).c_str());
+    std::puts(remote != nullptr ? remote->document.c_str() : problem_json(problem).c_str());
     std::fflush(stdout);
   } else {
     const std::string line = problem.name + ": " + base::printable(problem.message);

@@ -1,10 +1,9 @@
-#include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "config/queue_keys.hpp"
-#include "engine/purging.hpp"
 #include "model/retention.hpp"
+#include "wire/execution_read.hpp"
 #include "wire/json_out.hpp"
 
 #include <algorithm>
@@ -66,11 +65,9 @@ std::string limits_text(const model::QueueLimits& limits) {
 }
 
 int list_queues(Shell& shell) {
-  const std::vector<model::QueueInfo> queues = shell.store().queues(shell.ns());
+  const std::vector<std::string> queues = shell.backend().queues();
   if (shell.json()) {
-    std::vector<std::string> items;
-    for (const model::QueueInfo& q : queues) { items.push_back(queue_json(q)); }
-    print(json_array(items));
+    print(json_array(queues));
     return exit_ok;
   }
   Table table({{.title = "QUEUE"},
@@ -85,7 +82,8 @@ int list_queues(Shell& shell) {
                {.title = "FAILED/MIN", .numeric = true},
                {.title = "RETENTION", .numeric = true},
                {.title = "LIMITS"}});
-  for (const model::QueueInfo& q : queues) {
+  for (const std::string& document : queues) {
+    const model::QueueInfo q = read_queue(document);
     const std::string state = state_of(q);
     table.add({q.queue.name, Cell(state, state == "open" ? Style::plain : Style::warn), std::to_string(q.ready),
                std::to_string(q.delayed), std::to_string(q.parked), std::to_string(q.running),
@@ -97,52 +95,39 @@ int list_queues(Shell& shell) {
   return exit_ok;
 }
 
-int show_queue(Shell& shell, const std::string& name) {
-  const model::QueueRef ref = shell.queue(name);
-  for (const model::QueueInfo& q : shell.store().queues(shell.ns())) {
-    if (q.queue != ref) { continue; }
-    if (shell.json()) {
-      print(queue_json(q));
-      return exit_ok;
-    }
-    Facts facts;
-    facts.add("queue", q.queue.name, Style::bold);
-    facts.add("state", state_of(q));
-    facts.add("ready",
-              std::to_string(q.ready) + (q.oldest_ready ? ", the oldest since " + rough(*q.oldest_ready) : ""));
-    facts.add("delayed", std::to_string(q.delayed));
-    if (q.parked > 0) { facts.add("parked", std::to_string(q.parked) + ", behind others of their key"); }
-    facts.add("running", std::to_string(q.running));
-    facts.add("dead letters", std::to_string(q.dead));
-    facts.add("last minute", std::to_string(q.completed_last_minute) + " completed, " +
-                                 std::to_string(q.failed_last_minute) + " failed");
-    facts.add("retention",
-              retention_text(q.settings) + (q.settings.retention ? "" : " (default)") +
-                  (q.settings.failed_retention ? ", failed " + format_duration(*q.settings.failed_retention) : ""));
-    if (q.settings.dedup_window) {
-      facts.add("dedup window", format_duration(*q.settings.dedup_window) + " after the end");
-    }
-    facts.add_if("limits", limits_text(q.settings.limits));
-    facts.print();
+int show_queue(const Shell& shell, const std::string& document) {
+  if (shell.json()) {
+    print(document);
     return exit_ok;
   }
-  throw NotFound("no queue '" + name + "' in namespace '" + shell.ns() + "'");
+  const model::QueueInfo q = read_queue(document);
+  Facts facts;
+  facts.add("queue", q.queue.name, Style::bold);
+  facts.add("state", state_of(q));
+  facts.add("ready", std::to_string(q.ready) + (q.oldest_ready ? ", the oldest since " + rough(*q.oldest_ready) : ""));
+  facts.add("delayed", std::to_string(q.delayed));
+  if (q.parked > 0) { facts.add("parked", std::to_string(q.parked) + ", behind others of their key"); }
+  facts.add("running", std::to_string(q.running));
+  facts.add("dead letters", std::to_string(q.dead));
+  facts.add("last minute", std::to_string(q.completed_last_minute) + " completed, " +
+                               std::to_string(q.failed_last_minute) + " failed");
+  facts.add("retention",
+            retention_text(q.settings) + (q.settings.retention ? "" : " (default)") +
+                (q.settings.failed_retention ? ", failed " + format_duration(*q.settings.failed_retention) : ""));
+  if (q.settings.dedup_window) {
+    facts.add("dedup window", format_duration(*q.settings.dedup_window) + " after the end");
+  }
+  facts.add_if("limits", limits_text(q.settings.limits));
+  facts.print();
+  return exit_ok;
 }
 
-// Changes a queue and shows it.
-int configure(Shell& shell, const std::string& name, model::QueuePatch patch) {
-  const model::QueueRef ref = shell.queue(name);
-  patch.actor = command_line_actor();
-  shell.store().configure_queue(ref, patch);
-  shell.store().announce({&ref, 1});
-  return show_queue(shell, name);
-}
-
-void add_change(Commands& commands, CLI::App& group, const Description& description, const model::QueuePatch& patch) {
+void add_change(Commands& commands, CLI::App& group, const Description& description, QueueAct act) {
   const auto name = std::make_shared<std::string>();
   CLI::App& command = commands.add(description, &group);
   command.add_option("queue", *name, "Queue")->type_name("Q")->required();
-  commands.run_with(command, [name, patch](Shell& shell) { return configure(shell, *name, patch); });
+  commands.run_with(command,
+                    [name, act](Shell& shell) { return show_queue(shell, shell.backend().act_on_queue(*name, act)); });
 }
 
 int print_count(const Shell& shell, const char* verb, std::int64_t count) {
@@ -168,8 +153,7 @@ void add_purge(Commands& commands, CLI::App& group) {
     if (!options->yes && !confirmed(shell, "cancel everything pending in queue '" + queue.name + "'")) {
       return static_cast<int>(exit_ok);
     }
-    const engine::Purged purged = engine::purge_queue(shell.store(), queue, {command_line_actor()});
-    if (purged.requested > 0) { shell.store().announce({&queue, 1}); }
+    const Purged purged = shell.backend().purge(queue.name);
     if (shell.json()) {
       print(JsonObject().number("purged", purged.cancelled).number("requested", purged.requested).str());
     } else {
@@ -198,15 +182,7 @@ void add_move(Commands& commands, CLI::App& group) {
     if (options->limit < 1) {
       throw InvalidArgument("limit", std::to_string(options->limit) + " is out of range; expected 1 or more");
     }
-    std::int64_t total = 0;
-    while (total < options->limit) {
-      const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, options->limit - total));
-      const int moved = shell.store().move(from, to, batch, {command_line_actor()});
-      if (moved == 0) { break; }
-      total += moved;
-    }
-    shell.store().announce({&to, 1});
-    return print_count(shell, "moved", total);
+    return print_count(shell, "moved", shell.backend().move(from.name, to.name, options->limit));
   });
 }
 
@@ -247,17 +223,18 @@ void add_set(Commands& commands, CLI::App& group) {
     command.add_option(flag_of(*key), options->values[i], set_flags[i].help)->type_name(set_flags[i].type);
   }
   commands.run_with(command, [options](Shell& shell) {
-    model::QueuePatch patch;
-    bool changes = false;
+    QueueValues values;
+    model::QueuePatch checked;
     for (std::size_t i = 0; i < set_flags.size(); ++i) {
       if (!options->values[i]) { continue; }
-      config::set_queue_value(patch, *config::find_queue_key(set_flags[i].key), *options->values[i], set_flags[i].key);
-      changes = true;
+      config::set_queue_value(checked, *config::find_queue_key(set_flags[i].key), *options->values[i],
+                              set_flags[i].key);
+      values.emplace_back(set_flags[i].key, *options->values[i]);
     }
-    if (!changes) {
+    if (values.empty()) {
       throw BadUsage("nothing to set: give --retention, --rate-limit or another (hapax queue set --help)");
     }
-    return configure(shell, options->queue, patch);
+    return show_queue(shell, shell.backend().set_queue(options->queue, values));
   });
 }
 
@@ -271,10 +248,10 @@ void add_queue(Commands& commands) {
   const auto shown = std::make_shared<std::string>();
   CLI::App& show = commands.add({"show", "One queue", ""}, &group);
   show.add_option("queue", *shown, "Queue")->type_name("Q")->required();
-  commands.run_with(show, [shown](Shell& shell) { return show_queue(shell, *shown); });
-  add_change(commands, group, {"pause", "Workers claim nothing from it", ""}, {.paused = true});
-  add_change(commands, group, {"resume", "Ends pause and drain", ""}, {.paused = false, .draining = false});
-  add_change(commands, group, {"drain", "Takes nothing new, finishes what it has", ""}, {.draining = true});
+  commands.run_with(show, [shown](Shell& shell) { return show_queue(shell, shell.backend().queue(*shown)); });
+  add_change(commands, group, {"pause", "Workers claim nothing from it", ""}, QueueAct::pause);
+  add_change(commands, group, {"resume", "Ends pause and drain", ""}, QueueAct::resume);
+  add_change(commands, group, {"drain", "Takes nothing new, finishes what it has", ""}, QueueAct::drain);
   add_purge(commands, group);
   add_move(commands, group);
   add_set(commands, group);

@@ -1,53 +1,48 @@
 #include "cli/retrying.hpp"
 
 #include "base/limits.hpp"
-#include "base/uuid7.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/terminal.hpp"
-#include "wire/acting_json.hpp"
 #include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace hapax::cli {
+namespace {
+
+constexpr std::size_t told_most = 20;  // one by one, to people
+
+}  // namespace
+
 int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& how) {
-  std::int64_t created = 0;
+  std::int64_t retried = 0;
   std::int64_t refused = 0;
   std::vector<std::string> items;
-  for (std::size_t at = 0; at < ids.size(); at += limits::admit_batch) {
-    std::vector<model::RetryRequest> batch;
-    for (const Uuid& id : ids.subspan(at, std::min<std::size_t>(limits::admit_batch, ids.size() - at))) {
-      batch.push_back({.id = id, .new_id = base::new_uuid7(), .new_effect_key = how.new_effect_key});
-    }
-    const std::vector<model::RetryResult> results = shell.store().retry(batch, {command_line_actor()});
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      const model::RetryResult& result = results[i];
-      const bool made = result.verdict == model::RetryVerdict::created;
-      created += made ? 1 : 0;
-      refused += made ? 0 : 1;
-      if (!made && how.named && ids.size() == 1) { throw_retry_refusal(batch[i].id, result); }
-      items.push_back(retry_json(batch[i], result));
-      if (!shell.json() && ids.size() <= 20) {
-        print(batch[i].id.to_string() +
-              (made ? " → " + batch[i].new_id.to_string() + " (run " + std::to_string(result.run) + ")"
-                    : " not retried: " + std::string(retry_word(result.verdict))));
-      }
-    }
+  for (std::size_t at = 0; at < ids.size(); at += limits::list_page) {
+    const std::size_t count = std::min<std::size_t>(limits::list_page, ids.size() - at);
+    // A single one that was named throws when it is refused: so not the last of many.
+    const Retrying as{.new_effect_key = how.new_effect_key, .named = how.named && ids.size() == 1};
+    const std::string document = shell.backend().retry(ids.subspan(at, count), as);
+    const JsonView view(document);
+    retried += view.integer("retried");
+    refused += view.integer("refused");
+    for (const std::string_view item : view.items("executions")) { items.emplace_back(item); }
   }
-  // Workers of other processes find the new runs by themselves; this lets them know at once.
-  std::set<model::QueueRef> queues;
-  for (const Uuid& id : ids.first(std::min<std::size_t>(ids.size(), 20))) {
-    if (const auto execution = shell.store().get(id)) { queues.insert(execution->queue); }
-  }
-  shell.store().announce(std::vector<model::QueueRef>(queues.begin(), queues.end()));
   if (shell.json()) {
     JsonObject object;
-    object.number("retried", created).number("refused", refused).raw("executions", json_array(items));
+    object.number("retried", retried).number("refused", refused).raw("executions", json_array(items));
     print(object.str());
   } else {
-    print(plural(created, "execution") + " retried" + (refused > 0 ? ", " + std::to_string(refused) + " not" : ""));
+    for (const std::string& item : items) {
+      if (ids.size() > told_most) { break; }
+      const JsonView view(item);
+      print(view.text("id") + (view.has("new_id")
+                                   ? " → " + view.text("new_id") + " (run " + std::to_string(view.integer("run")) + ")"
+                                   : " not retried: " + view.text("verdict")));
+    }
+    print(plural(retried, "execution") + " retried" + (refused > 0 ? ", " + std::to_string(refused) + " not" : ""));
   }
   return refused > 0 && how.named ? exit_conflict : exit_ok;
 }

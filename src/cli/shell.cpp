@@ -2,16 +2,21 @@
 
 #include <hapax/app.hpp>
 
+#include "base/secret_file.hpp"
 #include "base/text.hpp"
+#include "cli/server_backend.hpp"
+#include "cli/store_backend.hpp"
+#include "client/api_client.hpp"
+#include "client/worker_store.hpp"
 #include "engine/app_state.hpp"
 #include "engine/engine.hpp"
-#include "engine/overdue.hpp"
 #include "model/validate.hpp"
 #include "schedule/configured.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -41,13 +46,33 @@ std::string host_name() {
 
 std::string user_at_host() { return base::printable(user_name() + "@" + host_name()); }
 
+// A token is one word; a file of one may end with a newline.
+std::string checked_token(std::string text, const std::string& from) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  text.erase(end == std::string::npos ? 0 : end + 1);
+  const auto is_odd = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || static_cast<unsigned char>(c) > 126;
+  };
+  if (text.empty() || std::any_of(text.begin(), text.end(), is_odd)) {
+    throw ConfigurationError(from + ": has no token; expected one line, as hapax token create prints it");
+  }
+  return text;
+}
+
+bool is_of_file(const config::Stated* stated) { return stated != nullptr && stated->line > 0; }
+
 }  // namespace
 
 std::string command_line_actor() { return "command line (" + user_at_host() + ")"; }
 
-Shell::Shell(CommonOptions options) : options_(std::move(options)) {
+Shell::Shell(CommonOptions options, std::string command) : options_(std::move(options)), command_(std::move(command)) {
   if (!options_.ns.empty()) { model::check_name(options_.ns, "namespace"); }
+  if (!options_.server.empty() && !options_.store.empty()) {
+    throw BadUsage("--server and --store are given; expected one of them: who is to answer");
+  }
 }
+
+Shell::~Shell() = default;
 
 void Shell::name_configuration(const std::string& path) {
   if (!path.empty()) { options_.config = path; }
@@ -82,7 +107,66 @@ const std::string& Shell::ns() const {
   return ns_;
 }
 
+// The command line counts before the environment, and that before the file; in one of them the server does.
+const std::string& Shell::server_url() const {
+  if (server_url_) { return *server_url_; }
+  server_url_ = options_.server;
+  if (!options_.server.empty() || !options_.store.empty()) { return *server_url_; }
+  const config::Config& checked = configuration();
+  if (!checked.server_url) { return *server_url_; }
+  const config::Stated* const server = checked.find("server.url");
+  const config::Stated* const store = checked.find("store.url");
+  const bool store_is_of_environment = store != nullptr && !is_of_file(store);
+  if (!is_of_file(server) && store_is_of_environment) {
+    throw ConfigurationError(server->source + " and " + store->source +
+                             " are both set; expected one of them: who is to answer");
+  }
+  if (!is_of_file(server) || !store_is_of_environment) { server_url_ = *checked.server_url; }
+  return *server_url_;
+}
+
+const std::shared_ptr<client::ApiClient>& Shell::api() {
+  if (api_) { return api_; }
+  client::ApiClientOptions asking{.url = client::parse_server_url(server_url()),
+                                  .token = {},
+                                  .ns = {},
+                                  .ca_file = options_.ca_file,
+                                  .agent = std::string("hapax/") + HAPAX_VERSION};
+  const char* const variable = std::getenv("HAPAX_TOKEN");
+  const config::Config& checked = configuration();
+  if (asking.ca_file.empty()) { asking.ca_file = checked.server_ca_file.value_or(""); }
+  if (!options_.token_file.empty()) {
+    asking.token = checked_token(base::read_secret_file(options_.token_file), options_.token_file);
+  } else if (variable != nullptr && *variable != '\0') {
+    asking.token = checked_token(variable, "HAPAX_TOKEN");
+  } else if (checked.server_token_file) {
+    asking.token = checked_token(base::read_secret_file(*checked.server_token_file), *checked.server_token_file);
+  }
+  if (asking.token.empty()) {
+    asking.ns = ns();
+  } else if (!options_.ns.empty()) {
+    throw BadUsage("--namespace beside a token: the token says the namespace; leave one of them out");
+  }
+  api_ = std::make_shared<client::ApiClient>(std::move(asking));
+  return api_;
+}
+
+Backend& Shell::backend() {
+  if (!backend_) {
+    if (server_url().empty()) {
+      backend_ = std::make_unique<StoreBackend>(*this);
+    } else {
+      backend_ = std::make_unique<ServerBackend>(api());
+    }
+  }
+  return *backend_;
+}
+
 const std::string& Shell::store_url() const {
+  // A file may name both, for a machine on which there is a server and people who ask it.
+  if (!server_url().empty() && (!options_.server.empty() || !is_of_file(configuration().find("server.url")))) {
+    throw BadUsage((command_.empty() ? "this" : "hapax " + command_) + " works on the store itself; use --store URL");
+  }
   if (store_url_.empty()) {
     store_url_ = options_.store.empty() ? configuration().store_url.value_or("sqlite:hapax.db") : options_.store;
   }
@@ -90,6 +174,7 @@ const std::string& Shell::store_url() const {
 }
 
 void Shell::use_configuration() {
+  if (!server_url().empty()) { return; }
   const config::Config& configuration_now = configuration();
   const std::string from = configuration_now.path.empty() ? "the environment" : configuration_now.path;
   engine::Engine engine(shared_store());
@@ -113,6 +198,11 @@ std::shared_ptr<store::Store> Shell::shared_store() {
   return store_;
 }
 
+std::shared_ptr<store::Store> Shell::work_store() {
+  if (server_url().empty()) { return shared_store(); }
+  return std::make_shared<client::WorkerStore>(api());
+}
+
 store::Store& Shell::store() { return *shared_store(); }
 
 App Shell::app() {
@@ -123,19 +213,6 @@ App Shell::app() {
 model::QueueRef Shell::queue(const std::string& name) const {
   model::check_name(name, "queue");
   return {.ns = ns(), .name = name};
-}
-
-model::Execution Shell::find(const Uuid& id) {
-  std::optional<model::Execution> found = store().get(id);
-  if (!found || found->queue.ns != ns()) {
-    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns() + "'");
-  }
-  // What has passed its deadline is told as timed out, also where no worker is there to end it.
-  if (found->deadline && !is_terminal(found->status) && engine::end_if_overdue(store(), id)) {
-    found = store().get(id);
-    if (!found) { throw NotFound("execution " + id.to_string() + " is not kept any more"); }
-  }
-  return std::move(*found);
 }
 
 }  // namespace hapax::cli

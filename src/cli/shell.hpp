@@ -1,5 +1,5 @@
-// Shell: what every command is given. The common options, the configuration, read when first needed, and the store,
-// opened when first asked for.
+// Shell: what every command is given. The common options, the configuration, read when first needed, and what answers:
+// the store, or a server, opened when first asked for.
 //
 // Owned by main, used by one command on the main thread (`work` hands the store on to its worker).
 #pragma once
@@ -18,22 +18,35 @@ namespace hapax {
 class App;
 }
 
+namespace hapax::client {
+class ApiClient;
+}
+
 namespace hapax::cli {
 
+class Backend;
+
 struct CommonOptions {
-  std::string store;   // --store; empty: HAPAX_STORE_URL, else [store] url, else sqlite:hapax.db
-  std::string ns;      // --namespace; empty: HAPAX_NAMESPACE, else the file's, else "default"
-  std::string config;  // --config; empty: HAPAX_CONFIG, else hapax.toml if it is in this folder
+  std::string store;       // --store; empty: HAPAX_STORE_URL, else [store] url, else sqlite:hapax.db
+  std::string server;      // --server; empty: HAPAX_SERVER_URL, else [server] url, else the store itself
+  std::string token_file;  // --token-file; empty: HAPAX_TOKEN, else [server] token_file, else no token
+  std::string ca_file;     // --ca-file; empty: [server] ca_file, else the system's certificates
+  std::string ns;          // --namespace; empty: HAPAX_NAMESPACE, else the file's, else "default"
+  std::string config;      // --config; empty: HAPAX_CONFIG, else hapax.toml if it is in this folder
   bool json = false;
   bool quiet = false;  // no progress, no remarks; results and errors only
 };
 
 class Shell {
  public:
-  // Throws InvalidArgument for a namespace that cannot be one.
-  explicit Shell(CommonOptions options);
+  // Throws InvalidArgument for a namespace that cannot be one, BadUsage for a store and a server at once. `command` is how
+  // messages call it: "queue list".
+  explicit Shell(CommonOptions options, std::string command = {});
+  Shell(const Shell&) = delete;
+  Shell& operator=(const Shell&) = delete;
+  ~Shell();
   // Another one of the same options, which has read and opened nothing yet.
-  [[nodiscard]] Shell fresh() const { return Shell(options_); }
+  [[nodiscard]] Shell fresh() const { return Shell(options_, command_); }
 
   // Both throw what configuration() throws.
   [[nodiscard]] const std::string& ns() const;
@@ -48,21 +61,29 @@ class Shell {
   [[nodiscard]] std::string config_path() const;
   // What the file and the environment say. Throws ConfigurationError for the first of its problems.
   [[nodiscard]] const config::Config& configuration() const;
-  // Brings the configuration into the store, unless it is the one that was applied there last. For commands that
-  // enqueue or work, before they do.
+  // Brings the configuration into the store, unless it is the one that was applied there last; a server has its own. For
+  // commands that enqueue or work, before they do.
   void use_configuration();
 
-  // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch.
+  // What answers: the store, or the server that the command line, the environment or the file names.
+  [[nodiscard]] Backend& backend();
+  // The server's URL; empty: the store itself answers.
+  [[nodiscard]] const std::string& server_url() const;
+  // Asks the server. Throws ConfigurationError for a token or certificate file that cannot be read.
+  [[nodiscard]] const std::shared_ptr<client::ApiClient>& api();
+
+  // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch; BadUsage when a server is named.
   [[nodiscard]] store::Store& store();
   [[nodiscard]] std::shared_ptr<store::Store> shared_store();
+
+  // What a worker claims from: the store, or the server's worker protocol in the shape of one.
+  [[nodiscard]] std::shared_ptr<store::Store> work_store();
 
   // The same store and namespace, as programs use them (hapax/app.hpp).
   [[nodiscard]] App app();
 
   // The queue of that name in the shell's namespace; throws InvalidArgument for a name that cannot be one.
   [[nodiscard]] model::QueueRef queue(const std::string& name) const;
-  // The execution of that id, if it is in the shell's namespace; else throws NotFound.
-  [[nodiscard]] model::Execution find(const Uuid& id);
 
  private:
   CommonOptions options_;
@@ -70,7 +91,11 @@ class Shell {
   mutable std::optional<config::Config> configuration_;
   mutable std::string ns_;
   mutable std::string store_url_;
+  mutable std::optional<std::string> server_url_;
+  std::string command_;
   std::shared_ptr<store::Store> store_;
+  std::shared_ptr<client::ApiClient> api_;
+  std::unique_ptr<Backend> backend_;
 };
 
 // Who acts, for the audit: "command line (ada@host)".

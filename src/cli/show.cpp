@@ -1,4 +1,5 @@
 #include "cli/show.hpp"
+#include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/target.hpp"
 
@@ -32,7 +33,7 @@ void add_show(Commands& commands) {
   add_workflow_flags(command, *target);
   add_run_flag(command, *target);
   commands.run_with(command, [target](Shell& shell) {
-    show_execution(shell, find_target(shell, *target));
+    show_execution(shell, shell.backend().show(find_target(shell, *target)));
     return static_cast<int>(exit_ok);
   });
 }

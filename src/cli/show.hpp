@@ -3,9 +3,11 @@
 
 #include "cli/shell.hpp"
 
+#include <string>
+
 namespace hapax::cli {
 
-// Throws NotFound.
-void show_execution(Shell& shell, const Uuid& id);
+// `document` is what Backend::show gave.
+void show_execution(Shell& shell, const std::string& document);
 
 }  // namespace hapax::cli

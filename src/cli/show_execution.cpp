@@ -1,5 +1,4 @@
-#include <hapax/app.hpp>
-
+#include "cli/backend.hpp"
 #include "cli/render.hpp"
 #include "cli/show.hpp"
 #include "cli/table.hpp"
@@ -9,6 +8,8 @@
 #include "base/sha256.hpp"
 #include "model/activity_origin.hpp"
 #include "model/turn.hpp"
+#include "wire/execution_read.hpp"
+#include "wire/json_view.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -87,23 +88,22 @@ void print_attempts(const std::vector<model::Attempt>& attempts, Time now) {
 
 }  // namespace
 
-void show_execution(Shell& shell, const Uuid& id) {
-  const model::Execution execution = shell.find(id);
-  const std::vector<model::Attempt> attempts = shell.store().attempts(id);
-  const bool workflow = execution.kind == model::Kind::workflow;
-  std::vector<TimelineEntry> timeline;
-  if (workflow) { timeline = shell.app().timeline(id); }
+void show_execution(Shell& shell, const std::string& document) {
   if (shell.json()) {
-    print(execution_json(execution, true, &attempts, workflow ? &timeline : nullptr));
+    print(document);
     return;
   }
-  const Time now = shell.store().now();
+  const model::Execution execution = read_execution(document);
+  const JsonView view(document);
+  std::vector<TimelineEntry> timeline;
+  if (view.has("journal")) { timeline = read_timeline(view.raw("journal")); }
+  const Time now = shell.backend().now();
   print_facts(execution, now, timeline);
   print("");
-  if (workflow) {
+  if (execution.kind == model::Kind::workflow) {
     print_timeline(execution, timeline);
   } else {
-    print_attempts(attempts, now);
+    print_attempts(read_attempts(view.raw("attempts")), now);
   }
 }
 

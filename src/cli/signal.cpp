@@ -1,10 +1,9 @@
-#include <hapax/app.hpp>
-
+#include "base/json.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
 
 #include <utility>
 
@@ -43,18 +42,10 @@ void settle_words(Options& options) {
 int run(Shell& shell, Options options) {
   settle_words(options);
   const std::string data = options.data ? read_payload(*options.data, "data") : "null";
-  const model::Execution asked = find_workflow(shell, options.target);
-  App app = shell.app();
-  app.find_any(asked.id).signal_json(*options.name, data, options.once);
-  model::Execution got = asked;
-  while (got.continued_as) { got = shell.find(*got.continued_as); }
-  if (shell.json()) {
-    JsonObject object;
-    object.text("id", got.id.to_string()).text("workflow", got.task).text_or_null("workflow_id", got.identity_key);
-    print(object.text("signal", *options.name).str());
-  } else {
-    print("sent to " + got.id.to_string());
-  }
+  base::check_json(data, "data");
+  const Uuid id = find_target(shell, options.target);
+  const std::string document = shell.backend().signal(id, {.name = *options.name, .data = data, .once = options.once});
+  print(shell.json() ? document : "sent to " + JsonView(document).text("id"));
   return exit_ok;
 }
 

@@ -26,9 +26,9 @@ void add_task_flags(CLI::App& command, Target& target);
 void add_workflow_flags(CLI::App& command, Target& target);
 void add_run_flag(CLI::App& command, Target& target);
 
-// Throws BadUsage when it is named in no way or in two, NotFound when it is not there.
+// Throws BadUsage when it is named in no way or in two, NotFound for a key or run that nobody has. An id is not looked up.
 [[nodiscard]] Uuid find_target(Shell& shell, const Target& target);
-// The same, and it must be a workflow: else throws InvalidArgument.
-[[nodiscard]] model::Execution find_workflow(Shell& shell, const Target& target);
+// The run's document, as Backend::show gives it. Throws InvalidArgument for what is no workflow's, and NotFound.
+[[nodiscard]] std::string find_workflow(Shell& shell, const Target& target);
 
 }  // namespace hapax::cli

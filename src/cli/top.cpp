@@ -42,12 +42,12 @@ struct Options {
 // Pictures one after the other, until a signal.
 int stream(Shell& shell, Duration interval, bool once) {
   StopSignals signals;
-  const auto store = shell.shared_store();
+  Backend& backend = shell.backend();
   while (true) {
-    const TopSnapshot snapshot = take_snapshot(*store, shell.ns());
     if (shell.json()) {
-      print(snapshot_json(snapshot));
+      print(backend.overview());
     } else {
+      const TopSnapshot snapshot = take_snapshot(backend);
       TopView view;
       // Nothing is cut where nobody looks at a width.
       view.columns = output_terminal().is_tty ? static_cast<std::size_t>(output_terminal().columns) : SIZE_MAX / 2;

@@ -1,9 +1,10 @@
-// What `hapax top` shows: a picture of a namespace at one instant, and how it looks as text and as JSON.
+// What `hapax top` shows: a picture of a namespace at one instant, and how it looks as text.
 #pragma once
 
+#include "cli/backend.hpp"
 #include "cli/shell.hpp"
 #include "cli/terminal.hpp"
-#include "model/execution.hpp"
+#include "wire/overview_json.hpp"
 
 #include <array>
 #include <cstdint>
@@ -13,18 +14,14 @@
 
 namespace hapax::cli {
 
-struct TopSnapshot {
-  Time at{};  // the store's clock
-  std::string ns;
-  std::string location;                      // of the store, for people
-  std::vector<model::QueueInfo> queues;      // by name
-  std::vector<model::SessionInfo> sessions;  // that serve the namespace; by worker
-  std::vector<model::Execution> failures;    // failed or timed out, newest first
+struct TopSnapshot : wire::Overview {
+  std::string location;  // of the store or server, for people
 };
 
-// Reads it, in a few cheap statements; throws what the store throws. Any thread, if the shell's store is open.
-[[nodiscard]] TopSnapshot take_snapshot(store::Store& store, const std::string& ns);
-[[nodiscard]] std::string snapshot_json(const TopSnapshot& snapshot);
+// Looks once; throws what the backend throws. Any thread.
+[[nodiscard]] inline TopSnapshot take_snapshot(Backend& backend) {
+  return {wire::read_overview(backend.overview()), backend.location()};
+}
 
 enum class TopOrder : std::uint8_t { name, ready, oldest, running, dead, rate, failing };
 inline constexpr std::array<std::string_view, 7> top_order_names = {"name", "ready", "oldest", "running",

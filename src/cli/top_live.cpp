@@ -23,8 +23,8 @@ constexpr Duration interval_max = std::chrono::minutes(1);
 // Looks at the store on a thread of its own, so that keys are heard while a store does not answer.
 class Looker {
  public:
-  Looker(store::Store& store, std::string ns, const LiveScreen& screen)
-      : store_(store), ns_(std::move(ns)), screen_(screen), thread_([this] { loop(); }) {}
+  Looker(Backend& backend, const LiveScreen& screen)
+      : backend_(backend), screen_(screen), thread_([this] { loop(); }) {}
   ~Looker() {
     end();
     if (thread_.joinable()) { thread_.join(); }
@@ -71,7 +71,7 @@ class Looker {
       lock.unlock();
       News news;
       try {
-        news.snapshot = take_snapshot(store_, ns_);
+        news.snapshot = take_snapshot(backend_);
       } catch (const std::exception& error) {
         const Problem problem = problem_of(error);
         news.trouble = problem.name + ": " + problem.message;
@@ -84,8 +84,7 @@ class Looker {
     condition_.notify_all();
   }
 
-  store::Store& store_;
-  const std::string ns_;
+  Backend& backend_;
   const LiveScreen& screen_;
   std::mutex mutex_;
   std::condition_variable condition_;
@@ -137,14 +136,13 @@ bool press(int key, TopView& view, std::size_t queues) {
 
 int show_live(Shell& shell, Duration interval) {
   LiveScreen screen;
-  const std::string ns = shell.ns();
-  const auto store = shell.shared_store();
+  Backend& backend = shell.backend();
   // Before the screen: what is wrong with the store from the start is told as by any command.
-  TopSnapshot snapshot = take_snapshot(*store, ns);
+  TopSnapshot snapshot = take_snapshot(backend);
   TopView view;
   view.interval = interval;
   screen.enter();
-  Looker looker(*store, ns, screen);
+  Looker looker(backend, screen);
   Steady::time_point next = Steady::now() + interval;
   bool changed = true;
   while (true) {

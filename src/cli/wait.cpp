@@ -1,6 +1,5 @@
 #include "cli/arguments.hpp"
 #include "cli/awaiting.hpp"
-#include "engine/engine.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -29,9 +28,7 @@ void add_wait(Commands& commands) {
   commands.run_with(command, [options](Shell& shell) {
     const Uuid id = parse_id(options->id);
     const std::optional<Duration> timeout = optional_duration(options->timeout, "timeout");
-    (void)shell.find(id);
-    engine::Engine engine(shell.shared_store());
-    const model::Outcome outcome = await_outcome(engine, id, timeout);
+    const model::Outcome outcome = await_outcome(shell, id, timeout);
     print_outcome(shell, outcome);
     return exit_code_of(outcome.status);
   });

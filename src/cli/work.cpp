@@ -27,6 +27,7 @@ constexpr const char* examples =
     "an\n"
     "attempt. A second one kills the programs at once and releases their executions.\n"
     "Workflows are left to programs that have their function.\n"
+    "With --server it claims through the API, with a token of scope work (and read, for --until-empty).\n"
     "\n"
     "--processes N: a supervisor and N worker processes. One that dies is started again, with a growing pause if it "
     "keeps\n"
@@ -97,7 +98,7 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
   if (*options.processes < 1) {
     throw InvalidArgument("processes", std::to_string(*options.processes) + " is out of range; expected 1 or more");
   }
-  if (shell.store_url().starts_with("memory:")) {
+  if (shell.server_url().empty() && shell.store_url().starts_with("memory:")) {
     throw BadUsage("--processes: a memory: store is one process's own; expected sqlite:PATH or postgresql://…");
   }
   const auto begun = std::chrono::steady_clock::now();

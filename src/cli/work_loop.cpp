@@ -2,6 +2,7 @@
 
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
+#include "cli/backend.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "engine/engine.hpp"
@@ -144,12 +145,21 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
   // Before any other thread starts, so that all of them inherit it.
   StopSignals signals(StopSignals::Hangup::stops, supervised);
   plan.worker.events.trouble = [&remarks](std::string_view text) { remarks.add(text); };
-  const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
+  const bool asks_server = !shell.server_url().empty();
+  if (asks_server) {
+    // The server sweeps, and starts what is due.
+    plan.worker.sweep = false;
+    // A token that may not read the queues is told now, not waited for.
+    if (plan.until_empty) { (void)shell.backend().queues(); }
+  }
+  const auto engine = std::make_shared<engine::Engine>(shell.work_store());
   const auto begun = std::chrono::steady_clock::now();
   engine::Worker worker(engine, plan.worker, [process](engine::Run& attempt) { return process->run(attempt); });
-  schedule::Ticker::Options ticking;
-  ticking.on_trouble = plan.worker.events.trouble;
-  schedule::start_ticker(*engine, std::move(ticking));
+  if (!asks_server) {
+    schedule::Ticker::Options ticking;
+    ticking.on_trouble = plan.worker.events.trouble;
+    schedule::start_ticker(*engine, std::move(ticking));
+  }
   ProgressLine progress(shell);
   if (supervised != nullptr) {
     worker.tell_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });

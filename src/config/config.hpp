@@ -47,6 +47,9 @@ struct ActivityTable {
 struct Config {
   std::string path{};  // of the file; empty: there is none
   std::optional<std::string> store_url{};
+  std::optional<std::string> server_url{};         // who answers commands in place of the store
+  std::optional<std::string> server_token_file{};  // for it
+  std::optional<std::string> server_ca_file{};     // whom to trust, for https
   std::optional<std::string> ns{};
   std::optional<std::string> encryption_key_file{};
   std::map<std::string, model::QueuePatch> queues{};

@@ -25,6 +25,17 @@ void set_store(Config& config, std::string_view text, const std::string& field) 
   config.store_url = std::string(text);
 }
 
+void set_server(Config& config, std::string_view text, const std::string& field) {
+  // What stands before an @ may be a secret.
+  if (!text.starts_with("http://") && !text.starts_with("https://")) {
+    throw InvalidArgument(field, "is no server's URL; expected one such as \"http://127.0.0.1:7171\"");
+  }
+  if (text.find('@') != std::string_view::npos) {
+    throw InvalidArgument(field, "has a user or password in it; a token comes from server.token_file or HAPAX_TOKEN");
+  }
+  config.server_url = std::string(text);
+}
+
 void set_namespace(Config& config, std::string_view text, const std::string& field) {
   model::check_name(text, field);
   config.ns = std::string(text);
@@ -82,17 +93,33 @@ void set_threads(Config& config, std::string_view text, const std::string& field
   config.worker.threads = value;
 }
 
+std::string path_in(std::string_view text, const std::string& field, const char* example) {
+  if (text.empty() || text.find('\0') != std::string_view::npos) {
+    throw InvalidArgument(field, quoted(text) + " is no path; expected one such as \"" + example + "\"");
+  }
+  return std::string(text);
+}
+
 // Read when the store is opened: whoever only looks at the configuration need not have the keys.
 void set_key_file(Config& config, std::string_view text, const std::string& field) {
-  if (text.empty() || text.find('\0') != std::string_view::npos) {
-    throw InvalidArgument(field, quoted(text) + " is no path; expected one such as \"/etc/hapax/keys\"");
-  }
-  config.encryption_key_file = std::string(text);
+  config.encryption_key_file = path_in(text, field, "/etc/hapax/keys");
+}
+
+// Both are read when the server is asked.
+void set_token_file(Config& config, std::string_view text, const std::string& field) {
+  config.server_token_file = path_in(text, field, "/etc/hapax/token");
+}
+
+void set_ca_file(Config& config, std::string_view text, const std::string& field) {
+  config.server_ca_file = path_in(text, field, "/etc/hapax/ca.pem");
 }
 
 constexpr std::array keys = {
     ScalarKey{"namespace", "HAPAX_NAMESPACE", Node::Kind::text, "default", set_namespace},
     ScalarKey{"store.url", "HAPAX_STORE_URL", Node::Kind::text, "sqlite:hapax.db", set_store},
+    ScalarKey{"server.url", "HAPAX_SERVER_URL", Node::Kind::text, "http://127.0.0.1:7171", set_server},
+    ScalarKey{"server.token_file", "HAPAX_SERVER_TOKEN_FILE", Node::Kind::text, "/etc/hapax/token", set_token_file},
+    ScalarKey{"server.ca_file", "HAPAX_SERVER_CA_FILE", Node::Kind::text, "/etc/hapax/ca.pem", set_ca_file},
     ScalarKey{"encryption.key_file", "HAPAX_ENCRYPTION_KEY_FILE", Node::Kind::text, "/etc/hapax/keys", set_key_file},
     ScalarKey{"identity.default", "HAPAX_IDENTITY_DEFAULT", Node::Kind::text, "strict", set_identity_default},
     ScalarKey{"events.require_event_id", "HAPAX_EVENTS_REQUIRE_EVENT_ID", Node::Kind::boolean, "true",

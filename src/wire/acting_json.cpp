@@ -76,4 +76,15 @@ void throw_cancel_refusal(const Uuid& id, const model::CancelResult& result) {
                     result.status);
 }
 
+void require_workflow(const model::Execution& run) {
+  if (run.kind == model::Kind::workflow) { return; }
+  throw InvalidArgument("execution", run.id.to_string() + " is a task; expected a workflow's run");
+}
+
+std::string signalled_json(const model::Execution& run, std::string_view name) {
+  JsonObject object;
+  object.text("id", run.id.to_string()).text("workflow", run.task).text_or_null("workflow_id", run.identity_key);
+  return object.text("signal", name).str();
+}
+
 }  // namespace hapax::wire

@@ -1,4 +1,4 @@
-// What became of a cancel or a retry, as JSON and as the error of one that could not be.
+// What became of a cancel, a retry or a signal, as JSON and as the error of one that could not be.
 #pragma once
 
 #include <hapax/uuid.hpp>
@@ -20,5 +20,10 @@ namespace hapax::wire {
 [[nodiscard]] std::string cancel_json(const Uuid& id, const model::CancelResult& result);
 // WrongStatus or NotFound, for what had ended or is not there.
 [[noreturn]] void throw_cancel_refusal(const Uuid& id, const model::CancelResult& result);
+
+// InvalidArgument for a run that is a task's.
+void require_workflow(const model::Execution& run);
+// {"id","workflow","workflow_id","signal"}: the run that got it.
+[[nodiscard]] std::string signalled_json(const model::Execution& run, std::string_view name);
 
 }  // namespace hapax::wire

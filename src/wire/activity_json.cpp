@@ -175,8 +175,9 @@ std::string started_json(const schedule::Activities::Started& started, const std
   return object.str();
 }
 
-std::string backfill_json(const schedule::Activities::Backfill& report) {
+std::string backfill_json(const schedule::Activities::Backfill& report, const schedule::TickRange& range) {
   JsonObject object;
+  object.time("from", range.from).time("to", range.to);
   object.number("ticks", report.ticks).number("started", report.started).number("existing", report.existing);
   object.number("refused", report.refused).text_or_null("trouble", report.trouble);
   if (report.next_from) { object.time("next_from", report.next_from); }

@@ -59,7 +59,7 @@ struct Preview {
 // {"run_id","id","created","status","result"?,"error"?}
 [[nodiscard]] std::string started_json(const schedule::Activities::Started& started,
                                        const std::optional<model::Outcome>& end);
-// {"ticks","started","existing","refused","trouble"}
-[[nodiscard]] std::string backfill_json(const schedule::Activities::Backfill& report);
+// {"from","to","ticks","started","existing","refused","trouble"}
+[[nodiscard]] std::string backfill_json(const schedule::Activities::Backfill& report, const schedule::TickRange& range);
 
 }  // namespace hapax::wire

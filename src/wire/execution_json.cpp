@@ -151,6 +151,7 @@ std::string queue_json(const model::QueueInfo& q) {
       .boolean("paused", q.settings.paused)
       .boolean("draining", q.settings.draining)
       .duration("retention", q.settings.retention.value_or(model::task_retention))
+      .boolean("retention_is_default", !q.settings.retention)
       .duration("failed_retention", q.settings.failed_retention)
       .duration("dedup_window", q.settings.dedup_window)
       .raw("rate_limit", rate_json(limits.rate))

@@ -8,6 +8,7 @@
 #include "engine/door.hpp"
 #include "model/validate.hpp"
 #include "wire/json_members.hpp"
+#include "wire/json_out.hpp"
 #include "wire/words.hpp"
 
 #include <algorithm>
@@ -134,6 +135,50 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   request.labels.actor = fields.actor;
   model::check_new_execution(request);
   return request;
+}
+
+std::string request_json(const RequestFields& fields) {
+  base::check_json(fields.input, "input");
+  JsonObject object;
+  // What is not UTF-8 cannot be said in JSON, and is not to arrive as something else.
+  const auto text = [&object](std::string_view name, const std::optional<std::string>& value) {
+    if (!value) { return; }
+    if (!base::is_valid_utf8(*value)) { throw InvalidArgument(std::string(name), "is not UTF-8"); }
+    object.text(name, *value);
+  };
+  const auto number = [&object](std::string_view name, const std::optional<std::int64_t>& value) {
+    if (value) { object.number(name, *value); }
+  };
+  text("task", fields.task);
+  text(fields.kind == model::Kind::workflow ? "workflow_id" : "task_id", fields.task_id);
+  text("queue", fields.queue);
+  text("on_conflict", fields.on_conflict);
+  text("wait_timeout", fields.wait_timeout);
+  text("reuse", fields.reuse);
+  text("throttle", fields.throttle);
+  text("debounce", fields.debounce);
+  if (fields.keep_last) { object.boolean("keep_last", true); }
+  text("concurrency_key", fields.concurrency_key);
+  text("ordering_key", fields.ordering_key);
+  if (fields.weight != 1) { object.number("weight", fields.weight); }
+  text("delay", fields.delay);
+  text("run_at", fields.run_at);
+  number("priority", fields.priority);
+  number("max_attempts", fields.max_attempts);
+  text("retry_base", fields.retry_base);
+  text("retry_cap", fields.retry_cap);
+  text("timeout", fields.timeout);
+  text("deadline", fields.deadline);
+  for (const std::string& tag : fields.tags) {
+    if (!base::is_valid_utf8(tag)) { throw InvalidArgument("tags", "has one that is not UTF-8"); }
+  }
+  if (!fields.tags.empty()) { object.raw("tags", json_text_array(fields.tags)); }
+  if (!fields.metadata.empty()) {
+    base::check_json(fields.metadata, "metadata");
+    object.raw("metadata", fields.metadata);
+  }
+  if (!fields.traceparent.empty()) { text("traceparent", fields.traceparent); }
+  return object.raw("input", fields.input).str();
 }
 
 RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field) {

@@ -14,7 +14,7 @@ from _server import BIN, clean_environment, request
 BODIES = {
     "enqueue": {"input": 1}, "startWorkflow": {"workflow_id": "x"}, "askIdentity": {}, "cancelMany": {"ids": ["{id}"]},
     "retryMany": {"ids": ["{id}"]}, "fork": {"steps": 0, "workflow_id": "x"}, "finish": {"outcomes": [
-        {"id": "{id}", "fence": 1, "status": "completed"}]}, "extend": {"session": "{session}"},
+        {"id": "{id}", "fence": 1, "status": "completed"}]}, "extend": {"session": "{session}"}, "closeSession": {"session": "{session}"},
     "claim": {"queues": ["{queue}"], "session": "{session}"}, "putTask": {"max_attempts": 2}, "putQueue": {"concurrency": 1},
     "moveQueue": {"to": "elsewhere"}, "retryDeadLetters": {"ids": ["{id}"]}, "discardDeadLetters": {"ids": ["{id}"]},
     "annotateDeadLetters": {"ids": ["{id}"], "note": "x"},
@@ -22,13 +22,14 @@ BODIES = {
     "backfillActivity": {"from": "2026-03-02", "to": "2026-03-03"},
     "sendEvents": {"specversion": "1.0", "id": "e", "source": "/s", "type": "order.theirs"},
 }
+QUERIES = {"findExecution": "?task={task}&task_id=secret-key"}
 # These make or list things of the caller's own namespace, and so succeed; what they touch is checked below.
 OWN = {"enqueue": 201, "startWorkflow": 201, "askIdentity": 200, "enqueueBatch": 200, "listExecutions": 200, "listTasks": 200,
-       "putTask": 201, "listQueues": 200, "putQueue": 200, "pauseQueue": 200, "resumeQueue": 200, "drainQueue": 200,
+       "putTask": 201, "listQueues": 200, "overview": 200, "putQueue": 200, "pauseQueue": 200, "resumeQueue": 200, "drainQueue": 200,
        "listDeadLetters": 200, "listActivities": 200, "putActivity": 201, "sendEvents": 200, "cancelMany": 200,
        "retryMany": 200, "stream": None, "getDescription": 200, "getHealth": 200, "getReadiness": 200, "getMetrics": 200}
 # A stale session or fence is what another tenant's is.
-STALE = {"claim": 409, "finish": 409, "extend": 409}
+STALE = {"claim": 409, "finish": 409, "extend": 409, "closeSession": 409}
 
 
 def filled(value, names):
@@ -127,7 +128,7 @@ class Walls:
                 # A namespace for each, so that what one makes does not answer for the next.
                 ours = api.other(f"{operation}-{self.queue}")
                 for id in {run, dead, workflow} if "{id}" in path else {run}:
-                    at = path.format(**{**names, "id": id})
+                    at = (path + QUERIES.get(operation, "")).format(**{**names, "id": id})
                     body = filled(BODIES.get(operation), {**names, "id": id})
                     headers = {}
                     if operation == "enqueueBatch":

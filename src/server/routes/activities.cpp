@@ -11,6 +11,7 @@
 #include "server/routes/cursor.hpp"
 #include "server/routes/listing.hpp"
 #include "wire/activity_json.hpp"
+#include "wire/find.hpp"
 #include "wire/instant.hpp"
 #include "wire/words.hpp"
 
@@ -89,7 +90,7 @@ Response show(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
-    const model::ActivityState state = tenant->activities().get(id);
+    const model::ActivityState state = wire::find_activity(tenant->activities(), id);
     std::vector<model::ActivityVersion> versions;
     if (with_versions) { versions = tenant->activities().versions(id); }
     return wire::shown_activity_json(state, api.store().now(), with_versions ? &versions : nullptr);
@@ -100,7 +101,7 @@ Response remove(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
-    (void)tenant->activities().get(id);
+    (void)wire::find_activity(tenant->activities(), id);
     tenant->activities().remove(id, actor_of(call.principal()));
     return wire::JsonObject().text("deleted", id).str();
   }));
@@ -115,6 +116,7 @@ Response pause(Api& api, Call& call) {
   }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
+    (void)wire::find_activity(tenant->activities(), path_activity(call));
     return wire::activity_json(tenant->activities().pause(path_activity(call), note, actor_of(call.principal()))).str();
   }));
 }
@@ -123,6 +125,7 @@ Response resume(Api& api, Call& call) {
   (void)Members(call.body(), {});
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
+    (void)wire::find_activity(tenant->activities(), path_activity(call));
     return wire::activity_json(tenant->activities().resume(path_activity(call), actor_of(call.principal()))).str();
   }));
 }
@@ -134,8 +137,10 @@ Response trigger(Api& api, Call& call) {
   if (const auto event = body.json("event")) { manual.event = schedule::parse_event(*event); }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
-  const schedule::Activities::Started started =
-      call.blocking([&] { return tenant->activities().trigger(id, manual, actor_of(call.principal())); });
+  const schedule::Activities::Started started = call.blocking([&] {
+    (void)wire::find_activity(tenant->activities(), id);
+    return tenant->activities().trigger(id, manual, actor_of(call.principal()));
+  });
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
     throw QueueDraining("the queue of activity '" + id + "' is draining and takes nothing new");
   }
@@ -149,7 +154,7 @@ Response backfill(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   schedule::TickRange range = call.blocking([&] {
-    const std::optional<schedule::Activity> activity = wire::readable(tenant->activities().get(id));
+    const std::optional<schedule::Activity> activity = wire::readable(wire::find_activity(tenant->activities(), id));
     wire::InstantRules rules{.zone = {}, .now = api.store().now()};
     if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
     schedule::TickRange asked{.from = wire::parse_instant(from, rules, "from"), .to = {}};
@@ -157,6 +162,7 @@ Response backfill(Api& api, Call& call) {
     asked.to = wire::parse_instant(to, rules, "to");
     return asked;
   });
+  const schedule::TickRange whole = range;
   // A batch at a time, with a look at the call between them; and so many ticks in all that the answer comes soon.
   schedule::Activities::Backfill report;
   const auto one_batch = [](const schedule::Activities::Backfill&, std::int64_t) { return false; };
@@ -171,7 +177,7 @@ Response backfill(Api& api, Call& call) {
     report.next_from = some.next_from;
     if (report.next_from) { range.from = *report.next_from; }
   } while (report.next_from && report.ticks < backfilled_ticks && call.goes_on());
-  return json_answer(wire::backfill_json(report));
+  return json_answer(wire::backfill_json(report, whole));
 }
 
 Response preview(Api& api, Call& call) {
@@ -182,7 +188,8 @@ Response preview(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
-    const schedule::Activity activity = schedule::parse_activity(tenant->activities().get(id).definition);
+    const schedule::Activity activity =
+        schedule::parse_activity(wire::find_activity(tenant->activities(), id).definition);
     if (activity.cron() == nullptr) {
       throw InvalidArgument("activity", "'" + id + "' has an event trigger, and so no ticks to tell ahead");
     }
@@ -215,7 +222,7 @@ Response runs(Api& api, Call& call) {
     query.after = parse_cursor(*cursor, {.ns = tenant->ns(), .list = list});
   }
   return json_answer(call.blocking([&] {
-    if (tenant->activities().versions(id).empty()) { (void)tenant->activities().get(id); }
+    if (tenant->activities().versions(id).empty()) { (void)wire::find_activity(tenant->activities(), id); }
     const std::vector<model::Execution> found = api.store().list(query);
     std::vector<std::string> items;
     for (const model::Execution& run : found) { items.push_back(wire::activity_run_json(run)); }

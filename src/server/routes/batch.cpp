@@ -19,9 +19,28 @@ namespace {
 constexpr std::size_t batch_bytes = 8 << 20;
 constexpr std::size_t answers_held_back = 8 << 20;
 
+// A line that refuses all of an atomic batch.
+class RefusedLine : public Error {
+ public:
+  RefusedLine(wire::Problem refusal, std::int64_t number)
+      : Error(refusal.name, refusal.message), problem_(std::move(refusal)) {
+    problem_.facts += wire::JsonObject().number("line", number).tail();
+  }
+  [[nodiscard]] const wire::Problem& problem() const { return problem_; }
+
+ private:
+  wire::Problem problem_;
+};
+
 class BatchEnqueue {
  public:
-  BatchEnqueue(Api& api, Call& call) : api_(api), call_(call), tenant_(api.tenant(call.principal().ns)) {}
+  BatchEnqueue(Api& api, Call& call)
+      : api_(api),
+        call_(call),
+        tenant_(api.tenant(call.principal().ns)),
+        is_atomic_(query_flag(call.request(), "atomic", false)) {
+    check_query(call.request(), {"atomic"});
+  }
 
   Response run() {
     std::string line;
@@ -34,6 +53,10 @@ class BatchEnqueue {
         continue;
       }
       if (line.find_first_not_of(" \t\r") == std::string::npos) { continue; }
+      if (is_atomic_) {
+        take_all_or_none(line);
+        continue;
+      }
       take(line);
       if (batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes) { flush(); }
       if (is_gone_) { return {}; }
@@ -50,23 +73,24 @@ class BatchEnqueue {
     std::string problem;  // empty: the next item's admission
   };
 
+  // All lines of the request are one transaction: the first that cannot be taken refuses them all.
+  void take_all_or_none(const std::string& line) {
+    if (batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes) {
+      throw InvalidArgument("body", "is more than one transaction takes; expected at most " +
+                                        std::to_string(limits::bulk_batch) + " lines and " +
+                                        std::to_string(batch_bytes >> 20) + " MiB with atomic=true");
+    }
+    try {
+      batch_.push_back(request_of(line));
+    } catch (const InvalidArgument& error) { throw RefusedLine(named_for_api(wire::problem_of(error)), number_); }
+    bytes_ += line.size();
+    places_.push_back({.line = number_, .problem = {}});
+  }
+
   void take(const std::string& line) {
     Place place{.line = number_, .problem = {}};
     try {
-      wire::RequestFields defaults;
-      defaults.on_conflict = "reject";
-      defaults.on_conflict_is_usual = true;
-      wire::RequestFields fields = wire::parse_request(line, defaults, "line");
-      if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
-      if (fields.on_conflict == "wait") {
-        throw InvalidArgument("on_conflict",
-                              "wait is not for batches; expected return_existing, reject or "
-                              "terminate_existing");
-      }
-      if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
-      fields.actor = actor_of(call_.principal());
-      fit_to_principal(fields, call_.principal());
-      batch_.push_back(wire::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task)));
+      batch_.push_back(request_of(line));
     } catch (const InvalidArgument& error) {
       place.problem = told(named_for_api(wire::problem_of(error)), number_);
     } catch (const Forbidden& error) {
@@ -86,8 +110,26 @@ class BatchEnqueue {
                                 .message = "line: over " + std::to_string(limits::http_body) + " bytes",
                                 .http_status = 413,
                                 .facts = wire::JsonObject().text("field", "line").tail()};
+    if (is_atomic_) { throw RefusedLine(problem, number_); }
     places_.push_back({.line = number_, .problem = told(problem, number_)});
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
+  }
+
+  [[nodiscard]] model::NewExecution request_of(const std::string& line) {
+    wire::RequestFields defaults;
+    defaults.on_conflict = "reject";
+    defaults.on_conflict_is_usual = true;
+    wire::RequestFields fields = wire::parse_request(line, defaults, "line");
+    if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
+    if (fields.on_conflict == "wait") {
+      throw InvalidArgument("on_conflict",
+                            "wait is not for batches; expected return_existing, reject or "
+                            "terminate_existing");
+    }
+    if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
+    fields.actor = actor_of(call_.principal());
+    fit_to_principal(fields, call_.principal());
+    return wire::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task));
   }
 
   static std::string told(const wire::Problem& problem, std::int64_t line) {
@@ -167,6 +209,7 @@ class BatchEnqueue {
   Api& api_;
   Call& call_;
   const std::shared_ptr<Tenant> tenant_;
+  const bool is_atomic_;
   std::int64_t number_ = 0;
   std::vector<model::NewExecution> batch_;
   std::vector<Place> places_;
@@ -183,7 +226,11 @@ void add_batch_routes(Router& router, const std::shared_ptr<Api>& api) {
               .pattern = "/v1/executions/batch",
               .scope = Scope::enqueue,
               .body = BodyRule::ndjson,
-              .handler = [api](Call& call) { return BatchEnqueue(*api, call).run(); }});
+              .handler = [api](Call& call) {
+                try {
+                  return BatchEnqueue(*api, call).run();
+                } catch (const RefusedLine& refused) { return problem_answer_of(refused.problem()); }
+              }});
 }
 
 }  // namespace hapax::server

@@ -1,4 +1,4 @@
-// The worker protocol: POST /v1/claims, /v1/claims/finish and /v1/claims/extend.
+// The worker protocol: POST /v1/claims, /v1/claims/finish, /v1/claims/extend and /v1/claims/close.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "engine/step_thread.hpp"
@@ -68,7 +68,7 @@ ClaimOrder order_of(const Members& body, const Call& call) {
                                        std::to_string(limits::tasks_per_claim));
   }
   for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
-  order.limit = wire::within(body.integer("limit").value_or(1), {1, claims_most}, "limit");
+  order.limit = wire::within(body.integer("limit").value_or(1), {0, claims_most}, "limit");
   order.lease = lease_of(body);
   // A token's name may be longer than a worker's label.
   order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
@@ -82,9 +82,14 @@ ClaimOrder order_of(const Members& body, const Call& call) {
 std::string claim_json(const model::Claim& claim) {
   wire::JsonObject object;
   object.text("id", claim.id.to_string()).text("task", claim.task).text("queue", claim.queue.name);
+  object.text("namespace", claim.queue.ns);
   object.raw("input", claim.input.empty() ? "null" : claim.input);
   object.number("attempt", std::int64_t{claim.attempt}).number("fence", claim.fence);
   object.text("effect_key", model::effect_key(claim)).time("deadline", claim.deadline);
+  // What is left of it, for workers with a clock of their own.
+  object.duration("deadline_in",
+                  claim.deadline_in ? std::optional(std::max(*claim.deadline_in, Duration::zero())) : std::nullopt);
+  object.number("lost", std::int64_t{claim.lost}).number("max_lost", std::int64_t{claim.max_lost});
   object.number("max_attempts", std::int64_t{claim.max_attempts}).number("run", std::int64_t{claim.run});
   object.duration("timeout", claim.attempt_timeout).time("created_at", claim.created_at);
   object.raw("tags", wire::json_text_array(claim.labels.tags));
@@ -140,6 +145,10 @@ Response claim(Api& api, Call& call) {
   const ClaimOrder order = order_of(body, call);
   const Duration wait = std::min(body.duration("wait").value_or(Duration::zero()), longest_poll);
   const Time until = engine::engine_now() + wait;
+  if (order.limit == 0) {
+    call.blocking([&] { api.sessions().open(order); });
+    return json_answer(claims_json(order, {}, {}));
+  }
   const std::vector<Uuid> lost = settle(api, call, order, body);
   // Before the first look: what becomes ready in between is not missed.
   Pollers::Ticket ticket(api.sessions().shared_pollers(), order.queues);
@@ -387,7 +396,8 @@ Response extend(Api& api, Call& call) {
   wire::JsonObject object;
   object.raw("cancel", ids_json(extended.cancel)).raw("lost", ids_json(lost));
   if (extended.reply.session_lost) {
-    return stale_answer("session " + beat.session.to_string() + " is not there, or its lease is over", object.tail());
+    return stale_answer("session " + beat.session.to_string() + " is not there, or its lease is over",
+                        object.boolean("session_lost", true).tail());
   }
   const bool all_named_lost = std::all_of(beat.held.begin(), beat.held.end(), [&](const model::Held& held) {
     return std::find(lost.begin(), lost.end(), held.id) != lost.end();
@@ -396,6 +406,16 @@ Response extend(Api& api, Call& call) {
     return stale_answer("none of these executions is leased to this session under that fence any more", object.tail());
   }
   return json_answer(object.str());
+}
+
+// ---- Close ------------------------------------------------------------------------------------------------------------
+
+// Gives back what the session holds, without spending an attempt, and forgets it.
+Response close(Api& api, Call& call) {
+  const Members body(call.body(), {"session"});
+  const Uuid session = session_of(body, call.principal().ns);
+  call.blocking([&] { api.sessions().close(session); });
+  return json_answer(wire::JsonObject().text("closed", session.to_string()).str());
 }
 
 }  // namespace
@@ -412,6 +432,7 @@ void add_claim_routes(Router& router, const std::shared_ptr<Api>& api) {
   add("/v1/claims", 0, claim);
   add("/v1/claims/finish", outcomes_bytes, finish);
   add("/v1/claims/extend", 0, extend);
+  add("/v1/claims/close", 0, close);
 }
 
 }  // namespace hapax::server

@@ -7,6 +7,7 @@
 #include "server/routes/listing.hpp"
 #include "server/routes/waiting.hpp"
 #include "wire/execution_json.hpp"
+#include "wire/find.hpp"
 #include "wire/json_out.hpp"
 
 namespace hapax::server {
@@ -16,6 +17,30 @@ namespace {
 Response list(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant)); }));
+}
+
+// By the key that it was asked for under, or as a run of an activity.
+Response find(Api& api, Call& call) {
+  check_query(call.request(), {"task", "task_id", "idempotency_key", "workflow", "workflow_id", "queue", "run"});
+  const auto given = [&call](std::string_view name) { return call.request().parameter(name); };
+  const std::optional<std::string> key = given("task_id") ? given("task_id") : given("idempotency_key");
+  const int ways = (given("task") ? 1 : 0) + (given("workflow") ? 1 : 0) + (given("run") ? 1 : 0);
+  const bool is_whole =
+      given("task").has_value() == key.has_value() && given("workflow").has_value() == given("workflow_id").has_value();
+  if (ways != 1 || !is_whole) {
+    throw InvalidArgument("task", "say which: task and task_id, workflow and workflow_id, or run");
+  }
+  const std::string& ns = call.principal().ns;
+  const Uuid id = call.blocking([&] {
+    if (given("run")) { return wire::find_run(api.store(), ns, *given("run")); }
+    const bool by_task = given("task").has_value();
+    return wire::find_by_key(api.store(), ns,
+                             {.kind = by_task ? model::Kind::task : model::Kind::workflow,
+                              .task = by_task ? *given("task") : *given("workflow"),
+                              .key = by_task ? *key : *given("workflow_id"),
+                              .queue = given("queue")});
+  });
+  return json_answer(wire::JsonObject().text("id", id.to_string()).str());
 }
 
 Response show(Api& api, Call& call) {
@@ -122,6 +147,7 @@ void add_execution_routes(Router& router, const std::shared_ptr<Api>& api) {
                 }});
   };
   add("/v1/executions", list);
+  add("/v1/executions/find", find);
   add("/v1/executions/{id}", show);
   add("/v1/executions/{id}/attempts", attempts);
   add("/v1/executions/{id}/journal", journal);

@@ -92,8 +92,9 @@ bool has_text(const model::Execution& execution, const std::string& text) {
 }  // namespace
 
 Listing listing_of(const Request& request, Tenant& tenant, ListOf what) {
-  check_query(request, {"status", "queue", "task", "tag", "metadata", "identity", "idempotency_key", "parent",
-                        "activity", "created_from", "created_before", "text", "payloads", "limit", "cursor", "dead"});
+  check_query(request,
+              {"status", "queue", "task", "tag", "metadata", "identity", "idempotency_key", "parent", "activity",
+               "created_from", "created_before", "text", "payloads", "limit", "cursor", "after", "dead"});
   Listing listing;
   model::ListQuery& query = listing.query;
   query.ns = tenant.ns();
@@ -130,7 +131,12 @@ Listing listing_of(const Request& request, Tenant& tenant, ListOf what) {
   query.limit = query_number(request, "limit", usual_page, limits::list_page);
   for (const auto& [name, value] : request.query) {
     // The page's size and its payloads may change from page to page.
-    if (name != "cursor" && name != "limit" && name != "payloads") { listing.signature += name + '=' + value + '\n'; }
+    if (name == "cursor" || name == "limit" || name == "payloads" || name == "after") { continue; }
+    listing.signature += name + '=' + value + '\n';
+  }
+  if (const auto after = request.parameter("after")) {
+    if (request.parameter("cursor")) { throw InvalidArgument("after", "given beside cursor; expected one of them"); }
+    query.after = wire::parse_id(*after);
   }
   if (const auto cursor = request.parameter("cursor")) {
     query.after = parse_cursor(*cursor, {.ns = tenant.ns(), .list = listing.signature});

@@ -1,4 +1,4 @@
-// Queues: GET /v1/queues, GET and PUT /v1/queues/{queue}, pause, resume, drain, purge and move.
+// Queues: GET /v1/overview, GET /v1/queues, GET and PUT /v1/queues/{queue}, pause, resume, drain, purge and move.
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "config/queue_keys.hpp"
@@ -9,6 +9,7 @@
 #include "server/routes/feed.hpp"
 #include "wire/execution_json.hpp"
 #include "wire/json_out.hpp"
+#include "wire/overview_json.hpp"
 
 #include <algorithm>
 
@@ -38,6 +39,13 @@ Response show(Api& api, Call& call) {
   check_query(call.request(), {});
   const model::QueueRef queue = path_queue(call);
   return json_answer(call.blocking([&] { return show_queue(api, queue); }));
+}
+
+// What hapax top shows.
+Response overview(Api& api, Call& call) {
+  check_query(call.request(), {});
+  return json_answer(
+      call.blocking([&] { return wire::overview_json(wire::take_overview(api.store(), call.principal().ns)); }));
 }
 
 Response configure(Api& api, Call& call, model::QueuePatch patch) {
@@ -159,6 +167,7 @@ void add_queue_routes(Router& router, const std::shared_ptr<Api>& api) {
       return configure(*api, call, with);
     });
   };
+  read("/v1/overview", overview);
   read("/v1/queues", list);
   read("/v1/queues/{queue}", show);
   change("PUT", "/v1/queues/{queue}", [api](Call& call) { return put(*api, call); });

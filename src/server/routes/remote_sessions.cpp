@@ -106,6 +106,18 @@ void RemoteSessions::ensure_open(const ClaimOrder& order) {
   known.renewed = now;
 }
 
+void RemoteSessions::open(const ClaimOrder& order) { ensure_open(order); }
+
+void RemoteSessions::close(const Uuid& session) {
+  engine_.store().close_session(session);
+  {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(session);
+  }
+  // What it held is ready for others at once.
+  engine_.hub().everything_changed();
+}
+
 model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
   std::int64_t last = last_claim_number_.load();
   std::int64_t number = 0;

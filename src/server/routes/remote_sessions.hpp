@@ -4,7 +4,7 @@
 // kept here saves work and may be lost: when a session was renewed last, which claims were handed out (so that an outcome
 // needs no read), and who waits for work.
 //
-// Any thread; claim(), settle() and extend() block and are for store threads.
+// Any thread; claim(), open(), close(), settle() and extend() block and are for store threads.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -74,6 +74,10 @@ class RemoteSessions {
     bool passed_over = false;  // something is due that is for a session that holds nothing
   };
   [[nodiscard]] Claimed claim(const ClaimOrder& order);
+  // The session alone, opened or renewed.
+  void open(const ClaimOrder& order);
+  // Gives back what it holds. Unknown ones are passed over.
+  void close(const Uuid& session);
 
   // Who waits for work: see Pollers.
   [[nodiscard]] const std::shared_ptr<Pollers>& shared_pollers() const { return pollers_; }

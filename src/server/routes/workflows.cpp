@@ -5,6 +5,7 @@
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
 #include "server/routes/feed.hpp"
+#include "wire/acting_json.hpp"
 #include "wire/execution_json.hpp"
 #include "wire/json_out.hpp"
 
@@ -21,16 +22,16 @@ Response signal(Api& api, Call& call) {
   const std::optional<std::string> once = call.request().parameter("once");
   const std::string& name = call.parameter("name");
   if (once) { model::check_key(*once, "once"); }
-  const Uuid got = call.blocking([&] {
+  const model::Execution got = call.blocking([&] {
     const model::Execution asked = api.find(ns, id);
+    wire::require_workflow(asked);
     api.tenant(ns)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
     model::Execution last = asked;
     while (last.continued_as) { last = api.find(ns, *last.continued_as); }
-    return last.id;
+    return last;
   });
-  api.feeds().changed(ns, got);
-  wire::JsonObject object;
-  return json_answer(object.text("id", got.to_string()).text("signal", name).str());
+  api.feeds().changed(ns, got.id);
+  return json_answer(wire::signalled_json(got, name));
 }
 
 // Answered by a server in whose process the workflow's function is: what it knows is found by playing its journal.

@@ -1,0 +1,205 @@
+#include "cli/server_backend.hpp"
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/server_path.hpp"
+#include "model/validate.hpp"
+#include "wire/acting_json.hpp"
+#include "wire/json_out.hpp"
+#include "wire/json_view.hpp"
+#include "wire/problem.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace hapax::cli {
+namespace {
+
+using namespace wire;
+using Steady = std::chrono::steady_clock;
+
+// Shorter than proxies' patience with a silent connection.
+constexpr Duration poll = std::chrono::seconds(25);
+// Payloads are up to 2 MiB of an execution: a page of them is bounded.
+constexpr int page_with_payloads = 100;
+
+std::string ids_json(std::span<const Uuid> ids) {
+  std::vector<std::string> texts;
+  for (const Uuid& id : ids) { texts.push_back(id.to_string()); }
+  return json_text_array(texts);
+}
+
+std::string path_of(const RequestFields& fields, std::string_view rest) {
+  const bool workflow = fields.kind == model::Kind::workflow;
+  model::check_name(fields.task, workflow ? "workflow" : "task");
+  return path({workflow ? "workflows" : "tasks", fields.task, rest});
+}
+
+// Asked again it meets the execution that it made the first time.
+bool is_repeatable(const RequestFields& fields) {
+  return fields.task_id && (fields.on_conflict == "return_existing" || fields.on_conflict == "wait");
+}
+
+// What the API calls idempotency_key is task_id on the command line.
+[[noreturn]] void rename_and_throw(const client::RemoteProblem& problem) {
+  constexpr std::string_view api_name = "idempotency_key: ";
+  const std::string message = problem.what();
+  if (!message.starts_with(api_name)) { throw client::RemoteProblem(problem); }
+  const std::string renamed = "task_id: " + message.substr(api_name.size());
+  throw client::RemoteProblem(
+      problem.name(), renamed, problem.status,
+      problem_json({problem.name(), renamed, problem.status, JsonObject().text("field", "task_id").tail()}));
+}
+
+}  // namespace
+
+std::string path(std::initializer_list<std::string_view> parts) {
+  std::string made = "/v1";
+  for (const std::string_view part : parts) { made += "/" + client::percent_encoded(part); }
+  return made;
+}
+
+QueryText& QueryText::add(std::string_view name, std::string_view value) {
+  text_ += (text_.empty() ? "?" : "&") + std::string(name) + "=" + client::percent_encoded(value);
+  return *this;
+}
+
+Time ServerBackend::now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
+
+Uuid ServerBackend::find(const ExecutionName& name) {
+  QueryText query;
+  if (name.run) {
+    query.add("run", *name.run);
+  } else if (name.task) {
+    query.add("task", name.task->first).add("task_id", name.task->second);
+  } else {
+    query.add("workflow", name.workflow->first).add("workflow_id", name.workflow->second);
+  }
+  if (name.queue) { query.add("queue", *name.queue); }
+  const std::optional<Uuid> id = JsonView(api_->get(path({"executions", "find"}) + query.text())).uuid("id");
+  if (!id) { throw BadAnswer("the answer has no id"); }
+  return *id;
+}
+
+void ServerBackend::check(const Uuid& id) { (void)api_->get(path({"executions", id.to_string(), "attempts"})); }
+
+std::string ServerBackend::show(const Uuid& id) { return api_->get(path({"executions", id.to_string()})); }
+
+std::vector<std::string> ServerBackend::list(const Listing& listing) {
+  const model::ListQuery& asked = listing.query;
+  QueryText query;
+  std::string statuses;
+  for (const Status status : asked.statuses) {
+    statuses += (statuses.empty() ? "" : ",") + std::string(to_string(status));
+  }
+  if (!statuses.empty()) { query.add("status", statuses); }
+  if (asked.queue) { query.add("queue", *asked.queue); }
+  if (asked.task) { query.add("task", *asked.task); }
+  if (asked.tag) { query.add("tag", *asked.tag); }
+  for (const model::MetadataMatch& match : asked.metadata) { query.add("metadata", match.key + "=" + match.value); }
+  if (asked.parent) { query.add("parent", asked.parent->to_string()); }
+  if (listing.activity) { query.add("activity", *listing.activity); }
+  if (asked.dead_only) { query.add("dead", "true"); }
+  if (asked.payloads) { query.add("payloads", "true"); }
+  std::optional<Uuid> after = asked.after;
+  std::vector<std::string> documents;
+  const int page = asked.payloads ? page_with_payloads : limits::list_page;
+  while (std::ssize(documents) < asked.limit) {
+    QueryText paged = query;
+    const std::int64_t wanted = std::min<std::int64_t>(page, asked.limit - std::ssize(documents));
+    paged.add("limit", std::to_string(wanted));
+    if (after) { paged.add("after", after->to_string()); }
+    const std::string answer = api_->get(path({"executions"}) + paged.text());
+    const std::vector<std::string_view> items = JsonView(answer).items("executions");
+    documents.insert(documents.end(), items.begin(), items.end());
+    if (std::ssize(items) < wanted) { break; }
+    after = JsonView(documents.back()).uuid("id");
+  }
+  return documents;
+}
+
+std::string ServerBackend::admit(const RequestFields& fields) {
+  if (fields.task_id) { model::check_key(*fields.task_id); }
+  RequestFields sent = fields;
+  // Who waits asks for the outcome by itself, for as long as it takes.
+  if (sent.on_conflict == "wait") { sent.wait_timeout = "0"; }
+  try {
+    return api_->post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
+  } catch (const client::RemoteProblem& problem) { rename_and_throw(problem); }
+}
+
+std::string ServerBackend::identity(const RequestFields& fields) {
+  if (fields.task_id) { model::check_key(*fields.task_id); }
+  try {
+    return api_->post(path_of(fields, "identity"), request_json(fields), true);
+  } catch (const client::RemoteProblem& problem) { rename_and_throw(problem); }
+}
+
+std::string ServerBackend::await(const Uuid& id, std::optional<Duration> at_most) {
+  const Steady::time_point begun = Steady::now();
+  while (true) {
+    const auto passed = std::chrono::duration_cast<Duration>(Steady::now() - begun);
+    const Duration left = at_most ? std::max(*at_most - passed, Duration::zero()) : poll;
+    const Duration wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, poll));
+    const std::string query = QueryText().add("wait", format_duration(wait)).text();
+    std::string outcome = api_->get(path({"executions", id.to_string(), "result"}) + query, wait);
+    const std::optional<Status> status = parse_status(JsonView(outcome).text("status"));
+    if (!status) { throw BadAnswer("the answer has no status that this build knows"); }
+    if (is_terminal(*status) || (at_most && left <= wait)) { return outcome; }
+  }
+}
+
+std::string ServerBackend::explain(const Uuid& id) {
+  return api_->get(path({"executions", id.to_string(), "explain"}));
+}
+
+std::string ServerBackend::cancel(std::span<const Uuid> ids, const std::string& reason) {
+  JsonObject body;
+  body.raw("ids", ids_json(ids)).text("reason", reason);
+  return api_->post(path({"executions", "cancel"}), body.str(), true);
+}
+
+std::string ServerBackend::retry(std::span<const Uuid> ids, const Retrying& how) {
+  JsonObject body;
+  body.boolean("new_effect_key", how.new_effect_key);
+  if (!how.named || ids.size() != 1) {
+    // What was retried is not retried again: it answers already_retried.
+    return api_->post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);
+  }
+  const std::string answer = api_->post(path({"executions", ids.front().to_string(), "retry"}), body.str(), false);
+  const JsonView made(answer);
+  JsonObject item;
+  item.text("id", ids.front().to_string()).text("verdict", "created").text("new_id", made.text("id"));
+  item.number("run", made.integer("run"));
+  JsonObject object;
+  object.number("retried", std::int64_t{1}).number("refused", std::int64_t{0});
+  return object.raw("executions", json_array({item.str()})).str();
+}
+
+std::int64_t ServerBackend::discard(std::span<const Uuid> ids) {
+  const std::string body = JsonObject().raw("ids", ids_json(ids)).str();
+  return JsonView(api_->post(path({"dead-letters", "discard"}), body, false)).integer("discarded");
+}
+
+std::int64_t ServerBackend::annotate(std::span<const Uuid> ids, const std::string& note) {
+  const std::string body = JsonObject().raw("ids", ids_json(ids)).text("note", note).str();
+  return JsonView(api_->post(path({"dead-letters", "annotate"}), body, true)).integer("annotated");
+}
+
+std::string ServerBackend::signal(const Uuid& id, const SignalRequest& signal) {
+  std::string target = path({"executions", id.to_string(), "signals", signal.name});
+  if (signal.once) { target += QueryText().add("once", *signal.once).text(); }
+  return api_->post(std::move(target), signal.data, signal.once.has_value());
+}
+
+std::string ServerBackend::export_journal(const Uuid& id) {
+  return api_->get(path({"executions", id.to_string(), "journal"}) + QueryText().add("format", "export").text());
+}
+
+std::string ServerBackend::fork(const Uuid& id, int steps, const std::string& workflow_id) {
+  JsonObject body;
+  body.number("steps", std::int64_t{steps}).text("workflow_id", workflow_id);
+  return api_->post(path({"executions", id.to_string(), "fork"}), body.str(), true);
+}
+
+}  // namespace hapax::cli

@@ -1,0 +1,68 @@
+// StoreBackend: the store itself answers.
+#pragma once
+
+#include "cli/backend.hpp"
+#include "cli/shell.hpp"
+#include "engine/engine.hpp"
+
+namespace hapax::cli {
+
+class StoreBackend : public Backend {
+ public:
+  // The shell outlives it.
+  explicit StoreBackend(Shell& shell);
+
+  [[nodiscard]] std::string location() override { return store().info().location; }
+  [[nodiscard]] Time now() override { return store().now(); }
+  [[nodiscard]] Uuid find(const ExecutionName& name) override;
+  void check(const Uuid& id) override;
+  [[nodiscard]] std::string show(const Uuid& id) override;
+  [[nodiscard]] std::vector<std::string> list(const Listing& listing) override;
+  [[nodiscard]] std::string admit(const wire::RequestFields& fields) override;
+  [[nodiscard]] std::unique_ptr<Bulk> bulk() override;
+  [[nodiscard]] std::string await(const Uuid& id, std::optional<Duration> at_most) override;
+  [[nodiscard]] std::string explain(const Uuid& id) override;
+  [[nodiscard]] std::string identity(const wire::RequestFields& fields) override;
+  [[nodiscard]] std::string cancel(std::span<const Uuid> ids, const std::string& reason) override;
+  [[nodiscard]] std::string retry(std::span<const Uuid> ids, const Retrying& how) override;
+  [[nodiscard]] std::int64_t discard(std::span<const Uuid> ids) override;
+  [[nodiscard]] std::int64_t annotate(std::span<const Uuid> ids, const std::string& note) override;
+  [[nodiscard]] std::string signal(const Uuid& id, const SignalRequest& signal) override;
+  [[nodiscard]] std::string export_journal(const Uuid& id) override;
+  [[nodiscard]] std::string fork(const Uuid& id, int steps, const std::string& workflow_id) override;
+  [[nodiscard]] std::vector<std::string> queues() override;
+  [[nodiscard]] std::string queue(const std::string& name) override;
+  [[nodiscard]] std::string set_queue(const std::string& name, const QueueValues& values) override;
+  [[nodiscard]] std::string act_on_queue(const std::string& name, QueueAct act) override;
+  [[nodiscard]] Purged purge(const std::string& name) override;
+  [[nodiscard]] std::int64_t move(const std::string& from, const std::string& to, std::int64_t limit) override;
+  [[nodiscard]] std::string overview() override;
+  [[nodiscard]] KnownNames known_names() override;
+  [[nodiscard]] std::vector<std::string> activities(int limit, const std::optional<std::string>& after) override;
+  [[nodiscard]] std::string activity(const std::string& id, bool versions) override;
+  [[nodiscard]] std::optional<std::string> find_activity(const std::string& id) override;
+  void check_activity(const std::string& id) override;
+  [[nodiscard]] std::string apply_activity(const schedule::Activity& activity) override;
+  void remove_activity(const std::string& id) override;
+  [[nodiscard]] std::string pause_activity(const std::string& id, const std::string& note) override;
+  [[nodiscard]] std::string resume_activity(const std::string& id) override;
+  [[nodiscard]] std::string trigger_activity(const std::string& id,
+                                             const schedule::Activities::Manual& manual) override;
+  [[nodiscard]] std::string backfill_activity(const std::string& id, const BackfillRange& range,
+                                              const BackfillProgress& progress) override;
+  [[nodiscard]] std::unique_ptr<EventDoor> events() override;
+
+ private:
+  [[nodiscard]] store::Store& store() { return *store_; }
+  // In the shell's namespace, else NotFound.
+  [[nodiscard]] model::Execution get(const Uuid& id);
+  [[nodiscard]] std::string configure(const std::string& name, model::QueuePatch patch);
+
+  Shell& shell_;
+  const std::shared_ptr<store::Store> store_;
+  const std::string ns_;
+  engine::Engine engine_;
+  schedule::Activities activities_;
+};
+
+}  // namespace hapax::cli

@@ -1,0 +1,145 @@
+#include "client/api_client.hpp"
+
+#include "base/text.hpp"
+#include "wire/json_view.hpp"
+
+#include <optional>
+#include <thread>
+
+namespace hapax::client {
+namespace {
+
+constexpr Duration connect_patience = std::chrono::seconds(5);
+// Without a byte to or from the server, beside what it may wait on purpose.
+constexpr Duration silence_patience = std::chrono::seconds(60);
+constexpr int asked_most = 3;
+constexpr Duration first_pause = std::chrono::milliseconds(100);
+// A server closes what is idle: one that was used just now is still there.
+constexpr std::chrono::seconds fresh_for{1};
+constexpr std::chrono::seconds kept_for{30};
+constexpr std::size_t kept_most = 8;
+
+[[noreturn]] void throw_problem(const Answer& answer, const std::string& url) {
+  const std::string status = std::to_string(answer.status);
+  std::string name;
+  std::string message;
+  if (answer.header("content-type").starts_with("application/problem+json")) {
+    wire::check_answer(answer.body, url);
+    const wire::JsonView problem(answer.body);
+    name = problem.text("error");
+    message = problem.text("detail");
+  }
+  if (!name.empty()) { throw RemoteProblem(name, message, answer.status, answer.body); }
+  // A proxy's page, or something else altogether.
+  if (answer.status >= 500) { throw ServerUnavailable(url + " answered " + status + " without saying why"); }
+  throw wire::BadAnswer(url + " answered " + status + " without saying why; is it a hapax server?");
+}
+
+}  // namespace
+
+ApiClient::ApiClient(ApiClientOptions options) : options_(std::move(options)) {
+  if (options_.url.tls) { trust_ = std::make_unique<TrustStore>(options_.ca_file); }
+}
+
+std::string ApiClient::head_of(const Question& question) const {
+  std::string head(question.method);
+  head += " " + options_.url.prefix + question.target + " HTTP/1.1\r\nHost: " + options_.url.authority() + "\r\n";
+  head += "User-Agent: " + options_.agent + "\r\nAccept: application/json\r\n";
+  if (!options_.token.empty()) {
+    head += "Authorization: Bearer " + options_.token + "\r\n";
+  } else if (!options_.ns.empty()) {
+    head += "Hapax-Namespace: " + options_.ns + "\r\n";
+  }
+  if (question.method != "GET" && question.method != "DELETE") {
+    head += "Content-Type: " + std::string(question.content_type) + "\r\n";
+    head += "Content-Length: " + std::to_string(question.body.size()) + "\r\n";
+  }
+  return head + "\r\n";
+}
+
+std::unique_ptr<Connection> ApiClient::take_idle(bool repeatable) {
+  const std::lock_guard lock(mutex_);
+  const Steady::time_point now = Steady::now();
+  while (!idle_.empty()) {
+    Idle last = std::move(idle_.back());
+    idle_.pop_back();
+    if (now - last.since > (repeatable ? kept_for : fresh_for) || last.connection->is_stale()) { continue; }
+    return std::move(last.connection);
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Connection> ApiClient::connect() {
+  try {
+    return std::make_unique<Connection>(options_.url, trust_.get(), connect_patience);
+  } catch (const ConnectionBroken& broken) {
+    throw ServerUnavailable("cannot reach " + options_.url.text + ": " + broken.what());
+  }
+}
+
+void ApiClient::put_back(std::unique_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < kept_most) { idle_.push_back({std::move(connection), Steady::now()}); }
+}
+
+Answer ApiClient::exchange(const Question& question) {
+  const std::string head = head_of(question);
+  for (int asked = 1;; ++asked) {
+    std::unique_ptr<Connection> connection = take_idle(question.repeatable);
+    if (!connection) { connection = connect(); }
+    AnswerReader reader(*connection, silence_patience + question.waits);
+    std::string trouble;
+    try {
+      connection->write(head, silence_patience);
+      connection->write(question.body, silence_patience);
+    } catch (const ConnectionBroken& broken) {
+      // A server that refuses what it has not read yet says why, and closes.
+      trouble = broken.what();
+    }
+    try {
+      Answer answer = reader.read();
+      if (trouble.empty() && answer.keeps_alive) { put_back(std::move(connection)); }
+      return answer;
+    } catch (const ConnectionBroken& broken) {
+      if (trouble.empty()) { trouble = broken.what(); }
+    }
+    const std::string told = options_.url.text + " did not answer: " + trouble;
+    if (!question.repeatable) {
+      throw CommitUnknown(told + "; whether it was done is not known, and asking again may do it twice");
+    }
+    if (asked == asked_most) { throw ServerUnavailable(told); }
+    std::this_thread::sleep_for(first_pause * (1 << asked));
+  }
+}
+
+std::string ApiClient::ask(const Question& question) {
+  Answer answer = exchange(question);
+  if (answer.status >= 400) { throw_problem(answer, options_.url.text); }
+  if (answer.status >= 300) {
+    throw wire::BadAnswer(
+        options_.url.text + " answered " + std::to_string(answer.status) + " and points elsewhere, to '" +
+        base::printable(base::keep_head(answer.header("location"), 200)) + "'; expected that URL instead");
+  }
+  if (answer.header("content-type").starts_with("application/json")) {
+    wire::check_answer(answer.body, options_.url.text);
+  } else if (!answer.header("content-type").starts_with("application/x-ndjson")) {
+    throw wire::BadAnswer(options_.url.text + " answered with something that is no JSON; is it a hapax server?");
+  }
+  return std::move(answer.body);
+}
+
+std::string ApiClient::get(std::string target, Duration waits) {
+  return ask({.method = "GET", .target = std::move(target), .repeatable = true, .waits = waits});
+}
+
+std::string ApiClient::post(std::string target, std::string body, bool repeatable) {
+  return ask({.method = "POST", .target = std::move(target), .body = std::move(body), .repeatable = repeatable});
+}
+
+std::string ApiClient::put(std::string target, std::string body) {
+  return ask({.method = "PUT", .target = std::move(target), .body = std::move(body), .repeatable = true});
+}
+
+std::string ApiClient::remove(std::string target) { return ask({.method = "DELETE", .target = std::move(target)}); }
+
+}  // namespace hapax::client

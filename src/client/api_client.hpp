@@ -1,0 +1,95 @@
+// ApiClient: asks a hapax server, and gives back its documents or throws its problems.
+//
+// Connections are kept and used again. Any thread may ask; each question under way has a connection of its own.
+//
+// A question whose answer was lost is asked again only if that is safe (Question::repeatable): reads, what is fenced, what
+// sets a state, an enqueue that has a key. Of any other it is not known whether it was done, and CommitUnknown says so.
+#pragma once
+
+#include <hapax/error.hpp>
+#include <hapax/time.hpp>
+
+#include "client/answer_reader.hpp"
+#include "client/connection.hpp"
+#include "client/server_url.hpp"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hapax::client {
+
+struct ApiClientOptions {
+  ServerUrl url;
+  std::string token;    // empty: none
+  std::string ns;       // sent when there is no token
+  std::string ca_file;  // empty: the system's certificates
+  std::string agent;    // who asks, for the server's log: "hapax/0.1.0"
+};
+
+// The server cannot be reached, or does not answer. Trying again may help.
+class ServerUnavailable : public StoreUnavailable {
+ public:
+  explicit ServerUnavailable(const std::string& message) : StoreUnavailable("ServerUnavailable", message) {}
+};
+
+// What the server refused, with the name and message of its problem document.
+class RemoteProblem : public Error {
+ public:
+  RemoteProblem(std::string_view name, const std::string& message, int http_status, std::string problem)
+      : Error(name, message), status(http_status), document(std::move(problem)) {}
+  const int status;
+  const std::string document;  // JSON
+};
+
+struct Question {
+  std::string_view method = "GET";
+  std::string target{};  // path and query, percent-encoded
+  std::string body{};
+  std::string_view content_type = "application/json";
+  bool repeatable = false;
+  Duration waits{0};  // how long the server may take on purpose (a long poll)
+};
+
+class ApiClient {
+ public:
+  // Throws ConfigurationError for a file of certificates that cannot be read. Connects when first asked.
+  explicit ApiClient(ApiClientOptions options);
+  ApiClient(const ApiClient&) = delete;
+  ApiClient& operator=(const ApiClient&) = delete;
+
+  // The body of a good answer. Throws RemoteProblem, ServerUnavailable, CommitUnknown, ConfigurationError (a certificate).
+  [[nodiscard]] std::string ask(const Question& question);
+
+  [[nodiscard]] std::string get(std::string target, Duration waits = Duration::zero());
+  // `repeatable`: doing it twice is as good as once.
+  [[nodiscard]] std::string post(std::string target, std::string body, bool repeatable);
+  [[nodiscard]] std::string put(std::string target, std::string body);
+  [[nodiscard]] std::string remove(std::string target);
+
+  [[nodiscard]] const std::string& url() const { return options_.url.text; }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  struct Idle {
+    std::unique_ptr<Connection> connection;
+    Steady::time_point since;
+  };
+
+  [[nodiscard]] std::string head_of(const Question& question) const;
+  [[nodiscard]] Answer exchange(const Question& question);
+  // One that is idle, or none. For what must not be repeated only one that was used just now.
+  [[nodiscard]] std::unique_ptr<Connection> take_idle(bool repeatable);
+  [[nodiscard]] std::unique_ptr<Connection> connect();
+  void put_back(std::unique_ptr<Connection> connection);
+
+  const ApiClientOptions options_;
+  std::unique_ptr<TrustStore> trust_;
+  std::mutex mutex_;
+  std::vector<Idle> idle_;  // guarded by mutex_
+};
+
+}  // namespace hapax::client
