@@ -20,7 +20,10 @@ constexpr std::size_t answers_held_back = 8 << 20;
 
 class BatchEnqueue {
  public:
-  BatchEnqueue(Api& api, Call& call) : api_(api), call_(call), tenant_(api.tenant(call.principal().ns)) {}
+  BatchEnqueue(Api& api, Call& call) : api_(api), call_(call), tenant_(api.tenant(call.principal().ns)) {
+    defaults_.on_conflict = "reject";
+    defaults_.actor = actor_of(call.principal());
+  }
 
   Response run() {
     std::string line;
@@ -46,9 +49,7 @@ class BatchEnqueue {
   void take(const std::string& line) {
     Place place{.line = number_, .problem = {}};
     try {
-      wire::RequestFields defaults;
-      defaults.on_conflict = "reject";
-      wire::RequestFields fields = wire::parse_request(line, defaults, "line");
+      wire::RequestFields fields = wire::parse_request(line, defaults_, "line");
       if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
       if (fields.on_conflict == "wait") {
         throw InvalidArgument("on_conflict",
@@ -56,7 +57,6 @@ class BatchEnqueue {
                               "terminate_existing");
       }
       if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
-      fields.actor = actor_of(call_.principal());
       fit_to_principal(fields, call_.principal());
       batch_.push_back(wire::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task)));
     } catch (const InvalidArgument& error) { place.problem = told(named_for_api(wire::problem_of(error)), number_); }
@@ -92,7 +92,7 @@ class BatchEnqueue {
       } else if (trouble) {
         answers_ += told(*trouble, place.line);
       } else {
-        answers_ += answer(admissions[item], asked[item], place.line);
+        add_answer(admissions[item], asked[item], place.line);
         ++item;
       }
       answers_ += '\n';
@@ -107,14 +107,18 @@ class BatchEnqueue {
     if (answers_.size() > answers_held_back) { send(); }
   }
 
-  std::string answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
-    if (const auto refusal = refusal_of(admission, asked, call_.principal())) { return told(*refusal, line); }
-    const std::string start = "{\"line\":" + std::to_string(line) + ",";
+  void add_answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
+    if (const auto refusal = refusal_of(admission, asked, call_.principal())) {
+      answers_ += told(*refusal, line);
+      return;
+    }
+    answers_.append("{\"line\":").append(std::to_string(line)).append(",");
     if (!admission.created() && !call_.principal().read) {
-      return start + R"("id":null,"created":false,"status":"pending","run":null})";
+      answers_ += R"("id":null,"created":false,"status":"pending","run":null})";
+      return;
     }
     if (admission.created()) { api_.feeds().changed(tenant_->ns(), admission.id); }
-    return start + wire::admission_json(admission, std::nullopt).substr(1);
+    answers_.append(wire::admission_json(admission, std::nullopt), 1);
   }
 
   [[nodiscard]] bool has_answers() const { return has_begun_ || !answers_.empty(); }
@@ -131,6 +135,7 @@ class BatchEnqueue {
   Api& api_;
   Call& call_;
   const std::shared_ptr<Tenant> tenant_;
+  wire::RequestFields defaults_;  // of every line
   std::int64_t number_ = 0;
   std::vector<model::NewExecution> batch_;
   std::vector<Place> places_;
