@@ -25,6 +25,12 @@ void append_escaped_control(std::string& out, char control) {
   }
 }
 
+// ASCII that stands for itself inside quotes.
+bool is_plain(char c) {
+  const auto byte = static_cast<std::uint8_t>(c);
+  return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+}
+
 std::uint32_t four_hex_digits(std::string_view text) {
   std::uint32_t value = 0;
   for (const char digit : text.substr(0, 4)) {
@@ -45,14 +51,17 @@ void append_json_quoted(std::string& out, std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at != end) {
+    const char* plain = at;
+    while (plain != end && is_plain(*plain)) { ++plain; }
+    out.append(at, plain);
+    at = plain;
+    if (at == end) { break; }
     const auto byte = static_cast<std::uint8_t>(*at);
     if (byte == '"' || byte == '\\') {
       out.push_back('\\');
       out.push_back(*at++);
     } else if (byte < 0x20) {
       append_escaped_control(out, *at++);
-    } else if (byte < 0x80) {
-      out.push_back(*at++);
     } else if (const std::size_t length = utf8_sequence_length(at, end); length > 0) {
       out.append(at, length);
       at += length;

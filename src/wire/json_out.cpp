@@ -1,25 +1,55 @@
 #include "wire/json_out.hpp"
 
-#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
 namespace hapax::wire {
 
-std::string json_text(std::string_view value) { return base::json_quote(base::escape_invalid(value)); }
+namespace {
+
+// Printable ASCII without quotes and backslashes stays as it is, and is most of what is written.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
+void append_text(std::string& out, std::string_view value) {
+  if (is_plain(value)) {
+    out.append("\"").append(value).append("\"");
+  } else {
+    base::append_json_quoted(out, base::escape_invalid(value));
+  }
+}
+
+void begin_member(std::string& members, std::string_view key) {
+  if (!members.empty()) { members += ','; }
+  append_text(members, key);
+  members += ':';
+}
+
+}  // namespace
+
+std::string json_text(std::string_view value) {
+  std::string out;
+  append_text(out, value);
+  return out;
+}
 
 JsonObject& JsonObject::raw(std::string_view key, std::string_view json) {
-  if (!members_.empty()) { members_ += ','; }
-  members_ += json_text(key);
-  members_ += ':';
+  begin_member(members_, key);
   members_ += json;
   return *this;
 }
 
-JsonObject& JsonObject::text(std::string_view key, std::string_view value) { return raw(key, json_text(value)); }
+JsonObject& JsonObject::text(std::string_view key, std::string_view value) {
+  begin_member(members_, key);
+  append_text(members_, value);
+  return *this;
+}
 
 JsonObject& JsonObject::text_or_null(std::string_view key, std::string_view value) {
   return value.empty() ? null(key) : text(key, value);

@@ -40,6 +40,9 @@ class BatchEnqueue {
         tenant_(api.tenant(call.principal().ns)),
         is_atomic_(query_flag(call.request(), "atomic", false)) {
     check_query(call.request(), {"atomic"});
+    defaults_.on_conflict = "reject";
+    defaults_.on_conflict_is_usual = true;
+    defaults_.actor = actor_of(call.principal());
   }
 
   Response run() {
@@ -116,10 +119,7 @@ class BatchEnqueue {
   }
 
   [[nodiscard]] model::NewExecution request_of(const std::string& line) {
-    wire::RequestFields defaults;
-    defaults.on_conflict = "reject";
-    defaults.on_conflict_is_usual = true;
-    wire::RequestFields fields = wire::parse_request(line, defaults, "line");
+    wire::RequestFields fields = wire::parse_request(line, defaults_, "line");
     if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
     if (fields.on_conflict == "wait") {
       throw InvalidArgument("on_conflict",
@@ -127,7 +127,6 @@ class BatchEnqueue {
                             "terminate_existing");
     }
     if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
-    fields.actor = actor_of(call_.principal());
     fit_to_principal(fields, call_.principal());
     return wire::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task));
   }
@@ -160,7 +159,7 @@ class BatchEnqueue {
       } else if (trouble) {
         answers_ += told(*trouble, place.line);
       } else {
-        answers_ += answer(admissions[item], asked[item], place.line);
+        add_answer(admissions[item], asked[item], place.line);
         ++item;
       }
       answers_ += '\n';
@@ -175,14 +174,18 @@ class BatchEnqueue {
     if (answers_.size() > answers_held_back) { send(); }
   }
 
-  std::string answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
-    if (const auto refusal = refusal_of(admission, asked, call_.principal())) { return told(*refusal, line); }
-    const std::string start = "{\"line\":" + std::to_string(line) + ",";
+  void add_answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
+    if (const auto refusal = refusal_of(admission, asked, call_.principal())) {
+      answers_ += told(*refusal, line);
+      return;
+    }
+    answers_.append("{\"line\":").append(std::to_string(line)).append(",");
     if (!admission.created() && !call_.principal().read) {
-      return start + R"("id":null,"created":false,"status":"pending","run":null})";
+      answers_ += R"("id":null,"created":false,"status":"pending","run":null})";
+      return;
     }
     if (admission.created()) { api_.feeds().changed(tenant_->ns(), admission.id); }
-    return start + wire::admission_json(admission, std::nullopt).substr(1);
+    answers_.append(wire::admission_json(admission, std::nullopt), 1);
   }
 
   // A body may take its time. What was admitted before is told all the same.
@@ -210,6 +213,7 @@ class BatchEnqueue {
   Call& call_;
   const std::shared_ptr<Tenant> tenant_;
   const bool is_atomic_;
+  wire::RequestFields defaults_;  // of each line
   std::int64_t number_ = 0;
   std::vector<model::NewExecution> batch_;
   std::vector<Place> places_;

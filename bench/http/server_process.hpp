@@ -1,0 +1,28 @@
+// `hapax serve` as a child, on a free port of the loopback address.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace http_bench {
+
+class ServerProcess {
+ public:
+  // Its log, of every request as by default, goes into `log_file`. Throws std::runtime_error when it does not start.
+  ServerProcess(const std::string& program, const std::string& store_url, const std::string& log_file);
+  // SIGTERM, and waits for its end.
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] double cpu_seconds() const;
+
+ private:
+  pid_t pid_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace http_bench
