@@ -216,7 +216,7 @@ TEST_F(EncryptedStoreTest, AnActivityWhoseLastResultDoesNotOpenIsDueLikeTheOther
     make(*store, "other");
     NewExecution run;
     run.id = base::new_uuid7();
-    run.task = "report";
+    run.task = "pay";
     run.parent = model::activity_uuid("default", "old");
     ASSERT_TRUE(store->admit({&run, 1}).at(0).created());
     const Claim held = claim(*store).at(0);

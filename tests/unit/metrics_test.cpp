@@ -9,21 +9,36 @@ namespace {
 
 using testing::HasSubstr;
 
+const Principal administrator{.admin = true};
+
 TEST(Metrics, AreTextThatPrometheusReads) {
   Metrics metrics;
   metrics.counter("hapax_admissions_total", "Admissions", {{"outcome", "created"}}).add(3);
   metrics.counter("hapax_admissions_total", "Admissions", {{"outcome", "created"}}).add();
   metrics.gauge("hapax_open", "With \\ and\nline").set(-2);
-  EXPECT_EQ(metrics.text({}),
+  EXPECT_EQ(metrics.text(administrator),
             "# HELP hapax_admissions_total Admissions\n# TYPE hapax_admissions_total counter\n"
             "hapax_admissions_total{outcome=\"created\"} 4\n"
             "# HELP hapax_open With \\\\ and\\nline\n# TYPE hapax_open gauge\nhapax_open -2\n");
 }
 
+// What the whole process counts is every tenant's.
+TEST(Metrics, AreForAdministratorsButForTheirOwnNamespace) {
+  Metrics metrics;
+  metrics.counter("hapax_admissions_total", "Admissions").add(3);
+  metrics.on_look([](MetricsText& text, const Principal& principal) {
+    text.begin("hapax_queue_depth", "gauge", "Depth");
+    text.sample({{"namespace", principal.ns}}, 7);
+  });
+  const std::string text = metrics.text({.ns = "shop", .read = true});
+  EXPECT_THAT(text, testing::Not(HasSubstr("hapax_admissions_total")));
+  EXPECT_THAT(text, HasSubstr("hapax_queue_depth{namespace=\"shop\"} 7\n"));
+}
+
 TEST(Metrics, EscapeLabels) {
   Metrics metrics;
   metrics.counter("c", "", {{"queue", "a\"b\\c\nd"}}).add();
-  EXPECT_THAT(metrics.text({}), HasSubstr(R"(c{queue="a\"b\\c\nd"} 1)"));
+  EXPECT_THAT(metrics.text(administrator), HasSubstr(R"(c{queue="a\"b\\c\nd"} 1)"));
 }
 
 TEST(Metrics, HistogramsCountWhatIsAtMostEachBound) {
@@ -31,11 +46,11 @@ TEST(Metrics, HistogramsCountWhatIsAtMostEachBound) {
   const std::vector<double> bounds{1, 2.5};
   Histogram& histogram = metrics.histogram("h", "", {{"a", "b"}}, bounds);
   for (const double value : {0.5, 1.0, 2.0, 3.0}) { histogram.observe(value); }
-  EXPECT_THAT(metrics.text({}), HasSubstr("h_bucket{a=\"b\",le=\"1\"} 2\n"
-                                          "h_bucket{a=\"b\",le=\"2.5\"} 3\n"
-                                          "h_bucket{a=\"b\",le=\"+Inf\"} 4\n"
-                                          "h_sum{a=\"b\"} 6.5\n"
-                                          "h_count{a=\"b\"} 4\n"));
+  EXPECT_THAT(metrics.text(administrator), HasSubstr("h_bucket{a=\"b\",le=\"1\"} 2\n"
+                                                     "h_bucket{a=\"b\",le=\"2.5\"} 3\n"
+                                                     "h_bucket{a=\"b\",le=\"+Inf\"} 4\n"
+                                                     "h_sum{a=\"b\"} 6.5\n"
+                                                     "h_count{a=\"b\"} 4\n"));
   EXPECT_THROW(Histogram(std::vector<double>{2, 1}), UsageError);
 }
 
