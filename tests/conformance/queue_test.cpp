@@ -1,5 +1,6 @@
 // Queues (SPEC D14): made on first use, paused, drained, purged and moved by people, and counted for them.
 #include "conformance/fixture.hpp"
+#include "model/identity.hpp"
 
 namespace hapax::conformance {
 
@@ -176,7 +177,7 @@ TEST_F(QueueConformance, MoveTakesPendingOnesAlongInTheirOrder) {
 TEST_F(QueueConformance, WhatHoldsAKeyOfItsQueueIsNotMoved) {
   NewExecution own = request();
   own.identity = IdentityClaim{
-      .hash = identity_hash({.ns = own.queue.ns, .scope = Scope::queue, .name = own.queue.name, .key = "k"}),
+      .hash = identity_hash({.ns = own.queue.ns, .scope = IdentityScope::queue, .name = own.queue.name, .key = "k"}),
       .key = "k"};
   const Uuid held = admit_id(own);
   const Uuid plain = admit_id(request());
@@ -191,7 +192,7 @@ TEST_F(QueueConformance, WhatHoldsAKeyOfItsQueueIsNotMoved) {
 TEST_F(QueueConformance, AnIdentityOfTheInputStaysWhereItsTaskSaysThatItIsTheQueues) {
   NewExecution made = request();
   made.identity = IdentityClaim{
-      .hash = identity_hash({.ns = made.queue.ns, .scope = Scope::queue, .name = made.queue.name, .key = "{}"}),
+      .hash = identity_hash({.ns = made.queue.ns, .scope = IdentityScope::queue, .name = made.queue.name, .key = "{}"}),
       .key = ""};
   (void)admit_id(made);
   (void)store().put_task(

@@ -292,7 +292,10 @@ TEST_F(ScheduleConformance, BackfillRunsWhatDidNotRun) {
   EXPECT_EQ(counts("daily").missed, 1);
   std::vector<std::int64_t> left;
   const auto report = activities_->backfill("daily", {.from = minute(-150), .to = minute(2)}, "ann",
-                                            [&](const auto&, std::int64_t more) { left.push_back(more); });
+                                            [&](const auto&, std::int64_t more) {
+                                              left.push_back(more);
+                                              return true;
+                                            });
   EXPECT_EQ(report.ticks, 153);
   EXPECT_EQ(report.started, 152);
   EXPECT_EQ(report.existing, 1);

@@ -57,6 +57,8 @@ class WorkflowWakeConformance : public Conformance {
   }
 
   // Claims the workflow and lets it wait again for what it has not seen, until it has seen `count` events.
+  FinishVerdict wait(const Claim& claim, Turn turn = {}) { return finish(waiting(claim, std::move(turn))); }
+
   void see(const Uuid& id, std::int64_t count) {
     const auto patience = std::chrono::steady_clock::now() + 20s;
     for (std::int64_t seen = 0; seen < count;) {
