@@ -137,7 +137,7 @@ TEST(CheckNewExecution, BoundsTimeouts) {
   expect_taken([](NewExecution& r) { r.attempt_timeout = 1us; });
   expect_taken([](NewExecution& r) { r.deadline = 24h; });
   EXPECT_EQ(refusal([](NewExecution& r) { r.attempt_timeout = 0s; }).message,
-            "attempt_timeout: 0 is out of range; expected more than 0 to 3660d");
+            "timeout: 0 is out of range; expected more than 0 to 3660d");
   EXPECT_EQ(refusal([](NewExecution& r) { r.deadline = -1s; }).field, "deadline");
   EXPECT_EQ(refusal([](NewExecution& r) { r.deadline = Duration::max(); }).field, "deadline");
 }
