@@ -102,10 +102,13 @@ double tolerance_us(const RateLimit& limit) {
   return slack_us(limit) + static_cast<double>(limit.burst) * interval_us(limit);
 }
 
-// How far ahead starts can bring an arrival. One that is further was written before the clock was set back, and would
-// hold up the queue for as long as that was.
-double furthest_us(const RateLimit& limit) {
-  return tolerance_us(limit) + static_cast<double>(limits::weight) * interval_us(limit);
+// An arrival that is further ahead than starts can bring it was written before the clock was set back. It would hold up the
+// queue for as long as that was, and tells nothing of what is owed now.
+double ahead_us(const RateLimit& limit, const std::optional<Time>& arrival, Time now) {
+  if (!arrival) { return 0.0; }
+  const double ahead = microseconds(*arrival - now);
+  const double furthest = tolerance_us(limit) + static_cast<double>(limits::weight) * interval_us(limit);
+  return ahead > furthest ? 0.0 : std::max(0.0, ahead);
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ double furthest_us(const RateLimit& limit) {
 RateMeter::RateMeter(const RateLimit& limit, const std::optional<Time>& arrival, Time now)
     : interval_us_(interval_us(limit)),
       tolerance_us_(tolerance_us(limit)),
-      ahead_us_(arrival ? std::clamp(microseconds(*arrival - now), 0.0, furthest_us(limit)) : 0.0),
+      ahead_us_(ahead_us(limit, arrival, now)),
       now_(now) {}
 
 Duration debt_carried_over(const RateLimit& limit) { return Duration(static_cast<Duration::rep>(tolerance_us(limit))); }

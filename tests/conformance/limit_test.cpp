@@ -60,9 +60,7 @@ TEST_F(LimitConformance, AClockThatIsSetBackDoesNotHoldUpARateLimit) {
   ASSERT_EQ(finish(completed(claim_one(me))), FinishVerdict::accepted);
   advance(-1h);
   (void)admit_many(1, "a");
-  (void)claim_reply(me, 5);
-  advance(11s);
-  EXPECT_EQ(claim(me, 5).size(), 1U) << "no longer than the heaviest start";
+  EXPECT_EQ(claim(me, 5).size(), 1U);
 }
 
 TEST_F(LimitConformance, ABurstStartsAtOnceAfterAQuietTime) {
