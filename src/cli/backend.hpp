@@ -130,7 +130,7 @@ class Backend {
   [[nodiscard]] virtual std::vector<std::string> list(const Listing& listing) = 0;
   [[nodiscard]] virtual std::string admit(const wire::RequestFields& fields) = 0;
   [[nodiscard]] virtual std::unique_ptr<Bulk> bulk() = 0;
-  // The outcome, or {"id","status"} when the time was over first.
+  // The outcome, or {"id","status"} when the time was over first. Throws ResultExpired when its record is gone.
   [[nodiscard]] virtual std::string await(const Uuid& id, std::optional<Duration> at_most) = 0;
   [[nodiscard]] virtual std::string explain(const Uuid& id) = 0;
   [[nodiscard]] virtual std::string identity(const wire::RequestFields& fields) = 0;

@@ -19,14 +19,14 @@ std::string remark(const model::Execution& execution) {
 void print_executions(Shell& shell, Listing listing, std::int64_t limit, const std::string& when_empty) {
   Backend& backend = shell.backend();
   if (shell.json()) {
+    // With the first: what is wrong from the start is told alone.
     bool first = true;
-    std::fputs("[", stdout);
     each_execution(backend, listing, limit, [&first](const std::string& document) {
-      std::fputs(std::exchange(first, false) ? "" : ",\n", stdout);
+      std::fputs(std::exchange(first, false) ? "[" : ",\n", stdout);
       std::fwrite(document.data(), 1, document.size(), stdout);
       return std::ferror(stdout) == 0;
     });
-    print("]");
+    print(first ? "[]" : "]");
     return;
   }
   listing.query.payloads = false;

@@ -122,7 +122,6 @@ std::string StoreBackend::admit(const RequestFields& asked) {
 std::unique_ptr<Bulk> StoreBackend::bulk() { return std::make_unique<StoreBulk>(engine_, ns_); }
 
 std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_most) {
-  (void)get(first);
   const Time until = at_most ? engine::engine_now() + std::min(*at_most, engine::longest_wait) : engine::never;
   Uuid id = first;
   while (true) {

@@ -28,6 +28,7 @@ void add_wait(Commands& commands) {
   commands.run_with(command, [options](Shell& shell) {
     const Uuid id = parse_id(options->id);
     const std::optional<Duration> timeout = optional_duration(options->timeout, "timeout");
+    shell.backend().check(id);
     const model::Outcome outcome = await_outcome(shell, id, timeout);
     print_outcome(shell, outcome);
     return exit_code_of(outcome.status);

@@ -11,7 +11,8 @@
 namespace hapax::config {
 namespace {
 
-constexpr std::array<std::string_view, 6> sections = {"store", "identity", "cleanup", "worker", "events", "encryption"};
+constexpr std::array<std::string_view, 7> sections = {"store",  "server", "identity",  "cleanup",
+                                                      "worker", "events", "encryption"};
 
 bool is_bare(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -69,7 +70,8 @@ void Reader::read(const Node& root) {
       read_section({.children = {node}});
     } else {
       refuse_unknown(
-          node, "", {"store", "queues", "tasks", "activities", "identity", "events", "cleanup", "worker", "namespace"});
+          node, "",
+          {"store", "server", "queues", "tasks", "activities", "identity", "events", "cleanup", "worker", "namespace"});
     }
   }
 }

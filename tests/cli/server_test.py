@@ -1,5 +1,6 @@
 """`hapax … --server URL`: every command gives the same through the API as on the store (SPEC §11)."""
 
+import functools
 import json
 import os
 import re
@@ -34,11 +35,11 @@ def plain(text):
 
 
 class WithServer:
-    """Mixed in before a store: self.remote runs the program through a server on the same store."""
+    """self.remote runs the program through a server on the same store."""
 
-    def setUp(self):
-        super().setUp()
-        self.server = Serving(self, self.url)
+    @functools.cached_property
+    def server(self):
+        return Serving(self, self.url)
 
     def remote(self, *arguments, **options):
         env = {"HAPAX_SERVER_URL": self.server.url, **options.pop("env", {})}
@@ -87,7 +88,7 @@ class Looking(WithServer):
                           ["queue", "show", "nothing"], ["queue", "purge", "nothing", "--yes"], ["list", "--status", "odd"],
                           ["list", "--limit", "0"], ["enqueue", "job", "--input", "{"], ["enqueue", "job", "--delay", "soon"],
                           ["enqueue", "job", "--priority", "99999"], ["enqueue", "job", "--task-id", ""],
-                          ["enqueue", "job", "--task-id", "a\x01b"], ["enqueue", "bad name"], ["queue", "set", "q", "--rate-limit", "fast"],
+                          ["enqueue", "job", "--task-id", "a\x01b"], ["enqueue", "bad\x01name"], ["queue", "set", "q", "--rate-limit", "fast"],
                           ["activity", "show", "nothing"], ["activity", "trigger", "nothing"], ["activity", "runs", "nothing"]):
             answer = self.same(*arguments)
             self.assertNotEqual(answer.code, OK, arguments)
@@ -414,7 +415,7 @@ class Refused(OnSqlite, unittest.TestCase):
             out.write(f'[server]\nurl = "{server.url}"\n[store]\nurl = "sqlite:{self.path("elsewhere.db")}"\n')
         self.assertEqual(len(run("list", "--json", "--config", file).json), 1)
         # The file names both: what is about the store itself is done there.
-        self.assertEqual(run("doctor", "--config", file).code, OK)
+        self.assertEqual(run("migrate", "--config", file).code, OK)
         for url in ("http://", "ftp://x", "http://user:secret@host", "http://host:99999", "http://h/?q", "http://[::1", "http://h o"):
             refused = run("list", "--server", url)
             self.assertEqual(refused.code, 78, refused)
