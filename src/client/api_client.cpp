@@ -35,6 +35,13 @@ constexpr std::size_t kept_most = 8;
   throw wire::BadAnswer(url + " answered " + status + " without saying why; is it a hapax server?");
 }
 
+// It was sent, and not answered.
+[[noreturn]] void give_up(const Question& question, const std::string& told) {
+  if (question.method == "GET") { throw ServerUnavailable(told); }
+  throw CommitUnknown(told + "; whether it was done is not known, and asking again " +
+                      (question.repeatable ? "is safe" : "may do it twice"));
+}
+
 }  // namespace
 
 ApiClient::ApiClient(ApiClientOptions options) : options_(std::move(options)) {
@@ -86,7 +93,13 @@ Answer ApiClient::exchange(const Question& question) {
   const std::string head = head_of(question);
   for (int asked = 1;; ++asked) {
     std::unique_ptr<Connection> connection = take_idle(question.repeatable);
-    if (!connection) { connection = connect(); }
+    try {
+      if (!connection) { connection = connect(); }
+    } catch (const ServerUnavailable& away) {
+      // Nothing was sent; but what was before may have been done.
+      if (asked == 1) { throw; }
+      give_up(question, away.what());
+    }
     AnswerReader reader(*connection, silence_patience + question.waits);
     std::string trouble;
     try {
@@ -104,10 +117,7 @@ Answer ApiClient::exchange(const Question& question) {
       if (trouble.empty()) { trouble = broken.what(); }
     }
     const std::string told = options_.url.text + " did not answer: " + trouble;
-    if (!question.repeatable) {
-      throw CommitUnknown(told + "; whether it was done is not known, and asking again may do it twice");
-    }
-    if (asked == asked_most) { throw ServerUnavailable(told); }
+    if (!question.repeatable || asked == asked_most) { give_up(question, told); }
     std::this_thread::sleep_for(first_pause * (1 << asked));
   }
 }

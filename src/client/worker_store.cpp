@@ -108,8 +108,8 @@ void WorkerStore::open_session(const NewSession& session) {
   for (const QueueRef& queue : session.queues) { names.push_back(queue.name); }
   JsonObject body;
   body.raw("queues", wire::json_text_array(names)).raw("tasks", wire::json_text_array(session.tasks));
-  body.number("limit", std::int64_t{0}).duration("lease", session.lease).text("worker", session.worker);
-  const std::string answer = api_->post("/v1/claims", body.str(), true);
+  body.duration("lease", session.lease).text("worker", session.worker);
+  const std::string answer = api_->post("/v1/claims/open", body.str(), true);
   const std::lock_guard lock(mutex_);
   session_ = session.id;
   server_session_ = JsonView(answer).text("session");

@@ -341,6 +341,25 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(30), OK)
 
+    def test_a_deadline_is_kept(self):
+        id = self.enqueue("job", "--deadline", "1s")
+        worker = self.worker(self.script("exec sleep 60"), "--kill-after", "100ms")
+        shown = self.until_status(id, "timed_out", 20)
+        self.assertEqual(shown["error"]["type"], "DeadlineExceeded")
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(30), OK)
+
+    def test_a_record_that_is_gone(self):
+        """What is asked for again while only its key is held says so, both ways."""
+        self.good("queue", "set", "default", "--retention", "1s", "--dedup-window", "1h")
+        self.enqueue("pay", "--task-id", "k")
+        self.work("cat")
+        self.until(lambda: self.good("list") == [], "its record to expire")
+        self.assertTrue(self.remote("enqueue", "pay", "--task-id", "k", "--json").json["result_expired"])
+        direct, asked = (ask("enqueue", "pay", "--task-id", "k", "--wait") for ask in (self.hapax, self.remote))
+        self.assertEqual((asked.code, asked.err.split(":")[0]), (direct.code, direct.err.split(":")[0]), asked)
+        self.assertEqual((asked.code, asked.err.split(":")[0]), (MISSING, "ResultExpired"), asked)
+
     def test_processes(self):
         for number in range(20):
             self.enqueue("job", "--input", str(number))

@@ -15,6 +15,11 @@ UUID = "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f"
 ADMISSION = json.dumps({"id": UUID, "created": True, "status": "pending", "run": 1})
 
 
+def until(condition):
+    while not condition():
+        time.sleep(0.005)
+
+
 def answer(body, status="200 OK", kind="application/json", *headers):
     head = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body.encode())}", *headers]
     return ("\r\n".join(head) + "\r\n\r\n" + body).encode()
@@ -30,6 +35,11 @@ class Impostor:
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
         test.addCleanup(self.listener.close)
+
+    def stop(self):
+        # A thread that waits in accept() keeps the listener alive.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
 
     def serve(self):
         while True:
@@ -93,6 +103,16 @@ class Trouble(OnSqlite, unittest.TestCase):
         impostor = Impostor(self, cut, answer(ADMISSION))
         again = run("enqueue", "pay", "--task-id", "k", "--on-conflict", "terminate_existing", "--server", impostor.url)
         self.assertEqual((again.code, len(impostor.asked)), (STORE, 1), again)
+        # Nor is it known when the server was gone before the second time.
+        impostor = Impostor(self, cut)
+        threading.Thread(target=lambda: (until(lambda: impostor.asked), impostor.stop()), daemon=True).start()
+        gone = run("enqueue", "pay", "--task-id", "k", "--server", impostor.url)
+        self.assertEqual((gone.code, gone.err.split(":")[0]), (STORE, "CommitUnknown"), gone)
+        self.assertIn("asking again is safe", gone.err)
+        bulk = Impostor(self, b"")
+        lines = run("enqueue", "--bulk", "-", "--server", bulk.url, input='{"task":"a"}\n{"task":"b"}\n')
+        self.assertEqual(lines.code, STORE, lines)
+        self.assertIn("lines 1 to 2 may have been admitted or not; 0 of the lines before were", lines.err)
         # A look is repeated, but not for ever.
         impostor = Impostor(self, *[cut] * 9)
         self.assertEqual((run("show", UUID, "--server", impostor.url).code, len(impostor.asked)), (STORE, 3))
@@ -119,10 +139,11 @@ class Trouble(OnSqlite, unittest.TestCase):
             child.stdin.write("".join(line(n) for n in range(7000)).encode())
             child.stdin.flush()
             self.until(lambda: self.good("queue", "show", "default")["ready"] == before + 5000, "the first batch")
+            time.sleep(0.5)  # for its answer
             server.kill()
             out, err = child.communicate("".join(line(n) for n in range(7000, 11000)).encode(), timeout=60)
             self.assertEqual(child.returncode, STORE, err)
-            self.assertIn(b"5000 of the lines before were admitted", err)
+            self.assertIn(b"stopped before line 5001; 5000 of the lines before were admitted, nothing of this batch", err)
             self.assertEqual(self.good("queue", "show", "default")["ready"], before + 5000)
             server = Serving(self, self.url)
 

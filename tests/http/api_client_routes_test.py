@@ -59,8 +59,10 @@ class ClientRoutes:
 
     def test_a_session_is_opened_and_closed(self):
         self.api.enqueue(self.task, 1, queue=self.queue)
-        opened = self.api.claim(self.queue, limit=0, lease="1m")
-        self.assertEqual(opened["claims"], [])
+        opened = self.api.post("/v1/claims/open", {"queues": [self.queue], "lease": "1m", "worker": "w"}).json
+        self.assertEqual(opened["lease"], "1m")
+        self.problem(self.api.ask("POST", "/v1/claims/open", {"queues": []}), 400, "InvalidArgument", "queues")
+        self.problem(self.api.ask("POST", "/v1/claims/open", {"queues": ["q"], "limit": 1}), 400, "InvalidArgument", "limit")
         session = opened["session"]
         [claim] = self.api.claim(self.queue, session=session)["claims"]
         self.assertEqual((claim["namespace"], claim["lost"], claim["deadline_in"]), ("default", 0, None))

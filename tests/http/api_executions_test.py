@@ -173,7 +173,8 @@ class Acting:
     def test_signals_and_queries(self):
         started = self.api.post("/v1/workflows/w/executions", {"workflow_id": self.task}, expect=201).json
         path = f"/v1/executions/{started['id']}"
-        self.assertEqual(self.api.post(f"{path}/signals/approve", {"by": "ada"}).json, {"id": started["id"], "signal": "approve"})
+        self.assertEqual(self.api.post(f"{path}/signals/approve", {"by": "ada"}).json,
+                         {"id": started["id"], "workflow": "w", "workflow_id": self.task, "signal": "approve"})
         self.api.post(f"{path}/signals/approve?once=a")
         self.problem(self.api.ask("POST", f"{path}/signals/approve", "{"), 400, "InvalidJson", "byte")
         self.problem(self.api.ask("POST", f"{path}/queries/state"), 501, "Unsupported", "w")

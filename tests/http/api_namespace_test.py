@@ -15,6 +15,7 @@ BODIES = {
     "enqueue": {"input": 1}, "startWorkflow": {"workflow_id": "x"}, "askIdentity": {}, "cancelMany": {"ids": ["{id}"]},
     "retryMany": {"ids": ["{id}"]}, "fork": {"steps": 0, "workflow_id": "x"}, "finish": {"outcomes": [
         {"id": "{id}", "fence": 1, "status": "completed"}]}, "extend": {"session": "{session}"}, "closeSession": {"session": "{session}"},
+    "openSession": {"queues": ["{queue}"], "session": "{session}"},
     "claim": {"queues": ["{queue}"], "session": "{session}"}, "putTask": {"max_attempts": 2}, "putQueue": {"concurrency": 1},
     "moveQueue": {"to": "elsewhere"}, "retryDeadLetters": {"ids": ["{id}"]}, "discardDeadLetters": {"ids": ["{id}"]},
     "annotateDeadLetters": {"ids": ["{id}"], "note": "x"},
@@ -29,7 +30,7 @@ OWN = {"enqueue": 201, "startWorkflow": 201, "askIdentity": 200, "enqueueBatch":
        "listDeadLetters": 200, "listActivities": 200, "putActivity": 201, "sendEvents": 200, "cancelMany": 200,
        "retryMany": 200, "stream": None, "getDescription": 200, "getHealth": 200, "getReadiness": 200, "getMetrics": 200}
 # A stale session or fence is what another tenant's is.
-STALE = {"claim": 409, "finish": 409, "extend": 409, "closeSession": 409}
+STALE = {"claim": 409, "finish": 409, "extend": 409, "closeSession": 409, "openSession": 409}
 
 
 def filled(value, names):

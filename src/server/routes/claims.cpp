@@ -1,4 +1,4 @@
-// The worker protocol: POST /v1/claims, /v1/claims/finish, /v1/claims/extend and /v1/claims/close.
+// The worker protocol: POST /v1/claims, /v1/claims/open, /v1/claims/finish, /v1/claims/extend and /v1/claims/close.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "engine/step_thread.hpp"
@@ -68,7 +68,7 @@ ClaimOrder order_of(const Members& body, const Call& call) {
                                        std::to_string(limits::tasks_per_claim));
   }
   for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
-  order.limit = wire::within(body.integer("limit").value_or(1), {0, claims_most}, "limit");
+  order.limit = wire::within(body.integer("limit").value_or(1), {1, claims_most}, "limit");
   order.lease = lease_of(body);
   // A token's name may be longer than a worker's label.
   order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
@@ -145,10 +145,6 @@ Response claim(Api& api, Call& call) {
   const ClaimOrder order = order_of(body, call);
   const Duration wait = std::min(body.duration("wait").value_or(Duration::zero()), longest_poll);
   const Time until = engine::engine_now() + wait;
-  if (order.limit == 0) {
-    call.blocking([&] { api.sessions().open(order); });
-    return json_answer(claims_json(order, {}, {}));
-  }
   const std::vector<Uuid> lost = settle(api, call, order, body);
   // Before the first look: what becomes ready in between is not missed.
   Pollers::Ticket ticket(api.sessions().shared_pollers(), order.queues);
@@ -408,7 +404,15 @@ Response extend(Api& api, Call& call) {
   return json_answer(object.str());
 }
 
-// ---- Close ------------------------------------------------------------------------------------------------------------
+// ---- Open and close --------------------------------------------------------------------------------------------------
+
+// A session alone, opened or renewed: a worker learns that it may work before there is work.
+Response open(Api& api, Call& call) {
+  const ClaimOrder order = order_of(Members(call.body(), {"queues", "tasks", "lease", "worker", "session"}), call);
+  call.blocking([&] { api.sessions().open(order); });
+  return json_answer(
+      wire::JsonObject().text("session", order.session.to_string()).duration("lease", order.lease).str());
+}
 
 // Gives back what the session holds, without spending an attempt, and forgets it.
 Response close(Api& api, Call& call) {
@@ -432,6 +436,7 @@ void add_claim_routes(Router& router, const std::shared_ptr<Api>& api) {
   add("/v1/claims", 0, claim);
   add("/v1/claims/finish", outcomes_bytes, finish);
   add("/v1/claims/extend", 0, extend);
+  add("/v1/claims/open", 0, open);
   add("/v1/claims/close", 0, close);
 }
 
