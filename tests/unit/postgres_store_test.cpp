@@ -335,7 +335,7 @@ TEST_F(PostgresStoreTest, ABatchThatIsBlockedAtItsLastItemHasChangedNothing) {
   ASSERT_TRUE(store_->admit({&again, 1}).at(0).created());
   Psql user(server_url());
   user.run("BEGIN");
-  user.run("SELECT FROM " + schema_ + ".identities FOR UPDATE");
+  user.run("SELECT 1 FROM " + schema_ + ".identities FOR UPDATE");
   const std::vector<NewExecution> batch{keyed("free"), request(), again};
   EXPECT_THROW((void)store_->try_admit(batch), Blocked);
   EXPECT_EQ(count("live"), "1");
