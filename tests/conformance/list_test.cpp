@@ -50,8 +50,8 @@ TEST_F(ListConformance, MetadataIsFoundByItsTopLevelMembers) {
     item.labels.metadata = metadata;
     return admit_id(item);
   };
-  const Uuid first =
-      with(R"({"customer":"ada \u00e9 \"x\"","n":42,"ok":true,"none":null,"deep":{"a":1},"list":[1],"a.b":"dot","q\"x":2})");
+  const Uuid first = with(
+      R"({"customer":"ada \u00e9 \"x\"","n":42,"ok":true,"none":null,"deep":{"a":1},"list":[1],"a.b":"dot","q\"x":2})");
   const Uuid second = with(R"({"customer":"bob","n":1.50,"big":-7e2,"zero":"a\u0000b"})");
   const Uuid ended = with(R"({"customer":"bob","n":"42"})");
   bring_to(ended, Status::completed);

@@ -52,8 +52,7 @@ void fit_to_principal(wire::RequestFields& fields, const Principal& principal) {
 
 Asked asked_of(const model::NewExecution& request) {
   const engine::Asking asking = engine::asking_of(request);
-  return {
-      .task = std::string(asking.task), .key = std::string(asking.key), .mode = asking.mode, .kind = asking.kind};
+  return {.task = std::string(asking.task), .key = std::string(asking.key), .mode = asking.mode, .kind = asking.kind};
 }
 
 std::optional<wire::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
@@ -69,8 +68,7 @@ std::optional<wire::Problem> refusal_of(const model::Admission& admission, const
     return without_facts(admission);
   }
   try {
-    engine::throw_if_refused(admission,
-                             {.task = asked.task, .key = asked.key, .kind = asked.kind, .mode = asked.mode});
+    engine::throw_if_refused(admission, {.task = asked.task, .key = asked.key, .kind = asked.kind, .mode = asked.mode});
   } catch (const Error& error) {
     wire::Problem problem = wire::problem_of(error);
     problem.facts += times_of(admission);
