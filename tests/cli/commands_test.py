@@ -163,7 +163,7 @@ class Acting:
         for verb in (("show",), ("retry",), ("discard",), ("annotate", "--note", "x")):
             self.refused(MISSING, "NotFound", "dlq", verb[0], ended, *verb[1:])
         self.assertEqual(self.good("dlq", "annotate", dead, ended, "--note", "x")["annotated"], 1)
-        self.assertEqual((self.show(dead)["note"], self.show(ended)["note"]), ("x", ""))
+        self.assertEqual([self.show(id)["note"] for id in (dead, ended)], ["x", None])
 
     def test_scripts_act_by_filter_without_being_asked(self):
         ids = [self.fail("--queue", "q") for _ in range(2)]

@@ -37,6 +37,8 @@ class Demo(unittest.TestCase):
         # In a session of its own, as Ctrl-C goes to all of a terminal's processes; standard input is no terminal.
         self.process = subprocess.Popen(["bash", str(SCRIPT), BIN], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, start_new_session=True,
+                                        # A shell cannot trap what was ignored when it started, as in the background of another.
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                                         env=clean_environment(HAPAX_DEMO_PORT=str(port), HAPAX_DEMO_ORDERS="20"))
         self.addCleanup(self.end)
         self.said = ""

@@ -65,7 +65,7 @@ class Protocol:
         self.assertIn("signal 9 (SIGKILL)", self.show(id)["error"]["message"])
 
     def test_output_that_is_not_json_is_a_text(self):
-        for number, (printed, result) in enumerate(((r"hello\n", "hello"), (r' said \"it\"\n 2\n\n', ' said "it"\n 2'),
+        for number, (printed, result) in enumerate(((r"hello\n", "hello"), (r' said "it"\n 2\n\n', ' said "it"\n 2'),
                                                     (r"\n \n", None), ("{broken", "{broken"), ("1 2", "1 2"))):
             id = self.enqueue()
             self.work(self.script(f"printf '{printed}'", f"print{number}"))
