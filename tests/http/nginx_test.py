@@ -177,7 +177,7 @@ class BehindNginx(unittest.TestCase):
     def test_metrics_from_inside(self):
         answer = self.send(self.connect(), "GET", "/metrics")
         self.assertEqual(answer.status, 200)
-        self.assertIn(b"hapax_admissions_total", answer.read())
+        self.assertIn(b"hapax_queue_depth", answer.read())
 
 
 if __name__ == "__main__":
