@@ -222,7 +222,8 @@ class Top:
         screen.until("emails")
         screen.process.send_signal(signal.SIGTSTP)
         self.until(lambda: screen.read() is not None and screen.raw.rfind(MAIN) > screen.raw.rfind(ALTERNATE), "the main screen")
-        self.assertEqual(termios.tcgetattr(screen.slave), screen.before)
+        # The screen first, then the settings: a look may come in between.
+        self.until(lambda: termios.tcgetattr(screen.slave) == screen.before, "the terminal's settings")
         screen.process.send_signal(signal.SIGCONT)
         self.until(lambda: screen.read() is not None and screen.raw.rfind(ALTERNATE) > screen.raw.rfind(MAIN), "the other screen")
         screen.type("q")
