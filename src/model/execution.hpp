@@ -7,6 +7,7 @@
 #include <hapax/uuid.hpp>
 
 #include "base/sha256.hpp"
+#include "model/queue_settings.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -144,7 +145,7 @@ struct NewSession {
   std::int64_t pid = 0;
   Duration lease = std::chrono::seconds(30);
   std::vector<QueueRef> queues;
-  std::vector<std::string> tasks;  // empty: any
+  std::vector<std::string> tasks;  // empty: any that is not a workflow
   std::string build;
 };
 
@@ -189,7 +190,7 @@ struct ClaimRequest {
   // forgotten claim released (SPEC D2).
   std::int64_t claim_number = 0;
   std::vector<QueueRef> queues;    // in the order to look; the caller rotates for fairness
-  std::vector<std::string> tasks;  // empty: any
+  std::vector<std::string> tasks;  // empty: any that is not a workflow
   int limit = 1;
   // How many of them could start at once: a queue with limits gives no more (SPEC D12: no prefetch).
   int idle = 1;
@@ -397,40 +398,6 @@ struct ListQuery {
   bool payloads = true;       // fill input and result
   std::optional<Uuid> after;  // cursor: continue below this id
   int limit = 50;             // newest first (by id)
-};
-
-// What holds a queue's claims back. A queue with none of it, and no keys in it, pays nothing.
-struct QueueLimits {
-  std::optional<RateLimit> rate;          // starts, over all workers
-  std::optional<RateLimit> key_rate;      // starts of one limit key
-  std::optional<int> concurrency;         // running at once, over all workers
-  std::optional<int> worker_concurrency;  // running at once in one session
-  std::optional<int> key_concurrency;     // running at once of one unordered limit key; none: 1
-  friend bool operator==(const QueueLimits&, const QueueLimits&) = default;
-};
-
-struct QueueSettings {
-  bool paused = false;
-  bool draining = false;
-  std::optional<Duration> retention;         // none: 7 d for tasks, 30 d for workflows (model/retention.hpp)
-  std::optional<Duration> failed_retention;  // none: as retention, or 7 d when that is 0
-  std::optional<Duration> dedup_window;      // identities are held at least so long after the end
-  QueueLimits limits;
-};
-
-// Only what is set is changed; an inner nothing takes the setting away.
-struct QueuePatch {
-  std::optional<bool> paused;
-  std::optional<bool> draining;
-  std::optional<std::optional<Duration>> retention;
-  std::optional<std::optional<Duration>> failed_retention;
-  std::optional<std::optional<Duration>> dedup_window;
-  std::optional<std::optional<RateLimit>> rate;
-  std::optional<std::optional<RateLimit>> key_rate;
-  std::optional<std::optional<int>> concurrency;
-  std::optional<std::optional<int>> worker_concurrency;
-  std::optional<std::optional<int>> key_concurrency;
-  std::string actor;  // who changes it, for the audit; empty: not written there
 };
 
 // A task's entry in the catalogue (SPEC I3). The definition is model/task_definition.hpp's JSON.

@@ -75,7 +75,7 @@
 //   open_session of a session that was lost makes what still runs under it its own again. Finish::keep outranks the
 //   queue's retention; what does not hold its identity is a stub. A guard is no dead letter, and retry answers guarded.
 // - beat: `held` is compared by id and fence. An unknown session answers session_lost and nothing else. Progress under
-//   another fence or session is ignored; lease 0 means the session's own. Throughput figures come from beats' counts.
+//   another fence or session is ignored; lease 0 means the last one asked for. Throughput figures come from beats' counts.
 // - claim: suspects_due is told only when `alone` is false, next_due only when fewer than `limit` were given and no
 //   suspect was; it may ignore `tasks`. Suspects are looked for in all queues first. A passed deadline (<= now) is passed
 //   over, the sweep ends it. In an exchange the claim sees what the finishes made ready.
