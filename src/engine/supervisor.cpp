@@ -214,7 +214,7 @@ std::optional<Supervisor::Process> Supervisor::start(const Place& place, std::si
 
 // Only its own: whoever calls supervise() may have other children.
 void Supervisor::reap() {
-  const auto gone = [this](const std::optional<Process>& process, int& status) {
+  const auto gone = [](const std::optional<Process>& process, int& status) {
     return process && waitpid(process->pid, &status, WNOHANG) == process->pid;
   };
   for (Place& place : places_) {

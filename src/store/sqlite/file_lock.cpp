@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -21,28 +22,59 @@ namespace {
 
 constexpr Duration first_pause = std::chrono::microseconds(30);
 constexpr Duration longest_pause = std::chrono::milliseconds(1);
+// Who has waited longer goes before all who have not.
+constexpr Duration patience = std::chrono::milliseconds(50);
 constexpr std::size_t pid_bytes = 11;  // ten digits and a newline
 
-// The turnstile is a lock of the open file description on one byte; it does not meet flock's lock on the whole file.
-bool turnstile(int file, short kind) {
+// Locks of the open file description on one byte each; they do not meet flock's lock on the whole file.
+enum class Lane : std::uint8_t { turnstile = 0, overdue = 1 };
+
+struct flock range_of(Lane lane, short kind) {
   struct flock range {};
   range.l_type = kind;
   range.l_whence = SEEK_SET;
-  range.l_start = 0;
+  range.l_start = static_cast<off_t>(lane);
   range.l_len = 1;
+  return range;
+}
+
+bool take(int file, Lane lane) {
+  struct flock range = range_of(lane, F_WRLCK);
   return ::fcntl(file, F_OFD_SETLK, &range) == 0;
 }
 
+void give_back(int file, Lane lane) {
+  struct flock range = range_of(lane, F_UNLCK);
+  ::fcntl(file, F_OFD_SETLK, &range);
+}
+
+bool is_taken(int file, Lane lane) {
+  struct flock range = range_of(lane, F_WRLCK);
+  return ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
+using Instant = std::chrono::steady_clock::time_point;
+
 // Calls `attempt` until it answers true or the time is over.
 template <class Attempt>
-bool keep_trying(Attempt attempt, std::chrono::steady_clock::time_point until) {
-  Duration pause = first_pause;
+bool keep_trying(Attempt attempt, Instant until, Duration pause = first_pause) {
   while (!attempt()) {
     if (std::chrono::steady_clock::now() >= until) { return false; }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, longest_pause);
   }
   return true;
+}
+
+bool pass_turnstile(int file, Instant begun, Instant until) {
+  const auto patient_until = std::min(begun + patience, until);
+  if (keep_trying([file] { return !is_taken(file, Lane::overdue) && take(file, Lane::turnstile); }, patient_until)) {
+    return true;
+  }
+  if (!keep_trying([file] { return take(file, Lane::overdue); }, until, longest_pause)) { return false; }
+  const bool passed = keep_trying([file] { return take(file, Lane::turnstile); }, until);
+  give_back(file, Lane::overdue);
+  return passed;
 }
 
 int read_pid(int file) {
@@ -83,11 +115,12 @@ bool FileLock::try_acquire() {
 }
 
 void FileLock::acquire(Duration timeout) {
-  const auto until = std::chrono::steady_clock::now() + timeout;
-  bool locked = keep_trying([this] { return turnstile(file_, F_WRLCK); }, until);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto until = begun + timeout;
+  bool locked = pass_turnstile(file_, begun, until);
   if (locked) {
     locked = keep_trying([this] { return ::flock(file_, LOCK_EX | LOCK_NB) == 0; }, until);
-    turnstile(file_, F_UNLCK);
+    give_back(file_, Lane::turnstile);
   }
   if (!locked) {
     throw StoreBusy("the lock file " + path_ + " was held by process " + std::to_string(read_pid(file_)) +
