@@ -21,7 +21,9 @@ namespace hapax::store::sqlite {
 namespace {
 
 constexpr Duration first_pause = std::chrono::microseconds(30);
-constexpr Duration longest_pause = std::chrono::milliseconds(1);
+// Of those who are next, and of all others.
+constexpr Duration front_pause = std::chrono::milliseconds(1);
+constexpr Duration line_pause = std::chrono::milliseconds(10);
 // Who has waited longer goes before all who have not.
 constexpr Duration patience = std::chrono::milliseconds(50);
 constexpr std::size_t pid_bytes = 11;  // ten digits and a newline
@@ -55,24 +57,27 @@ bool is_taken(int file, Lane lane) {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-// Calls `attempt` until it answers true or the time is over.
+// Calls `attempt` until it answers true or the time is over, ever less often: dozens that wait must leave the processors
+// to the one that has the lock.
 template <class Attempt>
-bool keep_trying(Attempt attempt, Instant until, Duration pause = first_pause) {
+bool keep_trying(Attempt attempt, Instant begun, Instant until, Duration longest_pause) {
   while (!attempt()) {
-    if (std::chrono::steady_clock::now() >= until) { return false; }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, longest_pause);
+    const Instant now = std::chrono::steady_clock::now();
+    if (now >= until) { return false; }
+    const auto waited = std::chrono::duration_cast<Duration>(now - begun);
+    std::this_thread::sleep_for(std::clamp(waited / 8, first_pause, longest_pause));
   }
   return true;
 }
 
 bool pass_turnstile(int file, Instant begun, Instant until) {
-  const auto patient_until = std::min(begun + patience, until);
-  if (keep_trying([file] { return !is_taken(file, Lane::overdue) && take(file, Lane::turnstile); }, patient_until)) {
+  const auto take_turnstile = [file] { return take(file, Lane::turnstile); };
+  if (keep_trying([&] { return !is_taken(file, Lane::overdue) && take_turnstile(); }, begun,
+                  std::min(begun + patience, until), line_pause)) {
     return true;
   }
-  if (!keep_trying([file] { return take(file, Lane::overdue); }, until, longest_pause)) { return false; }
-  const bool passed = keep_trying([file] { return take(file, Lane::turnstile); }, until);
+  if (!keep_trying([&] { return take(file, Lane::overdue); }, begun, until, line_pause)) { return false; }
+  const bool passed = keep_trying(take_turnstile, begun, until, front_pause);
   give_back(file, Lane::overdue);
   return passed;
 }
@@ -119,7 +124,7 @@ void FileLock::acquire(Duration timeout) {
   const auto until = begun + timeout;
   bool locked = pass_turnstile(file_, begun, until);
   if (locked) {
-    locked = keep_trying([this] { return ::flock(file_, LOCK_EX | LOCK_NB) == 0; }, until);
+    locked = keep_trying([this] { return ::flock(file_, LOCK_EX | LOCK_NB) == 0; }, begun, until, front_pause);
     give_back(file_, Lane::turnstile);
   }
   if (!locked) {
