@@ -264,7 +264,12 @@ class Batcher {
       }
     }
     Duration idle = Duration::zero();
-    if (background) { idle = engine_now() - call_began_ - (thread_cpu_time() - cpu_before); }
+    if (background) {
+      const Duration took = engine_now() - call_began_;
+      const Duration busy = thread_cpu_time() - cpu_before;
+      // Between the two it may have waited for a processor only.
+      if (3 * busy <= took) { idle = took - busy; }
+    }
     pass_on(batch->requests.size(), idle);
     if (verdict == over && !batch->error) { tell_flushed(batch->requests, batch->replies); }
     batch->done.set_and_wake_all(verdict);
