@@ -28,12 +28,12 @@ FROM held RETURNING created_at)"};
 static_assert(static_cast<int>(Kind::guard) == 2);
 
 // As end_text in endings.cpp, of one that completes and is kept as it says. With + 0 the planner finds the row by id.
-constexpr Statement end_statement{"hapax_end_guard", R"(
+constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
   DELETE FROM {s}.live l WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1
   RETURNING l.*, CASE WHEN l.waiters IS NULL THEN $4::bigint ELSE 1 / (l.fence * 0) END AS ran_for)
-INSERT INTO {s}.history (
+INSERT INTO {s}.{history} (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, session, worker, started_at, deadline, attempt_timeout, retry,
   identity, identity_key, effect_key, parent, labels, weight, limit_key)
@@ -42,8 +42,23 @@ SELECT g.id, least(t.now + $5::bigint, $6::bigint), g.run_at, g.created_at, t.no
        s.worker, CASE WHEN g.session IS NOT NULL THEN t.now - g.ran_for END, g.deadline, g.attempt_timeout, g.retry,
        g.identity, g.identity_key, g.effect_key, g.parent, g.labels, g.weight, g.limit_key
 FROM gone g CROSS JOIN t LEFT JOIN {s}.sessions s ON s.id = g.session
-RETURNING id, queue_id, limit_key)"};
+RETURNING id, queue_id, limit_key)";
 static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(FinishKind::completed) == 0);
+
+std::string end_into(std::string_view table) {
+  constexpr std::string_view mark = "{history}";
+  std::string text(end_text);
+  return text.replace(text.find(mark), mark.size(), table);
+}
+
+// What is kept for ever is in no day's partition. Where it is known, finding it costs more than the rest of the insert.
+const Statement& end_statement(bool for_ever) {
+  static const std::string& expiring = keep_text(end_into("history"));
+  static const std::string& lasting = keep_text(end_into("history_default"));
+  static const Statement to_its_day{"hapax_end_guard", expiring.c_str()};
+  static const Statement to_default{"hapax_end_lasting_guard", lasting.c_str()};
+  return for_ever ? to_default : to_its_day;
+}
 
 }  // namespace
 
@@ -72,7 +87,7 @@ Call end_guard_call(const Finish& finish, std::int64_t offset_us) {
   Params params;
   params.int8(offset_us).uuid(finish.id).int8(finish.fence).int8(finish.ran_for.count());
   params.int8(keep_us(*finish.keep)).int8(end_of_time.time_since_epoch().count()).bytea(finish.result);
-  return {&end_statement, std::move(params)};
+  return {&end_statement(!finish.keep->period), std::move(params)};
 }
 
 }  // namespace hapax::store::postgres
