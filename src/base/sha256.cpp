@@ -75,11 +75,11 @@ Digest sha256_parts(std::span<const std::string_view> parts) {
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
+  std::string text(bytes.size() * 2, '\0');
+  char* at = text.data();
   for (const std::uint8_t byte : bytes) {
-    text.push_back(digits[byte >> 4]);
-    text.push_back(digits[byte & 15]);
+    *at++ = digits[byte >> 4];
+    *at++ = digits[byte & 15];
   }
   return text;
 }

@@ -167,29 +167,35 @@ std::size_t FilePlace::Known::number(const std::string& folder) {
 FileName FilePlace::name_of(const GuardKey& key) const {
   const std::array<std::string_view, 3> parts{key.ns, key.name, key.key};
   const std::string hex = base::to_hex(base::sha256_parts(parts));
-  return name_at(hex.substr(0, folder_digits), hex);
+  return name_at(std::string_view(hex).substr(0, folder_digits), hex);
 }
 
-FileName FilePlace::name_at(const std::string& folder, const std::string& record) const {
-  FileName name;
-  name.folder = folder_ + "/" + folder;
-  name.path = name.folder + "/" + record;
+FileName FilePlace::name_at(std::string_view folder, std::string_view record) const {
+  FileName name{.path = {}, .folder_size = folder_.size() + 1 + folder.size()};
+  name.path.reserve(name.folder_size + 1 + record.size());
+  name.path.append(folder_).append(1, '/').append(folder).append(1, '/').append(record);
   return name;
 }
 
 std::optional<std::string> FilePlace::read(const std::string& path) const {
+  FileText text;
+  return read(path, text) ? std::optional(std::string(text.view())) : std::nullopt;
+}
+
+bool FilePlace::read(const std::string& path, FileText& into) const {
   const Descriptor file(path, O_RDONLY | O_NOFOLLOW);
   if (!file.is_open()) {
-    if (errno == ENOENT) { return std::nullopt; }
+    if (errno == ENOENT) { return false; }
     fail("open", path, errno);
   }
-  // Most records fit the first read.
-  std::array<char, 2048> most;
   ssize_t got = 0;
-  do { got = ::read(file.number(), most.data(), most.size()); } while (got < 0 && errno == EINTR);
+  do { got = ::read(file.number(), into.near_.data(), into.near_.size()); } while (got < 0 && errno == EINTR);
   if (got < 0) { fail("read", path, errno); }
-  std::string text(most.data(), static_cast<std::size_t>(got));
-  for (std::size_t length = text.size(); length >= most.size();) {
+  into.size_ = static_cast<std::size_t>(got);
+  if (into.size_ < into.near_.size()) { return true; }
+  std::string& text = into.far_;
+  text.assign(into.near_.data(), into.size_);
+  for (std::size_t length = text.size(); length >= into.near_.size();) {
     text.resize(length * 4);
     got = ::read(file.number(), text.data() + length, text.size() - length);
     if (got < 0 && errno != EINTR) { fail("read", path, errno); }
@@ -199,7 +205,7 @@ std::optional<std::string> FilePlace::read(const std::string& path) const {
     if (whole) { break; }
     if (length > record_bytes) { fail("read", path, EFBIG); }
   }
-  return text;
+  return true;
 }
 
 void FilePlace::write(const FileName& name, const std::string& text) {
@@ -214,11 +220,12 @@ void FilePlace::write(const FileName& name, const std::string& text) {
   base::fault_point("guard.file.rename");
   if (::rename(temporary.c_str(), name.path.c_str()) != 0) { fail("rename", temporary, errno); }
   base::fault_point("guard.file.renamed");
-  sync_folder(name.folder);
+  const std::string folder = name.folder();
+  sync_folder(folder);
   // Whoever made the sub-folder may have died before it was on disk.
-  if (!known_.contains(name.folder)) {
+  if (!known_.contains(folder)) {
     sync_folder(folder_);
-    known_.add(name.folder);
+    known_.add(folder);
   }
 }
 
@@ -230,7 +237,7 @@ void FilePlace::overwrite(const FileName& name, std::size_t offset, const std::s
 
 void FilePlace::remove(const FileName& name) const {
   if (::unlink(name.path.c_str()) != 0 && errno != ENOENT) { fail("remove", name.path, errno); }
-  sync_folder(name.folder);
+  sync_folder(name.folder());
 }
 
 void FilePlace::sync_folder(const std::string& folder) const {

@@ -14,14 +14,34 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hapax::guard {
 
 // Where a record is.
 struct FileName {
-  std::string folder;  // of the two digits, absolute
-  std::string path;
+  std::string path;  // absolute
+  std::size_t folder_size = 0;
+  // Of the two digits.
+  [[nodiscard]] std::string folder() const { return path.substr(0, folder_size); }
+};
+
+// A file's text. Most records fit the room that needs no allocation.
+class FileText {
+ public:
+  FileText() {}  // leaves the room as it is
+  FileText(const FileText&) = delete;
+  FileText& operator=(const FileText&) = delete;
+  [[nodiscard]] std::string_view view() const {
+    return far_.empty() ? std::string_view(near_.data(), size_) : std::string_view(far_);
+  }
+
+ private:
+  friend class FilePlace;
+  std::array<char, 2048> near_;
+  std::size_t size_ = 0;
+  std::string far_;
 };
 
 // Held from construction to destruction. Throws StoreBusy when it cannot be had in time. No fork happens in this process
@@ -47,6 +67,8 @@ class FilePlace {
   [[nodiscard]] FileName name_of(const GuardKey& key) const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
+  // False when there is none.
+  [[nodiscard]] bool read(const std::string& path, FileText& text) const;
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
 
   // These need the lock of the record's folder.
@@ -57,7 +79,7 @@ class FilePlace {
   // The sub-folders there are, and the records' file names of one, each in order.
   [[nodiscard]] std::vector<std::string> folders() const;
   [[nodiscard]] std::vector<std::string> records(const std::string& folder) const;
-  [[nodiscard]] FileName name_at(const std::string& folder, const std::string& record) const;
+  [[nodiscard]] FileName name_at(std::string_view folder, std::string_view record) const;
 
  private:
   // The sub-folders that this process has seen on disk.

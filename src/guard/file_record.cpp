@@ -14,7 +14,7 @@ constexpr std::string_view magic = "hapax-guard 1 ";
 constexpr std::size_t checksum_width = 8;
 constexpr std::size_t body_offset = heartbeat_offset + heartbeat_width + 1;
 static_assert(magic.size() + checksum_width + 1 == heartbeat_offset);
-constexpr std::size_t text_count = 9;
+constexpr std::size_t text_count = RecordView::text_count;
 
 // CRC-32 (IEEE 802.3): a file that a disk or a person has changed is told from one that was written.
 // Eight bytes a step, by a table for each of their places: every hit pays for it.
@@ -51,18 +51,18 @@ std::uint32_t checksum(std::string_view bytes) {
   return ~value;
 }
 
-std::string checksum_text(std::string_view bytes) {
-  std::array<char, checksum_width + 1> hex{};
-  std::snprintf(hex.data(), hex.size(), "%08x", checksum(bytes));
-  return {hex.data(), checksum_width};
+std::array<char, checksum_width> checksum_text(std::string_view bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::uint32_t value = checksum(bytes);
+  std::array<char, checksum_width> hex{};
+  for (std::size_t place = hex.size(); place > 0; value >>= 4) { hex[--place] = digits[value & 15]; }
+  return hex;
 }
 
+// To the letter: capital digits are a change too.
 bool is_checksum(std::string_view text, std::string_view bytes) {
-  std::uint32_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  // Only the digits that are written: capital letters are a change too.
-  const bool small = text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  return read.ec == std::errc() && small && value == checksum(bytes);
+  const std::array<char, checksum_width> wanted = checksum_text(bytes);
+  return text == std::string_view(wanted.data(), wanted.size());
 }
 
 void append_number(std::string& out, std::int64_t number, char end) {
@@ -107,12 +107,12 @@ class Reader {
     return text == "-" ? std::nullopt : std::optional(to_number(text));
   }
 
-  std::string text(std::int64_t length) {
+  std::string_view text(std::int64_t length) {
     if (failed_ || length < 0 || static_cast<std::uint64_t>(length) > rest_.size()) {
       failed_ = true;
       return {};
     }
-    std::string found(rest_.substr(0, static_cast<std::size_t>(length)));
+    const std::string_view found = rest_.substr(0, static_cast<std::size_t>(length));
     rest_.remove_prefix(found.size());
     return found;
   }
@@ -122,7 +122,16 @@ class Reader {
 
  private:
   std::int64_t to_number(std::string_view text) {
+    constexpr std::size_t no_overflow = 18;
     std::int64_t value = 0;
+    if (!text.empty() && text.size() <= no_overflow) {
+      std::size_t place = 0;
+      for (; place < text.size() && text[place] >= '0' && text[place] <= '9'; ++place) {
+        value = value * 10 + (text[place] - '0');
+      }
+      if (place == text.size()) { return value; }
+      value = 0;
+    }
     const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size()) { failed_ = true; }
     return value;
@@ -180,24 +189,25 @@ std::string write_record(const FileRecord& file) {
   }
   for (const std::string_view text : texts) { body += text; }
   std::string whole(magic);
-  whole += checksum_text(body);
+  const std::array<char, checksum_width> sum = checksum_text(body);
+  whole.append(sum.data(), sum.size());
   whole.push_back('\n');
   whole += write_heartbeat(file.beat_since_boot);
   whole.push_back('\n');
   return whole += body;
 }
 
-std::optional<FileRecord> read_record(std::string_view text) {
+std::optional<RecordView> view_record(std::string_view text) {
   if (text.size() < body_offset || !text.starts_with(magic) || text[heartbeat_offset - 1] != '\n') {
     return std::nullopt;
   }
   const std::string_view body = text.substr(body_offset);
   if (!is_checksum(text.substr(magic.size(), checksum_width), body)) { return std::nullopt; }
-  FileRecord file;
+  std::optional<RecordView> seen(std::in_place);
+  RecordView& record = *seen;
   Reader heartbeat(text.substr(heartbeat_offset, heartbeat_width + 1));
-  file.beat_since_boot = Duration(heartbeat.number('\n'));
+  record.beat_since_boot = Duration(heartbeat.number('\n'));
   Reader reader(body);
-  GuardRecord& record = file.record;
   const std::int64_t status = reader.number(' ');
   if (status < 0 || status > static_cast<std::int64_t>(GuardStatus::failed)) { return std::nullopt; }
   record.status = static_cast<GuardStatus>(status);
@@ -212,16 +222,44 @@ std::optional<FileRecord> read_record(std::string_view text) {
   for (std::size_t index = 0; index < text_count; ++index) {
     lengths[index] = reader.number(index + 1 < text_count ? ' ' : '\n');
   }
-  std::array<std::string, text_count> texts;
-  for (std::size_t index = 0; index < text_count; ++index) { texts[index] = reader.text(lengths[index]); }
+  for (std::size_t index = 0; index < text_count; ++index) { record.texts[index] = reader.text(lengths[index]); }
   if (!reader.at_end() || !heartbeat.at_end()) { return std::nullopt; }
-  record.key = {std::move(texts[0]), std::move(texts[1]), std::move(texts[2])};
-  file.token = std::move(texts[3]);
-  file.boot = std::move(texts[4]);
-  record.owner = std::move(texts[5]);
-  record.result = std::move(texts[6]);
-  if (record.status == GuardStatus::failed) { record.error = GuardError{std::move(texts[7]), std::move(texts[8])}; }
+  return seen;
+}
+
+GuardRecord outcome_of(const RecordView& view) {
+  GuardRecord record;
+  record.status = view.status;
+  record.fence = view.fence;
+  record.started_at = view.started_at;
+  record.completed_at = view.completed_at;
+  record.expires_at = view.expires_at;
+  record.takeover_after = view.takeover_after;
+  record.fingerprint = view.fingerprint;
+  record.result = view.texts[RecordView::result];
+  if (record.status == GuardStatus::failed) {
+    record.error = GuardError{.type = std::string(view.texts[RecordView::error_type]),
+                              .message = std::string(view.texts[RecordView::error_message])};
+  }
+  return record;
+}
+
+FileRecord record_of(const RecordView& view) {
+  FileRecord file;
+  file.record = outcome_of(view);
+  file.record.key = {.ns = std::string(view.texts[RecordView::ns]),
+                     .name = std::string(view.texts[RecordView::name]),
+                     .key = std::string(view.texts[RecordView::key])};
+  file.record.owner = view.texts[RecordView::owner];
+  file.token = view.texts[RecordView::token];
+  file.boot = view.texts[RecordView::boot];
+  file.beat_since_boot = view.beat_since_boot;
   return file;
+}
+
+std::optional<FileRecord> read_record(std::string_view text) {
+  const std::optional<RecordView> seen = view_record(text);
+  return seen ? std::optional(record_of(*seen)) : std::nullopt;
 }
 
 }  // namespace hapax::guard

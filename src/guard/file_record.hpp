@@ -13,6 +13,7 @@
 
 #include <hapax/guard_store.hpp>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,12 +27,32 @@ struct FileRecord {
   Duration beat_since_boot{0};  // the heartbeat on the clock that does not jump
 };
 
+// A record whose texts are still in the file's.
+struct RecordView {
+  enum Text : std::uint8_t { ns, name, key, token, boot, owner, result, error_type, error_message };
+  static constexpr std::size_t text_count = 9;
+
+  GuardStatus status = GuardStatus::in_progress;
+  std::int64_t fence = 0;
+  Time started_at{};
+  std::optional<Time> completed_at;
+  std::optional<Time> expires_at;
+  std::optional<Duration> takeover_after;
+  std::optional<GuardFingerprint> fingerprint;
+  Duration beat_since_boot{0};
+  std::array<std::string_view, text_count> texts{};
+};
+
 inline constexpr std::size_t heartbeat_offset = 23;
 inline constexpr std::size_t heartbeat_width = 20;
 
 [[nodiscard]] std::string write_record(const FileRecord& record);
 [[nodiscard]] std::string write_heartbeat(Duration since_boot);
-// None when it is damaged.
+// None when it is damaged. The view is good as long as the text.
+[[nodiscard]] std::optional<RecordView> view_record(std::string_view text);
+[[nodiscard]] FileRecord record_of(const RecordView& view);
+// Without key and owner.
+[[nodiscard]] GuardRecord outcome_of(const RecordView& view);
 [[nodiscard]] std::optional<FileRecord> read_record(std::string_view text);
 
 }  // namespace hapax::guard

@@ -34,16 +34,21 @@ FileGuardStore::FileGuardStore(const std::string& folder, const FileGuardOptions
                                std::shared_ptr<const MachineClock> clock)
     : place_(folder, options.sync), sync_(options.sync), clock_(std::move(clock)), boot_(clock_->boot()) {}
 
-std::optional<FileRecord> FileGuardStore::load(const std::string& path) const {
-  const std::optional<std::string> text = place_.read(path);
-  if (!text) { return std::nullopt; }
-  std::optional<FileRecord> file = read_record(*text);
-  if (!file) {
+std::optional<RecordView> FileGuardStore::look(const std::string& path, FileText& text) const {
+  if (!place_.read(path, text)) { return std::nullopt; }
+  std::optional<RecordView> seen = view_record(text.view());
+  if (!seen) {
     // Never taken for no record: the effect it stands for may have happened.
     throw StoreUnavailable("file store of guarded calls: " + path +
                            " is damaged; remove it if its call may be made again");
   }
-  return file;
+  return seen;
+}
+
+std::optional<FileRecord> FileGuardStore::load(const std::string& path) const {
+  FileText text;
+  const std::optional<RecordView> seen = look(path, text);
+  return seen ? std::optional(record_of(*seen)) : std::nullopt;
 }
 
 Duration FileGuardStore::heartbeat_age(const FileRecord& file) const {
@@ -72,14 +77,31 @@ GuardAnswer FileGuardStore::answer(FileRecord& file, const GuardBegin& request, 
   return answer;
 }
 
+// None when the caller may start. Of what has ended, a record without key and owner: those whom it is told know the one and
+// do not need the other.
+std::optional<GuardAnswer> FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& request) const {
+  FileText text;
+  const std::optional<RecordView> seen = look(name.path, text);
+  if (!seen) { return std::nullopt; }
+  std::optional<GuardAnswer> met(std::in_place);
+  if (seen->status == GuardStatus::in_progress) {
+    FileRecord file = record_of(*seen);
+    *met = answer(file, request, clock_->now());
+  } else {
+    met->now = clock_->now();
+    met->record = outcome_of(*seen);
+    met->record.heartbeat = met->record.completed_at.value_or(met->record.started_at);
+    met->begun = begun(meet(met->record, request.fingerprint, met->now, Duration::zero()));
+  }
+  if (met->begun == GuardBegun::started) { met.reset(); }
+  return met;
+}
+
 GuardAnswer FileGuardStore::begin(const GuardBegin& request) {
   const FileName name = place_.name_of(request.key);
   // Who only learns what is there needs no lock: a record is replaced as a whole.
-  if (std::optional<FileRecord> file = load(name.path)) {
-    GuardAnswer met = answer(*file, request, clock_->now());
-    if (met.begun != GuardBegun::started) { return met; }
-  }
-  const FolderLock lock(name.folder, true);
+  if (std::optional<GuardAnswer> met = meet_unlocked(name, request)) { return *std::move(met); }
+  const FolderLock lock(name.folder(), true);
   const Time now = clock_->now();
   std::optional<FileRecord> file = load(name.path);
   if (!file) { return start(name, request, file, now); }
@@ -121,7 +143,7 @@ std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {
   std::vector<std::size_t> lost;
   for (std::size_t index = 0; index < held.size(); ++index) {
     const FileName name = place_.name_of(held[index].key);
-    const FolderLock lock(name.folder, true);
+    const FolderLock lock(name.folder(), true);
     const std::optional<FileRecord> file = load(name.path);
     if (!file || file->record.fence != held[index].fence || file->token != held[index].token ||
         file->record.status != GuardStatus::in_progress) {
@@ -136,7 +158,7 @@ std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {
 
 GuardVerdict FileGuardStore::finish(const GuardHold& hold, const GuardFinish& finish) {
   const FileName name = place_.name_of(hold.key);
-  const FolderLock lock(name.folder, true);
+  const FolderLock lock(name.folder(), true);
   std::optional<FileRecord> file = load(name.path);
   if (!file || file->record.fence != hold.fence || file->token != hold.token) { return GuardVerdict::stale; }
   const Time now = clock_->now();
@@ -192,7 +214,7 @@ GuardForgotten FileGuardStore::forget(const GuardKey& key, bool even_in_progress
   const FileName name = place_.name_of(key);
   const std::optional<std::string> seen = place_.read(name.path);
   if (!seen) { return GuardForgotten::absent; }
-  const FolderLock lock(name.folder, true);
+  const FolderLock lock(name.folder(), true);
   const std::optional<std::string> text = place_.read(name.path);
   if (!text) { return GuardForgotten::absent; }
   // A damaged one can be forgotten too: that is how it is mended.
@@ -220,7 +242,7 @@ std::size_t FileGuardStore::sweep(std::size_t limit) {
       const std::optional<std::string> text = place_.read(name.path);
       const std::optional<FileRecord> file = text ? read_record(*text) : std::nullopt;
       if (!file || !is_expired(file->record, clock_->now())) { continue; }
-      const FolderLock lock(name.folder, true);
+      const FolderLock lock(name.folder(), true);
       const std::optional<std::string> again = place_.read(name.path);
       // Somebody may have begun anew meanwhile.
       if (again && *again == *text) {

@@ -46,7 +46,10 @@ class FileGuardStore final : public GuardStore {
   [[nodiscard]] GuardStoreInfo info() const override;
 
  private:
+  // The view is good as long as the text.
+  [[nodiscard]] std::optional<RecordView> look(const std::string& path, FileText& text) const;
   [[nodiscard]] std::optional<FileRecord> load(const std::string& path) const;
+  [[nodiscard]] std::optional<GuardAnswer> meet_unlocked(const FileName& name, const GuardBegin& request) const;
   [[nodiscard]] Duration heartbeat_age(const FileRecord& file) const;
   [[nodiscard]] GuardAnswer answer(FileRecord& file, const GuardBegin& request, Time now) const;
   [[nodiscard]] GuardAnswer start(const FileName& name, const GuardBegin& request,
