@@ -5,43 +5,47 @@ namespace hapax::guard::redis {
 namespace {
 
 // Numbers up to 2^53 are exact in Lua, which microseconds are until the year 2255. An expired record is as good as none.
+#define HAPAX_LUA_NOW                                           \
+  "local t = redis.call('TIME')\n"                              \
+  "local now = t[1] * 1000000 + t[2] + tonumber(ARGV[#ARGV])\n" \
+  "local stamp = string.format('%.0f', now)\n"
 #define HAPAX_LUA_RECORD                                                                                             \
-  "local t = redis.call('TIME')\n"                                                                                   \
-  "local now = t[1] * 1000000 + t[2] + tonumber(ARGV[#ARGV])\n"                                                      \
-  "local text = function(n) return string.format('%.0f', n) end\n"                                                   \
   "local r = redis.call('HMGET', KEYS[1], 'st', 'fe', 'hb', 'to', 'fp', 'sa', 'ca', 'res', 'et', 'em', 'ex', 'ow', " \
   "'tk')\n"                                                                                                          \
-  "local had = r[1]\n"                                                                                               \
   "if r[1] and r[1] ~= '0' and r[11] and r[11] ~= '' and tonumber(r[11]) <= now then r = {} end\n"
 
-constexpr const char* begin_lua = HAPAX_LUA_RECORD R"lua(
+// Most of those that start find nothing, and need to know no more.
+constexpr const char* begin_lua = HAPAX_LUA_NOW R"lua(
+if not redis.call('HMGET', KEYS[1], 'st')[1] and not redis.call('HMGET', KEYS[3], 'v')[1] then
+  redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', '1', 'tk', ARGV[5],
+             'sa', stamp, 'hb', stamp, 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8])
+  redis.call('ZADD', KEYS[2], 0, ARGV[1])
+  return {0, '1', 0, stamp}
+end
+)lua" HAPAX_LUA_RECORD R"lua(
 local fence = 1
 local taken = 0
 if r[1] then
   local to = tonumber(r[4])
   if r[1] == '0' and r[13] == ARGV[5] then
-    return {0, r[2], 0, text(now)}
+    return {0, r[2], 0, stamp}
   elseif r[1] == '0' and to and now - tonumber(r[3]) > to then
     fence = tonumber(r[2]) + 1
     taken = 1
   else
     local answer = tonumber(r[1]) + 1
     if r[5] ~= '' and ARGV[6] ~= '' and r[5] ~= ARGV[6] then answer = 4 end
-    return {answer, text(now), unpack(r, 1, 12)}
+    return {answer, stamp, unpack(r, 1, 12)}
   end
 end
 if redis.call('HMGET', KEYS[3], 'v')[1] then return redis.error_reply('GONE this begin was taken back') end
-if had then
-  redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', text(fence), 'tk', ARGV[5],
-             'sa', text(now), 'hb', text(now), 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8], 'ca', '', 'ex', '', 'res', '',
-             'et', '', 'em', '')
-  redis.call('PERSIST', KEYS[1])
-else
-  redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', '1', 'tk', ARGV[5],
-             'sa', text(now), 'hb', text(now), 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8])
-end
+fence = string.format('%.0f', fence)
+redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', fence, 'tk', ARGV[5],
+           'sa', stamp, 'hb', stamp, 'to', ARGV[7], 'fp', ARGV[6], 'ow', ARGV[8], 'ca', '', 'ex', '', 'res', '',
+           'et', '', 'em', '')
+redis.call('PERSIST', KEYS[1])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
-return {0, text(fence), taken, text(now)}
+return {0, fence, taken, stamp}
 )lua";
 
 // The mark outlives everything that may still be on its way to the server.
@@ -64,28 +68,36 @@ redis.call('HSET', KEYS[1], 'hb', string.format('%.0f', t[1] * 1000000 + t[2] + 
 return 1
 )lua";
 
-constexpr const char* finish_lua = HAPAX_LUA_RECORD R"lua(
-if not r[1] or r[13] ~= ARGV[2] or r[2] ~= ARGV[3] then return 1 end
-if r[1] ~= '0' then return r[1] == ARGV[4] and 0 or 1 end
+constexpr const char* finish_lua = HAPAX_LUA_NOW R"lua(
+local r = redis.call('HMGET', KEYS[1], 'st', 'tk', 'fe', 'ex')
+if not r[1] or r[2] ~= ARGV[2] or r[3] ~= ARGV[3] then return 1 end
+if r[1] ~= '0' then
+  if r[4] and r[4] ~= '' and tonumber(r[4]) <= now then return 1 end
+  return r[1] == ARGV[4] and 0 or 1
+end
 if ARGV[4] == '3' then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
   return 0
 end
 local ex = ''
-if ARGV[8] ~= '' then ex = text(now + tonumber(ARGV[8])) end
-redis.call('HSET', KEYS[1], 'st', ARGV[4], 'res', ARGV[5], 'et', ARGV[6], 'em', ARGV[7], 'ca', text(now), 'hb', text(now),
-           'ex', ex)
-if ex ~= '' then redis.call('PEXPIREAT', KEYS[1], text(math.ceil(tonumber(ex) / 1000))) end
+if ARGV[8] ~= '' then ex = string.format('%.0f', now + tonumber(ARGV[8])) end
+if ARGV[4] == '1' then
+  redis.call('HSET', KEYS[1], 'st', '1', 'res', ARGV[5], 'ca', stamp, 'hb', stamp, 'ex', ex)
+else
+  redis.call('HSET', KEYS[1], 'st', ARGV[4], 'res', ARGV[5], 'et', ARGV[6], 'em', ARGV[7], 'ca', stamp, 'hb', stamp,
+             'ex', ex)
+end
+if ex ~= '' then redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.ceil(tonumber(ex) / 1000))) end
 return 0
 )lua";
 
-constexpr const char* read_lua = HAPAX_LUA_RECORD R"lua(
+constexpr const char* read_lua = HAPAX_LUA_NOW HAPAX_LUA_RECORD R"lua(
 if not r[1] then return false end
-return {text(now), unpack(r, 1, 12)}
+return {stamp, unpack(r, 1, 12)}
 )lua";
 
-constexpr const char* forget_lua = HAPAX_LUA_RECORD R"lua(
+constexpr const char* forget_lua = HAPAX_LUA_NOW HAPAX_LUA_RECORD R"lua(
 if not r[1] then
   redis.call('ZREM', KEYS[2], ARGV[1])
   return 1
@@ -110,6 +122,7 @@ return gone
 )lua";
 
 #undef HAPAX_LUA_RECORD
+#undef HAPAX_LUA_NOW
 
 }  // namespace
 

@@ -20,10 +20,11 @@ constexpr Duration longest_ttl = std::chrono::days(365 * 200);
 
 std::string hex(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
+  std::string text(bytes.size() * 2, '\0');
+  char* at = text.data();
   for (const char byte : bytes) {
-    text += digits[static_cast<unsigned char>(byte) >> 4];
-    text += digits[static_cast<unsigned char>(byte) & 15];
+    *at++ = digits[static_cast<unsigned char>(byte) >> 4];
+    *at++ = digits[static_cast<unsigned char>(byte) & 15];
   }
   return text;
 }
