@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 #include <algorithm>
@@ -44,6 +45,7 @@ bool is_valid_utf8(std::string_view text) {
 }
 
 bool has_control_characters(std::string_view text) {
+  if (is_printable_ascii(text)) { return false; }
   for (std::size_t index = 0; index < text.size(); ++index) {
     if (is_c0_or_delete(text[index])) { return true; }
     if (index + 1 < text.size() && is_continuation(text[index + 1]) && is_c1(text.data() + index, 2)) { return true; }

@@ -1,6 +1,7 @@
 // Arguments as RFC 8785 JSON, the same bytes as base::canonical_json gives, without a detour over text for the common ones.
 #include <hapax/guard_call.hpp>
 
+#include "base/ascii.hpp"
 #include "base/json.hpp"
 #include "base/json_number.hpp"
 #include "base/json_text.hpp"
@@ -21,9 +22,10 @@ bool may_sort_otherwise(const std::string& name) {
   return std::ranges::any_of(name, [](char c) { return static_cast<std::uint8_t>(c) >= 0xEE; });
 }
 
-// Written as it is, between quotes.
-bool is_plain(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });
+void append_quoted(std::string& out, std::string_view text) {
+  const std::size_t before = out.size();
+  out.resize(before + text.size() + 2, '"');
+  std::ranges::copy(text, out.begin() + static_cast<std::ptrdiff_t>(before) + 1);
 }
 
 void append_by_text(std::string& out, const nlohmann::json& value) {
@@ -82,10 +84,8 @@ bool append_plainly(std::string& out, const nlohmann::json& value, std::size_t d
   using Type = nlohmann::json::value_t;
   if (depth > limits::json_depth) { return false; }
   const auto quoted = [&out](const std::string& text) {
-    if (!is_plain(text)) { return false; }
-    out.push_back('"');
-    out += text;
-    out.push_back('"');
+    if (!base::is_plain_ascii(text)) { return false; }
+    append_quoted(out, text);
     return true;
   };
   switch (value.type()) {
@@ -138,12 +138,7 @@ void refuse_argument(const std::string& reason) {
 }
 
 void append_canonical_text(std::string& out, std::string_view text) {
-  if (is_plain(text)) {
-    out.push_back('"');
-    out += text;
-    out.push_back('"');
-    return;
-  }
+  if (base::is_plain_ascii(text)) { return append_quoted(out, text); }
   if (!base::is_valid_utf8(text)) {
     refuse_argument("it has text that is not UTF-8; expected UTF-8, and other bytes as base64");
   }
