@@ -61,7 +61,8 @@ struct Figure {
   std::vector<double> rates;
   std::vector<double> p50;
   std::vector<double> p99;
-  std::vector<double> cpu_us;
+  std::vector<double> cpu_us;          // of the program that is measured
+  std::vector<double> clients_cpu_us;  // of what asks it, where that is another
 
   [[nodiscard]] double rate() const { return quantile(rates, 0.5); }
 };
@@ -136,8 +137,11 @@ class Bench {
     load.request = std::move(request);
     load.measured = std::chrono::seconds(settings_.seconds);
     const double cpu = server.cpu_seconds();
+    const double own_cpu = own_cpu_seconds();
     const Measured measured = measure(load);
     const double share = load.measured / (load.measured + load.warm_up);
+    const double items = static_cast<double>(measured.answers * load.marks_each);
+    figure.clients_cpu_us.push_back((own_cpu_seconds() - own_cpu) * share * 1e6 / std::max(items, 1.0));
     note(figure, measured.took_ms, measured.seconds, static_cast<int>(load.marks_each),
          (server.cpu_seconds() - cpu) * share);
   }
@@ -175,10 +179,12 @@ class Bench {
     const bool sqlite = prefix_.starts_with("sqlite:");
     std::printf("%s, %d at once, batches of %d, medians of %d rounds of %d s\n", sqlite ? "SQLite" : "PostgreSQL",
                 settings_.connections, settings_.batch, settings_.rounds, settings_.seconds);
-    std::printf("  %-12s %10s %10s %10s %14s\n", "", "enqueues/s", "p50 ms", "p99 ms", "CPU us/enqueue");
+    std::printf("  %-12s %10s %10s %10s %14s %14s\n", "", "enqueues/s", "p50 ms", "p99 ms", "CPU us/enqueue",
+                "clients' CPU");
     for (const Figure* figure : {&single_library_, &single_http_, &bulk_library_, &bulk_http_}) {
-      std::printf("  %-12s %10.0f %10.2f %10.2f %14.1f\n", figure->name.c_str(), figure->rate(),
-                  quantile(figure->p50, 0.5), quantile(figure->p99, 0.5), quantile(figure->cpu_us, 0.5));
+      std::printf("  %-12s %10.0f %10.2f %10.2f %14.1f %14.1f\n", figure->name.c_str(), figure->rate(),
+                  quantile(figure->p50, 0.5), quantile(figure->p99, 0.5), quantile(figure->cpu_us, 0.5),
+                  quantile(figure->clients_cpu_us, 0.5));
     }
     std::printf("  HTTP : library, single %.0f %% (goal 70), batches %.0f %% (goal 60)\n",
                 100 * single_http_.rate() / single_library_.rate(), 100 * bulk_http_.rate() / bulk_library_.rate());

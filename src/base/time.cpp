@@ -3,8 +3,6 @@
 
 #include "base/text.hpp"
 
-#include <cstdio>
-
 namespace hapax {
 
 namespace {
@@ -67,6 +65,17 @@ class Reader {
   bool good_ = true;
 };
 
+// By hand, as every line of a log has one.
+void append_padded(std::string& out, int value, std::size_t width) {
+  const std::string digits = std::to_string(value < 0 ? -value : value);
+  if (value < 0) {
+    out.push_back('-');
+    --width;
+  }
+  if (digits.size() < width) { out.append(width - digits.size(), '0'); }
+  out += digits;
+}
+
 [[noreturn]] void refuse(std::string_view text, std::string_view field) {
   throw InvalidArgument(std::string(field), "'" + base::printable(base::keep_head(text, 60)) +
                                                 "' is not an instant; expected one with an offset such as "
@@ -79,19 +88,17 @@ std::string format_time(Time time) {
   const auto day = std::chrono::floor<days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);
-  char text[64];
-  std::snprintf(text, sizeof(text), "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
-  std::string out = text;
+  std::string out;
+  out.reserve(28);
+  append_padded(out, static_cast<int>(date.year()), 4);
+  append_padded(out.append("-"), static_cast<int>(static_cast<unsigned>(date.month())), 2);
+  append_padded(out.append("-"), static_cast<int>(static_cast<unsigned>(date.day())), 2);
+  append_padded(out.append("T"), static_cast<int>(clock.hours().count()), 2);
+  append_padded(out.append(":"), static_cast<int>(clock.minutes().count()), 2);
+  append_padded(out.append(":"), static_cast<int>(clock.seconds().count()), 2);
   if (const auto fraction = static_cast<int>(clock.subseconds().count()); fraction != 0) {
-    if (fraction % 1000 == 0) {
-      std::snprintf(text, sizeof(text), ".%03d", fraction / 1000);
-    } else {
-      std::snprintf(text, sizeof(text), ".%06d", fraction);
-    }
-    out += text;
+    const bool millis = fraction % 1000 == 0;
+    append_padded(out.append("."), millis ? fraction / 1000 : fraction, millis ? 3 : 6);
   }
   out.push_back('Z');
   return out;

@@ -8,6 +8,10 @@
 // turn comes waits a moment for those the last call answered (at most a quarter of that call's time): eight callers
 // then share every sync, not every second one. When they do not come back, leaders stop waiting for a while.
 //
+// Asynchronous callers (a server's connections) take longer to come back, as their answers go over the network first. The
+// background thread waits for them longer, if the last call was mostly spent waiting too, for a disk or another machine:
+// half of that time is less than the second call would cost. A call that is busy itself is better made meanwhile.
+//
 // An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
 // request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours; asynchronous
 // ones on the thread that runs callbacks, and the one that is really held up on a thread for itself.
@@ -23,6 +27,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -74,7 +79,7 @@ class Batcher {
     std::unique_lock lock(mutex_);
     const bool idle = !busy_;
     busy_ = true;
-    if (idle && !worth_waiting()) {
+    if (idle && !worth_waiting(gather_until_)) {
       lock.unlock();
       return run_single(request);
     }
@@ -84,7 +89,7 @@ class Batcher {
     lock.unlock();
     if (lead) {
       if (!idle) { batch->turn.wait_while(waiting); }
-      if (idle || batch->turn.load() == go) { run(take_front(), /*background=*/false); }
+      if (idle || batch->turn.load() == go) { run(take_front(/*background=*/false), /*background=*/false); }
     } else {
       batch->done.wait_while(waiting);
     }
@@ -141,6 +146,8 @@ class Batcher {
     if (queue_.empty() || queue_.back()->requests.size() >= options_.max_items ||
         queue_.back()->bytes + bytes > options_.max_bytes) {
       queue_.push_back(std::make_shared<Batch>());
+      // As many as came last time: requests are large to move, and others wait for this lock meanwhile.
+      queue_.back()->requests.reserve(std::min(expected_, room_max));
     }
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;
@@ -150,8 +157,8 @@ class Batcher {
   }
 
   // Holding mutex_: may those whom the last call answered be on their way back?
-  [[nodiscard]] bool worth_waiting() {
-    if (expected_ <= 1 || engine_now() >= gather_until_) { return false; }
+  [[nodiscard]] bool worth_waiting(Time until) {
+    if (expected_ <= 1 || engine_now() >= until) { return false; }
     if (fruitless_left_ > 0) {
       --fruitless_left_;
       return false;
@@ -160,12 +167,13 @@ class Batcher {
   }
 
   // By the one who has the turn, and only once a turn.
-  BatchPtr take_front() {
+  BatchPtr take_front(bool background) {
     std::unique_lock lock(mutex_);
-    if (queue_.front()->requests.size() < expected_ && worth_waiting()) {
+    const Time until = background ? gather_async_until_ : gather_until_;
+    if (queue_.front()->requests.size() < expected_ && worth_waiting(until)) {
       const std::size_t before = queue_.front()->requests.size();
       gathering_ = true;
-      const auto left = gather_until_ - engine_now();
+      const auto left = until - engine_now();
       gathered_.wait_for(lock, std::max(left, Duration::zero()),
                          [this] { return stopping_ || queue_.front()->requests.size() >= expected_; });
       gathering_ = false;
@@ -182,8 +190,9 @@ class Batcher {
     return batch;
   }
 
-  // Hands the turn to the next batch's leader, who takes the batch when it is awake: those who come meanwhile join.
-  void pass_on(std::size_t answered) {
+  // Hands the turn to the next batch's leader, who takes the batch when it is awake: those who come meanwhile join. `idle`:
+  // how long the call waited for something else.
+  void pass_on(std::size_t answered, Duration idle = Duration::zero()) {
     BatchPtr next;
     {
       const std::lock_guard lock(mutex_);
@@ -191,6 +200,7 @@ class Batcher {
       answered_ = answered;
       expected_ = std::min(options_.max_items, answered + (queue_.empty() ? 0 : queue_.front()->requests.size()));
       gather_until_ = now + std::min((now - call_began_) / 4, gather_max);
+      gather_async_until_ = std::max(gather_until_, now + std::min(idle / 2, gather_async_max));
       if (queue_.empty()) {
         busy_ = false;
         return;
@@ -243,6 +253,7 @@ class Batcher {
 
   void run(const BatchPtr& batch, bool background) {
     std::uint32_t verdict = over;
+    const Duration cpu_before = background ? thread_cpu_time() : Duration::zero();
     try {
       batch->replies = options_.flush(batch->requests);
     } catch (const StoreUnavailable&) { batch->error = std::current_exception(); } catch (...) {
@@ -252,7 +263,9 @@ class Batcher {
         batch->error = std::current_exception();
       }
     }
-    pass_on(batch->requests.size());
+    Duration idle = Duration::zero();
+    if (background) { idle = engine_now() - call_began_ - (thread_cpu_time() - cpu_before); }
+    pass_on(batch->requests.size(), idle);
     if (verdict == over && !batch->error) { tell_flushed(batch->requests, batch->replies); }
     batch->done.set_and_wake_all(verdict);
     if (background) { batch->turn.set_and_wake_one(over); }
@@ -332,13 +345,22 @@ class Batcher {
       if (!background_turn_) { return; }
       background_turn_ = false;
       lock.unlock();
-      run(take_front(), /*background=*/true);
+      run(take_front(/*background=*/true), /*background=*/true);
       lock.lock();
     }
   }
 
+  static Duration thread_cpu_time() {
+    timespec spent{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return std::chrono::duration_cast<Duration>(std::chrono::seconds(spent.tv_sec) +
+                                                std::chrono::nanoseconds(spent.tv_nsec));
+  }
+
   static constexpr Duration gather_max = std::chrono::microseconds(200);
+  static constexpr Duration gather_async_max = std::chrono::milliseconds(1);
   static constexpr int fruitless_max = 64;
+  static constexpr std::size_t room_max = 256;
   static constexpr std::size_t lone_max = 64;
 
   Options options_;
@@ -360,6 +382,7 @@ class Batcher {
   std::size_t answered_ = 0;  // its members
   std::size_t expected_ = 0;  // and those who waited for their turn when it ended
   Time gather_until_{};
+  Time gather_async_until_{};
   bool gathering_ = false;  // a leader waits for them
   std::condition_variable gathered_;
   int fruitless_ = 0;  // leaders that will not wait, after one waited in vain

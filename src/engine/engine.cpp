@@ -197,9 +197,13 @@ void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
   model::check_new_execution(request);
   reserve(request);
   const std::optional<model::BornRunning> reservation = request.born_running;
+  if (!reservation) {
+    admissions_->submit_async(std::move(request), std::move(callback));
+    return;
+  }
   admissions_->submit_async(std::move(request), [this, reservation, callback = std::move(callback)](
                                                     model::Admission admission, const std::exception_ptr& error) {
-    if (error && reservation) { hub_->reserved(*reservation, nullptr, nullptr); }
+    if (error) { hub_->reserved(*reservation, nullptr, nullptr); }
     callback(std::move(admission), error);
   });
 }

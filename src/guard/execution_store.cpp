@@ -38,11 +38,13 @@ GuardStatus status_of(Status status) {
   return status == Status::completed ? GuardStatus::completed : GuardStatus::failed;
 }
 
-GuardRecord record_of(const model::Guard& guard) {
+GuardRecord record_of(model::Guard guard) {
   GuardRecord record;
   record.status = status_of(guard.status);
-  record.result = guard.result.value_or("");
-  if (guard.error) { record.error = GuardError{.type = guard.error->type, .message = guard.error->message}; }
+  if (guard.result) { record.result = *std::move(guard.result); }
+  if (guard.error) {
+    record.error = GuardError{.type = std::move(guard.error->type), .message = std::move(guard.error->message)};
+  }
   record.started_at = guard.started_at;
   record.completed_at = guard.finished_at;
   record.heartbeat = guard.heartbeat;
@@ -50,20 +52,21 @@ GuardRecord record_of(const model::Guard& guard) {
   if (guard.expires_at && *guard.expires_at < model::end_of_time) { record.expires_at = guard.expires_at; }
   record.takeover_after = guard.takeover_after;
   record.fingerprint = guard.fingerprint;
-  record.owner = guard.worker;
+  record.owner = std::move(guard.worker);
   return record;
 }
 
 // None: the caller may start, or take over.
-std::optional<GuardAnswer> answer_of(const model::Guard& guard, const GuardBegin& request) {
+std::optional<GuardAnswer> answer_of(model::Guard guard, const GuardBegin& request) {
   if (guard.abandoned) { return std::nullopt; }
-  GuardAnswer answer;
-  answer.record = record_of(guard);
+  std::optional<GuardAnswer> met(std::in_place);
+  GuardAnswer& answer = *met;
   answer.now = guard.now;
   const Duration age = guard.now - guard.heartbeat;
-  if (request.fingerprint && guard.fingerprint && *request.fingerprint != *guard.fingerprint) {
+  answer.record = record_of(std::move(guard));
+  if (request.fingerprint && answer.record.fingerprint && *request.fingerprint != *answer.record.fingerprint) {
     answer.begun = GuardBegun::mismatch;
-    return answer;
+    return met;
   }
   switch (answer.record.status) {
     case GuardStatus::in_progress:
@@ -73,7 +76,7 @@ std::optional<GuardAnswer> answer_of(const model::Guard& guard, const GuardBegin
     case GuardStatus::completed: answer.begun = GuardBegun::completed; break;
     case GuardStatus::failed: answer.begun = GuardBegun::failed; break;
   }
-  return answer;
+  return met;
 }
 
 // Of another store's hold, one that nothing has.
@@ -190,6 +193,7 @@ ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new P
            .location = about.location,
            .shared = about.capabilities.shared,
            .durable = about.capabilities.durable};
+  reads_far_ = about.backend == "postgresql";
 }
 
 ExecutionStore::~ExecutionStore() {
@@ -219,9 +223,16 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   here.settle_doubts();
   const base::Digest identity = identity_of(request.key);
   for (int round = 0; round < begin_rounds; ++round) {
-    // Most calls after the first meet a record, and reading is all they need.
-    if (const std::optional<model::Guard> found = here.store->guard(identity)) {
-      if (std::optional<GuardAnswer> answer = answer_of(*found, request)) { return *std::move(answer); }
+    // Most calls after the first meet a record, and reading is all they need. Where that is a round trip, a call that is
+    // likely to be new goes without: the admission is what decides.
+    const bool looks = round > 0 || !reads_far_ || !here.foresight.is_likely_new(request.key.name);
+    if (looks) {
+      if (std::optional<model::Guard> found = here.store->guard(identity)) {
+        if (std::optional<GuardAnswer> answer = answer_of(*std::move(found), request)) {
+          here.foresight.met(request.key.name);
+          return *std::move(answer);
+        }
+      }
     }
     model::NewExecution item = request_of(request, identity);
     const Place::Session session = here.session(request.takeover_after, request.owner);
@@ -243,6 +254,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     const bool taken_over = admission.verdict == model::AdmissionVerdict::taken_over;
     if ((admission.created() || taken_over) && admission.fence) {
       session->started(*ticket, {.id = admission.id, .fence = *admission.fence});
+      if (!taken_over) { here.foresight.began(request.key.name); }
       GuardAnswer answer;
       answer.begun = GuardBegun::started;
       answer.hold = {.key = request.key,
@@ -255,7 +267,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     }
     session->given_up(*ticket);
     if (admission.verdict == model::AdmissionVerdict::session_gone) { session->lapsed(); }
-    if (admission.verdict == model::AdmissionVerdict::queue_draining) {
+    if (looks && admission.verdict == model::AdmissionVerdict::queue_draining) {
       throw StoreUnavailable(info_.location + ": the queue " + std::string(model::guard_queue) +
                              " is draining and takes no new calls");
     }

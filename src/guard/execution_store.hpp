@@ -2,7 +2,8 @@
 //
 // No mechanism of its own: a call is an execution of kind guard, admitted born running for a session of this process, met
 // by its identity, finished under its fence (store/store.hpp has the rules). A call that meets a record costs one read;
-// a first call one read and two commits, which calls of other threads share.
+// a first call one read, which is left out where it is a round trip and likely to be in vain, and two commits, which calls
+// of other threads share.
 //
 // Owned by shared_ptr. Any thread. In a forked child the parent's store is left alone and another is opened; not of
 // SQLite, which refuses with UsageError.
@@ -12,6 +13,7 @@
 
 #include "engine/batcher.hpp"
 #include "guard/caller_session.hpp"
+#include "guard/foresight.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
@@ -64,6 +66,7 @@ class ExecutionStore final : public GuardStore {
     // Executions of begins whose commit nobody knows: they may be there, and nobody runs them. Under mutex.
     std::vector<Uuid> doubts;
     std::atomic<bool> has_doubts{false};
+    Foresight foresight;
   };
 
   [[nodiscard]] Place& place();
@@ -71,6 +74,7 @@ class ExecutionStore final : public GuardStore {
   const Open open_;
   std::atomic<Place*> place_;
   GuardStoreInfo info_;
+  bool reads_far_ = false;  // a look at a record is a round trip to a server
 };
 
 }  // namespace hapax::guard

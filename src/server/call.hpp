@@ -130,21 +130,25 @@ auto Call::blocking(Function fn) -> std::invoke_result_t<Function&> {
 
 template <class R, class Start>
 R Call::await(Start start) {
-  // Shared: the callback may be destroyed after the call has gone on.
+  // On the call's stack, which is there until it is answered. The callback may be destroyed after the call has gone on, and
+  // is a pointer so that it needs no memory of its own.
   struct State {
     std::optional<R> value;
     std::exception_ptr error;
-  };
-  const auto state = std::make_shared<State>();
+    std::function<void()> resume;
+  } state;
   suspend([&](std::function<void()> resume) {
-    start([state, resume = std::move(resume)](R value, std::exception_ptr error) {
-      state->value.emplace(std::move(value));
-      state->error = std::move(error);
-      resume();
+    state.resume = std::move(resume);
+    start([at = &state](R value, std::exception_ptr error) {
+      at->value.emplace(std::move(value));
+      at->error = std::move(error);
+      // From here on the call may go on, and its stack with it.
+      const std::function<void()> resumes = std::move(at->resume);
+      resumes();
     });
   });
-  if (state->error) { std::rethrow_exception(state->error); }
-  return std::move(*state->value);
+  if (state.error) { std::rethrow_exception(state.error); }
+  return std::move(*state.value);
 }
 
 }  // namespace hapax::server

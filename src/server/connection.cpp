@@ -4,7 +4,6 @@
 #include "server/limits.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -86,12 +85,8 @@ void Connection::doom() {
 // ---- Waiting -------------------------------------------------------------------------------------------------------
 
 std::function<void()> Connection::resumer(Ticket ticket) {
-  // Whoever calls it may keep it for longer than the server lives: it owns the queue it posts to, and no more.
-  return [io = loop_.shared_io(), weak = weak_from_this(), ticket] {
-    boost::asio::post(*io, [weak, ticket] {
-      if (const auto self = weak.lock()) { self->wake(ticket); }
-    });
-  };
+  // Whoever calls it may keep it for longer than the server lives: it owns the list it adds to, and no more.
+  return [wakes = loop_.wakes(), weak = weak_from_this(), ticket] { wakes->add({weak, ticket}); };
 }
 
 void Connection::suspend(const std::function<void(std::function<void()>)>& start) {

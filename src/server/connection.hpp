@@ -43,6 +43,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void look(Clock::time_point now);  // at its deadline
   void drain();
   void doom();  // the socket is closed; what waits on it fails
+  // Goes on if it is still in that wait.
+  void wake(std::uint64_t ticket);
 
   // ---- The fiber's side ------------------------------------------------------------------------------------------
   [[nodiscard]] EventLoop& loop() { return loop_; }
@@ -76,7 +78,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void serve();
   [[nodiscard]] bool handshake();
   void close();
-  void wake(Ticket ticket);
   void woke(Ticket ticket, Woke why);
   void watch_client(Ticket ticket);
   void watch_later(Ticket ticket);

@@ -13,6 +13,7 @@ namespace hapax::server {
 EventLoop::EventLoop(std::shared_ptr<ServerState> state)
     : state_(std::move(state)),
       io_(std::make_shared<boost::asio::io_context>(1)),
+      wakes_(std::make_shared<Wakes>(io_)),
       work_(io_->get_executor()),
       timer_(*io_) {}
 

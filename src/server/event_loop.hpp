@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/state.hpp"
+#include "server/wakes.hpp"
 #include "workflow/stack.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -38,8 +39,8 @@ class EventLoop {
   ~EventLoop();
 
   [[nodiscard]] boost::asio::io_context& io() { return *io_; }
-  // For who may outlive the loop: posting to it then does nothing.
-  [[nodiscard]] const std::shared_ptr<boost::asio::io_context>& shared_io() const { return io_; }
+  // For who may outlive the loop: adding to it then does nothing.
+  [[nodiscard]] const std::shared_ptr<Wakes>& wakes() const { return wakes_; }
   [[nodiscard]] ServerState& state() { return *state_; }
   [[nodiscard]] workflow::StackPool& stacks() { return stacks_; }
 
@@ -67,6 +68,7 @@ class EventLoop {
 
   std::shared_ptr<ServerState> state_;
   std::shared_ptr<boost::asio::io_context> io_;
+  std::shared_ptr<Wakes> wakes_;
   boost::asio::executor_work_guard<Executor> work_;
   Timer timer_;
   workflow::StackPool stacks_{stack_bytes};

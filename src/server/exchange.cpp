@@ -424,9 +424,12 @@ void Exchange::append_head(std::string& out, const Response& response, bool stre
   for (const auto& [name, value] : response.headers) {
     caching_said = caching_said || same_ignoring_case(name, "cache-control");
     out.append(name).append(": ");
+    const std::size_t at = out.size();
+    out.append(value).append("\r\n");
     // A value that came from outside can't begin another header.
-    for (const char c : value) { out += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c; }
-    out += "\r\n";
+    std::replace_if(
+        out.begin() + static_cast<std::ptrdiff_t>(at), out.end() - 2,
+        [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
   }
   if (!caching_said) { out += "Cache-Control: no-store\r\n"; }
   out.append("X-Content-Type-Options: nosniff\r\nDate: ").append(connection_.loop().date()).append("\r\n");

@@ -48,6 +48,9 @@ int hex_digit(char c) {
 }
 
 std::string percent_decoded(std::string_view text, bool plus_is_space) {
+  if (text.find('%') == std::string_view::npos && (!plus_is_space || text.find('+') == std::string_view::npos)) {
+    return std::string(text);
+  }
   std::string decoded;
   decoded.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -234,7 +237,8 @@ void parse_head(Request& request) {
     if (end == at) { break; }
     parse_header(request, at, end - at);
   }
-  const std::size_t hosts = request.header_values("host").size();
+  const auto hosts =
+      std::count_if(request.headers.begin(), request.headers.end(), [](const Header& h) { return h.name == "host"; });
   if (hosts > 1) { refuse("there are two Host headers"); }
   if (hosts == 0 && request.version_minor > 0) { refuse("there is no Host header"); }
 }

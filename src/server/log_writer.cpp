@@ -56,15 +56,17 @@ void LogWriter::flush() {
 }
 
 void LogWriter::write_gathered() {
-  std::string text;
   std::uint64_t left_out = 0;
+  written_.clear();
   {
     const std::lock_guard lock(mutex_);
-    text = std::exchange(gathered_, {});
+    written_.swap(gathered_);
     left_out = std::exchange(left_out_, 0);
   }
-  if (left_out > 0) { text += R"({"event":"log","left_out":)" + std::to_string(left_out) + "}\n"; }
-  write_all(file_, text);
+  if (left_out > 0) { written_ += R"({"event":"log","left_out":)" + std::to_string(left_out) + "}\n"; }
+  write_all(file_, written_);
+  // Room for a few writes is kept, not that of a hurry.
+  if (written_.capacity() > 4 * write_at) { written_ = {}; }
 }
 
 void LogWriter::run() {

@@ -34,6 +34,7 @@ class LogWriter {
   std::mutex mutex_;
   std::condition_variable condition_;
   std::string gathered_;
+  std::string written_;  // under writing_: what is being written; the two change places
   std::uint64_t left_out_ = 0;
   bool stopping_ = false;
   std::thread thread_;

@@ -4,7 +4,9 @@
 
 #include "base/json_text.hpp"
 
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
 
 namespace hapax::server {
 
@@ -18,20 +20,61 @@ Labels labels_of(const Route* route) {
           {"route", route == nullptr ? "none" : route->pattern}};
 }
 
-std::string begin_line(std::string_view event) {
-  std::string line;
-  line.reserve(320);
+// As format_time() has it; the part that stays for a second is made once in it.
+void append_now(std::string& line) {
+  struct Second {
+    std::chrono::sys_seconds at{};
+    std::string text;  // without its Z
+  };
+  static thread_local Second second;
   const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  return line.append("{\"time\":\"").append(format_time(now)).append("\",\"event\":\"").append(event).append("\"");
+  const auto whole = std::chrono::floor<std::chrono::seconds>(now);
+  if (whole != second.at || second.text.empty()) {
+    second.text = format_time(Time(whole));
+    second.text.pop_back();
+    second.at = whole;
+  }
+  line += second.text;
+  auto fraction = static_cast<unsigned>((now - whole).count());
+  if (fraction != 0) {
+    std::array<char, 7> digits{'.'};
+    const std::size_t count = fraction % 1000 == 0 ? 3 : 6;
+    if (count == 3) { fraction /= 1000; }
+    for (std::size_t i = count; i > 0; --i, fraction /= 10) { digits[i] = static_cast<char>('0' + fraction % 10); }
+    line.append(digits.data(), count + 1);
+  }
+  line += 'Z';
 }
 
+// The thread's own room for a line, used again for the next.
+std::string& begin_line(std::string_view event) {
+  static thread_local std::string line;
+  line.assign("{\"time\":\"");
+  append_now(line);
+  return line.append("\",\"event\":\"").append(event).append("\"");
+}
+
+void append_key(std::string& line, std::string_view key) { line.append(",\"").append(key).append("\":"); }
+
 void append_text(std::string& line, std::string_view key, std::string_view value) {
-  line.append(",\"").append(key).append("\":");
+  append_key(line, key);
   base::append_json_quoted(line, value);
 }
 
 void append_number(std::string& line, std::string_view key, std::uint64_t value) {
-  line.append(",\"").append(key).append("\":").append(std::to_string(value));
+  std::array<char, 20> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  append_key(line, key);
+  line.append(digits.data(), end);
+}
+
+// With three digits after the point.
+void append_milliseconds(std::string& line, std::string_view key, std::chrono::microseconds value) {
+  const auto microseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(0, value.count()));
+  append_number(line, key, microseconds / 1000);
+  const auto rest = static_cast<unsigned>(microseconds % 1000);
+  line += '.';
+  for (const unsigned digit : {rest / 100, rest / 10 % 10, rest % 10}) { line += static_cast<char>('0' + digit); }
 }
 
 }  // namespace
@@ -50,6 +93,7 @@ Observer::Observer(Metrics& metrics, const Router& router, std::function<void(st
 std::unique_ptr<Observer::OfRoute> Observer::make(const Route* route) {
   auto of_route = std::make_unique<OfRoute>();
   of_route->took = &metrics_.histogram("hapax_http_request_seconds", took_help, labels_of(route));
+  append_text(of_route->log_member, "route", route == nullptr ? "none" : route->pattern);
   return of_route;
 }
 
@@ -69,15 +113,12 @@ void Observer::tell(const Observation& observation) {
     counter->add();
   }
   if (!log_) { return; }
-  std::string line = begin_line("request");
+  std::string& line = begin_line("request");
   append_text(line, "method", observation.method);
-  append_text(line, "route", observation.route == nullptr ? "none" : observation.route->pattern);
+  line += of_route.log_member;
   append_number(line, "status", status);
   if (!observation.error.empty()) { append_text(line, "error", observation.error); }
-  std::array<char, 32> milliseconds{};
-  const int length = std::snprintf(milliseconds.data(), milliseconds.size(), "%.3f",
-                                   std::chrono::duration<double, std::milli>(observation.took).count());
-  line.append(",\"duration_ms\":").append(milliseconds.data(), static_cast<std::size_t>(length));
+  append_milliseconds(line, "duration_ms", std::chrono::duration_cast<std::chrono::microseconds>(observation.took));
   append_number(line, "bytes_in", observation.bytes_in);
   append_number(line, "bytes_out", observation.bytes_out);
   append_text(line, "peer", observation.peer);
@@ -93,7 +134,7 @@ void Observer::tell(const Observation& observation) {
 void Observer::tell_defect(const Route* route, std::string_view defect) {
   metrics_.counter("hapax_http_defects_total", "Requests that met a defect of the server").add();
   if (!log_) { return; }
-  std::string line = begin_line("defect");
+  std::string& line = begin_line("defect");
   append_text(line, "route", route == nullptr ? "none" : route->pattern);
   append_text(line, "detail", defect);
   line += "}\n";

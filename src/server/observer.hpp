@@ -51,6 +51,7 @@ class Observer {
   static constexpr std::size_t statuses = 600;
   struct OfRoute {
     Histogram* took = nullptr;
+    std::string log_member;  // ,"route":"/v1/…"
     std::array<std::atomic<Counter*>, statuses> by_status{};
   };
   [[nodiscard]] std::unique_ptr<OfRoute> make(const Route* route);

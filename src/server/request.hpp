@@ -42,7 +42,7 @@ struct Request {
 
 struct Response {
   int status = 200;
-  std::string content_type = "application/json";  // no header when there is no body
+  std::string_view content_type = "application/json";  // of a text that stays; no header when there is no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
   // Called once, on the call's own fiber, when the answer could not be sent: for what was handed out with it. May wait.

@@ -106,6 +106,7 @@ std::vector<JsonMember> json_members(std::string_view object, std::string_view f
   }
   scanner.skip();
   std::vector<JsonMember> found;
+  found.reserve(8);
   while (scanner.peek() == '"') {
     const std::string_view name = scanner.value();
     scanner.peek();

@@ -181,15 +181,14 @@ std::string request_json(const RequestFields& fields) {
   return object.raw("input", fields.input).str();
 }
 
-RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field) {
+RequestFields parse_request(std::string_view json, RequestFields defaults, std::string_view field) {
   base::check_json(json, field);
-  RequestFields fields = defaults;
+  RequestFields& fields = defaults;
   bool has_key = false;
   for (const JsonMember& given : json_members(json, field)) {
-    const auto member = std::find_if(members.begin(), members.end(), [&](const Member& m) {
-      return m.name == given.name && is_known(m, defaults.kind);
-    });
-    if (member == members.end()) { refuse_member(given.name, defaults.kind); }
+    const auto member = std::find_if(members.begin(), members.end(),
+                                     [&](const Member& m) { return m.name == given.name && is_known(m, fields.kind); });
+    if (member == members.end()) { refuse_member(given.name, fields.kind); }
     if (given.is_null() && given.name != "input") { continue; }
     if (is_key(member->name)) {
       if (std::exchange(has_key, true) && fields.task_id != given.text()) {
@@ -204,7 +203,7 @@ RequestFields parse_request(std::string_view json, const RequestFields& defaults
   }
   // These take every request: what a door does otherwise when nothing is said has no place there.
   if (fields.on_conflict_is_usual && (fields.debounce || fields.keep_last)) { fields.on_conflict = "return_existing"; }
-  return fields;
+  return defaults;
 }
 
 }  // namespace hapax::wire

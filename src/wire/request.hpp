@@ -54,7 +54,7 @@ struct RequestFields {
 
 // Reads {"task","input","task_id"?,"queue"?,…} over `defaults`. Unknown members are errors with a suggestion. Throws
 // InvalidArgument and its kin; `field` names the whole text in them: "line", "body".
-[[nodiscard]] RequestFields parse_request(std::string_view json, const RequestFields& defaults, std::string_view field);
+[[nodiscard]] RequestFields parse_request(std::string_view json, RequestFields defaults, std::string_view field);
 // The other way round: an object that parse_request reads as the same fields, but for `kind` and `actor`. Throws InvalidJson
 // for an input or metadata that is none.
 [[nodiscard]] std::string request_json(const RequestFields& fields);

@@ -388,6 +388,68 @@ TEST_P(GuardStoreTest, SweepingRemovesOnlyWhatHasExpired) {
   EXPECT_EQ(store_->begin(request("c")).begun, GuardBegun::in_progress);
 }
 
+// A store may guess from a guard's last calls that the next is a first one too. Whatever it guesses, it meets what is there.
+TEST_P(GuardStoreTest, AfterManyFirstCallsEachKindOfRecordIsStillMet) {
+  int calls = 0;
+  const auto many_firsts = [&] {
+    for (int each = 0; each < 10; ++each) {
+      EXPECT_EQ(store_->finish(start(request("first " + std::to_string(++calls))), completed("0")),
+                GuardVerdict::accepted);
+    }
+  };
+  GuardBegin printed = request("completed");
+  printed.fingerprint = print(1);
+  EXPECT_EQ(store_->finish(start(printed), completed("1")), GuardVerdict::accepted);
+  EXPECT_EQ(store_->finish(start(request("failed")), failed("no money")), GuardVerdict::accepted);
+  EXPECT_EQ(store_->finish(start(request("expiring")), completed("1", ttl)), GuardVerdict::accepted);
+  many_firsts();
+  const GuardAnswer done = store_->begin(printed);
+  EXPECT_EQ(done.begun, GuardBegun::completed);
+  EXPECT_EQ(done.record.result, "1");
+  many_firsts();
+  printed.fingerprint = print(2);
+  EXPECT_EQ(store_->begin(printed).begun, GuardBegun::mismatch);
+  many_firsts();
+  EXPECT_EQ(store_->begin(request("failed")).begun, GuardBegun::failed);
+  const GuardHold held = start(request("held"));
+  many_firsts();
+  const GuardAnswer busy = store_->begin(request("held"));
+  EXPECT_EQ(busy.begun, GuardBegun::in_progress);
+  EXPECT_EQ(busy.record.fence, held.fence);
+  EXPECT_TRUE(busy.takeover_in);
+  rig_->advance(past);
+  many_firsts();
+  const GuardAnswer taken = store_->begin(request("held"));
+  EXPECT_EQ(taken.begun, GuardBegun::started);
+  EXPECT_TRUE(taken.taken_over);
+  EXPECT_EQ(store_->finish(held, completed("late")), GuardVerdict::stale);
+  many_firsts();
+  const GuardAnswer anew = store_->begin(request("expiring"));
+  EXPECT_EQ(anew.begun, GuardBegun::started);
+  EXPECT_FALSE(anew.taken_over);
+}
+
+TEST_P(GuardStoreTest, RecordsThatExpireAndRecordsThatDoNotAreMetBesideEachOther) {
+  constexpr int records = 40;
+  const auto named = [](int number) { return request(std::to_string(number)); };
+  const auto kept = [](int number) { return number % 2 == 0 ? std::nullopt : std::optional<Duration>(1h); };
+  for (int each = 0; each < records; ++each) {
+    const std::string result = std::to_string(each);
+    EXPECT_EQ(store_->finish(start(named(each)), completed(result, kept(each))), GuardVerdict::accepted);
+  }
+  const auto meet_all = [&](int step) {
+    for (int each = 0; each < records; each += step) {
+      const GuardAnswer again = store_->begin(named(each));
+      EXPECT_EQ(again.begun, GuardBegun::completed);
+      EXPECT_EQ(again.record.result, std::to_string(each));
+      EXPECT_EQ(again.record.expires_at.has_value(), kept(each).has_value());
+    }
+  };
+  meet_all(1);
+  meet_all(2);  // those that are kept for ever
+  meet_all(1);
+}
+
 TEST_P(GuardStoreTest, ItSaysWhatItIs) { EXPECT_FALSE(store_->info().backend.empty()); }
 
 INSTANTIATE_TEST_SUITE_P(Stores, GuardStoreTest, testing::ValuesIn(all_rigs()),

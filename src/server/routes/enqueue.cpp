@@ -36,7 +36,8 @@ wire::RequestFields fields_of(Call& call, model::Kind kind) {
   defaults.on_conflict_is_usual = true;
   const std::string name(kind == model::Kind::workflow ? "workflow" : "task");
   const std::string& body = call.body();
-  wire::RequestFields fields = body.empty() ? defaults : wire::parse_request(body, defaults, "body");
+  wire::RequestFields fields =
+      body.empty() ? std::move(defaults) : wire::parse_request(body, std::move(defaults), "body");
   const std::string& task = call.parameter(name);
   if (!fields.task.empty() && fields.task != task) {
     throw InvalidArgument("task", "'" + base::keep_head(fields.task, 100) + "', but the path says '" +

@@ -1,4 +1,6 @@
 #include "store/postgres/admission.hpp"
+#include "store/postgres/insert_rows.hpp"
+#include "store/postgres/lone_guard.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
@@ -58,9 +60,9 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 }  // namespace
 
 // Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (3 by COPY; and once in vain
-// when one was met for the first time in a while), 5 or more when a holder makes way; one more, once, for each batch with a queue
-// that is new to this process, or whose first limit key it is; one when a holder with a limit key made way. Seeds go by
-// steps too.
+// when one was met for the first time in a while, or a lone guard is not new), 5 or more when a holder makes way; one more,
+// once, for each batch with a queue that is new to this process, or whose first limit key it is; one when a holder with a
+// limit key made way. Seeds go by steps too.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
   bool identity = false;
   bool copies = items.size() >= copy_from;
@@ -84,7 +86,14 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     lose_reply(connection);
     return admissions;
   }
-  if (!seeded && !is_meeting()) {
+  const bool guards = std::ranges::all_of(items, [](const NewExecution* item) { return is_guard(*item); });
+  if (guards && items.size() == 1 && !seeded) {
+    if (auto begun = admit_lone_guard(work, *items.front(), patience)) {
+      lose_reply(connection);
+      return {std::move(*begun)};
+    }
+  }
+  if (!seeded && !guards && !is_meeting()) {
     bool met = false;
     if (auto fresh =
             copies ? admit_fresh_by_copy(work, items, patience, met) : admit_fresh(work, items, patience, met)) {

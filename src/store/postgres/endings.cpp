@@ -242,13 +242,12 @@ Call with_params(const Statement& statement, Params params, EntryArrays& entries
   return {&statement, std::move(params)};
 }
 
-// Far beyond any record's end, where it is kept for ever.
+}  // namespace
+
 std::int64_t keep_us(const Keep& keep) {
   constexpr Duration for_ever = std::chrono::hours(24 * 366 * 10'000);
   return std::min(keep.period.value_or(for_ever), for_ever).count();
 }
-
-}  // namespace
 
 std::string cancelled_error(std::string_view reason) {
   return encode_error({.type = "Cancelled", .message = std::string(reason), .detail = ""});

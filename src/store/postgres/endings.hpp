@@ -73,6 +73,9 @@ struct Pause {
 // The same columns. Whether there are events that it has not seen is looked at under the row's lock.
 [[nodiscard]] Call pause_call(const std::vector<Pause>& pauses, std::int64_t offset_us, EntryArrays entries = {});
 
+// In microseconds; far beyond any record's end, where it is kept for ever.
+[[nodiscard]] std::int64_t keep_us(const model::Keep& keep);
+
 // {"Cancelled", reason}, encoded.
 [[nodiscard]] std::string cancelled_error(std::string_view reason);
 

@@ -1,6 +1,7 @@
 #include "store/postgres/finish.hpp"
 
 #include "model/labels.hpp"
+#include "store/postgres/lone_guard.hpp"
 
 #include <algorithm>
 
@@ -128,6 +129,12 @@ std::vector<Call> FinishBatch::calls() {
     }
   }
   std::vector<Call> calls;
+  if (finishes_.size() == 1 && hope_ != Hope::nothing && !barred_[0] && is_plain_guard_end(finishes_[0])) {
+    calls.push_back(end_guard_call(finishes_[0], offset_us_));
+    ends_ = true;
+    calls_ = 1;
+    return calls;
+  }
   all_complete_ =
       hope_ == Hope::all_are_plain && endings.size() == finishes_.size() && std::ranges::all_of(finishes_, completes);
   if (all_complete_ && !finishes_.empty()) {

@@ -1,4 +1,5 @@
 #include "model/labels.hpp"
+#include "model/retention.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <algorithm>
@@ -6,6 +7,32 @@
 namespace hapax::store::postgres {
 
 namespace {
+
+// What almost all look-ups need: no row when nobody has the identity, one that is not live when it has ended. What is
+// neither is for the statement below. An execution is either live or in history.
+constexpr std::string_view ended_text = R"(
+SELECT {now} + $1::bigint, i.execution, i.fingerprint, h.id IS NULL, h.task, h.identity_key, h.status, h.result, h.error,
+       coalesce(h.started_at, h.created_at), h.finished_at, h.expires_at, h.fence, h.attempt_timeout,
+       coalesce(h.worker, ''), h.kind, NULL::bigint, NULL::bigint
+FROM {s}.identities i LEFT JOIN {s}.history h ON h.id = i.execution AND h.stub IS NULL)";
+constexpr std::string_view ended_condition = R"(
+WHERE i.identity = $2::bytea AND i.hold_until IS NULL)";
+
+const Statement& ended_statement() {
+  static const std::string& text = keep_text(std::string(ended_text) + std::string(ended_condition));
+  static const Statement statement{"hapax_guard_ended", text.c_str()};
+  return statement;
+}
+
+// Of those that are kept for ever: the planner leaves all partitions but theirs out, which halves the statement.
+const Statement& lasting_statement() {
+  static const std::string& text =
+      keep_text(std::string(ended_text) +
+                " AND h.expires_at = " + std::to_string(model::end_of_time.time_since_epoch().count()) +
+                std::string(ended_condition));
+  static const Statement statement{"hapax_guard_lasting", text.c_str()};
+  return statement;
+}
 
 // A live one is not looked for in history. Of at most one row.
 constexpr Statement guard_statement{"hapax_guard", R"(
@@ -40,6 +67,12 @@ attempts AS (
   DELETE FROM {s}.attempts WHERE execution = ANY (ARRAY(SELECT id FROM live UNION ALL SELECT id FROM ended)))
 SELECT (SELECT count(*) FROM live) + (SELECT count(*) FROM ended WHERE expires_at > (SELECT now FROM t)))"};
 
+bool is_live(const Result& result) {
+  RowReader reader(result, 0);
+  reader.skip(3);
+  return reader.boolean();
+}
+
 Guard read_guard(RowReader& reader) {
   Guard guard;
   guard.now = reader.time();
@@ -70,14 +103,27 @@ Guard read_guard(RowReader& reader) {
 
 }  // namespace
 
-// 1 round trip.
+// 1 round trip for one that has ended or was never begun, 2 for one in progress, or that expires where others do not.
 std::optional<Guard> PostgresStore::guard(const base::Digest& identity) {
-  return run([&](Connection& connection) {
-    const Result result = connection.query(guard_statement, Params().int8(offset_us()).digest(identity));
-    if (result.rows() == 0) { return std::optional<Guard>(); }
+  std::optional<Guard> guard = run([&](Connection& connection) -> std::optional<Guard> {
+    const Params params = Params().int8(offset_us()).digest(identity);
+    const bool lasting = lasting_guards_.load(std::memory_order_relaxed) >= lasting_enough;
+    const Result ended = connection.query(lasting ? lasting_statement() : ended_statement(), params);
+    if (ended.rows() == 0) { return std::nullopt; }
+    if (!is_live(ended)) {
+      RowReader reader(ended, 0);
+      return read_guard(reader);
+    }
+    const Result result = connection.query(guard_statement, params);
+    if (result.rows() == 0) { return std::nullopt; }
     RowReader reader(result, 0);
-    return std::optional(read_guard(reader));
+    return read_guard(reader);
   });
+  if (!guard || !guard->expires_at) { return guard; }
+  const int lasting = lasting_guards_.load(std::memory_order_relaxed);
+  const int now = *guard->expires_at < model::end_of_time ? 0 : std::min(lasting + 1, lasting_enough);
+  if (now != lasting) { lasting_guards_.store(now, std::memory_order_relaxed); }
+  return *guard->expires_at > guard->now ? std::move(guard) : std::nullopt;
 }
 
 // 1 round trip.

@@ -194,6 +194,10 @@ class PostgresStore final : public Store {
   std::atomic<std::int64_t> telling_until_ = 0;  // steady_seconds()
   std::atomic<std::int64_t> mixed_until_ = 0;
   std::atomic<std::int64_t> meeting_until_ = 0;
+  // Guards' records that were kept for ever, as far as they followed each other: after enough of them the next is looked
+  // for among such first.
+  static constexpr int lasting_enough = 16;
+  std::atomic<int> lasting_guards_ = lasting_enough;
   Notifier notifier_;
   Vacuum vacuum_;
 };

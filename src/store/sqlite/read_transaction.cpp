@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace hapax::store::sqlite {
@@ -53,6 +54,17 @@ ReadTransaction::~ReadTransaction() {
   const int code = sqlite3_step(end.handle());
   sqlite3_reset(end.handle());
   if (code == SQLITE_DONE) { pool_.give_back(std::move(connection_)); }
+}
+
+SingleRead::SingleRead(ReaderPool& pool)
+    : pool_(pool),
+      now_(pool.writer().clock().now()),
+      connection_(pool.take()),
+      exceptions_(std::uncaught_exceptions()) {}
+
+SingleRead::~SingleRead() {
+  // A connection on which something failed is not kept.
+  if (std::uncaught_exceptions() == exceptions_) { pool_.give_back(std::move(connection_)); }
 }
 
 }  // namespace hapax::store::sqlite

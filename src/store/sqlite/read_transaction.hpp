@@ -46,4 +46,22 @@ class ReadTransaction {
   std::unique_ptr<Connection> connection_;
 };
 
+// A connection for one statement, which is a snapshot by itself. Used by one thread; its cursors go before it.
+class SingleRead {
+ public:
+  explicit SingleRead(ReaderPool& pool);
+  ~SingleRead();
+  SingleRead(const SingleRead&) = delete;
+  SingleRead& operator=(const SingleRead&) = delete;
+
+  [[nodiscard]] Connection& db() { return *connection_; }
+  [[nodiscard]] Time now() const { return now_; }
+
+ private:
+  ReaderPool& pool_;
+  Time now_;
+  std::unique_ptr<Connection> connection_;
+  const int exceptions_;
+};
+
 }  // namespace hapax::store::sqlite

@@ -117,6 +117,10 @@ class SqliteStore final : public Store {
   }
 
   std::optional<Guard> guard(const base::Digest& identity) override {
+    {
+      sqlite::SingleRead read(readers_);
+      if (auto known = sqlite::ended_guard(read, identity)) { return *std::move(known); }
+    }
     ReadTransaction tx(readers_);
     return sqlite::guard(tx, identity);
   }

@@ -98,6 +98,8 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 
 // guards.cpp
 [[nodiscard]] std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity);
+// The same of one that has ended, or was never begun; none when it may be live. 1 SELECT without a transaction around it.
+[[nodiscard]] std::optional<std::optional<Guard>> ended_guard(SingleRead& read, const base::Digest& identity);
 // 1 SELECT and 5 DELETEs.
 [[nodiscard]] bool forget_guard(WriteTransaction& tx, const Uuid& id);
 // A running guard goes to another caller, under the next fence; returns that. 1 SELECT, 1 INSERT, 2 UPDATEs.
