@@ -17,7 +17,7 @@ SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data FROM entr
 ON CONFLICT (execution, position) DO NOTHING RETURNING execution, position)"};
 
 constexpr Statement relabel_statement{"hapax_relabel", R"(
-UPDATE {s}.live SET labels = $3::text WHERE id = $1::uuid AND fence = $2::bigint AND state = 1 RETURNING id)"};
+UPDATE {s}.live SET labels = $3::text WHERE id = $1::uuid AND fence = $2::bigint AND state + 0 = 1 RETURNING id)"};
 
 constexpr Statement read_statement{"hapax_journal_read", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
