@@ -43,7 +43,7 @@ Uuid parse_cursor(std::string_view text, const CursorPlace& place) {
   const std::string_view id = text.substr(0, id_letters);
   if (text.size() == id_letters + check_letters && text.substr(id_letters) == checksum(id, place)) {
     std::string hyphened(id);
-    for (const std::size_t at : {20, 16, 12, 8}) { hyphened.insert(at, "-"); }
+    for (const std::size_t at : {20U, 16U, 12U, 8U}) { hyphened.insert(at, "-"); }
     if (const std::optional<Uuid> after = Uuid::parse(hyphened)) { return *after; }
   }
   refuse(text);

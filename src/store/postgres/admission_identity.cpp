@@ -35,7 +35,7 @@ WHERE i.identity = u.identity)"};
 constexpr Statement places_statement{"hapax_holder_places", R"(
 SELECT l.id, CASE WHEN l.queue_id <> u.queue_id THEN 3 WHEN l.limit_key IS DISTINCT FROM u.limit_key THEN 2 ELSE 1 END
 FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[]) u(id, task, queue_id, limit_key)
-JOIN {s}.live l ON l.id = u.id
+JOIN {s}.live l ON l.id = ANY (ARRAY[u.id])
 WHERE l.task <> u.task OR l.queue_id <> u.queue_id OR l.limit_key IS DISTINCT FROM u.limit_key)"};
 static_assert(static_cast<int>(HolderPlace::other_task) == 1 && static_cast<int>(HolderPlace::other_queue) == 3);
 

@@ -49,7 +49,7 @@ const Statement& advance_all_statement() {
 
 constexpr Statement clear_lost{"hapax_clear_lost", R"(
 UPDATE {s}.live l SET lost = 0 FROM unnest($1::uuid[], $2::bigint[]) u(id, fence)
-WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.lost > 0)"};
+WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.lost > 0)"};
 
 }  // namespace
 

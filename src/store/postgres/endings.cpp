@@ -38,7 +38,7 @@ gone AS (
   DELETE FROM {s}.live l
   USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array}{keep arrays})
         u(id, fence, status, left_by, result, error, ran_for{next}{keep})
-  WHERE l.id = u.id AND (u.fence < 0 OR (l.fence = u.fence AND l.state = 1))
+  WHERE l.id = ANY (ARRAY[u.id]) AND (u.fence < 0 OR (l.fence = u.fence AND l.state + 0 = 1))
     AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1))
   RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next}{u.keep},
             CASE WHEN coalesce(u.status, 4) <> 4 OR (u.error IS NOT NULL AND
@@ -76,7 +76,7 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
   DELETE FROM {s}.live l
   USING unnest($2::uuid[], $3::bigint[], $4::bytea[], $5::bigint[]) u(id, fence, result, ran_for)
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.waiters IS NULL AND l.limit_key IS NULL
+  WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.waiters IS NULL AND l.limit_key IS NULL
   RETURNING l.*, u.result, u.ran_for),
 {entries}made AS (
   INSERT INTO {s}.history (
@@ -120,9 +120,9 @@ back AS (
       progress_message = CASE WHEN l.kind = 1 THEN l.progress_message END
   FROM t, unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::text[], $6::bigint[], $7::bigint[])
             u(id, fence, why, error, delay, ran_for)
-       JOIN {s}.live was ON was.id = u.id AND was.fence = u.fence
+       JOIN {s}.live was ON was.id = ANY (ARRAY[u.id]) AND was.fence = u.fence
        LEFT JOIN {s}.sessions s ON s.id = was.session
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1 AND (l.cancel_error IS NULL OR u.why = -2 OR l.kind = 1)
+  WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND (l.cancel_error IS NULL OR u.why = -2 OR l.kind = 1)
   RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_error IS NOT NULL AND l.kind <> 1 AS cancelled, l.queue_id, l.limit_key,
             was.attempt AS number, was.claimed_at AS claimed_at, coalesce(s.worker, '') AS worker, u.why, u.error,
             u.ran_for, t.now),
@@ -148,7 +148,7 @@ back AS (
       session = NULL, claim_number = NULL, claimed_at = NULL
   FROM t, unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
             u(id, fence, seen, wake_in, wake_at, stuck)
-  WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
+  WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1
   RETURNING l.id, l.lost, l.max_lost, l.state, l.queue_id, l.limit_key){entries}
 SELECT id, lost, max_lost, state = 0, queue_id, limit_key FROM back)";
 

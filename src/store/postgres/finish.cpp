@@ -16,7 +16,7 @@ constexpr Statement left_by_statement{"hapax_left_by", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $4::bigint AS now)
 SELECT u.place, coalesce(l.left_by, h.left_by)
 FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
-LEFT JOIN {s}.live l ON l.id = u.id
+LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[u.id])
 LEFT JOIN LATERAL (
   SELECT x.fence, x.left_by FROM {s}.history x
   WHERE l.id IS NULL AND x.id = u.id AND x.expires_at > (SELECT now FROM t) LIMIT 1) h ON true

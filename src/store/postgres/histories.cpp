@@ -11,7 +11,7 @@ constexpr std::string_view asked = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 asked AS MATERIALIZED (
   SELECT u.place, u.execution, u.start FROM unnest($2::int[], $3::uuid[], $4::bigint[]) u(place, execution, start)
-  LEFT JOIN {s}.live l ON l.id = u.execution
+  LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[u.execution])
   LEFT JOIN LATERAL (
     SELECT x.id FROM {s}.history x
     WHERE l.id IS NULL AND x.id = u.execution AND x.expires_at > (SELECT now FROM t) LIMIT 1) h ON true

@@ -24,9 +24,9 @@ SELECT i.identity, i.execution, i.fingerprint,
                           ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END THEN 1 ELSE 0 END
 FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
        u(identity, asking, terminates, reuses, throttle)
-LEFT JOIN {s}.identities i ON i.identity = u.identity
-LEFT JOIN {s}.live l ON l.id = i.execution
-LEFT JOIN {s}.live a ON a.id = u.asking
+LEFT JOIN {s}.identities i ON i.identity = ANY (ARRAY[u.identity])
+LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[i.execution])
+LEFT JOIN {s}.live a ON a.id = ANY (ARRAY[u.asking])
 LEFT JOIN LATERAL (
   SELECT status, run, created_at, finished_at, result, kind FROM {s}.history x
   WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
@@ -57,7 +57,7 @@ SELECT (SELECT now FROM t),
        l.id, CASE l.state WHEN 1 THEN 1 ELSE 0 END::smallint, l.fence, l.run, l.created_at, {abandoned},
        h.id, h.status, h.run, h.created_at, h.finished_at, h.expires_at, h.stub IS NOT NULL, NULL::bytea
 FROM {s}.identities i
-LEFT JOIN {s}.live l ON l.id = i.execution
+LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[i.execution])
 LEFT JOIN LATERAL (SELECT * FROM {s}.history x WHERE l.id IS NULL AND x.id = i.execution LIMIT 1) h ON true
 WHERE i.identity = $2::bytea)";
 

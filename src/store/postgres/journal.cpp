@@ -11,13 +11,13 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 entry AS MATERIALIZED (
   SELECT u.* FROM unnest($2::uuid[], $3::bigint[], $4::int[], $5::smallint[], $6::text[], $7::bytea[], $8::int[])
                     u(execution, fence, position, kind, name, data, place)
-  JOIN {s}.live l ON l.id = u.execution AND l.fence = u.fence AND l.state + 0 = 1 ORDER BY u.place FOR SHARE OF l)
+  JOIN {s}.live l ON l.id = ANY (ARRAY[u.execution]) AND l.fence = u.fence AND l.state + 0 = 1 ORDER BY u.place FOR SHARE OF l)
 INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data)
 SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data FROM entry e, t
 ON CONFLICT (execution, position) DO NOTHING RETURNING execution, position)"};
 
 constexpr Statement relabel_statement{"hapax_relabel", R"(
-UPDATE {s}.live SET labels = $3::text WHERE id = $1::uuid AND fence = $2::bigint AND state = 1 RETURNING id)"};
+UPDATE {s}.live SET labels = $3::text WHERE id = $1::uuid AND fence = $2::bigint AND state + 0 = 1 RETURNING id)"};
 
 constexpr Statement read_statement{"hapax_journal_read", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)

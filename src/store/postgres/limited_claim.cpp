@@ -25,7 +25,7 @@ unmarked AS MATERIALIZED (
   SELECT l.id FROM {s}.live l
   WHERE (SELECT q.limited_since + 60000000 > t.now FROM {s}.queues q, t WHERE q.id = $2::int)
     AND l.state = 1 AND l.queue_id = $2::int AND l.held IS NULL FOR UPDATE SKIP LOCKED)
-UPDATE {s}.live SET held = true WHERE id = ANY (ARRAY(SELECT id FROM unmarked)) AND state = 1)"};
+UPDATE {s}.live SET held = true WHERE id = ANY (ARRAY(SELECT id FROM unmarked)) AND state + 0 = 1)"};
 
 // Counts only what the limits ask for. Behind the statement that locks the queue, so that it sees all that claimers
 // before this one have taken.

@@ -14,7 +14,7 @@ using namespace model;
 constexpr Statement repoint{"hapax_next_identities", R"(
 UPDATE {s}.identities i
 SET execution = u.next, run = l.run + 1, fingerprint = NULL, created_at = {now} + $1::bigint
-FROM unnest($2::uuid[], $3::uuid[]) u(before, next) JOIN {s}.live l ON l.id = u.before
+FROM unnest($2::uuid[], $3::uuid[]) u(before, next) JOIN {s}.live l ON l.id = ANY (ARRAY[u.before])
 WHERE i.identity = l.identity AND i.execution = u.before)"};
 
 // Signals that the old run has not used, and a cancellation that it has not seen, come first in the new inbox, in their
@@ -44,8 +44,8 @@ SET run = o.run + 1, identity = CASE WHEN r.holds THEN o.identity END, identity_
     effect_key = o.effect_key, parent = o.parent, labels = o.labels,
     waiters = o.waiters, waiter_positions = o.waiter_positions,
     inbox = (SELECT nullif(count(*), 0) FROM carried c WHERE c.execution = r.next)
-FROM run r JOIN {s}.live o ON o.id = r.before
-WHERE n.id = r.next)"};
+FROM run r JOIN {s}.live o ON o.id = ANY (ARRAY[r.before])
+WHERE n.id = ANY (ARRAY[r.next]))"};
 
 }  // namespace
 

@@ -22,7 +22,7 @@ events AS (
   FROM t, unnest($9::uuid[], $10::bigint[], $11::smallint[], $12::text[], $13::int[], $14::uuid[], $15::smallint[],
                  $16::bytea[], $17::text[]) e(execution, number, kind, name, position, child, status, data, error))
 UPDATE {s}.live l SET inbox = u.many
-FROM (SELECT e AS execution, count(*) AS many FROM unnest($9::uuid[]) e GROUP BY e) u WHERE l.id = u.execution)"};
+FROM (SELECT e AS execution, count(*) AS many FROM unnest($9::uuid[]) e GROUP BY e) u WHERE l.id = ANY (ARRAY[u.execution]))"};
 
 }  // namespace
 

@@ -25,7 +25,7 @@ UPDATE {s}.live l SET input = item.input, run_at = item.due, deadline = item.dea
                       max_attempts = item.max_attempts, max_lost = item.max_lost,
                       attempt_timeout = item.attempt_timeout, retry = item.retry, labels = item.labels,
                       weight = item.weight, state = CASE WHEN item.due > item.now THEN 2 ELSE 0 END
-FROM item WHERE l.id = item.id RETURNING l.queue_id, l.limit_key)"};
+FROM item WHERE l.id = ANY (ARRAY[item.id]) RETURNING l.queue_id, l.limit_key)"};
 
 }  // namespace
 

@@ -30,7 +30,7 @@ WHERE id = $2::uuid RETURNING id)"};
 constexpr Statement progress_statement{"hapax_session_progress", R"(
 UPDATE {s}.live l SET progress = u.fraction, progress_message = u.message
 FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[]) u(id, fence, fraction, message)
-WHERE l.id = u.id AND l.fence = u.fence AND l.state = 1 AND l.session = $1::uuid)"};
+WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.session = $1::uuid)"};
 
 constexpr Statement running_statement{"hapax_session_running", R"(
 SELECT id, fence, claim_number, cancel_requested, kind = 2 FROM {s}.live WHERE session = $1::uuid AND state = 1)"};

@@ -18,7 +18,7 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT u.place, l.id IS NOT NULL, h.id IS NOT NULL, coalesce(l.kind, h.kind),
        coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, h.continued_as, x.execution IS NOT NULL
 FROM unnest($2::int[], $3::uuid[], $4::text[]) u(place, id, key)
-LEFT JOIN {s}.live l ON l.id = u.id
+LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[u.id])
 LEFT JOIN LATERAL (
   SELECT y.id, y.kind, y.status, y.continued_as FROM {s}.history y
   WHERE l.id IS NULL AND y.id = u.id AND y.expires_at > (SELECT now FROM t) LIMIT 1) h ON true

@@ -21,7 +21,7 @@ UPDATE {s}.live SET cancel_requested = true, cancel_error = $2::text
 WHERE id = ANY ($1::uuid[]) AND NOT cancel_requested)"};
 
 constexpr Statement children_statement{"hapax_children", R"(
-SELECT l.id, l.labels FROM {s}.live l WHERE l.parent = ANY ($1::uuid[]) AND l.kind = 1 ORDER BY l.id)"};
+SELECT l.id, l.labels FROM {s}.live l WHERE l.parent = ANY ($1::uuid[]) AND l.kind = 1 ORDER BY l.id::text COLLATE "C")"};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ item AS MATERIALIZED (
 lost AS (
   INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at)
   SELECT l.id, l.fence, l.attempt, 2, coalesce(s.worker, ''), l.claimed_at, t.now
-  FROM t, item JOIN {s}.live l ON l.id = item.id LEFT JOIN {s}.sessions s ON s.id = l.session
+  FROM t, item JOIN {s}.live l ON l.id = ANY (ARRAY[item.id]) LEFT JOIN {s}.sessions s ON s.id = l.session
   ON CONFLICT (execution, fence) DO NOTHING),
 held AS (
   UPDATE {s}.identities i SET fingerprint = item.fingerprint FROM item WHERE i.identity = item.identity)
@@ -24,7 +24,7 @@ UPDATE {s}.live l
 SET fence = l.fence + 1, attempt = l.attempt + 1, lost = l.lost + 1, session = item.session,
     claim_number = item.claim_number, claimed_at = t.now, left_by = NULL, progress = NULL, progress_message = NULL,
     attempt_timeout = item.takeover_after, input = item.input
-FROM t, item WHERE l.id = item.id RETURNING l.id, l.fence)"};
+FROM t, item WHERE l.id = ANY (ARRAY[item.id]) RETURNING l.id, l.fence)"};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ woken AS (
       state = CASE WHEN l.left_by = 7 AND l.state = 2 THEN 0 ELSE l.state END,
       run_at = CASE WHEN l.left_by = 7 AND l.state = 2 THEN least(l.run_at, t.now) ELSE l.run_at END
   FROM told n CROSS JOIN t
-  WHERE l.id = n.execution AND (SELECT count(*) FROM locked) > 0
+  WHERE l.id = ANY (ARRAY[n.execution]) AND (SELECT count(*) FROM locked) > 0
   RETURNING l.id, l.queue_id, l.state = 0 AND l.run_at = t.now AS due, l.inbox - n.many AS before, n.kinds, n.names,
             n.positions, n.children, n.statuses, n.data, n.errors, n.keys),
 noted AS (

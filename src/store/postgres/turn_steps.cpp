@@ -17,8 +17,8 @@ using namespace model;
 constexpr Statement lock_identities{"hapax_turn_identities", R"(
 WITH found AS MATERIALIZED (
   SELECT u.place, l.id, l.identity FROM unnest($1::int[], $2::uuid[]) u(place, id)
-  JOIN {s}.live l ON l.id = u.id WHERE l.identity IS NOT NULL ORDER BY l.identity)
-SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = f.identity AND i.execution = f.id FOR UPDATE OF i)"};
+  JOIN {s}.live l ON l.id = ANY (ARRAY[u.id]) WHERE l.identity IS NOT NULL ORDER BY l.identity)
+SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = ANY (ARRAY[f.identity]) AND i.execution = f.id FOR UPDATE OF i)"};
 
 // As in advance.cpp: each by its id.
 constexpr Statement lock_runs{"hapax_turn_lock", R"(
@@ -46,7 +46,7 @@ SET waiters = coalesce(l.waiters, '{}') || u.waiters, waiter_positions = coalesc
 FROM (SELECT w.awaited, array_agg(w.waiter ORDER BY w.place) AS waiters, array_agg(w.position ORDER BY w.place) AS positions
       FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY w(awaited, waiter, position, place)
       GROUP BY w.awaited) u
-WHERE l.id = u.awaited)"};
+WHERE l.id = ANY (ARRAY[u.awaited]))"};
 
 bool has_twins(const std::vector<JournalEntry>& entries) {
   std::set<std::int32_t> positions;
