@@ -10,7 +10,7 @@
 //
 // Asynchronous callers (a server's connections) take longer to come back, as their answers go over the network first. The
 // background thread waits for them longer, if the last call was mostly spent waiting too, for a disk or another machine:
-// half of that time is less than the second call would cost. A call that is busy itself is better made meanwhile.
+// a second call would wait for as long again. A call that is busy itself is better made meanwhile.
 //
 // An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
 // request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours; asynchronous
@@ -180,7 +180,7 @@ class Batcher {
       if (2 * (queue_.front()->requests.size() - before) >= std::min(answered_, expected_ - before)) {
         fruitless_ = 0;
       } else {
-        fruitless_ = std::min(fruitless_max, 2 * fruitless_ + 4);
+        fruitless_ = std::min(background ? fruitless_async_max : fruitless_max, 2 * fruitless_ + 4);
         fruitless_left_ = fruitless_;
       }
     }
@@ -200,7 +200,7 @@ class Batcher {
       answered_ = answered;
       expected_ = std::min(options_.max_items, answered + (queue_.empty() ? 0 : queue_.front()->requests.size()));
       gather_until_ = now + std::min((now - call_began_) / 4, gather_max);
-      gather_async_until_ = std::max(gather_until_, now + std::min(idle / 2, gather_async_max));
+      gather_async_until_ = std::max(gather_until_, now + std::min(idle, gather_async_max));
       if (queue_.empty()) {
         busy_ = false;
         return;
@@ -365,6 +365,7 @@ class Batcher {
   static constexpr Duration gather_max = std::chrono::microseconds(200);
   static constexpr Duration gather_async_max = std::chrono::milliseconds(1);
   static constexpr int fruitless_max = 64;
+  static constexpr int fruitless_async_max = 3;
   static constexpr std::size_t room_max = 256;
   static constexpr std::size_t lone_max = 64;
 
