@@ -245,7 +245,7 @@ std::size_t members_of_the_second_call() {
   const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
   batcher.submit_async(1, [&](int, const std::exception_ptr&) {
     answered.count_down();
-    std::this_thread::sleep_for(std::chrono::microseconds(600));
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
     batcher.submit_async(3, count);
   });
   called.wait();
@@ -258,7 +258,7 @@ std::size_t members_of_the_second_call() {
 TEST(BatcherTest, AsynchronousCallersAreWaitedForWhileACallWouldOnlyWait) {
   // On a busy machine it may come too late for the wait, which is short; not every time.
   std::size_t most = 0;
-  for (int i = 0; i < 30 && most < 2; ++i) { most = std::max(most, members_of_the_second_call()); }
+  for (int i = 0; i < 200 && most < 2; ++i) { most = std::max(most, members_of_the_second_call()); }
   EXPECT_EQ(most, 2);
 }
 
