@@ -106,7 +106,7 @@ class Guarded<Result(Args...)> {
       auto copies = arguments;
       return std::apply([&](auto&... each) { return (*function)(static_cast<Args&&>(each)...); }, copies);
     };
-    return detail::call_future<typename detail::IsFuture<Result>::Value>(std::move(call), std::move(run));
+    return detail::call_future<typename detail::IsFuture<Result>::Value>(call, std::move(run));
   }
 
   std::shared_ptr<detail::GuardCore> core_;

@@ -274,7 +274,7 @@ void run_future(GuardCall& call, const Launch& launch, std::promise<Value>& prom
 }
 
 template <class Value, class Run>
-std::future<Value> call_future(std::shared_ptr<GuardCall> call, Run run) {
+std::future<Value> call_future(const std::shared_ptr<GuardCall>& call, Run run) {
   auto promise = std::make_shared<std::promise<Value>>();
   std::future<Value> future = promise->get_future();
   if (!call->try_enter()) {

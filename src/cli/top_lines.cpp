@@ -154,10 +154,10 @@ const std::vector<std::string> help_lines = {
     "+, -          look more, or less, often",
     "h, ?          this text; any key takes it away",
     "",
-    "READY is due and waits for a worker, OLDEST how long the first of them has. DELAYED has its time, or its retry, "
-    "to come.",
-    "PARKED waits for others of its key. DEAD are dead letters (hapax dlq list). Rates are told by workers' "
-    "heartbeats.",
+    ("READY is due and waits for a worker, OLDEST how long the first of them has. DELAYED has its time, or its retry, "
+     "to come."),
+    ("PARKED waits for others of its key. DEAD are dead letters (hapax dlq list). Rates are told by workers' "
+     "heartbeats."),
 };
 
 }  // namespace

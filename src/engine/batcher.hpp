@@ -12,6 +12,10 @@
 // background thread waits for them longer, if the last call was mostly spent waiting too, for a disk or another machine:
 // a second call would wait for as long again. A call that is busy itself is better made meanwhile.
 //
+// Where the store serves two calls at once (Options::beside), a second one is made for asynchronous members while another
+// is under way, once enough wait for it: on connections that take turns, half of them need not wait for the other half.
+// Blocking callers all come back before the next call and are better off together.
+//
 // An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
 // request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours; asynchronous
 // ones on the thread that runs callbacks, and the one that is really held up on a thread for itself.
@@ -56,6 +60,7 @@ class Batcher {
     // throws is dropped: the requests have taken effect.
     std::function<void(std::span<Request>, std::span<Reply>)> flushed;
     std::function<std::size_t(const Request&)> size;  // in bytes
+    bool beside = false;  // a call of asynchronous members may be made while another is under way
     std::size_t max_items = 1000;
     std::size_t max_bytes = 8 << 20;
   };
@@ -70,7 +75,9 @@ class Batcher {
       stopping_ = true;
     }
     background_condition_.notify_one();
+    beside_condition_.notify_one();
     if (background_.joinable()) { background_.join(); }
+    if (beside_thread_.joinable()) { beside_thread_.join(); }
     answers_.reset();
     for (Lone& lone : lone_) { lone.thread.join(); }
   }
@@ -89,7 +96,7 @@ class Batcher {
     lock.unlock();
     if (lead) {
       if (!idle) { batch->turn.wait_while(waiting); }
-      if (idle || batch->turn.load() == go) { run(take_front(/*background=*/false), /*background=*/false); }
+      if (idle || batch->turn.load() == go) { run(take_front(Lane::caller), Lane::caller); }
     } else {
       batch->done.wait_while(waiting);
     }
@@ -99,7 +106,7 @@ class Batcher {
   }
 
   void submit_async(Request request, Callback callback) {
-    bool signal = false;
+    std::condition_variable* signal = nullptr;
     {
       std::unique_lock lock(mutex_);
       if (stopping_) {
@@ -115,10 +122,16 @@ class Batcher {
       if (!busy_) {
         busy_ = true;
         background_turn_ = true;
-        signal = true;
+        signal = &background_condition_;
+      } else if (may_go_beside()) {
+        if (!beside_thread_.joinable()) {
+          beside_thread_ = std::thread([this] { beside_loop(); });
+        }
+        beside_ = pop_front();
+        signal = &beside_condition_;
       }
     }
-    if (signal) { background_condition_.notify_one(); }
+    if (signal != nullptr) { signal->notify_one(); }
   }
 
  private:
@@ -140,6 +153,9 @@ class Batcher {
   };
   using BatchPtr = std::shared_ptr<Batch>;
 
+  // Who makes a call: a caller or the background thread in its turn, or the thread for calls beside it.
+  enum class Lane : std::uint8_t { caller, background, beside };
+
   // Holding mutex_.
   std::pair<BatchPtr, std::size_t> join(Request request) {
     const std::size_t bytes = options_.size ? options_.size(request) : 0;
@@ -152,8 +168,21 @@ class Batcher {
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;
     batch->requests.push_back(std::move(request));
-    if (gathering_ && queue_.front()->requests.size() >= expected_) { gathered_.notify_one(); }
+    if (gathering_ && queue_.front()->requests.size() >= wanted_) { gathered_.notify_one(); }
     return {batch, batch->requests.size() - 1};
+  }
+
+  // Holding mutex_.
+  BatchPtr pop_front() {
+    BatchPtr batch = std::move(queue_.front());
+    queue_.pop_front();
+    return batch;
+  }
+
+  // Holding mutex_: is a call under way, and are so many waiting behind it that they are worth another?
+  [[nodiscard]] bool may_go_beside() const {
+    return options_.beside && under_way_ > 0 && !beside_ && beside_pause_ == 0 && !queue_.empty() &&
+           !queue_.front()->has_leader && queue_.front()->requests.size() >= worth_a_call_;
   }
 
   // Holding mutex_: may those whom the last call answered be on their way back?
@@ -167,27 +196,38 @@ class Batcher {
   }
 
   // By the one who has the turn, and only once a turn.
-  BatchPtr take_front(bool background) {
+  BatchPtr take_front(Lane lane) {
+    const bool background = lane == Lane::background;
     std::unique_lock lock(mutex_);
     const Time until = background ? gather_async_until_ : gather_until_;
-    if (queue_.front()->requests.size() < expected_ && worth_waiting(until)) {
+    wanted_ = background && options_.beside ? std::min(expected_, worth_a_call_) : expected_;
+    if (queue_.front()->requests.size() < wanted_ && worth_waiting(until)) {
       const std::size_t before = queue_.front()->requests.size();
       gathering_ = true;
       const auto left = until - engine_now();
       gathered_.wait_for(lock, std::max(left, Duration::zero()),
-                         [this] { return stopping_ || queue_.front()->requests.size() >= expected_; });
+                         [this] { return stopping_ || queue_.front()->requests.size() >= wanted_; });
       gathering_ = false;
-      if (2 * (queue_.front()->requests.size() - before) >= std::min(answered_, expected_ - before)) {
+      if (2 * (queue_.front()->requests.size() - before) >= std::min(answered_, wanted_ - before)) {
         fruitless_ = 0;
       } else {
         fruitless_ = std::min(background ? fruitless_async_max : fruitless_max, 2 * fruitless_ + 4);
         fruitless_left_ = fruitless_;
       }
     }
-    BatchPtr batch = std::move(queue_.front());
-    queue_.pop_front();
+    BatchPtr batch = pop_front();
+    under_way_ = batch->requests.size();
     call_began_ = engine_now();
     return batch;
+  }
+
+  // Holding mutex_, after a call: of all who come again and again, what share is worth a call of its own while another is
+  // under way.
+  void weigh(std::size_t answered) {
+    const std::size_t present = answered + (queue_.empty() ? 0 : queue_.front()->requests.size()) + under_way_ +
+                                (beside_ ? beside_->requests.size() : 0);
+    population_ = std::max(present, population_ - population_ / 8);
+    worth_a_call_ = std::max<std::size_t>(2, population_ / share_of_a_call);
   }
 
   // Hands the turn to the next batch's leader, who takes the batch when it is awake: those who come meanwhile join. `idle`:
@@ -198,6 +238,9 @@ class Batcher {
       const std::lock_guard lock(mutex_);
       const Time now = engine_now();
       answered_ = answered;
+      under_way_ = 0;
+      if (options_.beside) { weigh(answered); }
+      if (beside_pause_ > 0) { --beside_pause_; }
       expected_ = std::min(options_.max_items, answered + (queue_.empty() ? 0 : queue_.front()->requests.size()));
       gather_until_ = now + std::min((now - call_began_) / 4, gather_max);
       gather_async_until_ = std::max(gather_until_, now + std::min(idle, gather_async_max));
@@ -251,7 +294,8 @@ class Batcher {
     } catch (...) { return; }
   }
 
-  void run(const BatchPtr& batch, bool background) {
+  void run(const BatchPtr& batch, Lane lane) {
+    const bool background = lane == Lane::background;
     std::uint32_t verdict = over;
     const Duration cpu_before = background ? thread_cpu_time() : Duration::zero();
     try {
@@ -270,7 +314,11 @@ class Batcher {
       // Between the two it may have waited for a processor only.
       if (3 * busy <= took) { idle = took - busy; }
     }
-    pass_on(batch->requests.size(), idle);
+    if (lane == Lane::beside) {
+      end_beside(batch->requests.size(), verdict == over);
+    } else {
+      pass_on(batch->requests.size(), idle);
+    }
     if (verdict == over && !batch->error) { tell_flushed(batch->requests, batch->replies); }
     batch->done.set_and_wake_all(verdict);
     if (background) { batch->turn.set_and_wake_one(over); }
@@ -350,9 +398,32 @@ class Batcher {
       if (!background_turn_) { return; }
       background_turn_ = false;
       lock.unlock();
-      run(take_front(/*background=*/true), /*background=*/true);
+      run(take_front(Lane::background), Lane::background);
       lock.lock();
     }
+  }
+
+  void beside_loop() {
+    mark_engine_thread();
+    std::unique_lock lock(mutex_);
+    while (true) {
+      beside_condition_.wait(lock, [this] { return stopping_ || beside_; });
+      if (!beside_) { return; }
+      const BatchPtr batch = beside_;
+      lock.unlock();
+      run(batch, Lane::beside);
+      lock.lock();
+    }
+  }
+
+  // The next call beside another, if one is worth it. After a failure calls go one at a time for a while: two that ask for
+  // the same get into each other's way.
+  void end_beside(std::size_t answered, bool went_well) {
+    const std::lock_guard lock(mutex_);
+    beside_.reset();
+    weigh(answered);
+    if (!went_well) { beside_pause_ = beside_pause_calls; }
+    if (may_go_beside()) { beside_ = pop_front(); }
   }
 
   static Duration thread_cpu_time() {
@@ -366,6 +437,8 @@ class Batcher {
   static constexpr Duration gather_async_max = std::chrono::milliseconds(1);
   static constexpr int fruitless_max = 64;
   static constexpr int fruitless_async_max = 3;
+  static constexpr std::size_t share_of_a_call = 4;
+  static constexpr int beside_pause_calls = 64;
   static constexpr std::size_t room_max = 256;
   static constexpr std::size_t lone_max = 64;
 
@@ -377,6 +450,9 @@ class Batcher {
   bool background_turn_ = false;
   std::condition_variable background_condition_;
   std::thread background_;
+  BatchPtr beside_;  // of the call beside the turn's
+  std::condition_variable beside_condition_;
+  std::thread beside_thread_;
   std::unique_ptr<SerialExecutor> answers_ = std::make_unique<SerialExecutor>();
   struct Lone {
     std::thread thread;
@@ -390,9 +466,15 @@ class Batcher {
   Time gather_until_{};
   Time gather_async_until_{};
   bool gathering_ = false;  // a leader waits for them
+  std::size_t wanted_ = 0;  // until so many are there
   std::condition_variable gathered_;
   int fruitless_ = 0;  // leaders that will not wait, after one waited in vain
   int fruitless_left_ = 0;
+  // For calls beside the turn's, guarded by mutex_.
+  std::size_t under_way_ = 0;     // members of the turn's call
+  std::size_t population_ = 0;    // who came lately, answered or not
+  std::size_t worth_a_call_ = 2;  // members
+  int beside_pause_ = 0;          // calls of the turn until one is made beside it again
 };
 
 }  // namespace hapax::engine

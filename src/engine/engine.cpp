@@ -52,7 +52,10 @@ class BackgroundSweeper {
 };
 
 Engine::Engine(std::shared_ptr<store::Store> store)
-    : store_(std::move(store)), hub_(std::make_unique<WakeHub>(*store_)), waiters_(std::make_unique<Waiters>(*store_)) {
+    : store_(std::move(store)),
+      capabilities_(store_->info().capabilities),
+      hub_(std::make_unique<WakeHub>(*store_)),
+      waiters_(std::make_unique<Waiters>(*store_)) {
   hub_->set_on_hint([this] { waiters_->hint(); });
   admissions_ = std::make_unique<Batcher<model::NewExecution, model::Admission>>(
       Batcher<model::NewExecution, model::Admission>::Options{
@@ -74,6 +77,7 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
           .size = request_bytes,
+          .beside = capabilities_.remote,
           .max_items = limits::admit_batch});
   journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
       Batcher<model::JournalEntry, model::FinishVerdict>::Options{
@@ -218,6 +222,24 @@ void Engine::reserve(model::NewExecution& request) {
 std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> requests) {
   std::vector<model::Admission> admissions = observed(*hub_, [&] { return store_->admit(requests); });
   admitted(requests, admissions);
+  return admissions;
+}
+
+std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& next) {
+  std::vector<std::span<model::NewExecution>> batches;
+  std::vector<std::vector<model::Admission>> admissions;
+  const Time begun = engine_now();
+  store_->transaction([&](store::Transaction& transaction) {
+    for (std::span<model::NewExecution> batch = next(); !batch.empty(); batch = next()) {
+      batches.push_back(batch);
+      admissions.push_back(transaction.admit(batch));
+    }
+  });
+  const Duration took = engine_now() - begun;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (hub_->observer().admitted) { hub_->observer().admitted(admissions[i], took); }
+    admitted(batches[i], admissions[i]);
+  }
   return admissions;
 }
 

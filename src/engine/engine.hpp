@@ -36,6 +36,7 @@ class Engine {
   ~Engine();
 
   [[nodiscard]] store::Store& store() { return *store_; }
+  [[nodiscard]] const store::Capabilities& capabilities() const { return capabilities_; }
   [[nodiscard]] base::Random& random() { return random_; }
 
   // ---- Admission -------------------------------------------------------------------------------------------------
@@ -47,6 +48,11 @@ class Engine {
   void admit_async(model::NewExecution request, AdmitCallback callback);
   // One transaction of at most limits::bulk_batch requests that were checked already, not joined with others.
   [[nodiscard]] std::vector<model::Admission> admit_bulk(std::span<model::NewExecution> requests);
+  // The same for several batches in one transaction: those that `next` gives, until it gives an empty one. They are written
+  // while the next are made, and must stay until the call has returned. `next` must not use the store. Throws Unsupported
+  // without the capability to lend a transaction.
+  using BulkSource = std::function<std::span<model::NewExecution>()>;
+  [[nodiscard]] std::vector<std::vector<model::Admission>> admit_bulk(const BulkSource& next);
   // The store's verb, and wakes workers for the runs that were admitted.
   [[nodiscard]] std::vector<model::ActivityReply> change_activities(std::span<const model::ActivityChange> changes);
   // For admissions made elsewhere (a caller's transaction, after its commit).
@@ -92,6 +98,7 @@ class Engine {
   [[nodiscard]] Duration cleanup_interval();
 
   std::shared_ptr<store::Store> store_;
+  const store::Capabilities capabilities_;
   base::SystemRandom random_;
   std::unique_ptr<WakeHub> hub_;
   std::unique_ptr<Waiters> waiters_;

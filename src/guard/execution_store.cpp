@@ -193,7 +193,7 @@ ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new P
            .location = about.location,
            .shared = about.capabilities.shared,
            .durable = about.capabilities.durable};
-  reads_far_ = about.backend == "postgresql";
+  reads_far_ = about.capabilities.remote;
 }
 
 ExecutionStore::~ExecutionStore() {

@@ -9,6 +9,8 @@
 #include "schedule/tick.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <future>
 #include <utility>
 
@@ -25,6 +27,9 @@ constexpr std::size_t most_executions = 5000;
 static_assert(most_executions <= limits::bulk_batch);
 // Of the first batch; each that follows has twice as many. So the store soon has something to write.
 constexpr std::size_t first_executions = limits::events_per_batch;
+// Of several batches in one transaction, where others wait for it meanwhile: some 150 ms on SQLite.
+constexpr std::size_t most_together = 20'000;
+constexpr std::size_t batches_ahead = 3;  // of the one that is written
 
 }  // namespace
 
@@ -42,6 +47,9 @@ class EventRouter::Batch {
     return executions_ == 0 || (executions_ + run.requests.size() <= most_ && bytes_ <= batch_bytes);
   }
 
+  // Whether one of its executions goes after others of its key: then no other batch may be written meanwhile.
+  [[nodiscard]] bool in_order() const { return in_order_; }
+
   void add(std::size_t event, std::size_t place, const Activity& activity, RunRequests run) {
     const bool alone = run.requests.size() == 1;
     std::vector<model::NewExecution>& requests = alone ? requests_ : changes_[activity.id].admit;
@@ -49,9 +57,17 @@ class EventRouter::Batch {
     executions_ += run.requests.size();
     for (model::NewExecution& request : run.requests) {
       bytes_ += request.input.size();
+      in_order_ = in_order_ || request.limit_key;
       requests.push_back(std::move(request));
     }
   }
+
+  [[nodiscard]] std::size_t executions() const { return executions_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  // Whether the requests are all there is to it.
+  [[nodiscard]] bool is_plain() const { return changes_.empty(); }
+  [[nodiscard]] std::span<model::NewExecution> requests() { return requests_; }
+  void admitted(std::vector<model::Admission> admissions) { admissions_ = std::move(admissions); }
 
   // Touches nothing but the batch and the engine: another batch may be filled meanwhile.
   void admit(engine::Engine& engine, const std::string& ns) {
@@ -123,9 +139,81 @@ class EventRouter::Batch {
   std::vector<Place> places_;
   std::size_t executions_ = 0;
   std::size_t bytes_ = 0;
+  bool in_order_ = false;
 };
 
-// One call of route. While a full batch is written, the next is filled; a call of one batch needs no other thread.
+// Batches that are written in one transaction, each while the next is filled. One thread hands them over, another writes.
+class EventRouter::Together {
+ public:
+  [[nodiscard]] bool has_room_for(const Batch& batch) const {
+    return executions_ + batch.executions() <= most_together && bytes_ + batch.bytes() <= batch_bytes;
+  }
+  // Waits while too many are ahead. False when the writing has come to an end before.
+  bool put(Batch& batch) {
+    executions_ += batch.executions();
+    bytes_ += batch.bytes();
+    std::unique_lock lock(mutex_);
+    condition_.wait(lock, [this] { return ended_ || waiting_.size() < batches_ahead; });
+    if (ended_) { return false; }
+    waiting_.push_back(&batch);
+    condition_.notify_all();
+    return true;
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    condition_.notify_all();
+  }
+
+  // By the thread that writes: returns after commit.
+  void write(engine::Engine& engine) {
+    std::vector<Batch*> written;
+    try {
+      base::fault_point("router.admit.before");
+      std::vector<std::vector<model::Admission>> admissions = engine.admit_bulk([&] {
+        Batch* const batch = next();
+        if (batch == nullptr) { return std::span<model::NewExecution>(); }
+        written.push_back(batch);
+        return batch->requests();
+      });
+      for (std::size_t i = 0; i < written.size(); ++i) { written[i]->admitted(std::move(admissions[i])); }
+      base::fault_point("router.admit.after");
+    } catch (...) {
+      end();
+      throw;
+    }
+    end();
+  }
+
+ private:
+  Batch* next() {
+    std::unique_lock lock(mutex_);
+    condition_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) { return nullptr; }
+    Batch* const batch = waiting_.front();
+    waiting_.pop_front();
+    condition_.notify_all();
+    return batch;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    condition_.notify_all();
+  }
+
+  std::size_t executions_ = 0;  // of the thread that hands over
+  std::size_t bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  std::deque<Batch*> waiting_;
+  bool closed_ = false;
+  bool ended_ = false;
+};
+
+// One call of route: while full batches are written, the next is filled. Where the store is a server of its own up to two
+// are written at once, each in a transaction; where it is one writer that all share (SQLite), as many as have room follow
+// each other in one transaction, as a commit writes almost every page of identities, be the batch small or large. A call of
+// one batch needs no other thread.
 class EventRouter::Routing {
  public:
   Routing(EventRouter& router, std::size_t events) : router_(router), answers_(events) {}
@@ -134,7 +222,7 @@ class EventRouter::Routing {
 
   void start(std::size_t event, const Activity& activity, RunRequests run) {
     next_ = event;
-    if (!filling_->has_room_for(run)) { write(std::launch::async); }
+    if (!filling_->has_room_for(run)) { write(); }
     std::vector<Routed::Run>& runs = answers_[event].runs;
     runs.push_back({.activity = activity.id,
                     .run_id = run.run_id,
@@ -163,22 +251,83 @@ class EventRouter::Routing {
   }
 
   void finish() {
-    write(writing_ == nullptr ? std::launch::deferred : std::launch::async);
-    written_.get();
-    writing_->settle(answers_, counted_);
+    if (writing_.empty()) {
+      start_writing(std::launch::deferred);
+    } else if (filling_->executions() > 0) {
+      write();
+    }
+    wait_for(0);
   }
 
   [[nodiscard]] const std::map<std::string, Counted>& counted() const { return counted_; }
   [[nodiscard]] std::vector<Routed> answers() && { return std::move(answers_); }
 
  private:
-  // Hands over what was filled as soon as the batch before it is written, and sees to that one's answers meanwhile.
-  void write(std::launch how) {
-    if (written_.valid()) { written_.get(); }
-    const std::unique_ptr<Batch> done = std::exchange(writing_, std::move(filling_));
-    written_ = std::async(how, [this] { writing_->admit(router_.engine_, router_.ns_); });
-    filling_ = std::make_unique<Batch>(std::min(2 * writing_->most(), most_executions), answers_.size() - next_);
-    if (done) { done->settle(answers_, counted_); }
+  // What goes in one transaction.
+  struct Writing {
+    std::vector<std::unique_ptr<Batch>> batches;
+    std::unique_ptr<Together> together;  // none: it is one batch
+    std::future<void> written;           // last: its end is waited for before the batches go
+
+    ~Writing() {
+      if (together) { together->close(); }
+    }
+  };
+
+  // Hands over what was filled: to the transaction that is being written, if it may still grow, or in one of its own as soon
+  // as there is room for it.
+  void write() {
+    if (!writing_.empty() && writing_.back().together && filling_->is_plain() &&
+        writing_.back().together->has_room_for(*filling_)) {
+      hand_over();
+      return;
+    }
+    const bool alone = filling_->in_order() || (!writing_.empty() && writing_.back().batches.back()->in_order());
+    wait_for(alone ? 0 : router_.written_at_once_ - 1);
+    start_writing(std::launch::async);
+  }
+
+  void hand_over() {
+    Writing& writing = writing_.back();
+    writing.batches.push_back(std::move(filling_));
+    Batch& batch = *writing.batches.back();
+    fill_another(batch);
+    if (!writing.together->put(batch)) { wait_for(0); }
+  }
+
+  void start_writing(std::launch how) {
+    Writing& writing = writing_.emplace_back();
+    if (how == std::launch::async && router_.writes_together_ && filling_->is_plain()) {
+      writing.together = std::make_unique<Together>();
+      writing.written =
+          std::async(how, [this, together = writing.together.get()] { together->write(router_.engine_); });
+      hand_over();
+      return;
+    }
+    writing.batches.push_back(std::move(filling_));
+    Batch& batch = *writing.batches.back();
+    fill_another(batch);
+    writing.written = std::async(how, [this, &batch] { batch.admit(router_.engine_, router_.ns_); });
+  }
+
+  void fill_another(const Batch& after) {
+    filling_ = std::make_unique<Batch>(std::min(2 * after.most(), most_executions), answers_.size() - next_);
+  }
+
+  // Until no more than `left` are being written, and sees to the answers of the others. Throws what the first to fail threw,
+  // once all have come to their end.
+  void wait_for(std::size_t left) {
+    std::exception_ptr error;
+    while (writing_.size() > (error ? 0 : left)) {
+      Writing& first = writing_.front();
+      if (first.together) { first.together->close(); }
+      try {
+        first.written.get();
+        for (const std::unique_ptr<Batch>& batch : first.batches) { batch->settle(answers_, counted_); }
+      } catch (...) { error = error ? error : std::current_exception(); }
+      writing_.pop_front();
+    }
+    if (error) { std::rethrow_exception(error); }
   }
 
   EventRouter& router_;
@@ -186,12 +335,15 @@ class EventRouter::Routing {
   std::map<std::string, Counted> counted_;
   std::size_t next_ = 0;  // event
   std::unique_ptr<Batch> filling_ = std::make_unique<Batch>(first_executions, answers_.size());
-  std::unique_ptr<Batch> writing_;
-  std::future<void> written_;  // last: its end is waited for before the batches go
+  std::deque<Writing> writing_;  // last: their ends are waited for before anything else goes
 };
 
 EventRouter::EventRouter(engine::Engine& engine, std::string ns)
-    : engine_(engine), ns_(std::move(ns)), catalogue_(engine.store(), ns_) {}
+    : engine_(engine),
+      ns_(std::move(ns)),
+      catalogue_(engine.store(), ns_),
+      written_at_once_(engine.capabilities().remote ? 2 : 1),
+      writes_together_(engine.capabilities().lends_transaction && !engine.capabilities().remote) {}
 
 EventRouter::~EventRouter() {
   try {

@@ -83,6 +83,7 @@ class EventRouter {
     std::string trouble;
   };
   class Batch;
+  class Together;
   class Routing;
 
   [[nodiscard]] std::shared_ptr<const Subscribed> subscribed();
@@ -93,7 +94,9 @@ class EventRouter {
   engine::Engine& engine_;
   const std::string ns_;
   engine::CatalogueCache catalogue_;
-  std::mutex mutex_;  // guards what follows
+  const std::size_t written_at_once_;  // transactions of one call
+  const bool writes_together_;         // several batches in one of them
+  std::mutex mutex_;                   // guards what follows
   std::shared_ptr<const Subscribed> subscribed_;
   std::int64_t generation_ = -1;
   std::uint64_t own_changes_ = 0;  // of this process, when it was read

@@ -137,11 +137,11 @@ R Call::await(Start start) {
     std::exception_ptr error;
     std::function<void()> resume;
   } state;
-  suspend([&](std::function<void()> resume) {
+  suspend([&](std::function<void()>&& resume) {
     state.resume = std::move(resume);
-    start([at = &state](R value, std::exception_ptr error) {
+    start([at = &state](R value, const std::exception_ptr& error) {
       at->value.emplace(std::move(value));
-      at->error = std::move(error);
+      at->error = error;
       // From here on the call may go on, and its stack with it.
       const std::function<void()> resumes = std::move(at->resume);
       resumes();

@@ -158,6 +158,7 @@ struct Capabilities {
   bool lends_transaction = false;     // transaction(fn): SQLite, PostgreSQL
   bool attaches_transaction = false;  // attach(connection): PostgreSQL
   bool speaks_sql = false;            // sql(): SQLite, PostgreSQL
+  bool remote = false;                // a server: a call is a round trip, and serves others meanwhile
 };
 
 struct StoreInfo {

@@ -123,6 +123,27 @@ TEST_F(EventConformance, ABatchMayBeLongerThanATransaction) {
   EXPECT_EQ(store().list(query).size(), 2U);
 }
 
+// Batches of one call follow each other in a transaction, or are written at once: an event that is in two of them still
+// starts one run.
+TEST_F(EventConformance, DuplicatesInALongCallAreMet) {
+  apply("ship", on({"order.*"}));
+  constexpr std::size_t distinct = 4500;
+  std::vector<schedule::Event> events;
+  for (std::size_t i = 0; i < 2 * distinct; ++i) { events.push_back(event(std::to_string(i % distinct))); }
+  const std::vector<schedule::Routed> routed = router().route(events);
+  ASSERT_EQ(routed.size(), events.size());
+  for (std::size_t i = 0; i < distinct; ++i) {
+    const schedule::Routed::Run& one = routed[i].runs.at(0);
+    const schedule::Routed::Run& other = routed[i + distinct].runs.at(0);
+    ASSERT_NE(one.created, other.created) << i;
+    ASSERT_EQ(one.execution, other.execution) << i;
+    ASSERT_EQ(one.error + other.error, "");
+  }
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = distinct, .duplicates = distinct}));
+  EXPECT_TRUE(router().route(std::span(events).first(0)).empty());
+}
+
 TEST_F(EventConformance, EventsOfAPauseAreDropped) {
   apply("ship", on({"order.*"}));
   activities_->pause("ship", "", "ann");

@@ -262,6 +262,131 @@ TEST(BatcherTest, AsynchronousCallersAreWaitedForWhileACallWouldOnlyWait) {
   EXPECT_EQ(most, 2);
 }
 
+// Calls that a test lets go one by one, and how many of them were under way at once.
+class Calls {
+ public:
+  std::vector<int> make(std::span<int> requests) {
+    std::unique_lock lock(mutex_);
+    sizes_.push_back(requests.size());
+    most_ = std::max(most_, ++under_way_);
+    condition_.notify_all();
+    condition_.wait(lock, [this] { return allowed_ > 0; });
+    --allowed_;
+    --under_way_;
+    return doubled(requests);
+  }
+  void await_begun(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    condition_.wait(lock, [&] { return sizes_.size() >= count; });
+  }
+  void allow(int count) {
+    const std::lock_guard lock(mutex_);
+    allowed_ += count;
+    condition_.notify_all();
+  }
+  [[nodiscard]] std::vector<std::size_t> sizes() {
+    const std::lock_guard lock(mutex_);
+    return sizes_;
+  }
+  [[nodiscard]] int most() {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  std::vector<std::size_t> sizes_;
+  int under_way_ = 0;
+  int most_ = 0;
+  int allowed_ = 0;
+};
+
+constexpr int let_all_go = 1'000'000;
+
+TEST(BatcherTest, AsynchronousRequestsNeedNotWaitForACallWhereTwoMayBeUnderWay) {
+  Calls calls;
+  std::latch answered(6);
+  std::atomic<int> wrong = 0;
+  {
+    Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); }, .beside = true});
+    const auto send = [&](int value) {
+      batcher.submit_async(value, [&, value](int reply, const std::exception_ptr& error) {
+        wrong += error || reply != 2 * value;
+        answered.count_down();
+      });
+    };
+    send(1);
+    calls.await_begun(1);
+    send(2);
+    send(3);
+    calls.await_begun(2);  // beside the first, which nobody has let go
+    for (const int value : {4, 5, 6}) { send(value); }
+    EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1, 2})) << "two are the most";
+    calls.allow(let_all_go);
+    answered.wait();
+  }
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(calls.most(), 2);
+}
+
+TEST(BatcherTest, WithoutLeaveAsynchronousRequestsWaitForTheCall) {
+  Calls calls;
+  std::latch answered(5);
+  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); }});
+  for (int i = 0; i < 5; ++i) {
+    batcher.submit_async(i, [&](int, const std::exception_ptr&) { answered.count_down(); });
+  }
+  calls.allow(let_all_go);
+  answered.wait();
+  EXPECT_EQ(calls.most(), 1);
+}
+
+// Callers of both kinds, failures among them, and an end in the middle: each is answered once, and with its own.
+TEST(BatcherTest, WithTwoCallsUnderWayEachIsAnsweredOnce) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> answered = 0;
+    std::atomic<int> wrong = 0;
+    constexpr int each = 300;
+    {
+      Doubler batcher({.flush =
+                           [](std::span<int> requests) {
+                             if (std::ranges::any_of(requests, [](int value) { return value % 97 == 0; })) {
+                               throw InvalidArgument("request", "unlucky");
+                             }
+                             std::this_thread::sleep_for(std::chrono::microseconds(20));
+                             return doubled(requests);
+                           },
+                       .beside = true,
+                       .max_items = 16});
+      const auto check = [&](int value, int reply, bool failed) {
+        wrong += failed != (value % 97 == 0) || (!failed && reply != 2 * value);
+        ++answered;
+      };
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&, t] {
+          for (int i = 0; i < each; ++i) {
+            const int value = t * 1000 + i + 1;
+            if (t > 0) {
+              batcher.submit_async(value, [&, value](int reply, const std::exception_ptr& error) {
+                check(value, reply, error != nullptr);
+              });
+              continue;
+            }
+            try {
+              check(value, batcher.submit(value), false);
+            } catch (const InvalidArgument&) { check(value, 0, true); }
+          }
+        });
+      }
+      threads.clear();
+    }
+    ASSERT_EQ(answered.load(), 4 * each) << "the destructor answers what is waiting";
+    ASSERT_EQ(wrong.load(), 0);
+  }
+}
+
 TEST(BatcherTest, AHeldUpAsynchronousRequestHoldsUpNoOther) {
   Gate held;
   Doubler batcher({.flush = [&](std::span<int> requests) -> std::vector<int> {

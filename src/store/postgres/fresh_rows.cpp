@@ -1,5 +1,6 @@
 #include "store/postgres/fresh_rows.hpp"
 
+#include "model/labels.hpp"
 #include "store/postgres/insert_rows.hpp"
 
 #include <algorithm>
@@ -20,20 +21,20 @@ q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHER
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
   SELECT u.identity, u.execution, 1, u.fingerprint, t.now, coalesce($8::bigint, q.dedup_window_us)
-  FROM t, q, unnest($10::bytea[], $11::uuid[], $12::bytea[]) u(identity, execution, fingerprint)
+  FROM t, q, unnest($11::bytea[], $12::uuid[], $13::bytea[]) u(identity, execution, fingerprint)
   ON CONFLICT (identity) DO NOTHING RETURNING 1),
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
-                        identity_key, parent{born columns})
+                        identity_key, parent, labels{born columns})
   SELECT u.id, $3::int, $4::text, u.input, $5::smallint, $6::int, $7::smallint, {state}, now, now, u.identity,
-         u.identity_key, $9::uuid{born values}
+         u.identity_key, $9::uuid, $10::text{born values}
   FROM {rows})
 SELECT t.now, {is free},
-       1 / CASE WHEN (SELECT count(*) FROM held) = cardinality($10::bytea[]) AND NOT q.draining THEN 1 ELSE 0 END
+       1 / CASE WHEN (SELECT count(*) FROM held) = cardinality($11::bytea[]) AND NOT q.draining THEN 1 ELSE 0 END
 FROM t, q)";
 
 constexpr const char* plain_rows =
-    "t, unnest($13::uuid[], $14::bytea[], $15::bytea[], $16::text[]) u(id, input, identity, identity_key)";
+    "t, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[]) u(id, input, identity, identity_key)";
 
 // As free_part in insert_rows.cpp, of the one queue and the one session. Each probe of a partial index.
 constexpr const char* free_column = R"(,
@@ -42,12 +43,12 @@ constexpr const char* free_column = R"(,
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0)
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2
                                                   AND l.run_at <= (SELECT now FROM t))
-         AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $17::uuid) AS free)";
+         AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $18::uuid) AS free)";
 
 // OFFSET 0 keeps `born` from being worked out once for every column that uses it.
 constexpr const char* born_rows = R"((
     SELECT i.*, t.now, CASE WHEN i.claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
-    FROM t, q, unnest($13::uuid[], $14::bytea[], $15::bytea[], $16::text[], $18::bigint[])
+    FROM t, q, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[], $19::bigint[])
            i(id, input, identity, identity_key, claim) OFFSET 0) u)";
 
 std::string fill(std::vector<std::pair<std::string_view, std::string_view>> marks) {
@@ -73,7 +74,7 @@ const Statement& born_statement() {
                       {"{born columns}", ", attempt, fence, session, claim_number, claimed_at"},
                       {"{state}", "u.born"},
                       {"{born values}",
-                       ", u.born, u.born, CASE u.born WHEN 1 THEN $17::uuid END, "
+                       ", u.born, u.born, CASE u.born WHEN 1 THEN $18::uuid END, "
                        "CASE u.born WHEN 1 THEN u.claim END, CASE u.born WHEN 1 THEN now END"},
                       {"{rows}", born_rows},
                       {"{is free}", "q.free"}}));
@@ -84,7 +85,7 @@ const Statement& born_statement() {
 bool shares(const NewExecution& one, const NewExecution& first) {
   return one.identity && is_usual(one) && !throttle_of(*one.identity) && one.queue == first.queue &&
          one.task == first.task && one.kind == first.kind && one.priority == first.priority &&
-         one.max_attempts == first.max_attempts && one.parent == first.parent &&
+         one.max_attempts == first.max_attempts && one.parent == first.parent && one.labels == first.labels &&
          one.identity->dedup_window == first.identity->dedup_window;
 }
 
@@ -109,6 +110,8 @@ Params fresh_params(const Items& items, const std::vector<std::size_t>& order, c
   const std::optional<Duration>& window = first.identity->dedup_window;
   window ? params.int8(window->count()) : params.null(Type::int8);
   first.parent ? params.uuid(*first.parent) : params.null(Type::uuid);
+  const std::optional<std::string> labels = encode_labels(first.labels);
+  labels ? params.text(*labels) : params.null(Type::text);
   Array taken(Type::bytea, n), executions(Type::uuid, n), fingerprints(Type::bytea, n);
   for (const std::size_t i : order) {
     const IdentityClaim& identity = *items[i]->identity;

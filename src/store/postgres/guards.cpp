@@ -26,10 +26,9 @@ const Statement& ended_statement() {
 
 // Of those that are kept for ever: the planner leaves all partitions but theirs out, which halves the statement.
 const Statement& lasting_statement() {
-  static const std::string& text =
-      keep_text(std::string(ended_text) +
-                " AND h.expires_at = " + std::to_string(model::end_of_time.time_since_epoch().count()) +
-                std::string(ended_condition));
+  static const std::string& text = keep_text(
+      std::string(ended_text) + " AND h.expires_at = " + std::to_string(model::end_of_time.time_since_epoch().count()) +
+      std::string(ended_condition));
   static const Statement statement{"hapax_guard_lasting", text.c_str()};
   return statement;
 }

@@ -13,17 +13,18 @@ namespace {
 
 using model::NewExecution;
 
-// Due at once, with default settings: what most enqueues are.
-constexpr Statement insert_plain{"hapax_insert_plain", R"(
+// Due at once, with default settings: what most enqueues are. Those that come over HTTP have labels too, as they say who
+// asked.
+constexpr const char* plain_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
 made AS (
-  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, state, run_at, created_at)
-  SELECT u.id, u.queue_id, u.task, u.input, u.priority, u.max_attempts, 0, t.now, t.now
-  FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[])
-         u(id, queue_id, task, input, priority, max_attempts)
+  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, state, run_at, created_at{labels})
+  SELECT u.id, u.queue_id, u.task, u.input, u.priority, u.max_attempts, 0, t.now, t.now{labels}
+  FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[]{label array})
+         u(id, queue_id, task, input, priority, max_attempts{labels})
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)))
-SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])"};
+SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])";
 
 // The same with an identity each, which all of them take: keyed enqueues, starts of workflows, runs of activities. Each
 // array is a table of its own to the server, so that fewer of them cost less by their number. coalesce keeps the planner from
@@ -35,9 +36,9 @@ windows AS MATERIALIZED (SELECT id, dedup_window_us FROM {s}.queues WHERE dedup_
 item AS MATERIALIZED (
   SELECT u.*
   FROM unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::bytea[],
-              $10::text[], $11::bytea[], $12::bigint[], $13::uuid[]{born arrays})
+              $10::text[], $11::bytea[], $12::bigint[], $13::uuid[], $14::text[]{born arrays})
          u(id, queue_id, task, input, priority, max_attempts, kind, identity, identity_key, fingerprint, dedup_window,
-           parent{born names})
+           parent, labels{born names})
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
@@ -50,9 +51,9 @@ held AS (
 constexpr const char* held_rest = R"(
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
-                        identity_key, parent)
+                        identity_key, parent, labels)
   SELECT id, queue_id, task, input, priority, max_attempts, kind, 0, (SELECT now FROM t), (SELECT now FROM t), identity,
-         identity_key, parent
+         identity_key, parent, labels
   FROM item WHERE coalesce(id IN (SELECT execution FROM held), false))
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], ARRAY(SELECT execution FROM held))";
 
@@ -76,9 +77,9 @@ here AS MATERIALIZED (
 constexpr const char* born_rest = R"(
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
-                        identity_key, parent, attempt, fence, session, claim_number, claimed_at)
-  SELECT id, queue_id, task, input, priority, max_attempts, kind, born, now, now, identity, identity_key, parent, born,
-         born, CASE born WHEN 1 THEN born_session END, CASE born WHEN 1 THEN born_claim END,
+                        identity_key, parent, labels, attempt, fence, session, claim_number, claimed_at)
+  SELECT id, queue_id, task, input, priority, max_attempts, kind, born, now, now, identity, identity_key, parent, labels,
+         born, born, CASE born WHEN 1 THEN born_session END, CASE born WHEN 1 THEN born_claim END,
          CASE born WHEN 1 THEN now END
   FROM (SELECT i.*, t.now, CASE WHEN born_session IS NOT NULL AND i.queue_id IN (SELECT id FROM free)
                                      AND i.born_session IN (SELECT id FROM here) THEN 1 ELSE 0 END AS born
@@ -178,6 +179,25 @@ std::string held_text(std::string_view born_arrays, std::string_view born_names)
   return text;
 }
 
+std::string plain_text_with(std::string_view labels, std::string_view label_array) {
+  std::string text = plain_text;
+  fill_in(text, "{label array}", label_array);
+  while (text.find("{labels}") != std::string::npos) { fill_in(text, "{labels}", labels); }
+  return text;
+}
+
+const Statement& insert_plain() {
+  static const std::string& text = keep_text(plain_text_with("", ""));
+  static const Statement statement{"hapax_insert_plain", text.c_str()};
+  return statement;
+}
+
+const Statement& insert_labelled() {
+  static const std::string& text = keep_text(plain_text_with(", labels", ", $8::text[]"));
+  static const Statement statement{"hapax_insert_labelled", text.c_str()};
+  return statement;
+}
+
 const Statement& insert_held() {
   static const std::string& text = keep_text(held_text("", "") + held_rest);
   static const Statement statement{"hapax_insert_held", text.c_str()};
@@ -186,7 +206,7 @@ const Statement& insert_held() {
 
 const Statement& insert_held_born() {
   static const std::string& text =
-      keep_text(held_text(", $14::uuid[], $15::bigint[]", ", born_session, born_claim") + free_part + born_rest);
+      keep_text(held_text(", $15::uuid[], $16::bigint[]", ", born_session, born_claim") + free_part + born_rest);
   static const Statement statement{"hapax_insert_held_born", text.c_str()};
   return statement;
 }
@@ -220,6 +240,8 @@ bool is_plain(const NewRow& row) {
   const NewExecution& item = *row.item;
   return is_usual(item) && item.kind == model::Kind::task && !item.identity && !item.parent && !item.born_running;
 }
+
+bool has_no_labels(const NewRow& row) { return row.item->labels == model::Labels{}; }
 
 bool is_plainly_held(const NewRow& row) {
   return row.takes_identity && row.run == 1 && is_usual(*row.item) && !throttle_of(*row.item->identity);
@@ -308,7 +330,7 @@ void add_born_params(Params& params, const std::vector<NewRow>& rows) {
 void add_held_params(Params& params, const std::vector<NewRow>& rows) {
   const std::size_t n = rows.size();
   Array kinds(Type::int2, n), identities(Type::bytea, n), identity_keys(Type::text, n), fingerprints(Type::bytea, n);
-  Array windows(Type::int8, n), parents(Type::uuid, n);
+  Array windows(Type::int8, n), parents(Type::uuid, n), labels(Type::text, n);
   for (const NewRow& row : rows) {
     const model::IdentityClaim& identity = *row.item->identity;
     kinds.int2(static_cast<int>(row.item->kind));
@@ -317,8 +339,9 @@ void add_held_params(Params& params, const std::vector<NewRow>& rows) {
     identity.fingerprint ? fingerprints.digest(*identity.fingerprint) : fingerprints.null();
     windows.optional_int8(count(identity.dedup_window));
     parents.optional_uuid(row.item->parent);
+    labels.optional_bytes(model::encode_labels(row.item->labels));
   }
-  for (Array* array : {&kinds, &identities, &identity_keys, &fingerprints, &windows, &parents}) {
+  for (Array* array : {&kinds, &identities, &identity_keys, &fingerprints, &windows, &parents, &labels}) {
     params.array(std::move(*array));
   }
 }
@@ -382,8 +405,8 @@ bool is_guard(const NewExecution& item) { return item.kind == model::Kind::guard
 bool is_usual(const NewExecution& item) {
   static const NewExecution usual;
   return !is_guard(item) && item.delay == Duration{0} && !item.run_at && item.max_lost == usual.max_lost &&
-         !item.retry && !item.attempt_timeout && !item.deadline && !item.effect_key && item.labels == usual.labels &&
-         !item.limit_key && item.weight == usual.weight;
+         !item.retry && !item.attempt_timeout && !item.deadline && !item.effect_key && !item.limit_key &&
+         item.weight == usual.weight;
 }
 
 std::vector<bool> may_be_born_running(const std::vector<const NewExecution*>& items) {
@@ -407,7 +430,13 @@ std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
 Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
   if (!rows.empty() && is_guard(*rows.front().item)) { return {&insert_guards, guard_params(rows, queues, offset_us)}; }
   Params params = plain_params(rows, queues, offset_us);
-  if (std::ranges::all_of(rows, is_plain)) { return {&insert_plain, std::move(params)}; }
+  if (std::ranges::all_of(rows, is_plain)) {
+    if (std::ranges::all_of(rows, has_no_labels)) { return {&insert_plain(), std::move(params)}; }
+    Array labels(Type::text, rows.size());
+    for (const NewRow& row : rows) { labels.optional_bytes(model::encode_labels(row.item->labels)); }
+    params.array(std::move(labels));
+    return {&insert_labelled(), std::move(params)};
+  }
   if (std::ranges::all_of(rows, is_plainly_held)) {
     add_held_params(params, rows);
     if (std::ranges::none_of(rows, [](const NewRow& row) { return row.item->born_running.has_value(); })) {

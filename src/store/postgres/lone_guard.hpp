@@ -9,8 +9,8 @@ namespace hapax::store::postgres {
 
 // One guard whose identity is new: one statement, one round trip, its own transaction. Nothing is returned, and nothing was
 // changed, when somebody holds the identity, the queue drains, or the session is gone.
-[[nodiscard]] std::optional<model::Admission> admit_lone_guard(const AdmissionWork& work, const model::NewExecution& item,
-                                                               Duration patience);
+[[nodiscard]] std::optional<model::Admission> admit_lone_guard(const AdmissionWork& work,
+                                                               const model::NewExecution& item, Duration patience);
 
 // Is it one that end_guard_call can end?
 [[nodiscard]] bool is_plain_guard_end(const model::Finish& finish);

@@ -30,8 +30,12 @@ StoreInfo PostgresStore::info() {
     info.version = version == nullptr ? "" : version;
     info.location = settings_.location;
     info.schema_version = schema_version(connection);
-    info.capabilities = {
-        .durable = true, .shared = true, .lends_transaction = true, .attaches_transaction = true, .speaks_sql = true};
+    info.capabilities = {.durable = true,
+                         .shared = true,
+                         .lends_transaction = true,
+                         .attaches_transaction = true,
+                         .speaks_sql = true,
+                         .remote = true};
     return info;
   });
 }
