@@ -61,6 +61,8 @@ class Batcher {
     std::function<void(std::span<Request>, std::span<Reply>)> flushed;
     std::function<std::size_t(const Request&)> size;  // in bytes
     bool beside = false;  // a call of asynchronous members may be made while another is under way
+    // Whether a request goes only in the turn, as it may hold up one beside it for long; none: no request does.
+    std::function<bool(const Request&)> in_turn;
     std::size_t max_items = 1000;
     std::size_t max_bytes = 8 << 20;
   };
@@ -114,8 +116,12 @@ class Batcher {
         callback(Reply{}, std::make_exception_ptr(ShuttingDown()));
         return;
       }
+      // Before anything is queued: what throws here has changed nothing.
       if (!background_.joinable()) {
         background_ = std::thread([this] { background_loop(); });
+      }
+      if (options_.beside && !beside_thread_.joinable()) {
+        beside_thread_ = std::thread([this] { beside_loop(); });
       }
       const auto [batch, index] = join(std::move(request));
       batch->callbacks.emplace_back(index, std::move(callback));
@@ -124,9 +130,6 @@ class Batcher {
         background_turn_ = true;
         signal = &background_condition_;
       } else if (may_go_beside()) {
-        if (!beside_thread_.joinable()) {
-          beside_thread_ = std::thread([this] { beside_loop(); });
-        }
         beside_ = pop_front();
         signal = &beside_condition_;
       }
@@ -148,6 +151,7 @@ class Batcher {
     std::exception_ptr error;
     std::size_t bytes = 0;
     bool has_leader = false;  // guarded by mutex_
+    bool in_turn = false;     // likewise: goes only in the turn
     Word turn{waiting};       // the leader's
     Word done{waiting};       // the other blocking members'
   };
@@ -167,6 +171,7 @@ class Batcher {
     }
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;
+    batch->in_turn = batch->in_turn || (options_.in_turn && options_.in_turn(request));
     batch->requests.push_back(std::move(request));
     if (gathering_ && queue_.front()->requests.size() >= wanted_) { gathered_.notify_one(); }
     return {batch, batch->requests.size() - 1};
@@ -182,7 +187,7 @@ class Batcher {
   // Holding mutex_: is a call under way, and are so many waiting behind it that they are worth another?
   [[nodiscard]] bool may_go_beside() const {
     return options_.beside && under_way_ > 0 && !beside_ && beside_pause_ == 0 && !queue_.empty() &&
-           !queue_.front()->has_leader && queue_.front()->requests.size() >= worth_a_call_;
+           !queue_.front()->has_leader && !queue_.front()->in_turn && queue_.front()->requests.size() >= worth_a_call_;
   }
 
   // Holding mutex_: may those whom the last call answered be on their way back?
@@ -314,8 +319,9 @@ class Batcher {
       // Between the two it may have waited for a processor only.
       if (3 * busy <= took) { idle = took - busy; }
     }
+    if (verdict == alone) { pause_beside(); }
     if (lane == Lane::beside) {
-      end_beside(batch->requests.size(), verdict == over);
+      end_beside(batch->requests.size());
     } else {
       pass_on(batch->requests.size(), idle);
     }
@@ -416,13 +422,17 @@ class Batcher {
     }
   }
 
-  // The next call beside another, if one is worth it. After a failure calls go one at a time for a while: two that ask for
-  // the same get into each other's way.
-  void end_beside(std::size_t answered, bool went_well) {
+  // After a failure calls go one at a time for a while: two that ask for the same get into each other's way.
+  void pause_beside() {
+    const std::lock_guard lock(mutex_);
+    beside_pause_ = beside_pause_calls;
+  }
+
+  // The next call beside another, if one is worth it.
+  void end_beside(std::size_t answered) {
     const std::lock_guard lock(mutex_);
     beside_.reset();
     weigh(answered);
-    if (!went_well) { beside_pause_ = beside_pause_calls; }
     if (may_go_beside()) { beside_ = pop_front(); }
   }
 

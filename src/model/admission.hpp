@@ -65,6 +65,13 @@ inline constexpr std::string_view terminated_reason = "terminated by a newer req
 }
 
 // Whether such a request's latest input counts, rather than its holder's: it has to know Holder::place.
+// Whether a holder may have to make way for it: that takes steps, during which the identity is locked.
+[[nodiscard]] inline bool may_displace(const NewExecution& item) {
+  return item.identity &&
+         (item.identity->reuse == Reuse::allow || item.identity->on_conflict == OnConflict::terminate_existing ||
+          item.identity->mode != IdentityMode::hold);
+}
+
 [[nodiscard]] inline bool latest_counts(IdentityMode mode) {
   return mode == IdentityMode::debounce || mode == IdentityMode::keep_last;
 }

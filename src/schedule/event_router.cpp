@@ -30,6 +30,8 @@ constexpr std::size_t first_executions = limits::events_per_batch;
 // Of several batches in one transaction, where others wait for it meanwhile: some 150 ms on SQLite.
 constexpr std::size_t most_together = 20'000;
 constexpr std::size_t batches_ahead = 3;  // of the one that is written
+// For the next batch, while others wait for the transaction: it may be long in coming, if few events start anything.
+constexpr std::chrono::milliseconds longest_wait{20};
 
 }  // namespace
 
@@ -148,13 +150,13 @@ class EventRouter::Together {
   [[nodiscard]] bool has_room_for(const Batch& batch) const {
     return executions_ + batch.executions() <= most_together && bytes_ + batch.bytes() <= batch_bytes;
   }
-  // Waits while too many are ahead. False when the writing has come to an end before.
+  // Waits while too many are ahead. False when it takes no more: it failed, or had waited for long.
   bool put(Batch& batch) {
-    executions_ += batch.executions();
-    bytes_ += batch.bytes();
     std::unique_lock lock(mutex_);
     condition_.wait(lock, [this] { return ended_ || waiting_.size() < batches_ahead; });
     if (ended_) { return false; }
+    executions_ += batch.executions();
+    bytes_ += batch.bytes();
     waiting_.push_back(&batch);
     condition_.notify_all();
     return true;
@@ -188,8 +190,11 @@ class EventRouter::Together {
  private:
   Batch* next() {
     std::unique_lock lock(mutex_);
-    condition_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
-    if (waiting_.empty()) { return nullptr; }
+    condition_.wait_for(lock, longest_wait, [this] { return closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) {
+      ended_ = true;
+      return nullptr;
+    }
     Batch* const batch = waiting_.front();
     waiting_.pop_front();
     condition_.notify_all();
@@ -289,25 +294,33 @@ class EventRouter::Routing {
 
   void hand_over() {
     Writing& writing = writing_.back();
-    writing.batches.push_back(std::move(filling_));
-    Batch& batch = *writing.batches.back();
-    fill_another(batch);
-    if (!writing.together->put(batch)) { wait_for(0); }
+    if (writing.together->put(*filling_)) {
+      keep_filled(writing);
+      return;
+    }
+    wait_for(0);  // throws, if it failed
+    start_writing(std::launch::async);
   }
 
   void start_writing(std::launch how) {
     Writing& writing = writing_.emplace_back();
     if (how == std::launch::async && router_.writes_together_ && filling_->is_plain()) {
       writing.together = std::make_unique<Together>();
+      writing.together->put(*filling_);
+      keep_filled(writing);
       writing.written =
           std::async(how, [this, together = writing.together.get()] { together->write(router_.engine_); });
-      hand_over();
       return;
     }
+    keep_filled(writing);
+    writing.written =
+        std::async(how, [this, batch = writing.batches.back().get()] { batch->admit(router_.engine_, router_.ns_); });
+  }
+
+  // It stays until it is written, and another is filled.
+  void keep_filled(Writing& writing) {
     writing.batches.push_back(std::move(filling_));
-    Batch& batch = *writing.batches.back();
-    fill_another(batch);
-    writing.written = std::async(how, [this, &batch] { batch.admit(router_.engine_, router_.ns_); });
+    fill_another(*writing.batches.back());
   }
 
   void fill_another(const Batch& after) {

@@ -144,6 +144,27 @@ TEST_F(EventConformance, DuplicatesInALongCallAreMet) {
   EXPECT_TRUE(router().route(std::span(events).first(0)).empty());
 }
 
+// The transaction of those before does not stay open for as long as nobody subscribes to what follows.
+TEST_F(EventConformance, ALongCallMayStartLittleInTheMiddle) {
+  apply("ship", on({"order.*"}));
+  std::vector<schedule::Event> events;
+  for (int i = 0; i < 1500; ++i) { events.push_back(event("early" + std::to_string(i))); }
+  events.resize(40'000, event("1", "stock.low"));
+  for (int i = 0; i < 1500; ++i) { events.push_back(event("late" + std::to_string(i))); }
+  const std::vector<schedule::Routed> routed = router().route(events);
+  ASSERT_EQ(routed.size(), events.size());
+  int created = 0;
+  for (const schedule::Routed& one : routed) {
+    for (const schedule::Routed::Run& run : one.runs) {
+      created += run.created ? 1 : 0;
+      ASSERT_EQ(run.error, "");
+    }
+  }
+  EXPECT_EQ(created, 3000);
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 3000}));
+}
+
 TEST_F(EventConformance, EventsOfAPauseAreDropped) {
   apply("ship", on({"order.*"}));
   activities_->pause("ship", "", "ann");

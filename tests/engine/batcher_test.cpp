@@ -330,6 +330,23 @@ TEST(BatcherTest, AsynchronousRequestsNeedNotWaitForACallWhereTwoMayBeUnderWay) 
   EXPECT_EQ(calls.most(), 2);
 }
 
+TEST(BatcherTest, WhatGoesInTheTurnOnlyWaitsForIt) {
+  Calls calls;
+  std::latch answered(5);
+  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
+                   .beside = true,
+                   .in_turn = [](int value) { return value == 13; }});
+  const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
+  batcher.submit_async(1, count);
+  calls.await_begun(1);
+  batcher.submit_async(13, count);  // and those with it
+  for (const int value : {2, 3, 4}) { batcher.submit_async(value, count); }
+  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
+  calls.allow(let_all_go);
+  answered.wait();
+  EXPECT_EQ(calls.most(), 1);
+}
+
 TEST(BatcherTest, WithoutLeaveAsynchronousRequestsWaitForTheCall) {
   Calls calls;
   std::latch answered(5);

@@ -77,12 +77,6 @@ Admission answer_of(const Holder& holder, const NewExecution& item, Time now) {
   return decide_admission(holder, *item.identity, now).admission;
 }
 
-bool may_displace(const NewExecution& item) {
-  return item.identity &&
-         (item.identity->reuse == Reuse::allow || item.identity->on_conflict == OnConflict::terminate_existing ||
-          item.identity->mode != IdentityMode::hold);
-}
-
 HolderQuestion question_of(const NewExecution& item) {
   const IdentityClaim& claim = *item.identity;
   const bool replaces = claim.mode == IdentityMode::debounce || claim.mode == IdentityMode::keep_last;
