@@ -5,6 +5,9 @@
 #include "auth/token_file.hpp"
 #include "base/secret_file.hpp"
 
+#include <chrono>
+#include <system_error>
+
 namespace hapax::auth {
 
 TokenBook::TokenBook(std::shared_ptr<store::Store> store, BookOptions options)
@@ -76,12 +79,33 @@ TokenBook::Answer TokenBook::ask_store(const base::Digest& hash) {
 void TokenBook::note_use(const model::Token& token, Time now) {
   {
     const std::lock_guard lock(mutex_);
-    const auto [at, is_new] = used_at_.try_emplace(token.id, now);
-    if (!is_new && at->second > now - model::token_touch_every) { return; }
-    at->second = now;
-    if (used_at_.size() > remembered) { used_at_.clear(); }
+    const auto at = used_at_.find(token.id);
+    if (at != used_at_.end() && at->second > now - model::token_touch_every) { return; }
+    // The store is busy: a later use is noted.
+    if (noting_.valid() && noting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) { return; }
+    if (used_at_.size() >= remembered) { used_at_.clear(); }
+    try {
+      noting_ = std::async(std::launch::async, [store = store_, id = token.id] {
+                  try {
+                    store->touch_tokens({&id, 1});
+                  } catch (const std::exception&) {
+                    return;  // to be seen in a list of tokens, and nothing more
+                  }
+                }).share();
+    } catch (const std::system_error&) {
+      return;  // no thread to be had
+    }
+    used_at_[token.id] = now;
   }
-  store_->touch_tokens({&token.id, 1});
+}
+
+void TokenBook::settle() {
+  std::shared_future<void> noting;
+  {
+    const std::lock_guard lock(mutex_);
+    noting = noting_;
+  }
+  if (noting.valid()) { noting.wait(); }
 }
 
 void TokenBook::remember(const base::Digest& hash, const Answer& answer, Time now) {

@@ -11,6 +11,7 @@
 #include "store/store.hpp"
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,9 @@ class TokenBook {
   [[nodiscard]] std::optional<Answer> recall(const base::Digest& hash);
   [[nodiscard]] Answer look_up(const base::Digest& hash);
 
+  // Until the uses told so far are noted in the store, or could not be.
+  void settle();
+
  private:
   struct Remembered {
     Answer answer;
@@ -66,6 +70,7 @@ class TokenBook {
   void read_file_again(Time now);
   void remember(const base::Digest& hash, const Answer& answer, Time now);
   [[nodiscard]] Answer ask_store(const base::Digest& hash);
+  // Aside: nobody waits for a store that is busy, to learn that a token is good.
   void note_use(const model::Token& token, Time now);
 
   const std::shared_ptr<store::Store> store_;
@@ -76,6 +81,7 @@ class TokenBook {
   std::optional<Time> file_read_at_;
   std::map<base::Digest, Remembered> answers_;
   std::map<Uuid, Time> used_at_;
+  std::shared_future<void> noting_;  // at most one at a time; the last to go waits for it
   bool guarded_ = false;
   std::optional<Time> seen_open_at_;
 };

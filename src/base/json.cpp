@@ -80,11 +80,15 @@ class KeySet {
   std::vector<Key> many_;
 };
 
-// Reads the text once from front to back; `at_` never moves back. Recursion is bounded by limits::json_depth.
+// Reads the text once from front to back; `at_` never moves back. Recursion is bounded.
 class Checker {
  public:
-  Checker(std::string_view text, std::string_view field)
-      : field_(field), begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+  Checker(std::string_view text, std::string_view field, std::size_t around)
+      : field_(field),
+        deepest_(limits::json_depth + around),
+        begin_(text.data()),
+        at_(begin_),
+        end_(begin_ + text.size()) {}
 
   void check() {
     skip_space();
@@ -154,7 +158,7 @@ class Checker {
   // The opening bracket. Returns false when the closing one follows, which is then behind us.
   bool enter(std::size_t depth, char closing) {
     static_assert(limits::json_depth == 64, "the message says so");
-    if (depth > limits::json_depth) {
+    if (depth > deepest_) {
       refuse("is nested deeper than 64 levels; expected at most 64: send what lies deeper as a string of its own");
     }
     ++at_;
@@ -331,6 +335,7 @@ class Checker {
   }
 
   std::string_view field_;
+  std::size_t deepest_;
   const char* begin_;
   const char* at_;
   const char* end_;
@@ -339,6 +344,8 @@ class Checker {
 
 }  // namespace
 
-void check_json(std::string_view text, std::string_view field) { Checker(text, field).check(); }
+void check_json(std::string_view text, std::string_view field, std::size_t around) {
+  Checker(text, field, around).check();
+}
 
 }  // namespace hapax::base

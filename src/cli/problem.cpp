@@ -6,8 +6,12 @@
 #include "wire/json_out.hpp"
 #include "wire/json_view.hpp"
 
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 namespace hapax::cli {
@@ -104,6 +108,12 @@ int report(const std::exception& error, bool as_json) {
     std::fprintf(stderr, "%s\n", line.c_str());
   }
   return exit_code_of_error(error);
+}
+
+void require_file(const std::string& path, std::string_view option) {
+  if (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
+    throw MissingFile(std::string(option) + " " + base::printable(path) + ": " + std::strerror(errno));
+  }
 }
 
 }  // namespace hapax::cli

@@ -36,6 +36,9 @@ class MissingFile : public Error {
   explicit MissingFile(const std::string& message) : Error("MissingFile", message) {}
 };
 
+// Throws MissingFile unless the file that `option` names is there. An empty path names none.
+void require_file(const std::string& path, std::string_view option);
+
 // Reports `error` as the contract says and returns the exit code.
 int report(const std::exception& error, bool as_json);
 

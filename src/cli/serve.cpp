@@ -1,5 +1,6 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/problem.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
@@ -80,6 +81,9 @@ server::ServerOptions server_options(const Options& options, server::LogWriter& 
   made.threads = options.threads;
   made.store_threads = options.store_threads;
   made.connections = static_cast<std::size_t>(options.connections);
+  require_file(options.token_file, "--token-file");
+  require_file(options.tls_certificate, "--tls-cert");
+  require_file(options.tls_key, "--tls-key");
   made.tls_certificate = options.tls_certificate;
   made.tls_key = options.tls_key;
   if (options.log == "all") {

@@ -132,6 +132,8 @@ const std::shared_ptr<client::ApiClient>& Shell::api() {
                                   .ns = {},
                                   .ca_file = options_.ca_file,
                                   .agent = std::string("hapax/") + HAPAX_VERSION};
+  require_file(options_.ca_file, "--ca-file");
+  require_file(options_.token_file, "--token-file");
   const char* const variable = std::getenv("HAPAX_TOKEN");
   const config::Config& checked = configuration();
   if (asking.ca_file.empty()) { asking.ca_file = checked.server_ca_file.value_or(""); }

@@ -182,7 +182,7 @@ std::string request_json(const RequestFields& fields) {
 }
 
 RequestFields parse_request(std::string_view json, RequestFields defaults, std::string_view field) {
-  base::check_json(json, field);
+  base::check_json(json, field, 1);
   RequestFields& fields = defaults;
   bool has_key = false;
   for (const JsonMember& given : json_members(json, field)) {

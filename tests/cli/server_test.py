@@ -289,6 +289,13 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         shown = self.show(id)
         self.assertEqual((shown["status"], shown["result"], shown["lost"]), ("completed", 2, 1))
 
+    def test_a_result_may_be_as_deep_as_without_a_server(self):
+        deepest = "[" * 64 + "]" * 64
+        id = self.enqueue("job")
+        done = self.remote("work", "--exec", self.script(f"echo '{deepest}'"), "--until-empty", "--json")
+        self.assertEqual((done.code, done.json["completed"]), (OK, 1), done)
+        self.assertEqual(self.show(id)["result"], json.loads(deepest))
+
     def test_stopped_with_grace_it_lets_programs_finish(self):
         id = self.enqueue("job")
         waiting = self.enqueue("job")
@@ -413,7 +420,11 @@ class Refused(OnSqlite, unittest.TestCase):
         self.assertEqual(open_file.code, 78, open_file)
         os.chmod(file, 0o600)
         self.assertEqual(run("show", id, "--server", server.url, "--token-file", file).code, OK)
-        self.assertEqual(run("list", "--server", server.url, "--token-file", self.path("none")).code, 78)
+        self.assertEqual(run("list", "--server", server.url, "--token-file", self.path("none")).code, 66)
+        missing = run("list", "--server", "https://127.0.0.1:1", "--ca-file", self.path("none"))
+        self.assertEqual(missing.code, 66)
+        self.assertIn("--ca-file", missing.err)
+        self.assertEqual(run("serve", "--store", "memory:", "--tls-cert", self.path("none"), "--tls-key", self.path("none")).code, 66)
 
     def test_namespaces_without_tokens(self):
         server = Serving(self, self.url)

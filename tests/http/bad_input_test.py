@@ -163,7 +163,7 @@ class Requests(Case):
         before = self.stored()
         rows = {"cut off": (b'{"input":', 9), "malformed": (b'{"input":[1,}', 12), "no quotes": (b"{input:1}", 1),
                 "a comma too many": (b'{"input":1,}', 11), "text behind": (b'{"input":1} x', 12),
-                "depth over 64": (b'{"input":' + b"[" * 64 + b"]" * 64 + b"}", 72),
+                "depth over 64": (b'{"input":' + b"[" * 65 + b"]" * 65 + b"}", 73),
                 "duplicate keys": (b'{"input":{"a":1,"a":2}}', 16), "duplicate members": (b'{"input":1,"input":2}', 11),
                 "invalid UTF-8": (b'{"input":"\xff"}', 10), "overlong UTF-8": (b'{"input":"\xc0\xaf"}', 10),
                 "a surrogate in UTF-8": (b'{"input":"\xed\xa0\x80"}', 10), "lone surrogate": (b'{"input":"\\ud800"}', 10),
@@ -181,6 +181,14 @@ class Requests(Case):
         self.assertEqual([one["error"] for one in told], ["InvalidJson", "InvalidJson"])
         self.assertIn("at byte 22", told[0]["detail"])
         self.assertEqual(self.stored(), before)
+
+    def test_the_envelope_is_no_part_of_the_depth(self):
+        deepest = b"[" * 64 + b"]" * 64
+        made = self.enqueue(b'{"input":' + deepest + b"}", task="deep")
+        self.assertEqual(made.status, 201, made)
+        lines = b'{"task":"deep","input":' + deepest + b"}\n"
+        told = json.loads(self.ask("POST", "/v1/executions/batch", NDJSON, body=lines).body.splitlines()[0])
+        self.assertTrue(told["created"], told)
 
     def test_integers_beyond_2_to_the_53_are_exact(self):
         for number in ("9007199254740993", "-9223372036854775808", "9223372036854775807", "18446744073709551615"):

@@ -60,7 +60,7 @@ class BehindNginx(unittest.TestCase):
         made = subprocess.run([BIN, "token", "create", "--scopes", "enqueue,read,work", "--json"], check=True, capture_output=True,
                               env=clean_environment(**STORE))
         cls.token = json.loads(made.stdout)["token"]
-        cls.server = Server(BIN, "serve", "--listen", "127.0.0.1:0", env=STORE)
+        cls.server = Server(BIN, "serve", "--listen", "127.0.0.1:0", "--host", NAME, env=STORE)
         cls.addClassCleanup(cls.server.stop)
         cls.plain, cls.tls = free_port(), free_port()
         site = EXAMPLE.read_text(encoding="utf-8")
@@ -129,6 +129,12 @@ class BehindNginx(unittest.TestCase):
         self.assertEqual((status, again["existing_execution_id"]), (409, made["id"]))
         # Nobody comes in without a token, and the proxy's own address is not trusted.
         self.assertEqual(self.ask("GET", "/v1/queues", Authorization="Bearer x")[0], 401)
+
+    def test_a_page_changes_its_own_server_only(self):
+        body = {"input": 1, "queue": "plain"}
+        own = {"Origin": f"https://{NAME}", "Sec-Fetch-Site": "same-origin"}
+        self.assertEqual(self.ask("POST", "/v1/tasks/pay/executions", body, **own)[0], 201)
+        self.assertEqual(self.ask("POST", "/v1/tasks/pay/executions", body, Origin="https://evil.example")[0], 403)
 
     def test_over_http_2(self):
         done = subprocess.run(["curl", "-sS", "--http2", "--cacert", "nginx/cert.pem", "--resolve", f"{NAME}:{self.tls}:127.0.0.1",

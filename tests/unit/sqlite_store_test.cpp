@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -294,6 +296,23 @@ TEST_F(SqliteStore, a_writer_that_stays_in_its_transaction_makes_others_busy_and
   EXPECT_EQ(sqlite::FileLock::holder(path()), std::nullopt);
   admit(*store, 1);
   EXPECT_EQ(pending(*store), 1);
+}
+
+TEST_F(SqliteStore, threads_that_wait_for_one_holder_are_refused_together) {
+  const auto store = open({.busy_timeout = 1s});
+  sqlite::FileLock other(path());
+  other.acquire(1s);
+  const auto begun = std::chrono::steady_clock::now();
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 6; ++i) {
+      threads.emplace_back([&] { refused += refusal([&] { admit(*store, 1); }).first == "StoreBusy" ? 1 : 0; });
+    }
+  }
+  other.release();
+  EXPECT_EQ(refused.load(), 6);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 4s) << "a second, and a tenth for each of the others; not six";
 }
 
 TEST_F(SqliteStore, a_holder_that_dies_leaves_the_lock_free) {

@@ -42,9 +42,10 @@ Response problem_answer_of(const wire::Problem& problem) {
   return response;
 }
 
-Members::Members(std::string_view text, std::initializer_list<std::string_view> known, std::string_view field) {
+Members::Members(std::string_view text, std::initializer_list<std::string_view> known, std::string_view field,
+                 std::size_t around) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) { return; }
-  base::check_json(text, field);
+  base::check_json(text, field, around);
   members_ = wire::json_members(text, field);
   for (const wire::JsonMember& member : members_) {
     if (!is_among(member.name, known)) { refuse(member.name, "member", known); }
@@ -104,7 +105,15 @@ std::vector<std::string_view> Members::items(std::string_view name) const {
   const wire::JsonMember* const member = find(name);
   if (member == nullptr) { return {}; }
   if (!member->json.starts_with('[')) { throw InvalidArgument(std::string(name), "expected an array"); }
-  return base::json_items(member->json, name);
+  // It is checked already, as a part of the whole.
+  std::vector<std::string_view> items;
+  base::JsonCursor cursor(member->json);
+  cursor.step();
+  while (cursor.peek() != ']') {
+    if (cursor.peek() == ',') { cursor.step(); }
+    items.push_back(cursor.value());
+  }
+  return items;
 }
 
 void check_query(const Request& request, std::initializer_list<std::string_view> known) {

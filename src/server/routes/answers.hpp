@@ -25,8 +25,9 @@ namespace hapax::server {
 // Every reader throws InvalidArgument that names the member. Points into the text.
 class Members {
  public:
-  // An empty text reads as {}. Throws InvalidJson with the byte offset.
-  Members(std::string_view text, std::initializer_list<std::string_view> known, std::string_view field = "body");
+  // An empty text reads as {}. Throws InvalidJson with the byte offset. `around`: as check_json says.
+  Members(std::string_view text, std::initializer_list<std::string_view> known, std::string_view field = "body",
+          std::size_t around = 0);
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;

@@ -1,4 +1,5 @@
 // The worker protocol: POST /v1/claims, /v1/claims/open, /v1/claims/finish, /v1/claims/extend and /v1/claims/close.
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "engine/step_thread.hpp"
@@ -202,8 +203,11 @@ std::int64_t item_fence(const Members& item, const std::string& place) {
   return *fence;
 }
 
+// Of a finish: the object, its array, an item.
+constexpr std::size_t outcome_levels = 3;
+
 ReportedOutcome outcome_of(std::string_view json, const std::string& place) {
-  const Members item(json, {"id", "fence", "status", "result", "error", "retry_after", "permanent"}, place);
+  const Members item(json, {"id", "fence", "status", "result", "error", "retry_after", "permanent"}, place, 1);
   ReportedOutcome outcome;
   outcome.id = item_id(item, place);
   outcome.fence = item_fence(item, place);
@@ -212,6 +216,7 @@ ReportedOutcome outcome_of(std::string_view json, const std::string& place) {
     if (result->size() > limits::payload_bytes) {
       throw PayloadTooLarge(place + ".result", result->size(), limits::payload_bytes);
     }
+    base::check_json(*result, place + ".result");
     outcome.result = *result;
   }
   if (const auto given = item.json("error")) {
@@ -292,7 +297,7 @@ Response stale_answer(const std::string& message, const std::string& facts) {
 }
 
 Response finish(Api& api, Call& call) {
-  const Members body(call.body(), {"outcomes", "session"});
+  const Members body(call.body(), {"outcomes", "session"}, "body", outcome_levels);
   std::vector<ReportedOutcome> outcomes = outcomes_of(body);
   const std::string& ns = call.principal().ns;
   std::vector<Uuid> ids;

@@ -119,9 +119,9 @@ bool FileLock::try_acquire() {
   return true;
 }
 
-void FileLock::acquire(Duration timeout) {
+void FileLock::acquire(Duration timeout, Duration waited) {
   const auto begun = std::chrono::steady_clock::now();
-  const auto until = begun + timeout;
+  const auto until = begun + std::max(timeout - waited, timeout / 10);
   bool locked = pass_turnstile(file_, begun, until);
   if (locked) {
     locked = keep_trying([this] { return ::flock(file_, LOCK_EX | LOCK_NB) == 0; }, begun, until, front_pause);

@@ -24,8 +24,9 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
-  // Throws StoreBusy, naming the holder's pid, when it is not free within `timeout`.
-  void acquire(Duration timeout);
+  // Throws StoreBusy, naming the holder's pid, when it is not free within `timeout`. Of that, `waited` has gone by already,
+  // for others of this process who wanted it too; a tenth is left in any case.
+  void acquire(Duration timeout, Duration waited = Duration::zero());
   [[nodiscard]] bool try_acquire();
   void release();
 

@@ -76,12 +76,17 @@ void Writer::enter() {
     throw UsageError(
         "the store was called inside a transaction that it lent to this thread; use the transaction's own calls");
   }
-  waiting_.fetch_add(1);
-  mutex_.lock();
-  waiting_.fetch_sub(1);
+  Duration waited{0};
+  if (!mutex_.try_lock()) {
+    const auto begun = std::chrono::steady_clock::now();
+    waiting_.fetch_add(1);
+    mutex_.lock();
+    waiting_.fetch_sub(1);
+    waited = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
+  }
   if (shared_) { return; }  // with the lock file
   try {
-    lock_.acquire(busy_timeout_);
+    lock_.acquire(busy_timeout_, waited);
   } catch (...) {
     mutex_.unlock();
     throw;
