@@ -41,12 +41,13 @@ class Completer {
 
   template <class... Args>
   void operator()(Args... args) const {
-    auto executor = boost::asio::get_associated_executor(shared_->handler);
-    auto work = std::move(shared_->work);
-    boost::asio::post(executor, [handler = std::move(shared_->handler), work = std::move(work),
-                                 arguments = std::make_tuple(std::move(args)...)]() mutable {
-      std::apply([&](auto&&... each) { std::move(handler)(std::move(each)...); }, std::move(arguments));
-    });
+    // Kept until post has returned: before that the handler may have run, and a context without work be destroyed.
+    const auto work = std::move(shared_->work);
+    const auto executor = boost::asio::get_associated_executor(shared_->handler);
+    boost::asio::post(
+        executor, [handler = std::move(shared_->handler), arguments = std::make_tuple(std::move(args)...)]() mutable {
+          std::apply([&](auto&&... each) { std::move(handler)(std::move(each)...); }, std::move(arguments));
+        });
   }
 
  private:

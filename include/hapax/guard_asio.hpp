@@ -145,18 +145,22 @@ class Guarded<Result(Args...)> {
                   completer(std::move(error), std::move(value));
                 }
               });
-          hapax::detail::run_aside([run, function, arguments = std::move(arguments), executor = completer.executor()] {
-            try {
-              run->call().enter();
-            } catch (...) { return run->refuse(std::current_exception()); }
-            if (!run->call().runs()) { return run->answer(); }
-            boost::asio::post(executor, [run, function, arguments] {
-              try {
-                const hapax::detail::FrameScope inside(run->call());
-                std::apply([&](const auto&... each) { (*function)(each..., GuardDone<Result>(run)); }, arguments);
-              } catch (...) { run->end(std::current_exception(), {}); }
-            });
-          });
+          hapax::detail::run_aside(
+              [run, function, arguments = std::move(arguments), executor = completer.executor()]() mutable {
+                try {
+                  run->call().enter();
+                } catch (...) { return run->refuse(std::current_exception()); }
+                if (!run->call().runs()) { return run->answer(); }
+                // As in Completer: the context stays until post has returned.
+                const auto work = boost::asio::make_work_guard(executor);
+                const auto there = std::move(executor);
+                boost::asio::post(there, [run, function, arguments] {
+                  try {
+                    const hapax::detail::FrameScope inside(run->call());
+                    std::apply([&](const auto&... each) { (*function)(each..., GuardDone<Result>(run)); }, arguments);
+                  } catch (...) { run->end(std::current_exception(), {}); }
+                });
+              });
         },
         token, std::move(call), function_, std::tuple<std::decay_t<Args>...>(args...));
   }
