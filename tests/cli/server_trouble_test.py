@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from _hapax import BIN, CONFIGURATION, OK, STORE, OnSqlite, clean_environment, run
+from _hapax import BIN, CONFIGURATION, MISSING, OK, STORE, OnSqlite, clean_environment, run
 from _serving import Serving
 
 UUID = "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f"
@@ -182,7 +182,7 @@ class Certificates(OnSqlite, unittest.TestCase):
         untrusted = run("show", id, "--server", server.url)
         self.assertEqual(untrusted.code, CONFIGURATION, untrusted)
         self.assertIn("certificate", untrusted.err)
-        self.assertEqual(run("show", id, "--server", server.url, "--ca-file", self.path("none.pem")).code, CONFIGURATION)
+        self.assertEqual(run("show", id, "--server", server.url, "--ca-file", self.path("none.pem")).code, MISSING)
         # Plain HTTP to it is no answer.
         self.assertEqual(run("show", id, "--server", server.url.replace("https", "http")).code, STORE)
 

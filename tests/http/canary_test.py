@@ -121,7 +121,7 @@ class Canary(unittest.TestCase):
         done = hapax("serve", "--listen", "127.0.0.1:0", "--token-file", "open-tokens")
         self.assertEqual(done.returncode, 78, done.stderr)
         done = hapax("serve", "--listen", "127.0.0.1:0", "--token-file", "no-such-file")
-        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertEqual(done.returncode, 66, done.stderr)
 
 
 if __name__ == "__main__":
