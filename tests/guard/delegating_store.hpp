@@ -12,15 +12,18 @@ class DelegatingStore : public GuardStore {
  public:
   explicit DelegatingStore(GuardStorePtr inner) : inner_(std::move(inner)) {}
 
-  // Called before the verb is passed on; may throw. after_finish is called with its verdict.
+  // Called before the verb is passed on; may throw. Those after it are called when it has returned.
   std::function<void()> before_begin{};
+  std::function<void()> after_begin{};
   std::function<void()> before_finish{};
   std::function<void()> after_finish{};
   std::function<void()> before_beat{};
 
   GuardAnswer begin(const GuardBegin& request) override {
     if (before_begin) { before_begin(); }
-    return inner_->begin(request);
+    GuardAnswer answer = inner_->begin(request);
+    if (after_begin) { after_begin(); }
+    return answer;
   }
   std::vector<std::size_t> beat(std::span<const GuardHold> held) override {
     if (before_beat) { before_beat(); }

@@ -108,10 +108,11 @@ TEST_P(OutcomeTest, ARecordIsKeptForItsTtl) {
 }
 
 TEST_P(OutcomeTest, WhatExpiredDuringAWaitIsRunAgain) {
-  // Between the first call's end and the look of who waited for it the ttl is over.
+  // Between the first call's end and the look of who waited for it the ttl is over: nobody looks before that.
   std::mutex ending;
   const auto store = std::make_shared<DelegatingStore>(store_);
-  store->before_begin = [&] { const std::lock_guard lock(ending); };
+  store->before_begin = [&] { ending.lock(); };
+  store->after_begin = [&] { ending.unlock(); };
   store->before_finish = [&] { ending.lock(); };
   store->after_finish = [&] {
     rig_->advance(450ms);

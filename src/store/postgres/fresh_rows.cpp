@@ -51,7 +51,7 @@ constexpr const char* born_rows = R"((
     FROM t, q, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[], $19::bigint[])
            i(id, input, identity, identity_key, claim) OFFSET 0) u)";
 
-std::string fill(std::vector<std::pair<std::string_view, std::string_view>> marks) {
+std::string fill(const std::vector<std::pair<std::string_view, std::string_view>>& marks) {
   std::string text = fresh_text;
   for (const auto& [mark, by] : marks) { text.replace(text.find(mark), mark.size(), by); }
   return text;
