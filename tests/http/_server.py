@@ -188,7 +188,10 @@ class Client:
         if body is not None:
             data = body if isinstance(body, bytes) else body.encode()
             lines.append(f"Content-Length: {len(data)}")
-        self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + data)
+        try:
+            self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + data)
+        except BrokenPipeError:
+            pass  # it has answered before all was sent, and closed
         return self.answer(head_only=method == "HEAD")
 
 
