@@ -28,6 +28,9 @@ struct OpenOptions {
   // Payloads are encrypted with the keys of this file (docs/operating/security.md). Empty: with those of `config`, if it
   // names some; a store whose payloads are encrypted is not opened without.
   std::string encryption_key_file{};
+  // Bytes of an input or a result, 1 KiB to 8 MiB; larger ones are refused with PayloadTooLarge. It holds for the whole
+  // process, guards included. 0: what `config` says, else as it is, which is 1 MiB in the beginning.
+  std::size_t payload_limit = 0;
 };
 
 // What is not set comes from the task's TaskOptions.

@@ -8,7 +8,11 @@
 
 namespace hapax::limits {
 
-inline constexpr std::size_t payload_bytes = 1 << 20;  // input and result each, SPEC R5
+// Input and result each, SPEC R5: unless told otherwise, and what they may be told to be (base/payload_limit.hpp). An
+// answer with a hundred of the usual ones, or a few of the largest, is what programs of either side can hold.
+inline constexpr std::size_t payload_usual = 1 << 20;
+inline constexpr std::size_t payload_least = 1 << 10;
+inline constexpr std::size_t payload_most = 8 << 20;
 inline constexpr std::size_t json_depth = 64;
 inline constexpr std::size_t name_bytes = 200;  // namespace, queue, task, tag, worker label
 inline constexpr std::size_t key_bytes = 255;   // a caller's idempotency key, SPEC I7

@@ -25,30 +25,30 @@ struct CloseFile {
 };
 
 // One byte over the limit is enough to know that it is too much; what is left is not read.
-std::string read_all(std::FILE* file, const std::string& name, std::string_view field) {
+std::string read_all(std::FILE* file, const std::string& name, std::string_view field, std::size_t most) {
   std::string text;
   std::array<char, 1 << 16> buffer{};
-  while (text.size() <= limits::payload_bytes) {
+  while (text.size() <= most) {
     const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file);
     text.append(buffer.data(), got);
     if (got < buffer.size()) { break; }
   }
   if (std::ferror(file) != 0) { throw MissingFile("cannot read " + name + ": " + std::strerror(errno)); }
-  if (text.size() > limits::payload_bytes) {
-    throw PayloadTooLarge(std::string(field), text.size(), limits::payload_bytes);
+  if (text.size() > most) {
+    throw PayloadTooLarge(std::string(field), text.size(), most);
   }
   return text;
 }
 
 }  // namespace
 
-std::string read_payload(const std::string& argument, std::string_view field) {
-  if (argument == "-") { return read_all(stdin, "standard input", field); }
+std::string read_payload(const std::string& argument, std::string_view field, std::size_t most) {
+  if (argument == "-") { return read_all(stdin, "standard input", field, most); }
   if (argument.starts_with("@")) {
     const std::string path = argument.substr(1);
     const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
     if (!file) { throw MissingFile("cannot read " + path + ": " + std::strerror(errno)); }
-    return read_all(file.get(), path, field);
+    return read_all(file.get(), path, field, most);
   }
   return argument;
 }

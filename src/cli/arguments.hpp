@@ -1,6 +1,7 @@
 // Arguments that several commands share, read in one place.
 #pragma once
 
+#include "base/limits.hpp"
 #include "cli/backend.hpp"
 #include "cli/commands.hpp"
 #include "cli/shell.hpp"
@@ -15,9 +16,10 @@
 
 namespace hapax::cli {
 
-// What a payload flag names: JSON text itself, @FILE, or - for standard input. Reads at most the payload limit.
-// Throws MissingFile, PayloadTooLarge. The JSON is not checked here.
-[[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field);
+// What a payload flag names: JSON text itself, @FILE, or - for standard input. Throws MissingFile, PayloadTooLarge for
+// more than `most`. The JSON is not checked here.
+[[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field,
+                                       std::size_t most = limits::payload_usual);
 
 // Filters of list, cancel, retry and dlq.
 struct Filter {

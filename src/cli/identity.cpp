@@ -60,7 +60,7 @@ void print_human(const JsonView& asked) {
 
 int run(Shell& shell, const Options& options) {
   RequestFields fields = options.fields;
-  if (options.input) { fields.input = read_payload(*options.input, "input"); }
+  if (options.input) { fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
   const std::string document = shell.backend().identity(fields);
   if (shell.json()) {
     print(document);

@@ -1,6 +1,6 @@
 #include "cli/line_reader.hpp"
 
-#include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "cli/problem.hpp"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ namespace hapax::cli {
 namespace {
 
 // An input, its metadata and the rest of a request, escapes included.
-constexpr std::size_t line_bytes = 2 * limits::payload_bytes;
+std::size_t line_bytes() { return 2 * base::payload_limit(); }
 
 }  // namespace
 
@@ -29,12 +29,13 @@ LineReader::LineReader(const std::string& path)
 
 bool LineReader::next(std::string& line) {
   line.clear();
+  const std::size_t most = line_bytes();
   int c = 0;
   while ((c = getc_unlocked(file_.get())) != EOF && c != '\n') {
     line.push_back(static_cast<char>(c));
-    if (line.size() > line_bytes) {
+    if (line.size() > most) {
       throw BadData("PayloadTooLarge", "line " + std::to_string(number_ + 1) + " of " + name_ + " is longer than " +
-                                           std::to_string(line_bytes) + " bytes");
+                                           std::to_string(most) + " bytes");
     }
   }
   if (c == EOF && std::ferror(file_.get()) != 0) {

@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "model/effect_key.hpp"
@@ -83,7 +84,7 @@ std::optional<std::string> result_of(const ChildResult& result) {
   } catch (const Error&) {
     const std::string_view text = result.output;
     std::string quoted = base::json_quote(text.substr(0, text.find_last_not_of("\r\n") + 1));
-    return quoted.size() <= limits::payload_bytes ? std::optional(std::move(quoted)) : std::nullopt;
+    return quoted.size() <= base::payload_limit() ? std::optional(std::move(quoted)) : std::nullopt;
   }
 }
 
@@ -123,7 +124,7 @@ engine::Ending ProcessWorker::run(engine::Run& run) {
                         .stop = run.stop_token(),
                         .timeout = options_.timeout,
                         .kill_after = options_.kill_after,
-                        .output_bytes = limits::payload_bytes,
+                        .output_bytes = base::payload_limit(),
                         .error_bytes = limits::error_detail_bytes},
                        groups_);
   } catch (const std::system_error& error) {
@@ -133,7 +134,7 @@ engine::Ending ProcessWorker::run(engine::Run& run) {
   if (success && !result.timed_out && options_.on_trouble && !result_of(result)) {
     options_.on_trouble("execution " + run.claim().id.to_string() +
                         " completed without its result: standard output is " + "over the limit of " +
-                        std::to_string(limits::payload_bytes) + " bytes");
+                        std::to_string(base::payload_limit()) + " bytes");
   }
   if (!success && killed_) { return engine::Ending::released(); }
   if (!success && run.stop_reason() == engine::StopReason::cancel_requested) {

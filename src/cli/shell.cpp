@@ -2,6 +2,7 @@
 
 #include <hapax/app.hpp>
 
+#include "base/payload_limit.hpp"
 #include "base/secret_file.hpp"
 #include "base/text.hpp"
 #include "cli/server_backend.hpp"
@@ -98,8 +99,14 @@ std::string Shell::config_path() const {
 const config::Config& Shell::configuration() const {
   if (!configuration_) {
     configuration_ = config::require_good(schedule::read_configuration(config_path(), config::process_environment()));
+    if (configuration_->payload_limit) { base::set_payload_limit(*configuration_->payload_limit); }
   }
   return *configuration_;
+}
+
+std::size_t Shell::payload_limit() const {
+  (void)configuration();
+  return base::payload_limit();
 }
 
 const std::string& Shell::ns() const {

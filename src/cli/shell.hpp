@@ -61,6 +61,8 @@ class Shell {
   [[nodiscard]] std::string config_path() const;
   // What the file and the environment say. Throws ConfigurationError for the first of its problems.
   [[nodiscard]] const config::Config& configuration() const;
+  // Of an input or a result, as configured. Throws what configuration() throws.
+  [[nodiscard]] std::size_t payload_limit() const;
   // Brings the configuration into the store, unless it is the one that was applied there last; a server has its own. For
   // commands that enqueue or work, before they do.
   void use_configuration();

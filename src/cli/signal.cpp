@@ -41,7 +41,7 @@ void settle_words(Options& options) {
 
 int run(Shell& shell, Options options) {
   settle_words(options);
-  const std::string data = options.data ? read_payload(*options.data, "data") : "null";
+  const std::string data = options.data ? read_payload(*options.data, "data", shell.payload_limit()) : "null";
   base::check_json(data, "data");
   const Uuid id = find_target(shell, options.target);
   const std::string document = shell.backend().signal(id, {.name = *options.name, .data = data, .once = options.once});

@@ -58,6 +58,7 @@ struct Config {
   std::optional<IdentityStrategy> identity_default{};
   std::optional<bool> require_event_id{};
   std::optional<Duration> cleanup_interval{};
+  std::optional<std::size_t> payload_limit{};  // bytes
   WorkerSection worker{};
   std::vector<Stated> stated{};  // everything above, in the file's order
 

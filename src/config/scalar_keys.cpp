@@ -71,6 +71,23 @@ void set_interval(Config& config, std::string_view text, const std::string& fiel
   config.cleanup_interval = ranged(text, field, 1s, limits::delay_max);
 }
 
+// "512KiB", "4MiB".
+void set_payload(Config& config, std::string_view text, const std::string& field) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const std::size_t bytes = unit == "KiB" ? 1 << 10 : unit == "MiB" ? 1 << 20 : 0;
+  if (error != std::errc() || bytes == 0) {
+    throw InvalidArgument(field, quoted(text) + " is no size; expected a whole number of KiB or MiB, as in \"4MiB\"");
+  }
+  if (value > limits::payload_most / bytes || value * bytes < limits::payload_least) {
+    throw InvalidArgument(field, quoted(text) + " is out of range; expected " +
+                                     std::to_string(limits::payload_least >> 10) + "KiB to " +
+                                     std::to_string(limits::payload_most >> 20) + "MiB");
+  }
+  config.payload_limit = value * bytes;
+}
+
 void set_lease(Config& config, std::string_view text, const std::string& field) {
   config.worker.lease = ranged(text, field, limits::lease_min, limits::lease_max);
 }
@@ -125,6 +142,7 @@ constexpr std::array keys = {
     ScalarKey{"events.require_event_id", "HAPAX_EVENTS_REQUIRE_EVENT_ID", Node::Kind::boolean, "true",
               set_require_event_id},
     ScalarKey{"cleanup.interval", "HAPAX_CLEANUP_INTERVAL", Node::Kind::text, "1h", set_interval},
+    ScalarKey{"limits.payload", "HAPAX_LIMITS_PAYLOAD", Node::Kind::text, "4MiB", set_payload},
     ScalarKey{"worker.lease", "HAPAX_WORKER_LEASE", Node::Kind::text, "30s", set_lease},
     ScalarKey{"worker.heartbeat", "HAPAX_WORKER_HEARTBEAT", Node::Kind::text, "10s", set_heartbeat},
     ScalarKey{"worker.threads", "HAPAX_WORKER_THREADS", Node::Kind::integer, "8", set_threads},

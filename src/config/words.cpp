@@ -1,4 +1,5 @@
 // A configuration for people: what counts and what it means.
+#include "base/limits.hpp"
 #include "config/config.hpp"
 #include "config/reader.hpp"
 #include "model/retention.hpp"
@@ -98,6 +99,7 @@ std::vector<Stated> effective(const Config& config) {
       {.key = "identity.default", .value = "strict"},
       {.key = "events.require_event_id", .value = "false"},
       {.key = "cleanup.interval", .value = format_duration(usual_cleanup_interval)},
+      {.key = "limits.payload", .value = std::to_string(limits::payload_usual >> 20) + "MiB"},
       {.key = "worker.lease", .value = format_duration(usual_lease)},
       {.key = "worker.heartbeat", .value = format_duration(lease / 3)},
       {.key = "worker.grace", .value = format_duration(usual_grace)},

@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "config/config.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
@@ -15,6 +16,7 @@ namespace hapax {
 App open(const std::string& url, const OpenOptions& options) {
   model::check_name(options.ns, "namespace");
   if (!options.actor.empty()) { model::check_name(options.actor, "actor"); }
+  if (options.payload_limit > 0) { base::set_payload_limit(options.payload_limit); }
   store::OpenOptions store_options;
   if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
   store_options.must_exist = options.must_exist;
@@ -26,6 +28,7 @@ App open(const std::string& url, const OpenOptions& options) {
   if (options.encryption_key_file.empty()) {
     store_options.encryption_key_file = config.encryption_key_file.value_or("");
   }
+  if (options.payload_limit == 0 && config.payload_limit) { base::set_payload_limit(*config.payload_limit); }
   const std::string place = url.empty() ? config.store_url.value_or("") : url;
   const auto state = detail::make_app_state(store::open(place, store_options), options.ns, options.actor);
   detail::apply_configuration_at_start(state->engine(), options.ns, config);

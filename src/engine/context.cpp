@@ -3,7 +3,7 @@
 #include <hapax/app.hpp>
 
 #include "base/json.hpp"
-#include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "engine/app_state.hpp"
 #include "model/effect_key.hpp"
 #include "model/validate.hpp"
@@ -44,8 +44,8 @@ std::optional<std::string> TaskContext::recorded(std::string_view name) { return
 void TaskContext::record(std::string_view name, std::string json) { state_.record(name, std::move(json)); }
 
 void TaskContext::complete_json_in(Transaction& tx, std::string result_json) {
-  if (result_json.size() > limits::payload_bytes) {
-    throw PayloadTooLarge("result", result_json.size(), limits::payload_bytes);
+  if (result_json.size() > base::payload_limit()) {
+    throw PayloadTooLarge("result", result_json.size(), base::payload_limit());
   }
   base::check_json(result_json, "result");
   const engine::Run& run = state_.run();
@@ -85,8 +85,8 @@ std::optional<std::string> ContextState::recorded(std::string_view name) {
 }
 
 void ContextState::record(std::string_view name, std::string json) {
-  if (json.size() > limits::payload_bytes) {
-    throw PayloadTooLarge("result of once", json.size(), limits::payload_bytes);
+  if (json.size() > base::payload_limit()) {
+    throw PayloadTooLarge("result of once", json.size(), base::payload_limit());
   }
   model::JournalEntry entry;
   entry.execution = run_.claim().id;

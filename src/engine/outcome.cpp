@@ -3,6 +3,7 @@
 #include <hapax/control.hpp>
 
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 
 #include <cxxabi.h>
@@ -66,8 +67,8 @@ Ending run_handler(const Handler& handler, Run& run) noexcept {
   try {
     try {
       Ending ending = handler(run);
-      if (ending.kind == Ending::Kind::completed && ending.result.size() > limits::payload_bytes) {
-        const PayloadTooLarge error("result", ending.result.size(), limits::payload_bytes);
+      if (ending.kind == Ending::Kind::completed && ending.result.size() > base::payload_limit()) {
+        const PayloadTooLarge error("result", ending.result.size(), base::payload_limit());
         return Ending::failed({.error = {error.name(), error.what(), {}}, .permanent = true});
       }
       return ending;

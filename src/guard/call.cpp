@@ -1,7 +1,7 @@
 #include <hapax/guard_call.hpp>
 
 #include "base/fault.hpp"
-#include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "guard/core.hpp"
 #include "guard/failure.hpp"
@@ -193,9 +193,9 @@ void GuardCall::finish(const GuardFinish& finish) {
 }
 
 void GuardCall::complete(std::string result_json) {
-  if (result_json.size() > limits::payload_bytes) {
+  if (result_json.size() > base::payload_limit()) {
     complete_without_result("it has " + std::to_string(result_json.size()) + " bytes, the limit is " +
-                            std::to_string(limits::payload_bytes));
+                            std::to_string(base::payload_limit()));
     return;
   }
   GuardFinish end;

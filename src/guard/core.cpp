@@ -1,6 +1,7 @@
 #include "guard/core.hpp"
 
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "model/validate.hpp"
@@ -91,8 +92,8 @@ bool compares_arguments(const GuardCore& core) { return core.options().compare_a
 GuardFingerprint fingerprint_of(std::string_view canonical) { return base::sha256(canonical); }
 
 GuardCallName name_by_arguments(const GuardCore& core, std::string_view canonical) {
-  if (canonical.size() > limits::payload_bytes) {
-    throw PayloadTooLarge("arguments", canonical.size(), limits::payload_bytes);
+  if (canonical.size() > base::payload_limit()) {
+    throw PayloadTooLarge("arguments", canonical.size(), base::payload_limit());
   }
   // JSON escapes control characters up to U+001F; the others are as good in a hash.
   const bool readable = canonical.size() <= limits::key_bytes && !base::has_control_characters(canonical);

@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
 
@@ -177,8 +178,8 @@ void check_composed_execution(const NewExecution& request) {
   }
   check_range(request.weight, "weight", 1, limits::weight);
   check_labels(request.labels);
-  if (request.input.size() > limits::payload_bytes) {
-    throw PayloadTooLarge("input", request.input.size(), limits::payload_bytes);
+  if (request.input.size() > base::payload_limit()) {
+    throw PayloadTooLarge("input", request.input.size(), base::payload_limit());
   }
 }
 

@@ -35,6 +35,7 @@ bool Exchange::run() {
   try {
     if (!read_head()) { return false; }
     response = dispatch();
+    error_ = response.error;
   } catch (const ClientGone&) { broken_ = true; } catch (...) {
     ProblemAnswer answer = problem_answer(std::current_exception(), let_in_ && principal_.admin);
     response = std::move(answer.response);
@@ -230,11 +231,11 @@ std::size_t Exchange::body_limit() const {
   switch (route_->body) {
     case BodyRule::none: return limits::http_passed_over;
     case BodyRule::ndjson: return limits::http_stream;
-    default: return limits::http_body;
+    default: return limits::http_body();
   }
 }
 
-std::size_t Exchange::line_limit() const { return route_->line_limit > 0 ? route_->line_limit : limits::http_body; }
+std::size_t Exchange::line_limit() const { return route_->line_limit > 0 ? route_->line_limit : limits::http_body(); }
 
 namespace {
 

@@ -1,6 +1,9 @@
 // Every bound the server puts on what comes over the network (SPEC X3), in one place.
 #pragma once
 
+#include "base/payload_limit.hpp"
+
+#include <algorithm>
 #include <cstddef>
 
 namespace hapax::limits {
@@ -8,7 +11,8 @@ namespace hapax::limits {
 inline constexpr std::size_t http_target_bytes = 8 << 10;
 inline constexpr std::size_t http_headers = 100;
 inline constexpr std::size_t http_header_bytes = 16 << 10;  // all of them together
-inline constexpr std::size_t http_body = 2 << 20;           // a payload and what stands around it; a line of NDJSON
+// A payload and what stands around it, escapes included; a line of NDJSON.
+inline std::size_t http_body() { return std::max(2 * base::payload_limit(), std::size_t{2} << 20); }
 inline constexpr std::size_t http_stream = std::size_t{4} << 30;  // all lines of NDJSON together
 inline constexpr std::size_t http_passed_over = 64 << 10;   // a body that nobody asked for, before the connection ends
 inline constexpr std::size_t http_chunk_line = 256;         // a chunk's size and its extensions

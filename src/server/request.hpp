@@ -45,6 +45,7 @@ struct Response {
   std::string_view content_type = "application/json";  // of a text that stays; no header when there is no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string error;  // what a refusal is called, for the log
   // Called once, on the call's own fiber, when the answer could not be sent: for what was handed out with it. May wait.
   std::function<void()> on_unsent;
 };

@@ -30,8 +30,8 @@ struct Route {
   Scope scope = Scope::none;
   BodyRule body = BodyRule::none;
   Handler handler;
-  std::size_t body_limit = 0;  // bytes; 0: limits::http_body, or limits::http_stream for ndjson
-  std::size_t line_limit = 0;  // of ndjson; 0: limits::http_body
+  std::size_t body_limit = 0;  // bytes; 0: limits::http_body(), or limits::http_stream for ndjson
+  std::size_t line_limit = 0;  // of ndjson; 0: limits::http_body()
 };
 
 // Built once, then read by all threads.

@@ -62,36 +62,37 @@ std::string unquoted(std::string_view json) {
   return nlohmann::json::parse(json).get<std::string>();
 }
 
-[[noreturn]] void wrong_type(const std::string& name, const std::string& expected) {
-  throw InvalidArgument(name, "expected " + expected);
+[[noreturn]] void wrong_type(const JsonMember& member, const std::string& expected) {
+  throw InvalidArgument(member.name,
+                        "expected " + expected + "; came " + base::printable(base::keep_head(member.json, 60)));
 }
 
 }  // namespace
 
 std::string JsonMember::text() const {
-  if (!json.starts_with('"')) { wrong_type(name, "a string"); }
+  if (!json.starts_with('"')) { wrong_type(*this, "a string"); }
   return unquoted(json);
 }
 
 std::int64_t JsonMember::integer() const {
   const auto value = nlohmann::json::parse(json);
   if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
-    wrong_type(name, "an integer; came " + base::printable(base::keep_head(json, 60)));
+    wrong_type(*this, "an integer");
   }
   return value.get<std::int64_t>();
 }
 
 bool JsonMember::boolean() const {
-  if (json != "true" && json != "false") { wrong_type(name, "true or false"); }
+  if (json != "true" && json != "false") { wrong_type(*this, "true or false"); }
   return json == "true";
 }
 
 std::vector<std::string> JsonMember::texts() const {
   const auto value = nlohmann::json::parse(json);
-  if (!value.is_array()) { wrong_type(name, "an array of strings"); }
+  if (!value.is_array()) { wrong_type(*this, "an array of strings"); }
   std::vector<std::string> all;
   for (const auto& item : value) {
-    if (!item.is_string()) { wrong_type(name, "an array of strings"); }
+    if (!item.is_string()) { wrong_type(*this, "an array of strings"); }
     all.push_back(item.get<std::string>());
   }
   return all;

@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
 #include "model/unreadable.hpp"
@@ -97,8 +98,8 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   if (!state_) { throw UsageError("this handle is of no execution"); }
   state_->forbid_in_transaction("sending a signal");
   model::check_name(name, "signal");
-  if (payload_json.size() > limits::payload_bytes) {
-    throw PayloadTooLarge("payload", payload_json.size(), limits::payload_bytes);
+  if (payload_json.size() > base::payload_limit()) {
+    throw PayloadTooLarge("payload", payload_json.size(), base::payload_limit());
   }
   base::check_json(payload_json, "payload");
   if (once) { model::check_key(*once); }

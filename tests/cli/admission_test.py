@@ -122,6 +122,20 @@ class Enqueue:
         self.refused(MISSING, "MissingFile", "enqueue", "job", "--input", "@/no/such/file")
         self.assertEqual(self.good("list"), [])
 
+    def test_the_payload_limit_is_a_setting(self):
+        big = '"' + "x" * (2 << 20) + '"'
+        one = self.good("enqueue", "big", "--input", "-", input=big, env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
+        lines = json.dumps({"task": "big", "input": "x" * (2 << 20)}) + "\n"
+        self.good("enqueue", "--from", "-", input=lines, env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
+        small = self.hapax("enqueue", "job", "--input", '"' + "x" * 2000 + '"', "--json", env={"HAPAX_LIMITS_PAYLOAD": "1KiB"})
+        self.assertEqual((small.code, small.json["error"]), (DATA, "PayloadTooLarge"), small)
+        self.assertIn("the limit is 1024 bytes", small.json["detail"])
+        bad = self.hapax("enqueue", "job", "--json", env={"HAPAX_LIMITS_PAYLOAD": "9MiB"})
+        self.assertEqual((bad.code, bad.json["error"]), (CONFIGURATION, "ConfigurationError"), bad)
+        # What a program prints is bounded by its worker's.
+        self.hapax("work", "--exec", "cat", "--until-empty", env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
+        self.assertEqual(len(self.good("wait", one["id"])["result"]), 2 << 20)
+
     def test_namespaces_do_not_see_each_other(self):
         id = self.enqueue("job", "--namespace", "tenant", "--task-id", "k")
         self.assertEqual(self.good("list"), [])

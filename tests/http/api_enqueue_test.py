@@ -131,6 +131,8 @@ class Enqueue:
             answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {field: value})
             problem = self.problem(answer, 400, "InvalidArgument", field)
             self.assertEqual(problem["field"], field)
+            if not isinstance(value, str):
+                self.assertIn(json.dumps(value, separators=(",", ":")), problem["detail"].replace(", ", ","), "what came is told")
         answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"prioritty": 1})
         self.problem(answer, 400, "InvalidArgument", 'did you mean "priority"?')
         self.assertEqual(self.api.get(f"/v1/executions?task={self.task}").json["executions"], [])

@@ -140,6 +140,7 @@ class Tokens(Case):
             for policy in ("reject", "return_existing"):
                 self.refused(self.enqueue({"input": 2, "idempotency_key": "other", "on_conflict": policy}, who), 422,
                              "IdempotencyMismatch")
+        until(lambda: any('"error":"IdempotencyMismatch"' in line for line in self.server.log), "the log to name it")
 
 
 class Requests(Case):

@@ -68,6 +68,26 @@ class Starting(unittest.TestCase):
             server.stop()
 
 
+    def test_the_payload_limit_is_a_setting(self):
+        server = serve(env={"HAPAX_LIMITS_PAYLOAD": "4MiB"})
+        try:
+            def enqueue(size):
+                body = b'{"input": "' + b"x" * size + b'"}'
+                return server.raw(request("POST /v1/tasks/big/executions HTTP/1.1", "Content-Type: application/json", body=body))
+
+            self.assertEqual(enqueue(3 << 20).status, 201)
+            over = enqueue(4 << 20)
+            self.assertEqual((over.status, over.json["error"]), (413, "PayloadTooLarge"), over)
+            self.assertIn("4194304", over.json["detail"])
+            self.assertEqual(enqueue(9 << 20).status, 413)
+            # Few of the largest are a whole answer.
+            claims = b'{"queues": ["default"], "limit": 100}'
+            taken = server.raw(request("POST /v1/claims HTTP/1.1", "Content-Type: application/json", body=claims))
+            self.assertEqual(len(taken.json["claims"][0]["input"]), 3 << 20)
+        finally:
+            server.stop()
+
+
 class Stopping(unittest.TestCase):
     def test_requests_finish_polls_and_streams_end_idle_connections_close(self):
         server = testbed("--grace", "10s")

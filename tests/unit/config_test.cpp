@@ -178,6 +178,8 @@ TEST(Configuration, TheOtherSectionsAreTaken) {
 default = "always_unique"
 [cleanup]
 interval = "15m"
+[limits]
+payload = "4MiB"
 [worker]
 lease = "1m"
 heartbeat = "10s"
@@ -187,6 +189,7 @@ grace = "5s")",
   EXPECT_EQ(config.ns, "shop");
   EXPECT_EQ(config.identity_default, IdentityStrategy::always_unique);
   EXPECT_EQ(config.cleanup_interval, Duration(15min));
+  EXPECT_EQ(config.payload_limit, std::size_t{4} << 20);
   EXPECT_EQ(config.worker.lease, Duration(1min));
   EXPECT_EQ(config.worker.heartbeat, Duration(10s));
   EXPECT_EQ(config.worker.threads, 8);
@@ -295,6 +298,13 @@ TEST(Configuration, ALeaseUnderThreeHeartbeatsIsRefused) {
 
 TEST(Configuration, OtherValuesOutOfRangeAreRefused) {
   EXPECT_THAT(only_problem("[cleanup]\ninterval = \"0\""), HasSubstr("cleanup.interval: '0' is out of range"));
+  for (const char* size : {"8193KiB", "9MiB", "0KiB", "99999999999999999MiB"}) {
+    EXPECT_THAT(only_problem("[limits]\npayload = \"" + std::string(size) + "\""),
+                HasSubstr("limits.payload: '" + std::string(size) + "' is out of range; expected 1KiB to 8MiB"));
+  }
+  for (const char* size : {"", "4", "MiB", "4 MiB", "4mb", "-1MiB", "1.5MiB", "99999999999999999999MiB"}) {
+    EXPECT_THAT(only_problem("[limits]\npayload = \"" + std::string(size) + "\""), HasSubstr("is no size; expected"));
+  }
   EXPECT_THAT(only_problem("[worker]\nthreads = 0"), HasSubstr("worker.threads: '0' is out of range"));
   EXPECT_THAT(only_problem("[identity]\ndefault = \"contextual\""), HasSubstr("identity.default: 'contextual' needs"));
   EXPECT_THAT(only_problem("namespace = \"\""), HasSubstr("namespace: is empty"));
@@ -435,7 +445,8 @@ TEST(Configuration, WhatCountsIsToldWithItsSource) {
                          "store.url=postgresql://me:***@db/app from f:2", "worker.lease=1m from f:4",
                          "namespace=shop from HAPAX_NAMESPACE", "identity.default=strict from default",
                          "events.require_event_id=false from default", "cleanup.interval=1h from default",
-                         "worker.heartbeat=20s from default", "worker.grace=30s from default"));
+                         "limits.payload=1MiB from default", "worker.heartbeat=20s from default",
+                         "worker.grace=30s from default"));
 }
 
 TEST(Configuration, WhatItMeansIsToldInSentences) {

@@ -315,6 +315,28 @@ TEST_F(SqliteStore, threads_that_wait_for_one_holder_are_refused_together) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 4s) << "a second, and a tenth for each of the others; not six";
 }
 
+// A shell of sqlite3 in the middle of a transaction, say: it knows nothing of the lock file.
+TEST_F(SqliteStore, threads_that_wait_for_a_foreign_transaction_are_refused_together) {
+  const auto store = open({.busy_timeout = 1s});
+  sqlite::Connection foreign(path(), sqlite::Connection::Mode::existing, 1s);
+  ASSERT_EQ(sqlite3_exec(foreign.handle(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const auto begun = std::chrono::steady_clock::now();
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 6; ++i) {
+      threads.emplace_back([&] { refused += refusal([&] { admit(*store, 1); }).first == "StoreBusy" ? 1 : 0; });
+    }
+  }
+  EXPECT_EQ(refused.load(), 6);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  EXPECT_GE(took, 1s);
+  EXPECT_LT(took, 4s) << "a second, and a tenth for each of the others; not six";
+  ASSERT_EQ(sqlite3_exec(foreign.handle(), "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  admit(*store, 1);
+  EXPECT_EQ(pending(*store), 1);
+}
+
 TEST_F(SqliteStore, a_holder_that_dies_leaves_the_lock_free) {
   const auto store = open({.busy_timeout = 1s});
   EXPECT_EQ(in_child([&] {

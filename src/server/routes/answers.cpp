@@ -21,6 +21,8 @@ namespace {
                         std::string("unknown ") + what + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
 }
 
+std::string came(std::string_view json) { return base::printable(base::keep_head(json, 60)); }
+
 bool is_among(std::string_view name, std::initializer_list<std::string_view> known) {
   return std::find(known.begin(), known.end(), name) != known.end();
 }
@@ -39,6 +41,7 @@ Response problem_answer_of(const wire::Problem& problem) {
   response.status = problem.http_status;
   response.content_type = "application/problem+json";
   response.body = wire::problem_json(problem);
+  response.error = problem.name;
   return response;
 }
 
@@ -82,7 +85,7 @@ std::optional<double> Members::number(std::string_view name) const {
   const wire::JsonMember* const member = find(name);
   if (member == nullptr) { return std::nullopt; }
   const auto value = nlohmann::json::parse(member->json);
-  if (!value.is_number()) { throw InvalidArgument(std::string(name), "expected a number"); }
+  if (!value.is_number()) { throw InvalidArgument(std::string(name), "expected a number; came " + came(member->json)); }
   return value.get<double>();
 }
 
@@ -104,7 +107,7 @@ std::optional<std::string_view> Members::json(std::string_view name) const {
 std::vector<std::string_view> Members::items(std::string_view name) const {
   const wire::JsonMember* const member = find(name);
   if (member == nullptr) { return {}; }
-  if (!member->json.starts_with('[')) { throw InvalidArgument(std::string(name), "expected an array"); }
+  if (!member->json.starts_with('[')) { throw InvalidArgument(std::string(name), "expected an array; came " + came(member->json)); }
   // It is checked already, as a part of the whole.
   std::vector<std::string_view> items;
   base::JsonCursor cursor(member->json);

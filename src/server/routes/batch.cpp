@@ -110,7 +110,7 @@ class BatchEnqueue {
   // Those before it are admitted by now: it is answered in its place, like any other bad line.
   void refuse_too_long() {
     const wire::Problem problem{.name = "PayloadTooLarge",
-                                .message = "line: over " + std::to_string(limits::http_body) + " bytes",
+                                .message = "line: over " + std::to_string(limits::http_body()) + " bytes",
                                 .http_status = 413,
                                 .facts = wire::JsonObject().text("field", "line").tail()};
     if (is_atomic_) { throw RefusedLine(problem, number_); }

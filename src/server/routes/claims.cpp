@@ -1,6 +1,7 @@
 // The worker protocol: POST /v1/claims, /v1/claims/open, /v1/claims/finish, /v1/claims/extend and /v1/claims/close.
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "engine/step_thread.hpp"
 #include "model/effect_key.hpp"
@@ -21,12 +22,18 @@ namespace hapax::server {
 
 namespace {
 
-// Inputs are a mebibyte at most: a hundred of them is what one answer may weigh.
 constexpr int claims_most = 100;
 constexpr std::size_t outcomes_bytes = 16 << 20;
+static_assert(outcomes_bytes >= 2 * limits::payload_most, "the largest result must find room, escapes included");
 constexpr Duration usual_lease = std::chrono::seconds(30);
 // A claim that its session does not know of after this long is one whose answer was lost.
 constexpr Duration answer_grace = std::chrono::seconds(10);
+
+// Inputs are a mebibyte at most, usually: a hundred of them is what one answer may weigh.
+int claims_at_once() {
+  const std::size_t fit = claims_most * limits::payload_usual / base::payload_limit();
+  return static_cast<int>(std::clamp<std::size_t>(fit, 1, claims_most));
+}
 
 Duration lease_of(const Members& body) {
   const Duration lease = body.duration("lease").value_or(usual_lease);
@@ -69,7 +76,7 @@ ClaimOrder order_of(const Members& body, const Call& call) {
                                        std::to_string(limits::tasks_per_claim));
   }
   for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
-  order.limit = wire::within(body.integer("limit").value_or(1), {1, claims_most}, "limit");
+  order.limit = std::min(wire::within(body.integer("limit").value_or(1), {1, claims_most}, "limit"), claims_at_once());
   order.lease = lease_of(body);
   // A token's name may be longer than a worker's label.
   order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
@@ -213,8 +220,8 @@ ReportedOutcome outcome_of(std::string_view json, const std::string& place) {
   outcome.fence = item_fence(item, place);
   outcome.status = status_of(item.text("status").value_or(""), place);
   if (const auto result = item.json("result")) {
-    if (result->size() > limits::payload_bytes) {
-      throw PayloadTooLarge(place + ".result", result->size(), limits::payload_bytes);
+    if (result->size() > base::payload_limit()) {
+      throw PayloadTooLarge(place + ".result", result->size(), base::payload_limit());
     }
     base::check_json(*result, place + ".result");
     outcome.result = *result;
@@ -354,7 +361,9 @@ void read_progress(model::Beat& beat, const Members& body) {
     const model::Held held{item_id(item, place), item_fence(item, place)};
     add_held(beat, held);
     const std::optional<double> fraction = item.number("fraction");
-    if (fraction && (*fraction < 0 || *fraction > 1)) { refuse(place, "fraction", "is out of range; expected 0 to 1"); }
+    if (fraction && (*fraction < 0 || *fraction > 1)) {
+      refuse(place, "fraction", std::string(*item.json("fraction")) + " is out of range; expected 0 to 1");
+    }
     const std::string message = item.text("message").value_or("");
     if (fraction || !message.empty()) { beat.progress.push_back({held.id, held.fence, fraction.value_or(0), message}); }
   }

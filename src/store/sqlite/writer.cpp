@@ -6,9 +6,11 @@
 
 #include <hapax/error.hpp>
 
-#include <vector>
-
 #include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
 
 namespace hapax::store::sqlite {
 
@@ -31,6 +33,9 @@ constexpr const char* commit_sql = "COMMIT";
 // A shared commit takes no more after this; its first member has waited long enough.
 constexpr int shared_members_max = 32;
 constexpr std::chrono::milliseconds shared_patience(5);
+// Between two looks at a lock that a foreign connection holds.
+constexpr std::chrono::milliseconds first_busy_pause(1);
+constexpr std::chrono::milliseconds longest_busy_pause(20);
 
 }  // namespace
 
@@ -55,6 +60,15 @@ void Writer::set_up(const OpenOptions& options) {
   if (options.migrate != Migrate::no && schema_ < newest_schema) { schema_ = migrate(db_, 0, clock_.now()).to; }
   check_schema(db_, schema_);
   sqlite3_wal_hook(db_.handle(), note_wal_pages, &wal_pages_);
+  sqlite3_busy_handler(db_.handle(), keep_waiting, this);
+}
+
+int Writer::keep_waiting(void* writer, int tries) {
+  const auto left = static_cast<Writer*>(writer)->busy_until_ - std::chrono::steady_clock::now();
+  if (left <= left.zero()) { return 0; }
+  const auto pause = std::clamp(tries * first_busy_pause, first_busy_pause, longest_busy_pause);
+  std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, pause));
+  return 1;
 }
 
 Writer::~Writer() {
@@ -76,14 +90,15 @@ void Writer::enter() {
     throw UsageError(
         "the store was called inside a transaction that it lent to this thread; use the transaction's own calls");
   }
+  const auto begun = std::chrono::steady_clock::now();
   Duration waited{0};
   if (!mutex_.try_lock()) {
-    const auto begun = std::chrono::steady_clock::now();
     waiting_.fetch_add(1);
     mutex_.lock();
     waiting_.fetch_sub(1);
     waited = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   }
+  busy_until_ = begun + std::max(busy_timeout_, waited + busy_timeout_ / 10);
   if (shared_) { return; }  // with the lock file
   try {
     lock_.acquire(busy_timeout_, waited);
@@ -151,6 +166,7 @@ void Writer::commit() {
 std::int64_t Writer::foreign_version() {
   check_process();
   const std::lock_guard guard(mutex_);
+  busy_until_ = std::chrono::steady_clock::now() + busy_timeout_;
   Cursor cursor = db_.use("PRAGMA data_version");
   return cursor.next() ? cursor.integer(0) : 0;
 }

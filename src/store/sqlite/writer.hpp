@@ -89,9 +89,13 @@ class Writer {
   void checkpoint_if_due();
   void grow_log();
   void set_up(const OpenOptions& options);
+  // Called back by SQLite while somebody else's connection holds its lock. Whoever entered has waited from then on, for
+  // the mutex too: all who wait together are refused together, and not each after the one before it.
+  static int keep_waiting(void* writer, int tries);
 
   StoreClock clock_;
   Duration busy_timeout_;
+  std::chrono::steady_clock::time_point busy_until_{};  // guarded by mutex_
   pid_t process_;
   FileLock lock_;
   std::mutex mutex_;
