@@ -13,7 +13,7 @@ target_link_libraries(hapax_rooms INTERFACE ${room_targets})
 if(room_objects)
   add_library(hapax_library ${room_objects})
   set(scope PUBLIC)
-  target_link_libraries(hapax_library PRIVATE SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::Crypto Boost::context
+  target_link_libraries(hapax_library PRIVATE SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::Crypto OpenSSL::SSL Boost::context
                                               absl::time hiredis)
 else()
   add_library(hapax_library INTERFACE)

@@ -228,10 +228,12 @@ struct FileGuardOptions {
 
 // ---- The stores that stand on a server or a database ---------------------------------------------------------------
 
-// Records in Redis, for any number of machines: redis://[user[:password]@]host[:port][/database] or
-// redis+unix:///path/of.sock, with parameters behind a question mark: prefix ("hapax:guard:"; for a cluster one with a hash
-// tag, such as "{guard}:"), timeout and connect_timeout (2s each), connections (16), database. As durable as the server is
-// set up to be. No TLS: rediss:// is refused. Throws StoreUnavailable when the server cannot be used.
+// Records in Redis, for any number of machines: redis://[user[:password]@]host[:port][/database], rediss:// for the same
+// over TLS, or redis+unix:///path/of.sock, with parameters behind a question mark: prefix ("hapax:guard:"; for a cluster
+// one with a hash tag, such as "{guard}:"), timeout and connect_timeout (2s each), connections (16), database. With TLS also
+// ca_file (whom to trust; the system's if absent), cert_file and key_file (who we are); the server's certificate is always
+// verified. As durable as the server is set up to be. Throws StoreUnavailable when the server cannot be used,
+// ConfigurationError for a file that cannot.
 [[nodiscard]] GuardStorePtr redis_guard_store(const std::string& url);
 
 class App;

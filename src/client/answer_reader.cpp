@@ -28,9 +28,9 @@ std::optional<std::size_t> number_of(std::string_view text, int base) {
   return value;
 }
 
-[[noreturn]] void malformed() { throw ConnectionBroken("what came is no HTTP answer"); }
+[[noreturn]] void malformed() { throw base::StreamBroken("what came is no HTTP answer"); }
 [[noreturn]] void too_long() {
-  throw ConnectionBroken("the answer is over " + std::to_string(answer_body_bytes >> 20) + " MiB");
+  throw base::StreamBroken("the answer is over " + std::to_string(answer_body_bytes >> 20) + " MiB");
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::string AnswerReader::line(std::size_t at_most_bytes) {
     looked_at = buffer_.size();
     if (buffer_.size() > at_most_bytes) { malformed(); }
     more();
-    if (is_at_end_) { throw ConnectionBroken("the connection was closed before the answer was whole"); }
+    if (is_at_end_) { throw base::StreamBroken("the connection was closed before the answer was whole"); }
   }
 }
 
@@ -94,7 +94,7 @@ void AnswerReader::read_counted(std::string& body, std::size_t bytes) {
     buffer_.erase(0, take);
     if (body.size() == wanted) { return; }
     more();
-    if (is_at_end_) { throw ConnectionBroken("the connection was closed before the answer was whole"); }
+    if (is_at_end_) { throw base::StreamBroken("the connection was closed before the answer was whole"); }
   }
 }
 

@@ -1,7 +1,7 @@
 // One HTTP/1.1 answer read from a connection: head, and a body that is counted, chunked or ended by the connection's end.
 #pragma once
 
-#include "client/connection.hpp"
+#include "base/stream.hpp"
 
 #include <string>
 #include <string_view>
@@ -27,9 +27,9 @@ inline constexpr std::size_t answer_body_bytes = std::size_t{256} << 20;
 class AnswerReader {
  public:
   // `at_most`: for the first byte of the answer, and then between any two.
-  AnswerReader(Connection& connection, Duration at_most) : connection_(connection), at_most_(at_most) {}
+  AnswerReader(base::Stream& connection, Duration at_most) : connection_(connection), at_most_(at_most) {}
 
-  // Throws ConnectionBroken when it is cut off, malformed or too long.
+  // Throws base::StreamBroken when it is cut off, malformed or too long.
   [[nodiscard]] Answer read();
   // Whether any of it has come.
   [[nodiscard]] bool has_begun() const { return has_begun_; }
@@ -42,7 +42,7 @@ class AnswerReader {
   void read_chunked(std::string& body);
   void read_rest(std::string& body);
 
-  Connection& connection_;
+  base::Stream& connection_;
   const Duration at_most_;
   std::string buffer_;
   bool has_begun_ = false;

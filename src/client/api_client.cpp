@@ -45,7 +45,7 @@ constexpr std::size_t kept_most = 8;
 }  // namespace
 
 ApiClient::ApiClient(ApiClientOptions options) : options_(std::move(options)) {
-  if (options_.url.tls) { trust_ = std::make_unique<TrustStore>(options_.ca_file); }
+  if (options_.url.tls) { tls_ = std::make_unique<base::TlsContext>(base::TlsFiles{.ca = options_.ca_file}); }
 }
 
 std::string ApiClient::head_of(const Question& question) const {
@@ -64,7 +64,7 @@ std::string ApiClient::head_of(const Question& question) const {
   return head + "\r\n";
 }
 
-std::unique_ptr<Connection> ApiClient::take_idle(bool repeatable) {
+std::unique_ptr<base::Stream> ApiClient::take_idle(bool repeatable) {
   const std::lock_guard lock(mutex_);
   const Steady::time_point now = Steady::now();
   while (!idle_.empty()) {
@@ -76,15 +76,19 @@ std::unique_ptr<Connection> ApiClient::take_idle(bool repeatable) {
   return nullptr;
 }
 
-std::unique_ptr<Connection> ApiClient::connect() {
+std::unique_ptr<base::Stream> ApiClient::connect() {
   try {
-    return std::make_unique<Connection>(options_.url, trust_.get(), connect_patience);
-  } catch (const ConnectionBroken& broken) {
+    const base::StreamPeer peer{.host = options_.url.host,
+                                .port = options_.url.port,
+                                .shown = options_.url.text,
+                                .trust_hint = "--ca-file names whom to trust"};
+    return std::make_unique<base::Stream>(peer, tls_.get(), connect_patience);
+  } catch (const base::StreamBroken& broken) {
     throw ServerUnavailable("cannot reach " + options_.url.text + ": " + broken.what());
   }
 }
 
-void ApiClient::put_back(std::unique_ptr<Connection> connection) {
+void ApiClient::put_back(std::unique_ptr<base::Stream> connection) {
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kept_most) { idle_.push_back({std::move(connection), Steady::now()}); }
 }
@@ -92,7 +96,7 @@ void ApiClient::put_back(std::unique_ptr<Connection> connection) {
 Answer ApiClient::exchange(const Question& question) {
   const std::string head = head_of(question);
   for (int asked = 1;; ++asked) {
-    std::unique_ptr<Connection> connection = take_idle(question.repeatable);
+    std::unique_ptr<base::Stream> connection = take_idle(question.repeatable);
     try {
       if (!connection) { connection = connect(); }
     } catch (const ServerUnavailable& away) {
@@ -105,7 +109,7 @@ Answer ApiClient::exchange(const Question& question) {
     try {
       connection->write(head, silence_patience);
       connection->write(question.body, silence_patience);
-    } catch (const ConnectionBroken& broken) {
+    } catch (const base::StreamBroken& broken) {
       // A server that refuses what it has not read yet says why, and closes.
       trouble = broken.what();
     }
@@ -113,7 +117,7 @@ Answer ApiClient::exchange(const Question& question) {
       Answer answer = reader.read();
       if (trouble.empty() && answer.keeps_alive) { put_back(std::move(connection)); }
       return answer;
-    } catch (const ConnectionBroken& broken) {
+    } catch (const base::StreamBroken& broken) {
       if (trouble.empty()) { trouble = broken.what(); }
     }
     const std::string told = options_.url.text + " did not answer: " + trouble;

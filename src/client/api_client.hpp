@@ -9,8 +9,8 @@
 #include <hapax/error.hpp>
 #include <hapax/time.hpp>
 
+#include "base/stream.hpp"
 #include "client/answer_reader.hpp"
-#include "client/connection.hpp"
 #include "client/server_url.hpp"
 
 #include <chrono>
@@ -75,19 +75,19 @@ class ApiClient {
  private:
   using Steady = std::chrono::steady_clock;
   struct Idle {
-    std::unique_ptr<Connection> connection;
+    std::unique_ptr<base::Stream> connection;
     Steady::time_point since;
   };
 
   [[nodiscard]] std::string head_of(const Question& question) const;
   [[nodiscard]] Answer exchange(const Question& question);
   // One that is idle, or none. For what must not be repeated only one that was used just now.
-  [[nodiscard]] std::unique_ptr<Connection> take_idle(bool repeatable);
-  [[nodiscard]] std::unique_ptr<Connection> connect();
-  void put_back(std::unique_ptr<Connection> connection);
+  [[nodiscard]] std::unique_ptr<base::Stream> take_idle(bool repeatable);
+  [[nodiscard]] std::unique_ptr<base::Stream> connect();
+  void put_back(std::unique_ptr<base::Stream> connection);
 
   const ApiClientOptions options_;
-  std::unique_ptr<TrustStore> trust_;
+  std::unique_ptr<base::TlsContext> tls_;
   std::mutex mutex_;
   std::vector<Idle> idle_;  // guarded by mutex_
 };

@@ -11,8 +11,8 @@
 namespace hapax::config {
 namespace {
 
-constexpr std::array<std::string_view, 7> sections = {"store",  "server", "identity",  "cleanup",
-                                                      "worker", "events", "encryption"};
+constexpr std::array<std::string_view, 8> sections = {"store",  "server", "identity",   "cleanup",
+                                                      "worker", "events", "encryption", "limits"};
 
 bool is_bare(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -69,9 +69,9 @@ void Reader::read(const Node& root) {
     } else if (find_scalar(node.name) != nullptr) {
       read_section({.children = {node}});
     } else {
-      refuse_unknown(
-          node, "",
-          {"store", "server", "queues", "tasks", "activities", "identity", "events", "cleanup", "worker", "namespace"});
+      refuse_unknown(node, "",
+                     {"store", "server", "queues", "tasks", "activities", "identity", "encryption", "events", "cleanup",
+                      "limits", "worker", "namespace"});
     }
   }
 }

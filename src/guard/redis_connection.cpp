@@ -2,57 +2,14 @@
 
 #include "base/text.hpp"
 
-#include <pthread.h>
-
 #include <hiredis/hiredis.h>
-#include <csignal>
-#include <ctime>
 
-#include <cerrno>
+#include <array>
 #include <charconv>
-#include <cstring>
 
 namespace hapax::guard {
 
 namespace {
-
-// The client library writes to sockets that the server may have closed, which would end the process. Within its scope such
-// a write is an error only, on this thread; the program's own way with the signal is left as it is.
-class NoBrokenPipe {
- public:
-  NoBrokenPipe() {
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  NoBrokenPipe(const NoBrokenPipe&) = delete;
-  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
-  ~NoBrokenPipe() {
-    const int error = errno;
-    const timespec at_once{};
-    if (!was_pending_) {
-      while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {}
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = error;
-  }
-
- private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-  bool was_pending_ = false;
-};
-
-timeval as_timeval(Duration duration) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
-  timeval value{};
-  value.tv_sec = static_cast<decltype(value.tv_sec)>(seconds.count());
-  value.tv_usec = static_cast<decltype(value.tv_usec)>((duration - seconds).count());
-  return value;
-}
 
 RedisReply value_of(const redisReply& reply) {
   RedisReply value;
@@ -79,8 +36,18 @@ RedisReply value_of(const redisReply& reply) {
   return value;
 }
 
-bool is_timeout(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == ETIMEDOUT || error == EINPROGRESS;
+// As Redis reads commands: the number of words, and each with its length.
+void append_command(std::string& out, const RedisCommand& command) {
+  const auto number = [&out](char mark, std::size_t value) {
+    std::array<char, 20> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by to_chars
+    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    out.append(1, mark).append(digits.data(), end).append("\r\n");
+  };
+  number('*', command.size());
+  for (const std::string_view word : command) {
+    number('$', word.size());
+    out.append(word).append("\r\n");
+  }
 }
 
 // What to do about it, in words for people. Redis never repeats a password in what it answers.
@@ -118,19 +85,22 @@ void check_reply(const RedisReply& reply, const std::string& shown) {
   throw RedisRefused(code, shown + " refused: " + base::printable(reply.text) + advice(code));
 }
 
-void RedisConnection::Free::operator()(redisContext* context) const { redisFree(context); }
+void RedisConnection::Free::operator()(redisReader* reader) const { redisReaderFree(reader); }
 
-RedisConnection::RedisConnection(const RedisPlace& place) : shown_(place.shown), timeout_(place.timeout) {
-  const timeval patience = as_timeval(place.connect_timeout);
-  context_.reset(place.socket.empty() ? redisConnectWithTimeout(place.host.c_str(), place.port, patience)
-                                      : redisConnectUnixWithTimeout(place.socket.c_str(), patience));
-  if (!context_) { throw std::bad_alloc(); }
-  if (context_->err != 0) {
-    const bool timed_out = context_->err == REDIS_ERR_IO && is_timeout(errno);
-    throw RedisBroken(shown_ + " cannot be reached: " + base::printable(context_->errstr), timed_out);
-  }
-  if (redisSetTimeout(context_.get(), as_timeval(place.timeout)) != REDIS_OK) { broken("set a timeout"); }
-  if (place.socket.empty()) { redisEnableKeepAlive(context_.get()); }
+RedisConnection::RedisConnection(const RedisPlace& place, const base::TlsContext* tls)
+    : shown_(place.shown), timeout_(place.timeout), reader_(redisReaderCreate()) {
+  if (!reader_) { throw std::bad_alloc(); }
+  try {
+    const base::StreamPeer peer{.host = place.host,
+                                .port = std::to_string(place.port),
+                                .socket = place.socket,
+                                .shown = shown_,
+                                .trust_hint = "ca_file of the URL names whom to trust"};
+    stream_ = std::make_unique<base::Stream>(peer, tls, place.connect_timeout);
+  } catch (const base::StreamBroken& broken) {
+    throw RedisBroken(shown_ + " cannot be reached: " + base::printable(broken.what()), broken.timed_out());
+  } catch (const ConfigurationError& error) { throw RedisRefused("TLS", error.what()); }
+  if (place.socket.empty()) { stream_->keep_alive(); }
   if (!place.password.empty() && !place.user.empty()) {
     call({"AUTH", place.user, place.password});
   } else if (!place.password.empty()) {
@@ -144,39 +114,40 @@ RedisConnection::RedisConnection(const RedisPlace& place) : shown_(place.shown),
 
 RedisConnection::~RedisConnection() = default;
 
-void RedisConnection::broken(const char* doing) {
-  const bool timed_out = context_->err == REDIS_ERR_IO && is_timeout(errno);
-  const std::string why =
-      timed_out ? "no answer within " + format_duration(timeout_) : base::printable(context_->errstr);
-  throw RedisBroken(shown_ + " could not " + doing + ": " + why, timed_out);
+// What was read beyond a reply stays with the reader for the next.
+RedisReply RedisConnection::next_reply() {
+  std::array<char, 16 << 10> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by what is read
+  while (true) {
+    void* raw = nullptr;
+    if (redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
+      throw RedisBroken(shown_ + " could not answer: " + base::printable(reader_->errstr), false);
+    }
+    if (raw != nullptr) {
+      const std::unique_ptr<redisReply, void (*)(void*)> reply(static_cast<redisReply*>(raw), freeReplyObject);
+      return value_of(*reply);
+    }
+    const std::size_t got = stream_->read(bytes.data(), bytes.size(), timeout_);
+    if (got == 0) { throw RedisBroken(shown_ + " could not answer: it closed the connection", false); }
+    if (redisReaderFeed(reader_.get(), bytes.data(), got) != REDIS_OK) { throw std::bad_alloc(); }
+  }
 }
 
 std::vector<RedisReply> RedisConnection::pipeline(const std::vector<RedisCommand>& commands) {
-  const NoBrokenPipe quiet;
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
-  for (const RedisCommand& command : commands) {
-    texts.clear();
-    sizes.clear();
-    for (const std::string_view part : command) {
-      texts.push_back(part.data() == nullptr ? "" : part.data());
-      sizes.push_back(part.size());
-    }
-    if (redisAppendCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data()) !=
-        REDIS_OK) {
-      broken("be asked");
-    }
+  out_.clear();
+  for (const RedisCommand& command : commands) { append_command(out_, command); }
+  const char* doing = "be asked";
+  try {
+    stream_->write(out_, timeout_);
+    doing = "answer";
+    std::vector<RedisReply> replies;
+    replies.reserve(commands.size());
+    for (std::size_t i = 0; i < commands.size(); ++i) { replies.push_back(next_reply()); }
+    return replies;
+  } catch (const base::StreamBroken& broken) {
+    const std::string why =
+        broken.timed_out() ? "no answer within " + format_duration(timeout_) : base::printable(broken.what());
+    throw RedisBroken(shown_ + " could not " + doing + ": " + why, broken.timed_out());
   }
-  std::vector<RedisReply> replies;
-  replies.reserve(commands.size());
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    void* raw = nullptr;
-    errno = 0;
-    if (redisGetReply(context_.get(), &raw) != REDIS_OK || raw == nullptr) { broken("answer"); }
-    const std::unique_ptr<redisReply, void (*)(void*)> reply(static_cast<redisReply*>(raw), freeReplyObject);
-    replies.push_back(value_of(*reply));
-  }
-  return replies;
 }
 
 RedisReply RedisConnection::call(const RedisCommand& command) {

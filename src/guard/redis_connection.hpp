@@ -1,9 +1,10 @@
 // One connection to a Redis server, and its replies as values.
 #pragma once
 
-#include "guard/redis_url.hpp"
-
 #include <hapax/error.hpp>
+
+#include "base/stream.hpp"
+#include "guard/redis_url.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-struct redisContext;
+struct redisReader;
 
 namespace hapax::guard {
 
@@ -56,8 +57,9 @@ using RedisCommand = std::vector<std::string_view>;
 // Used by one thread at a time. After RedisBroken it is of no more use.
 class RedisConnection {
  public:
-  // Connects, says who we are and chooses the database. Throws RedisBroken or RedisRefused.
-  explicit RedisConnection(const RedisPlace& place);
+  // Connects, says who we are and chooses the database. `tls` is needed when the place asks for it. Throws RedisBroken
+  // or RedisRefused.
+  explicit RedisConnection(const RedisPlace& place, const base::TlsContext* tls = nullptr);
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
@@ -69,13 +71,15 @@ class RedisConnection {
 
  private:
   struct Free {
-    void operator()(redisContext* context) const;
+    void operator()(redisReader* reader) const;
   };
-  [[noreturn]] void broken(const char* doing);
+  [[nodiscard]] RedisReply next_reply();
 
   std::string shown_;
   Duration timeout_;
-  std::unique_ptr<redisContext, Free> context_;
+  std::unique_ptr<base::Stream> stream_;
+  std::unique_ptr<redisReader, Free> reader_;
+  std::string out_;  // kept for its room
 };
 
 // Throws RedisRefused if the reply is an error.

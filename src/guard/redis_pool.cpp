@@ -63,7 +63,10 @@ RedisReply run_text(RedisConnection& connection, const RedisCall& call, const st
 
 RedisScript::RedisScript(std::string_view lua, Full when_full) : text(lua), sha(sha1_hex(lua)), full(when_full) {}
 
-RedisPool::RedisPool(RedisPlace place) : place_(std::move(place)) { enlist(); }
+RedisPool::RedisPool(RedisPlace place) : place_(std::move(place)) {
+  if (place_.tls) { tls_ = std::make_unique<base::TlsContext>(place_.tls_files); }
+  enlist();
+}
 
 RedisPool::~RedisPool() { retire(); }
 
@@ -94,7 +97,7 @@ RedisPool::Connection RedisPool::take(Clock::time_point until) {
     ++open_;
   }
   try {
-    return std::make_unique<RedisConnection>(place_);
+    return std::make_unique<RedisConnection>(place_, tls_.get());
   } catch (...) {
     drop(nullptr);
     throw;

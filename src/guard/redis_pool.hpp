@@ -62,6 +62,7 @@ class RedisPool final : public ForkAware {
   void drop(Connection connection);
 
   const RedisPlace place_;
+  std::unique_ptr<base::TlsContext> tls_;
   std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<Connection> idle_;

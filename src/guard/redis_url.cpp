@@ -81,9 +81,17 @@ void read_parameter(RedisPlace& place, std::string_view name, const std::string&
         static_cast<std::size_t>(number(value, place.shown, "number of connections", 1, most_connections));
   } else if (name == "database") {
     place.database = number(value, place.shown, "database number", 0, most_databases);
+  } else if (name == "ca_file" || name == "cert_file" || name == "key_file") {
+    if (!place.tls) { refuse(place.shown, "has a " + std::string(name) + ", which goes with rediss:// only"); }
+    std::string& file = name == "ca_file"     ? place.tls_files.ca
+                        : name == "cert_file" ? place.tls_files.cert
+                                              : place.tls_files.key;
+    file = value;
   } else {
-    refuse(place.shown, "has an unknown parameter '" + base::printable(std::string(name)) +
-                            "'; expected prefix, timeout, connect_timeout, connections or database");
+    refuse(place.shown,
+           "has an unknown parameter '" + base::printable(std::string(name)) +
+               "'; expected prefix, timeout, connect_timeout, connections, database, ca_file, cert_file or "
+               "key_file");
   }
 }
 
@@ -134,16 +142,13 @@ bool is_redis_url(const std::string& url) {
 RedisPlace parse_redis_url(const std::string& url) {
   RedisPlace place;
   place.shown = store::display_url(url);
-  if (url.starts_with(tls_scheme)) {
-    refuse(place.shown,
-           "asks for TLS, which this build's Redis client (hiredis 0.14) does not have; use redis:// on a "
-           "trusted network or a socket, or a TLS tunnel such as stunnel");
-  }
+  place.tls = url.starts_with(tls_scheme);
   const bool is_socket = url.starts_with(socket_scheme);
-  if (!is_socket && !url.starts_with(tcp_scheme)) {
-    refuse(place.shown, "is no Redis URL; expected redis://host:6379/0 or redis+unix:///run/redis.sock");
+  if (!is_redis_url(url)) {
+    refuse(place.shown,
+           "is no Redis URL; expected redis://host:6379/0, rediss:// for TLS, or redis+unix:///run/redis.sock");
   }
-  std::string_view rest = std::string_view(url).substr(is_socket ? socket_scheme.size() : tcp_scheme.size());
+  std::string_view rest = std::string_view(url).substr(url.find("://") + 3);
   // The last @ counts, as a password may hold one that is not escaped.
   const std::size_t question = std::min(rest.find('?'), rest.size());
   if (const std::size_t at = rest.substr(0, question).rfind('@'); at != std::string_view::npos) {
@@ -159,6 +164,9 @@ RedisPlace parse_redis_url(const std::string& url) {
     read_address(place, address);
   }
   if (parameters != std::string_view::npos) { read_parameters(place, rest.substr(parameters + 1)); }
+  if (place.tls_files.cert.empty() != place.tls_files.key.empty()) {
+    refuse(place.shown, "has one of cert_file and key_file; expected both or none");
+  }
   return place;
 }
 

@@ -3,6 +3,8 @@
 
 #include <hapax/time.hpp>
 
+#include "base/stream.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -19,12 +21,15 @@ struct RedisPlace {
   Duration connect_timeout = std::chrono::seconds(2);
   Duration timeout = std::chrono::seconds(2);
   std::size_t connections = 16;
+  bool tls = false;
+  base::TlsFiles tls_files;
   std::string shown;  // for messages; without the password
 };
 
-// redis://[user[:password]@]host[:port][/database] or redis+unix://[user[:password]@]/path/of.sock, each with parameters
-// behind a question mark: prefix, timeout, connect_timeout, connections, and database for a socket. Throws InvalidArgument
-// for anything else, rediss:// included: hiredis 0.14 has no TLS. No message ever shows the password.
+// redis://[user[:password]@]host[:port][/database], rediss:// for the same over TLS, or
+// redis+unix://[user[:password]@]/path/of.sock, each with parameters behind a question mark: prefix, timeout,
+// connect_timeout, connections, database for a socket, and for TLS ca_file, cert_file and key_file. Throws InvalidArgument
+// for anything else. No message ever shows the password.
 [[nodiscard]] RedisPlace parse_redis_url(const std::string& url);
 
 [[nodiscard]] bool is_redis_url(const std::string& url);

@@ -126,7 +126,7 @@ class Enqueue:
         big = '"' + "x" * (2 << 20) + '"'
         one = self.good("enqueue", "big", "--input", "-", input=big, env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
         lines = json.dumps({"task": "big", "input": "x" * (2 << 20)}) + "\n"
-        self.good("enqueue", "--from", "-", input=lines, env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
+        self.good("enqueue", "--bulk", "-", input=lines, env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
         small = self.hapax("enqueue", "job", "--input", '"' + "x" * 2000 + '"', "--json", env={"HAPAX_LIMITS_PAYLOAD": "1KiB"})
         self.assertEqual((small.code, small.json["error"]), (DATA, "PayloadTooLarge"), small)
         self.assertIn("the limit is 1024 bytes", small.json["detail"])

@@ -120,7 +120,8 @@ class Places(unittest.TestCase):
         self.refused(USAGE, "UsageError", "memory:")
         self.refused(MISSING, "MissingFile", "file:/nowhere/at/all")
         self.refused(CONFIGURATION, "ConfigurationError", "nonsense")
-        self.refused(CONFIGURATION, "ConfigurationError", "rediss://:sesame@host")
+        self.refused(CONFIGURATION, "ConfigurationError", "rediss://:sesame@host?ca_file=/no/such.pem")
+        self.refused(CONFIGURATION, "ConfigurationError", "redis://:sesame@host?ca_file=/no/such.pem")
         self.refused(STORE, "StoreUnavailable", "redis://:sesame@127.0.0.1:1?timeout=200ms")
 
 

@@ -1,5 +1,6 @@
 // Redis that is down, restarted, slow, full or closed to us: a clear error within the timeout, and the function does not
 // run unless its caller said so.
+#include "own_redis.hpp"
 #include "server_rigs.hpp"
 
 #include "guard/redis_url.hpp"
@@ -14,10 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
-#include <cstdio>
-#include <fstream>
 #include <functional>
 
 namespace hapax::guard_tests {
@@ -27,72 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string output_of(const std::string& command) {
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) { throw std::runtime_error("popen: " + command); }
-  std::string text;
-  std::array<char, 256> buffer{};
-  while (std::fgets(buffer.data(), static_cast<int>(buffer.size()), pipe) != nullptr) { text += buffer.data(); }
-  if (pclose(pipe) != 0) { throw std::runtime_error("failed: " + command); }
-  while (!text.empty() && text.back() == '\n') { text.pop_back(); }
-  return text;
-}
-
-const std::string script = std::string(HAPAX_SCRIPTS) + "/test_redis.sh";
-
-// A server of the test's own.
-class OwnRedis {
- public:
-  explicit OwnRedis(const std::string& settings = "") : folder_(output_of(script + " create " + settings)) {}
-  OwnRedis(const OwnRedis&) = delete;
-  OwnRedis& operator=(const OwnRedis&) = delete;
-  ~OwnRedis() { output_of(script + " remove " + folder_); }
-
-  void stop() { output_of(script + " stop " + folder_); }
-  void start() { output_of(script + " start " + folder_); }
-  void signal(int number) {
-    std::ifstream file(folder_ + "/pid");
-    pid_t pid = 0;
-    ASSERT_TRUE(file >> pid);
-    ASSERT_EQ(kill(pid, number), 0);
-  }
-  std::string command(const std::string& words) {
-    return output_of("redis-cli -s " + folder_ + "/redis.sock " + words + " 2>/dev/null");
-  }
-  [[nodiscard]] std::string url(const std::string& user = "", const std::string& timeout = "300ms") const {
-    return "redis+unix://" + user + folder_ + "/redis.sock?timeout=" + timeout + "&connect_timeout=" + timeout;
-  }
-
- private:
-  const std::string folder_;
-};
-
-class RedisTest : public testing::Test {
- protected:
-  // A guard on the server, which counts how often its function ran.
-  auto guarded(const GuardStorePtr& store, OnStoreError on_store_error = OnStoreError::fail) {
-    GuardOptions options;
-    options.store = store;
-    options.on_store_error = on_store_error;
-    return idempotent("count", options, [this](int) { return ++runs_; });
-  }
-
-  // The error's text, and that it came in time.
-  template <class Function>
-  std::string failure(const Function& function) {
-    const auto began = std::chrono::steady_clock::now();
-    std::string text = "nothing was thrown";
-    try {
-      (void)function();
-    } catch (const StoreUnavailable& error) { text = error.what(); }
-    // The timeout is 300 ms; the rest is a slow machine's.
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
-    return text;
-  }
-
-  int runs_ = 0;
-};
 
 }  // namespace
 
@@ -328,18 +260,29 @@ TEST(RedisUrl, SaysWhereAndWho) {
 
 TEST(RedisUrl, BadOnesAreRefusedWithoutTheirPassword) {
   for (const std::string url :
-       {"rediss://:sesame@host", "redis://:sesame@host:0", "redis://:sesame@host:99999", "redis://:sesame@host/x",
-        "redis://:sesame@host?what=1", "redis://:sesame@host?timeout=0s", "redis://:sesame@host?timeout=soon",
-        "redis://:sesame@host?connections=0", "redis+unix://:sesame@relative.sock", "redis://:sesame@host?prefix="}) {
+       {"rediss://:sesame@host?cert_file=x", "redis://:sesame@host?ca_file=x", "redis://:sesame@host:0",
+        "redis://:sesame@host:99999", "redis://:sesame@host/x", "redis://:sesame@host?what=1",
+        "redis://:sesame@host?timeout=0s", "redis://:sesame@host?timeout=soon", "redis://:sesame@host?connections=0",
+        "redis+unix://:sesame@relative.sock", "redis://:sesame@host?prefix="}) {
     try {
       (void)guard::parse_redis_url(url);
       ADD_FAILURE() << url;
     } catch (const InvalidArgument& error) { EXPECT_THAT(error.what(), Not(HasSubstr("sesame"))) << url; }
   }
-  try {
-    (void)guard::parse_redis_url("rediss://host");
-    ADD_FAILURE();
-  } catch (const InvalidArgument& error) { EXPECT_THAT(error.what(), HasSubstr("TLS")); }
+}
+
+TEST(RedisUrl, AsksForTls) {
+  const guard::RedisPlace place =
+      guard::parse_redis_url("rediss://:secret@db.example/2?ca_file=/a%20b/ca.pem&cert_file=c&key_file=k");
+  EXPECT_TRUE(place.tls);
+  EXPECT_EQ(place.host, "db.example");
+  EXPECT_EQ(place.port, 6379);
+  EXPECT_EQ(place.password, "secret");
+  EXPECT_EQ(place.database, 2);
+  EXPECT_EQ(place.tls_files.ca, "/a b/ca.pem");
+  EXPECT_EQ(place.tls_files.cert, "c");
+  EXPECT_EQ(place.tls_files.key, "k");
+  EXPECT_FALSE(guard::parse_redis_url("redis://db.example").tls);
 }
 
 }  // namespace hapax::guard_tests

@@ -1,0 +1,308 @@
+#include "base/stream.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <memory>
+
+namespace hapax::base {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+std::string said(const std::string& what, int error) { return what + ": " + std::strerror(error); }
+
+// OpenSSL writes with write(2): a closed connection would end the program.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+  ~WithoutPipeSignal() {
+    if (sigismember(&before_, SIGPIPE) == 0) {
+      const timespec at_once{};
+      while (sigtimedwait(&pipe_, nullptr, &at_once) == SIGPIPE) {}
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+
+bool is_address(const std::string& host) {
+  in6_addr buffer{};
+  return inet_pton(AF_INET, host.c_str(), &buffer) == 1 || inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
+}
+
+std::string tls_reason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return text == nullptr ? "the connection was closed" : text;
+}
+
+int bounded(std::size_t bytes) { return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)); }
+
+}  // namespace
+
+TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_method())) {
+  if (context_ == nullptr) { throw std::bad_alloc(); }
+  SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
+  SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  const auto check = [this](const std::string& file, const char* what, int loaded) {
+    if (loaded == 1) { return; }
+    const std::string why = tls_reason();
+    SSL_CTX_free(context_);
+    throw ConfigurationError(std::string("the ") + what + " file " + printable(file) + " cannot be used: " + why);
+  };
+  ERR_clear_error();
+  check(files.ca, "CA",
+        files.ca.empty() ? SSL_CTX_set_default_verify_paths(context_)
+                         : SSL_CTX_load_verify_locations(context_, files.ca.c_str(), nullptr));
+  if (!files.cert.empty()) {
+    check(files.cert, "certificate", SSL_CTX_use_certificate_chain_file(context_, files.cert.c_str()));
+  }
+  if (!files.key.empty()) {
+    check(files.key, "key", SSL_CTX_use_PrivateKey_file(context_, files.key.c_str(), SSL_FILETYPE_PEM));
+  }
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+Stream::Stream(const StreamPeer& peer, const TlsContext* tls, Duration at_most) : process_(::getpid()) {
+  try {
+    if (peer.socket.empty()) {
+      connect_to(peer, at_most);
+    } else {
+      connect_to_socket(peer.socket, at_most);
+    }
+    if (tls != nullptr) {
+      shake_hands(peer, *tls, at_most);
+    } else {
+      // A plain one waits in send and recv themselves: one system call where there would be three.
+      const int flags = fcntl(socket_, F_GETFL);
+      fcntl(socket_, F_SETFL, flags & ~O_NONBLOCK);
+    }
+  } catch (...) {
+    if (session_ != nullptr) { SSL_free(session_); }
+    if (socket_ >= 0) { close(socket_); }
+    throw;
+  }
+}
+
+Stream::~Stream() {
+  if (session_ != nullptr) {
+    if (::getpid() == process_) {
+      const WithoutPipeSignal quiet;
+      ERR_clear_error();
+      SSL_shutdown(session_);
+      ERR_clear_error();
+    }
+    SSL_free(session_);
+  }
+  close(socket_);
+}
+
+int Stream::finish_connect(int result, Duration at_most) const {
+  int error = result == 0 ? 0 : errno;
+  if (error != EINPROGRESS) { return error; }
+  try {
+    await(POLLOUT, std::max(at_most, Duration::zero()));
+  } catch (const StreamBroken&) { return ETIMEDOUT; }
+  socklen_t size = sizeof error;
+  getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
+}
+
+void Stream::connect_to_socket(const std::string& path, Duration at_most) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) { throw StreamBroken("the socket's path is too long"); }
+  path.copy(address.sun_path, path.size());
+  socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket_ < 0) { throw StreamBroken(said("socket", errno)); }
+  const int error = finish_connect(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), at_most);
+  // A socket of this machine whose queue is full says so in place of waiting.
+  if (error != 0) { throw StreamBroken(std::strerror(error), error == ETIMEDOUT); }
+}
+
+void Stream::connect_to(const StreamPeer& peer, Duration at_most) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(peer.host.c_str(), peer.port.c_str(), &hints, &found);
+  if (failed != 0) { throw StreamBroken("no address for '" + peer.host + "': " + gai_strerror(failed)); }
+  const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
+  const Steady::time_point until = Steady::now() + at_most;
+  std::string trouble = "no address";
+  bool timed_out = false;
+  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
+    socket_ = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (socket_ < 0) {
+      trouble = said("socket", errno);
+      continue;
+    }
+    const int one = 1;
+    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    const int error = finish_connect(connect(socket_, address->ai_addr, address->ai_addrlen),
+                                     std::chrono::duration_cast<Duration>(until - Steady::now()));
+    if (error == 0) { return; }
+    trouble = std::strerror(error);
+    timed_out = error == ETIMEDOUT;
+    close(socket_);
+    socket_ = -1;
+  }
+  throw StreamBroken(trouble, timed_out);
+}
+
+void Stream::allow(int option, Duration& allowed, Duration at_most) const {
+  if (allowed == at_most) { return; }
+  const Duration wait = std::max<Duration>(at_most, std::chrono::milliseconds(1));  // none at all would be for ever
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
+  timeval value{};
+  value.tv_sec = seconds.count();
+  value.tv_usec = (wait - seconds).count();
+  setsockopt(socket_, SOL_SOCKET, option, &value, sizeof value);
+  allowed = at_most;
+}
+
+void Stream::keep_alive() const {
+  const int one = 1;
+  setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+}
+
+void Stream::shake_hands(const StreamPeer& peer, const TlsContext& tls, Duration at_most) {
+  session_ = SSL_new(tls.get());
+  if (session_ == nullptr || SSL_set_fd(session_, socket_) != 1) { throw std::bad_alloc(); }
+  if (is_address(peer.host)) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_), peer.host.c_str());
+  } else {
+    SSL_set_tlsext_host_name(session_, peer.host.c_str());
+    SSL_set1_host(session_, peer.host.c_str());
+  }
+  while (true) {
+    int result = 0;
+    {
+      const WithoutPipeSignal quiet;
+      ERR_clear_error();
+      result = SSL_connect(session_);
+    }
+    if (result == 1) { return; }
+    const long verified = SSL_get_verify_result(session_);
+    if (verified != X509_V_OK) {
+      throw ConfigurationError("the certificate of " + peer.shown +
+                               " is not good: " + X509_verify_cert_error_string(verified) + "; " + peer.trust_hint);
+    }
+    await_tls(result, at_most, "TLS");
+  }
+}
+
+void Stream::await(short wants, Duration at_most) const {
+  const Steady::time_point until = Steady::now() + at_most;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Steady::now());
+    pollfd ready{.fd = socket_, .events = wants, .revents = 0};
+    const int count = poll(&ready, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX)));
+    if (count > 0) { return; }
+    if (count < 0 && errno != EINTR) { throw StreamBroken(said("poll", errno)); }
+    if (count == 0) { throw StreamBroken("no answer in time", true); }
+  }
+}
+
+void Stream::await_tls(int result, Duration at_most, const char* what) {
+  switch (SSL_get_error(session_, result)) {
+    case SSL_ERROR_NONE: return;
+    case SSL_ERROR_WANT_READ: await(POLLIN, at_most); return;
+    case SSL_ERROR_WANT_WRITE: await(POLLOUT, at_most); return;
+    default: throw StreamBroken(std::string(what) + ": " + tls_reason());
+  }
+}
+
+void Stream::write(std::string_view bytes, Duration at_most) {
+  while (!bytes.empty()) {
+    if (session_ != nullptr) {
+      int result = 0;
+      {
+        const WithoutPipeSignal quiet;
+        ERR_clear_error();
+        result = SSL_write(session_, bytes.data(), bounded(bytes.size()));
+      }
+      if (result > 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(result));
+      } else {
+        await_tls(result, at_most, "write");
+      }
+      continue;
+    }
+    allow(SO_SNDTIMEO, send_allowed_, at_most);
+    const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      throw StreamBroken("no answer in time", true);
+    } else if (errno != EINTR) {
+      throw StreamBroken(said("write", errno));
+    }
+  }
+}
+
+std::size_t Stream::read(char* to, std::size_t bytes, Duration at_most) {
+  while (true) {
+    if (session_ != nullptr) {
+      int result = 0;
+      {
+        const WithoutPipeSignal quiet;
+        ERR_clear_error();
+        result = SSL_read(session_, to, bounded(bytes));
+      }
+      if (result > 0) { return static_cast<std::size_t>(result); }
+      if (SSL_get_error(session_, result) == SSL_ERROR_ZERO_RETURN) { return 0; }
+      await_tls(result, at_most, "read");
+      continue;
+    }
+    allow(SO_RCVTIMEO, receive_allowed_, at_most);
+    const ssize_t got = recv(socket_, to, bytes, 0);
+    if (got >= 0) { return static_cast<std::size_t>(got); }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) { throw StreamBroken("no answer in time", true); }
+    if (errno != EINTR) { throw StreamBroken(said("read", errno)); }
+  }
+}
+
+bool Stream::is_stale() const {
+  pollfd ready{.fd = socket_, .events = POLLIN, .revents = 0};
+  return poll(&ready, 1, 0) != 0;
+}
+
+}  // namespace hapax::base
