@@ -9,7 +9,7 @@ import time
 import unittest
 import warnings
 
-from _server import BIN, Server, clean_environment, request, testbed, until
+from _server import BIN, JSON, Server, clean_environment, request, testbed, until
 
 MISSING, CONFIGURATION = 66, 78
 
@@ -72,8 +72,7 @@ class Starting(unittest.TestCase):
         server = serve(env={"HAPAX_LIMITS_PAYLOAD": "4MiB"})
         try:
             def enqueue(size):
-                body = b'{"input": "' + b"x" * size + b'"}'
-                return server.raw(request("POST /v1/tasks/big/executions HTTP/1.1", "Content-Type: application/json", body=body))
+                return server.ask("POST", "/v1/tasks/big/executions", JSON, body='{"input": "' + "x" * size + '"}')
 
             self.assertEqual(enqueue(3 << 20).status, 201)
             over = enqueue(4 << 20)
@@ -81,8 +80,7 @@ class Starting(unittest.TestCase):
             self.assertIn("4194304", over.json["detail"])
             self.assertEqual(enqueue(9 << 20).status, 413)
             # Few of the largest are a whole answer.
-            claims = b'{"queues": ["default"], "limit": 100}'
-            taken = server.raw(request("POST /v1/claims HTTP/1.1", "Content-Type: application/json", body=claims))
+            taken = server.ask("POST", "/v1/claims", JSON, body='{"queues": ["default"], "limit": 100}')
             self.assertEqual(len(taken.json["claims"][0]["input"]), 3 << 20)
         finally:
             server.stop()
