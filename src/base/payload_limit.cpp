@@ -22,8 +22,8 @@ std::size_t payload_limit() { return limit().load(std::memory_order_relaxed); }
 void set_payload_limit(std::size_t bytes) {
   if (bytes < limits::payload_least || bytes > limits::payload_most) {
     throw InvalidArgument("payload_limit", std::to_string(bytes) + " bytes is out of range; expected " +
-                                     std::to_string(limits::payload_least) + " to " +
-                                     std::to_string(limits::payload_most));
+                                               std::to_string(limits::payload_least) + " to " +
+                                               std::to_string(limits::payload_most));
   }
   limit().store(bytes, std::memory_order_relaxed);
 }

@@ -34,9 +34,7 @@ std::string read_all(std::FILE* file, const std::string& name, std::string_view 
     if (got < buffer.size()) { break; }
   }
   if (std::ferror(file) != 0) { throw MissingFile("cannot read " + name + ": " + std::strerror(errno)); }
-  if (text.size() > most) {
-    throw PayloadTooLarge(std::string(field), text.size(), most);
-  }
+  if (text.size() > most) { throw PayloadTooLarge(std::string(field), text.size(), most); }
   return text;
 }
 

@@ -107,7 +107,9 @@ std::optional<std::string_view> Members::json(std::string_view name) const {
 std::vector<std::string_view> Members::items(std::string_view name) const {
   const wire::JsonMember* const member = find(name);
   if (member == nullptr) { return {}; }
-  if (!member->json.starts_with('[')) { throw InvalidArgument(std::string(name), "expected an array; came " + came(member->json)); }
+  if (!member->json.starts_with('[')) {
+    throw InvalidArgument(std::string(name), "expected an array; came " + came(member->json));
+  }
   // It is checked already, as a part of the whole.
   std::vector<std::string_view> items;
   base::JsonCursor cursor(member->json);

@@ -1,7 +1,7 @@
 // Queues: GET /v1/overview, GET /v1/queues, GET and PUT /v1/queues/{queue}, pause, resume, drain, purge and move.
 #include "base/json_text.hpp"
-#include "base/text.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
 #include "config/queue_keys.hpp"
 #include "engine/purging.hpp"
 #include "model/validate.hpp"
@@ -78,9 +78,9 @@ Response put(Api& api, Call& call) {
       const bool wants_text = key.kind == config::QueueKey::Kind::duration || key.kind == config::QueueKey::Kind::rate;
       if (wants_text && !is_text) {
         throw InvalidArgument(
-            member.name,
-            "expected a string such as " + std::string(key.name.ends_with("rate_limit") ? "\"100/sec\"" : "\"30d\"") +
-                "; came " + base::printable(base::keep_head(member.value, 60)));
+            member.name, "expected a string such as " +
+                             std::string(key.name.ends_with("rate_limit") ? "\"100/sec\"" : "\"30d\"") + "; came " +
+                             base::printable(base::keep_head(member.value, 60)));
       }
       const std::string text = is_text ? base::json_string(member.value, member.name) : std::string(member.value);
       config::set_queue_value(patch, key, text, member.name);
