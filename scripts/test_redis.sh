@@ -7,7 +7,7 @@
 #   test_redis.sh environment FOLDER          NAME=value lines of what tests read
 #   test_redis.sh remove FOLDER               stops it and deletes the folder
 #
-# It listens on a socket in the folder only, which nobody but its owner can reach: no port, no network.
+# It listens on a socket in the folder only, which nobody but its owner can reach: no port, no network, unless a setting says so.
 set -euo pipefail
 
 die() { echo "test_redis.sh: $*" >&2; exit 1; }

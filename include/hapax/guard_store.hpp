@@ -242,8 +242,8 @@ class App;
 // child, as the app is not.
 [[nodiscard]] GuardStorePtr guard_store(const App& app);
 
-// By URL: "memory:", "file:/var/lib/app/guard", "redis://…", "sqlite:app.db", "postgresql://…". Throws InvalidArgument for
-// what it does not know.
+// By URL: "memory:", "file:/var/lib/app/guard", "redis://…", "rediss://…", "sqlite:app.db", "postgresql://…". Throws
+// InvalidArgument for what it does not know.
 [[nodiscard]] GuardStorePtr open_guard_store(const std::string& url);
 
 }  // namespace hapax

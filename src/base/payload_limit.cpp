@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -18,6 +19,8 @@ std::atomic<std::size_t>& limit() {
 }  // namespace
 
 std::size_t payload_limit() { return limit().load(std::memory_order_relaxed); }
+
+std::size_t part_limit(std::size_t usual) { return std::min(usual, payload_limit() / 4); }
 
 void set_payload_limit(std::size_t bytes) {
   if (bytes < limits::payload_least || bytes > limits::payload_most) {

@@ -33,10 +33,13 @@ using Steady = std::chrono::steady_clock;
 
 std::string said(const std::string& what, int error) { return what + ": " + std::strerror(error); }
 
-// OpenSSL writes with write(2): a closed connection would end the program.
+// OpenSSL writes with write(2): a closed connection would end the program. What is pending already stays.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
     sigemptyset(&pipe_);
     sigaddset(&pipe_, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
@@ -44,8 +47,8 @@ class WithoutPipeSignal {
   WithoutPipeSignal(const WithoutPipeSignal&) = delete;
   WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
   ~WithoutPipeSignal() {
-    if (sigismember(&before_, SIGPIPE) == 0) {
-      const timespec at_once{};
+    const timespec at_once{};
+    if (!was_pending_) {
       while (sigtimedwait(&pipe_, nullptr, &at_once) == SIGPIPE) {}
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -54,6 +57,7 @@ class WithoutPipeSignal {
  private:
   sigset_t pipe_{};
   sigset_t before_{};
+  bool was_pending_ = false;
 };
 
 struct FreeAddresses {
@@ -72,9 +76,23 @@ std::string tls_reason() {
   return text == nullptr ? "the connection was closed" : text;
 }
 
+// Returns for a signal that came in between, while there is time left.
+void check_again(const char* what, int error, Steady::time_point until) {
+  const bool interrupted = error == EINTR;
+  if (!interrupted && error != EAGAIN && error != EWOULDBLOCK) { throw StreamBroken(said(what, error)); }
+  if (!interrupted || Steady::now() >= until) { throw StreamBroken("no answer in time", true); }
+}
+
 int bounded(std::size_t bytes) { return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)); }
 
 }  // namespace
+
+std::mutex& tls_calls() {
+  static std::mutex calls;
+  return calls;
+}
+
+int no_passphrase(char* /*to*/, int /*bytes*/, int /*for_writing*/, void* /*data*/) { return -1; }
 
 TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_method())) {
   if (context_ == nullptr) { throw std::bad_alloc(); }
@@ -95,6 +113,7 @@ TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_
     check(files.cert, "certificate", SSL_CTX_use_certificate_chain_file(context_, files.cert.c_str()));
   }
   if (!files.key.empty()) {
+    SSL_CTX_set_default_passwd_cb(context_, no_passphrase);
     check(files.key, "key", SSL_CTX_use_PrivateKey_file(context_, files.key.c_str(), SSL_FILETYPE_PEM));
   }
 }
@@ -102,73 +121,79 @@ TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
 Stream::Stream(const StreamPeer& peer, const TlsContext* tls, Duration at_most) : process_(::getpid()) {
+  const Instant until = Steady::now() + at_most;
   try {
     if (peer.socket.empty()) {
-      connect_to(peer, at_most);
+      connect_to(peer, until);
     } else {
-      connect_to_socket(peer.socket, at_most);
+      connect_to_socket(peer.socket, until);
     }
     if (tls != nullptr) {
-      shake_hands(peer, *tls, at_most);
+      shake_hands(peer, *tls, until);
     } else {
       // A plain one waits in send and recv themselves: one system call where there would be three.
       const int flags = fcntl(socket_, F_GETFL);
       fcntl(socket_, F_SETFL, flags & ~O_NONBLOCK);
     }
   } catch (...) {
-    if (session_ != nullptr) { SSL_free(session_); }
+    if (session_ != nullptr) {
+      const std::lock_guard call(tls_calls());
+      SSL_free(session_);
+    }
     if (socket_ >= 0) { close(socket_); }
     throw;
   }
 }
 
 Stream::~Stream() {
-  if (session_ != nullptr) {
-    if (::getpid() == process_) {
-      const WithoutPipeSignal quiet;
-      ERR_clear_error();
-      SSL_shutdown(session_);
-      ERR_clear_error();
-    }
+  if (session_ != nullptr && ::getpid() == process_) {
+    const std::lock_guard call(tls_calls());
+    const WithoutPipeSignal quiet;
+    ERR_clear_error();
+    SSL_shutdown(session_);
+    ERR_clear_error();
     SSL_free(session_);
+  } else if (session_ != nullptr) {
+    SSL_free(session_);  // a child has one thread when it gets here, which may have the lock
   }
   close(socket_);
 }
 
-int Stream::finish_connect(int result, Duration at_most) const {
+int Stream::finish_connect(int result, Instant until) const {
   int error = result == 0 ? 0 : errno;
   if (error != EINPROGRESS) { return error; }
   try {
-    await(POLLOUT, std::max(at_most, Duration::zero()));
+    await(POLLOUT, until);
   } catch (const StreamBroken&) { return ETIMEDOUT; }
   socklen_t size = sizeof error;
   getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size);
   return error;
 }
 
-void Stream::connect_to_socket(const std::string& path, Duration at_most) {
+void Stream::connect_to_socket(const std::string& path, Instant until) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) { throw StreamBroken("the socket's path is too long"); }
   path.copy(address.sun_path, path.size());
   socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket_ < 0) { throw StreamBroken(said("socket", errno)); }
-  const int error = finish_connect(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), at_most);
+  const int error = finish_connect(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), until);
   // A socket of this machine whose queue is full says so in place of waiting.
   if (error != 0) { throw StreamBroken(std::strerror(error), error == ETIMEDOUT); }
 }
 
-void Stream::connect_to(const StreamPeer& peer, Duration at_most) {
+void Stream::connect_to(const StreamPeer& peer, Instant until) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int failed = getaddrinfo(peer.host.c_str(), peer.port.c_str(), &hints, &found);
   if (failed != 0) { throw StreamBroken("no address for '" + peer.host + "': " + gai_strerror(failed)); }
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
-  const Steady::time_point until = Steady::now() + at_most;
+  int left = 0;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) { ++left; }
   std::string trouble = "no address";
   bool timed_out = false;
-  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next, --left) {
     socket_ = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket_ < 0) {
       trouble = said("socket", errno);
@@ -176,8 +201,10 @@ void Stream::connect_to(const StreamPeer& peer, Duration at_most) {
     }
     const int one = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    const int error = finish_connect(connect(socket_, address->ai_addr, address->ai_addrlen),
-                                     std::chrono::duration_cast<Duration>(until - Steady::now()));
+    // One that does not answer leaves time for those after it.
+    const Instant now = Steady::now();
+    const int error =
+        finish_connect(connect(socket_, address->ai_addr, address->ai_addrlen), now + (until - now) / left);
     if (error == 0) { return; }
     trouble = std::strerror(error);
     timed_out = error == ETIMEDOUT;
@@ -198,39 +225,53 @@ void Stream::allow(int option, Duration& allowed, Duration at_most) const {
   allowed = at_most;
 }
 
+// A firewall that has forgotten the connection is found out within half a minute, and not by the next who asks.
 void Stream::keep_alive() const {
   const int one = 1;
+  const int idle_seconds = 15;
+  const int seconds_between = 5;
+  const int probes = 3;
   setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  setsockopt(socket_, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+  setsockopt(socket_, IPPROTO_TCP, TCP_KEEPINTVL, &seconds_between, sizeof seconds_between);
+  setsockopt(socket_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
-void Stream::shake_hands(const StreamPeer& peer, const TlsContext& tls, Duration at_most) {
-  session_ = SSL_new(tls.get());
-  if (session_ == nullptr || SSL_set_fd(session_, socket_) != 1) { throw std::bad_alloc(); }
-  if (is_address(peer.host)) {
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_), peer.host.c_str());
-  } else {
-    SSL_set_tlsext_host_name(session_, peer.host.c_str());
-    SSL_set1_host(session_, peer.host.c_str());
+template <class Call>
+Stream::TlsStep Stream::tls_step(Call call) {
+  const std::lock_guard lock(tls_calls());
+  const WithoutPipeSignal quiet;
+  ERR_clear_error();
+  TlsStep step{.result = call(session_)};
+  step.error = SSL_get_error(session_, step.result);
+  if (step.error == SSL_ERROR_SSL || step.error == SSL_ERROR_SYSCALL) { step.reason = tls_reason(); }
+  return step;
+}
+
+void Stream::shake_hands(const StreamPeer& peer, const TlsContext& tls, Instant until) {
+  {
+    const std::lock_guard lock(tls_calls());
+    session_ = SSL_new(tls.get());
+    if (session_ == nullptr || SSL_set_fd(session_, socket_) != 1) { throw std::bad_alloc(); }
+    const bool knows_host = is_address(peer.host)
+                                ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_), peer.host.c_str()) == 1
+                                : SSL_set_tlsext_host_name(session_, peer.host.c_str()) == 1 &&
+                                      SSL_set1_host(session_, peer.host.c_str()) == 1;
+    if (!knows_host) { throw StreamBroken("TLS: '" + peer.host + "' is no host that a certificate could be for"); }
   }
   while (true) {
-    int result = 0;
-    {
-      const WithoutPipeSignal quiet;
-      ERR_clear_error();
-      result = SSL_connect(session_);
-    }
-    if (result == 1) { return; }
+    const TlsStep step = tls_step([](SSL* session) { return SSL_connect(session); });
+    if (step.result == 1) { return; }
     const long verified = SSL_get_verify_result(session_);
     if (verified != X509_V_OK) {
       throw ConfigurationError("the certificate of " + peer.shown +
                                " is not good: " + X509_verify_cert_error_string(verified) + "; " + peer.trust_hint);
     }
-    await_tls(result, at_most, "TLS");
+    await_tls(step, until, "TLS");
   }
 }
 
-void Stream::await(short wants, Duration at_most) const {
-  const Steady::time_point until = Steady::now() + at_most;
+void Stream::await(short wants, Instant until) const {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Steady::now());
     pollfd ready{.fd = socket_, .events = wants, .revents = 0};
@@ -241,62 +282,57 @@ void Stream::await(short wants, Duration at_most) const {
   }
 }
 
-void Stream::await_tls(int result, Duration at_most, const char* what) {
-  switch (SSL_get_error(session_, result)) {
+void Stream::await_tls(const TlsStep& step, Instant until, const char* what) const {
+  switch (step.error) {
     case SSL_ERROR_NONE: return;
-    case SSL_ERROR_WANT_READ: await(POLLIN, at_most); return;
-    case SSL_ERROR_WANT_WRITE: await(POLLOUT, at_most); return;
-    default: throw StreamBroken(std::string(what) + ": " + tls_reason());
+    case SSL_ERROR_WANT_READ: await(POLLIN, until); return;
+    case SSL_ERROR_WANT_WRITE: await(POLLOUT, until); return;
+    default: throw StreamBroken(std::string(what) + ": " + step.reason);
   }
 }
 
 void Stream::write(std::string_view bytes, Duration at_most) {
+  Instant until = Steady::now() + at_most;
   while (!bytes.empty()) {
+    std::size_t taken = 0;
     if (session_ != nullptr) {
-      int result = 0;
-      {
-        const WithoutPipeSignal quiet;
-        ERR_clear_error();
-        result = SSL_write(session_, bytes.data(), bounded(bytes.size()));
-      }
-      if (result > 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(result));
+      const TlsStep step =
+          tls_step([bytes](SSL* session) { return SSL_write(session, bytes.data(), bounded(bytes.size())); });
+      if (step.result > 0) {
+        taken = static_cast<std::size_t>(step.result);
       } else {
-        await_tls(result, at_most, "write");
+        await_tls(step, until, "write");
       }
-      continue;
+    } else {
+      allow(SO_SNDTIMEO, send_allowed_, at_most);
+      const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent >= 0) {
+        taken = static_cast<std::size_t>(sent);
+      } else {
+        check_again("write", errno, until);
+      }
     }
-    allow(SO_SNDTIMEO, send_allowed_, at_most);
-    const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      throw StreamBroken("no answer in time", true);
-    } else if (errno != EINTR) {
-      throw StreamBroken(said("write", errno));
+    if (taken > 0) {
+      bytes.remove_prefix(taken);
+      until = Steady::now() + at_most;
     }
   }
 }
 
 std::size_t Stream::read(char* to, std::size_t bytes, Duration at_most) {
+  const Instant until = Steady::now() + at_most;
   while (true) {
     if (session_ != nullptr) {
-      int result = 0;
-      {
-        const WithoutPipeSignal quiet;
-        ERR_clear_error();
-        result = SSL_read(session_, to, bounded(bytes));
-      }
-      if (result > 0) { return static_cast<std::size_t>(result); }
-      if (SSL_get_error(session_, result) == SSL_ERROR_ZERO_RETURN) { return 0; }
-      await_tls(result, at_most, "read");
-      continue;
+      const TlsStep step = tls_step([to, bytes](SSL* session) { return SSL_read(session, to, bounded(bytes)); });
+      if (step.result > 0) { return static_cast<std::size_t>(step.result); }
+      if (step.error == SSL_ERROR_ZERO_RETURN) { return 0; }
+      await_tls(step, until, "read");
+    } else {
+      allow(SO_RCVTIMEO, receive_allowed_, at_most);
+      const ssize_t got = recv(socket_, to, bytes, 0);
+      if (got >= 0) { return static_cast<std::size_t>(got); }
+      check_again("read", errno, until);
     }
-    allow(SO_RCVTIMEO, receive_allowed_, at_most);
-    const ssize_t got = recv(socket_, to, bytes, 0);
-    if (got >= 0) { return static_cast<std::size_t>(got); }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) { throw StreamBroken("no answer in time", true); }
-    if (errno != EINTR) { throw StreamBroken(said("read", errno)); }
   }
 }
 

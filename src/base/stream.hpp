@@ -9,7 +9,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,6 +30,13 @@ class StreamBroken : public std::runtime_error {
  private:
   bool timed_out_;
 };
+
+// Held around every call into TLS, none of which waits. Whoever forks takes it first, so that no other thread is inside
+// and leaves a lock behind in the child.
+[[nodiscard]] std::mutex& tls_calls();
+
+// A key that wants a passphrase is refused: nobody is there to be asked. For SSL_CTX_set_default_passwd_cb.
+int no_passphrase(char* to, int bytes, int for_writing, void* data);
 
 // Files of certificates for TLS; each may be empty.
 struct TlsFiles {
@@ -78,23 +87,33 @@ class Stream {
   void keep_alive() const;
 
  private:
-  void connect_to(const StreamPeer& peer, Duration at_most);
-  void connect_to_socket(const std::string& path, Duration at_most);
+  using Instant = std::chrono::steady_clock::time_point;
+
+  void connect_to(const StreamPeer& peer, Instant until);
+  void connect_to_socket(const std::string& path, Instant until);
   // The errno of a connection that could not be made; 0: it was.
-  [[nodiscard]] int finish_connect(int result, Duration at_most) const;
-  void shake_hands(const StreamPeer& peer, const TlsContext& tls, Duration at_most);
+  [[nodiscard]] int finish_connect(int result, Instant until) const;
+  void shake_hands(const StreamPeer& peer, const TlsContext& tls, Instant until);
   // Waits until the socket is ready for what `wants` says (POLLIN, POLLOUT).
-  void await(short wants, Duration at_most) const;
-  // What a step of TLS asks for.
-  void await_tls(int result, Duration at_most, const char* what);
+  void await(short wants, Instant until) const;
+  // How a step of TLS ended: what SSL_get_error says of it, and why it failed.
+  struct TlsStep {
+    int result = 0;
+    int error = 0;
+    std::string reason{};
+  };
+  template <class Call>
+  [[nodiscard]] TlsStep tls_step(Call call);
+  // Waits for what a step asks for; throws if it has failed.
+  void await_tls(const TlsStep& step, Instant until, const char* what) const;
 
   // Has the machine wait no longer than that in a plain send or recv (SO_SNDTIMEO, SO_RCVTIMEO).
   void allow(int option, Duration& allowed, Duration at_most) const;
 
   pid_t process_;
   int socket_ = -1;
-  Duration send_allowed_{0};
-  Duration receive_allowed_{0};
+  Duration send_allowed_{-1};
+  Duration receive_allowed_{-1};
   ssl_st* session_ = nullptr;
 };
 

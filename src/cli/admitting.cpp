@@ -65,7 +65,7 @@ void add_admit_flags(CLI::App& command, AdmitOptions& options) {
 int admit_one(Shell& shell, const AdmitOptions& options) {
   RequestFields fields = options.fields;
   if (options.input) { fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
-  if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata", shell.payload_limit()); }
+  if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");
   shell.use_configuration();
   const std::string document = shell.backend().admit(fields);

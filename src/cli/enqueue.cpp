@@ -68,7 +68,7 @@ void add_enqueue(Commands& commands) {
       }
       shell.use_configuration();
       RequestFields defaults = one.fields;
-      if (one.metadata) { defaults.metadata = read_payload(*one.metadata, "metadata", shell.payload_limit()); }
+      if (one.metadata) { defaults.metadata = read_payload(*one.metadata, "metadata"); }
       return enqueue_bulk(shell, {.path = *options->bulk, .defaults = std::move(defaults), .each = options->each});
     }
     if (options->each) { throw BadUsage("--each goes with --bulk"); }

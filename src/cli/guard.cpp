@@ -18,7 +18,8 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* group_examples =
-    "The store is --store URL: file:FOLDER, sqlite:PATH, postgresql://… or redis://…; the guarded function's own.\n"
+    "The store is --store URL: file:FOLDER, sqlite:PATH, postgresql://…, redis://… or rediss://…; the guarded "
+    "function's own.\n"
     "\n"
     "Examples:\n"
     "  hapax guard list --store file:/var/lib/app/guard --status in_progress\n"

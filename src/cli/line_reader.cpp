@@ -1,10 +1,12 @@
 #include "cli/line_reader.hpp"
 
+#include "base/limits.hpp"
 #include "base/payload_limit.hpp"
 #include "cli/problem.hpp"
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -12,7 +14,7 @@ namespace hapax::cli {
 namespace {
 
 // An input, its metadata and the rest of a request, escapes included.
-std::size_t line_bytes() { return 2 * base::payload_limit(); }
+std::size_t line_bytes() { return 2 * std::max(base::payload_limit(), limits::payload_usual); }
 
 }  // namespace
 

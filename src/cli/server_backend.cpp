@@ -20,8 +20,8 @@ using Steady = std::chrono::steady_clock;
 
 // Shorter than proxies' patience with a silent connection.
 constexpr Duration poll = std::chrono::seconds(25);
-// Payloads are up to 2 MiB of an execution: a page of them is bounded.
-constexpr int page_with_payloads = 100;
+// As many of the largest as an answer may hold (client/answer_reader.hpp): each has an input and a result.
+constexpr int page_with_payloads = 15;
 
 std::string ids_json(std::span<const Uuid> ids) {
   std::vector<std::string> texts;

@@ -17,6 +17,8 @@ using wire::JsonView;
 
 // What one call may bring (POST /v1/claims).
 constexpr int claims_most = 100;
+// Of a request's outcomes; the server takes 16 MiB with what stands around them.
+constexpr std::size_t finish_bytes = 15 << 20;
 // An idle worker's long poll. Not longer: a worker that is told to stop waits for it.
 constexpr Duration idle_poll = std::chrono::seconds(1);
 
@@ -127,7 +129,22 @@ std::vector<FinishVerdict> WorkerStore::finish_all(std::span<const Finish> finis
     items.push_back(outcome_json(finishes[i]));
     places.push_back(i);
   }
-  if (items.empty()) { return verdicts; }
+  // What a request may weigh is a few of the largest results.
+  std::size_t next = 0;
+  while (next < items.size()) {
+    std::vector<std::string> some;
+    std::size_t bytes = 0;
+    while (next + some.size() < items.size() &&
+           (some.empty() || bytes + items[next + some.size()].size() <= finish_bytes)) {
+      some.push_back(std::move(items[next + some.size()]));
+      bytes += some.back().size() + 1;
+    }
+    for (const FinishVerdict verdict : finish_some(some)) { verdicts[places[next++]] = verdict; }
+  }
+  return verdicts;
+}
+
+std::vector<FinishVerdict> WorkerStore::finish_some(const std::vector<std::string>& items) {
   const std::string body = JsonObject().raw("outcomes", wire::json_array(items)).str();
   std::string answer;
   try {
@@ -140,9 +157,10 @@ std::vector<FinishVerdict> WorkerStore::finish_all(std::span<const Finish> finis
   const JsonView view(answer);
   const std::vector<std::string_view> told = view.items("verdicts");
   if (told.size() != items.size()) { throw wire::BadAnswer("the server did not tell of each outcome"); }
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    const bool accepted = JsonView(told[i]).text("verdict") == "accepted";
-    verdicts[places[i]] = accepted ? FinishVerdict::accepted : FinishVerdict::stale;
+  std::vector<FinishVerdict> verdicts;
+  for (const std::string_view one : told) {
+    const bool accepted = JsonView(one).text("verdict") == "accepted";
+    verdicts.push_back(accepted ? FinishVerdict::accepted : FinishVerdict::stale);
   }
   return verdicts;
 }

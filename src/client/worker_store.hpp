@@ -100,6 +100,8 @@ class WorkerStore : public store::Store {
   // What the server knows the session by. Throws StaleLease for one that was not opened, or is another by now.
   [[nodiscard]] std::string server_session(const Uuid& session);
   [[nodiscard]] std::vector<store::FinishVerdict> finish_all(std::span<const store::Finish> finishes);
+  // One request: as many outcomes as it may weigh.
+  [[nodiscard]] std::vector<store::FinishVerdict> finish_some(const std::vector<std::string>& items);
   [[nodiscard]] store::ClaimReply claim_some(const store::ClaimRequest& request, bool may_wait);
 
   const std::shared_ptr<ApiClient> api_;

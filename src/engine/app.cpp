@@ -16,21 +16,24 @@ namespace hapax {
 App open(const std::string& url, const OpenOptions& options) {
   model::check_name(options.ns, "namespace");
   if (!options.actor.empty()) { model::check_name(options.actor, "actor"); }
-  if (options.payload_limit > 0) { base::set_payload_limit(options.payload_limit); }
   store::OpenOptions store_options;
   if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
   store_options.must_exist = options.must_exist;
   store_options.encryption_key_file = options.encryption_key_file;
   if (options.config.empty()) {
-    return App(detail::make_app_state(store::open(url, store_options), options.ns, options.actor));
+    App app(detail::make_app_state(store::open(url, store_options), options.ns, options.actor));
+    if (options.payload_limit > 0) { base::set_payload_limit(options.payload_limit); }
+    return app;
   }
   const config::Config config = detail::load_configuration(options.config);
   if (options.encryption_key_file.empty()) {
     store_options.encryption_key_file = config.encryption_key_file.value_or("");
   }
-  if (options.payload_limit == 0 && config.payload_limit) { base::set_payload_limit(*config.payload_limit); }
   const std::string place = url.empty() ? config.store_url.value_or("") : url;
   const auto state = detail::make_app_state(store::open(place, store_options), options.ns, options.actor);
+  if (const std::size_t limit = options.payload_limit > 0 ? options.payload_limit : config.payload_limit.value_or(0)) {
+    base::set_payload_limit(limit);
+  }
   detail::apply_configuration_at_start(state->engine(), options.ns, config);
   return App(state);
 }

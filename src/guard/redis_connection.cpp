@@ -36,6 +36,9 @@ RedisReply value_of(const redisReply& reply) {
   return value;
 }
 
+// A large command's room is not kept for the next.
+constexpr std::size_t kept_room = 64 << 10;
+
 // As Redis reads commands: the number of words, and each with its length.
 void append_command(std::string& out, const RedisCommand& command) {
   const auto number = [&out](char mark, std::size_t value) {
@@ -138,6 +141,7 @@ std::vector<RedisReply> RedisConnection::pipeline(const std::vector<RedisCommand
   const char* doing = "be asked";
   try {
     stream_->write(out_, timeout_);
+    if (out_.capacity() > kept_room) { std::string().swap(out_); }
     doing = "answer";
     std::vector<RedisReply> replies;
     replies.reserve(commands.size());

@@ -29,6 +29,15 @@ std::string sha1_hex(std::string_view text) {
   return hex;
 }
 
+// A child must not inherit a lock of OpenSSL's that another thread was holding.
+class TlsForkGate final : public ForkAware {
+ public:
+  TlsForkGate() { enlist(); }
+  ~TlsForkGate() { retire(); }
+  void before_fork() override { base::tls_calls().lock(); }
+  void after_fork(bool /*in_child*/) override { base::tls_calls().unlock(); }
+};
+
 // A command whose parts are views; key_count is one of them, so that it is not moved once it is viewed.
 struct Words {
   RedisCommand command;
@@ -64,7 +73,10 @@ RedisReply run_text(RedisConnection& connection, const RedisCall& call, const st
 RedisScript::RedisScript(std::string_view lua, Full when_full) : text(lua), sha(sha1_hex(lua)), full(when_full) {}
 
 RedisPool::RedisPool(RedisPlace place) : place_(std::move(place)) {
-  if (place_.tls) { tls_ = std::make_unique<base::TlsContext>(place_.tls_files); }
+  if (place_.tls) {
+    static TlsForkGate gate;
+    tls_ = std::make_unique<base::TlsContext>(place_.tls_files);
+  }
   enlist();
 }
 

@@ -86,6 +86,7 @@ void read_parameter(RedisPlace& place, std::string_view name, const std::string&
     std::string& file = name == "ca_file"     ? place.tls_files.ca
                         : name == "cert_file" ? place.tls_files.cert
                                               : place.tls_files.key;
+    if (value.empty()) { refuse(place.shown, "names no file as its " + std::string(name)); }
     file = value;
   } else {
     refuse(place.shown,

@@ -6,6 +6,7 @@
 #include "base/json_pointer.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "schedule/event_attributes.hpp"
@@ -84,8 +85,8 @@ Event parse_checked(std::string_view json, MissingId missing_id) {
 }
 
 void check_size(std::string_view json, std::string_view field) {
-  if (json.size() > limits::event_bytes) {
-    throw PayloadTooLarge(std::string(field), json.size(), limits::event_bytes);
+  if (const std::size_t most = base::part_limit(limits::event_bytes); json.size() > most) {
+    throw PayloadTooLarge(std::string(field), json.size(), most);
   }
 }
 

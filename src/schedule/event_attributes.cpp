@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "schedule/template.hpp"
 
@@ -102,10 +103,9 @@ std::string encode_base64(std::string_view bytes) {
 // together are far below half of the limit, so only large data has to be looked at.
 void check_encoded_size(const Event& event) {
   const std::size_t data = event.data ? event.data->size() : event.data_base64 ? event.data_base64->size() : 0;
-  if (data <= limits::event_bytes / 2) { return; }
-  if (const std::size_t size = encode_event(event).size(); size > limits::event_bytes) {
-    throw PayloadTooLarge("event", size, limits::event_bytes);
-  }
+  const std::size_t most = base::part_limit(limits::event_bytes);
+  if (data <= most / 2) { return; }
+  if (const std::size_t size = encode_event(event).size(); size > most) { throw PayloadTooLarge("event", size, most); }
 }
 
 // "application/json; charset=utf-8" is application/json.

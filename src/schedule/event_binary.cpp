@@ -2,6 +2,7 @@
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "schedule/event_attributes.hpp"
 
@@ -60,7 +61,9 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
     const bool is_type = name == "content-type";
     if (!is_type && !name.starts_with(prefix)) { continue; }
     bytes += name.size() + value.size();
-    if (bytes > limits::event_bytes) { throw PayloadTooLarge("event", bytes, limits::event_bytes); }
+    if (const std::size_t most = base::part_limit(limits::event_bytes); bytes > most) {
+      throw PayloadTooLarge("event", bytes, most);
+    }
     const std::string attribute = is_type ? "datacontenttype" : name.substr(prefix.size());
     if (std::find(seen.begin(), seen.end(), attribute) != seen.end()) {
       throw InvalidArgument(base::printable(attribute), "is given twice; expected one header");

@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "model/identity.hpp"
 #include "model/validate.hpp"
 
@@ -81,7 +82,7 @@ void add_clock_facts(Facts& facts, const Reason& reason, const FiringContext& co
   if (by_tick != nullptr && by_tick->tick.window) { facts.window = encode_window(*by_tick->tick.window); }
   bool omitted = false;
   if (context.last_result) {
-    omitted = context.last_result->size() > limits::last_result_bytes ||
+    omitted = context.last_result->size() > base::part_limit(limits::last_result_bytes) ||
               json_depth_of(*context.last_result) > limits::event_depth;
     if (!omitted) { facts.last_result = *context.last_result; }
   }

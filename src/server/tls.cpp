@@ -1,4 +1,5 @@
 #include "server/tls.hpp"
+#include "base/stream.hpp"
 
 #include <hapax/error.hpp>
 
@@ -82,6 +83,7 @@ TlsContext::TlsContext(const std::string& certificate, const std::string& key)
     SSL_CTX_free(context_);
     throw;
   }
+  SSL_CTX_set_default_passwd_cb(context_, base::no_passphrase);
   if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) { refuse("--tls-key " + key); }
   if (SSL_CTX_check_private_key(context_) != 1) { refuse("--tls-key " + key + " does not belong to " + certificate); }
 }

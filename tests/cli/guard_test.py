@@ -122,6 +122,7 @@ class Places(unittest.TestCase):
         self.refused(CONFIGURATION, "ConfigurationError", "nonsense")
         self.refused(CONFIGURATION, "ConfigurationError", "rediss://:sesame@host?ca_file=/no/such.pem")
         self.refused(CONFIGURATION, "ConfigurationError", "redis://:sesame@host?ca_file=/no/such.pem")
+        self.refused(CONFIGURATION, "ConfigurationError", "rediss://:sesame@host?ca_file=")
         self.refused(STORE, "StoreUnavailable", "redis://:sesame@127.0.0.1:1?timeout=200ms")
 
 

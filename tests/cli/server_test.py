@@ -296,6 +296,17 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         self.assertEqual((done.code, done.json["completed"]), (OK, 1), done)
         self.assertEqual(self.show(id)["result"], json.loads(deepest))
 
+    def test_results_that_are_too_large_together_go_one_by_one(self):
+        limit = {"HAPAX_LIMITS_PAYLOAD": "8MiB"}
+        server = Serving(self, self.url, env=limit)
+        ids = [self.enqueue("job") for _ in range(4)]
+        program = self.script("head -c 7000000 /dev/zero | tr '\\0' x")
+        done = run("work", "--exec", program, "--until-empty", "--concurrency", "4", "--json",
+                   env={**limit, "HAPAX_SERVER_URL": server.url})
+        self.assertEqual((done.code, done.json["completed"], done.err), (OK, 4, ""), done)
+        for id in ids:
+            self.assertEqual(len(self.show(id)["result"]), 7_000_000)
+
     def test_stopped_with_grace_it_lets_programs_finish(self):
         id = self.enqueue("job")
         waiting = self.enqueue("job")

@@ -50,6 +50,7 @@ class OwnRedis {
   std::string command(const std::string& words) {
     return output_of("redis-cli -s " + folder_ + "/redis.sock " + words + " 2>/dev/null");
   }
+  [[nodiscard]] std::string socket() const { return folder_ + "/redis.sock"; }
   [[nodiscard]] std::string url(const std::string& user = "", const std::string& timeout = "300ms") const {
     return "redis+unix://" + user + folder_ + "/redis.sock?timeout=" + timeout + "&connect_timeout=" + timeout;
   }

@@ -117,14 +117,22 @@ TEST_F(RedisTls, AChildThatForksLeavesItsParentsTlsAlone) {
   TlsRedis redis;
   const auto count = guarded(open_guard_store(redis.trusting("server")));
   EXPECT_EQ(count(1), 1);
+  const auto connections = [&redis] {
+    const std::string line =
+        output_of("redis-cli -s " + redis.server.socket() + " info stats | grep total_connections_received");
+    return std::stoi(line.substr(line.find(':') + 1));
+  };
   const pid_t child = fork();
   if (child == 0) { _exit(count(1) == 1 && count(2) == 2 ? 0 : 1); }
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+  const int before = connections();
   EXPECT_EQ(count(1), 1);
   EXPECT_EQ(count(2), 2);
   EXPECT_EQ(runs_, 1) << "the second ran in the child";
+  const int after = connections();
+  EXPECT_EQ(after - before, 1) << "that of redis-cli: the parent goes on with its own";
 }
 
 TEST_F(RedisTls, ACertificateThatIsNotTrustedIsRefused) {

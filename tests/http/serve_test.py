@@ -1,5 +1,6 @@
 """`hapax serve`: where it listens, how it starts, reloads and stops."""
 
+import json
 import os
 import signal
 import ssl
@@ -79,9 +80,31 @@ class Starting(unittest.TestCase):
             self.assertEqual((over.status, over.json["error"]), (413, "PayloadTooLarge"), over)
             self.assertIn("4194304", over.json["detail"])
             self.assertEqual(enqueue(9 << 20).status, 413)
-            # Few of the largest are a whole answer.
+            for _ in range(30):
+                self.assertEqual(enqueue(1).status, 201)
             taken = server.ask("POST", "/v1/claims", JSON, body='{"queues": ["default"], "limit": 100}')
             self.assertEqual(len(taken.json["claims"][0]["input"]), 3 << 20)
+            self.assertEqual(len(taken.json["claims"]), 25, "a hundred mebibytes hold 25 of the largest")
+        finally:
+            server.stop()
+
+
+    def test_inputs_larger_than_its_own_limit_are_handed_out_a_few_at_a_time(self):
+        lines = b"".join(b'{"task":"big","queue":"large","input":"' + b"x" * ((8 << 20) - 2) + b'"}\n' for _ in range(14))
+        done = subprocess.run([BIN, "enqueue", "--bulk", "-", "--store", "sqlite:serve.db"], input=lines, capture_output=True,
+                              timeout=60, env=clean_environment(HAPAX_LIMITS_PAYLOAD="8MiB"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        server = serve()
+        try:
+            counts = []
+            for _ in range(3):
+                answer = subprocess.run(["curl", "-sS", "-H", JSON, "--data", '{"queues": ["large"], "limit": 100}',
+                                         f"http://127.0.0.1:{server.port}/v1/claims"], capture_output=True, check=True, timeout=60)
+                taken = json.loads(answer.stdout)["claims"]
+                self.assertTrue(all(len(each["input"]) == (8 << 20) - 2 for each in taken))
+                self.assertTrue(all(each["attempt"] == 1 and each["lost"] == 0 for each in taken))
+                counts.append(len(taken))
+            self.assertEqual(counts, [12, 2, 0])
         finally:
             server.stop()
 

@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -203,6 +204,24 @@ TEST(Firing, ALastResultThatIsTooLargeOrTooDeepDoesNotKeepTheNextRunFromStarting
     EXPECT_EQ(trigger["last_result"], nullptr);
     EXPECT_EQ(trigger["last_result_omitted"], true);
   }
+}
+
+TEST(Firing, UnderASmallPayloadLimitWhatIsHandedOnIsSmallerStill) {
+  base::set_payload_limit(64 << 10);
+  FiringContext with_result = context();
+  with_result.last_result = "\"" + std::string(20 << 10, 'x') + "\"";
+  json activity = json::parse(daily);
+  activity["input"] = {"{{last_result}}", "{{last_result}}"};
+  const json trigger =
+      json::parse(fire(parse_activity(activity.dump()), nine(), with_result).requests[0].input)["trigger"];
+  EXPECT_EQ(trigger["last_result_omitted"], true);
+  const std::string start = R"({"specversion":"1.0","id":"1","source":"s","type":"order.x","data":")";
+  EXPECT_THROW((void)parse_event(start + std::string(16 << 10, 'x') + "\"}"), PayloadTooLarge);
+  json on = json::parse(on_order);
+  on["input"] = "{{event.data}}";
+  const Event event = parse_event(start + std::string(15 << 10, 'x') + "\"}");
+  EXPECT_NO_THROW((void)fire(parse_activity(on.dump()), EventReason{event}, context()));
+  base::set_payload_limit(limits::payload_usual);
 }
 
 TEST(Firing, TheLargestAndDeepestEventFitsIntoAnInput) {

@@ -29,9 +29,11 @@ constexpr Duration usual_lease = std::chrono::seconds(30);
 // A claim that its session does not know of after this long is one whose answer was lost.
 constexpr Duration answer_grace = std::chrono::seconds(10);
 
-// Inputs are a mebibyte at most, usually: a hundred of them is what one answer may weigh.
+// What the inputs of one answer may weigh: a hundred of the usual largest.
+constexpr std::size_t claims_bytes = claims_most * limits::payload_usual;
+
 int claims_at_once() {
-  const std::size_t fit = claims_most * limits::payload_usual / base::payload_limit();
+  const std::size_t fit = claims_bytes / base::payload_limit();
   return static_cast<int>(std::clamp<std::size_t>(fit, 1, claims_most));
 }
 
@@ -148,6 +150,20 @@ std::vector<Uuid> settle(Api& api, Call& call, const ClaimOrder& order, const Me
   return call.blocking([&] { return api.sessions().extend(beat); }).lost;
 }
 
+// What one answer may weigh is bounded by what is there too: inputs of others, who have a larger limit or had one, come
+// through. Those beyond go back; the first is always given.
+std::vector<model::Claim> take_beyond(std::vector<model::Claim>& claims) {
+  std::size_t bytes = 0;
+  const auto first = std::find_if(claims.begin(), claims.end(), [&bytes](const model::Claim& claim) {
+    const bool is_first = bytes == 0;
+    bytes += claim.input.size() + 1;
+    return !is_first && bytes > claims_bytes;
+  });
+  std::vector<model::Claim> beyond(std::make_move_iterator(first), std::make_move_iterator(claims.end()));
+  claims.erase(first, claims.end());
+  return beyond;
+}
+
 Response claim(Api& api, Call& call) {
   const Members body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session", "held"});
   const ClaimOrder order = order_of(body, call);
@@ -162,6 +178,9 @@ Response claim(Api& api, Call& call) {
     RemoteSessions::Claimed claimed = call.blocking([&] { return api.sessions().claim(order); });
     if (!claimed.claims.empty()) {
       if (std::ssize(claimed.claims) == order.limit) { ticket.pass_on(); }
+      if (const std::vector<model::Claim> beyond = take_beyond(claimed.claims); !beyond.empty()) {
+        call.blocking([&] { api.sessions().take_back(order, beyond); });
+      }
       return claims_answer(api, call, order, std::move(claimed.claims), lost);
     }
     // What it was woken for may be of a task that it does not do, or not for a session that holds something.
@@ -362,7 +381,8 @@ void read_progress(model::Beat& beat, const Members& body) {
     add_held(beat, held);
     const std::optional<double> fraction = item.number("fraction");
     if (fraction && (*fraction < 0 || *fraction > 1)) {
-      refuse(place, "fraction", std::string(*item.json("fraction")) + " is out of range; expected 0 to 1");
+      refuse(place, "fraction",
+             std::string(base::keep_head(*item.json("fraction"), 60)) + " is out of range; expected 0 to 1");
     }
     const std::string message = item.text("message").value_or("");
     if (fraction || !message.empty()) { beat.progress.push_back({held.id, held.fence, fraction.value_or(0), message}); }
