@@ -30,7 +30,7 @@ struct FileName {
 // A file's text. Most records fit the room that needs no allocation.
 class FileText {
  public:
-  FileText() {}  // leaves the room as it is
+  FileText() {}  // NOLINT(modernize-use-equals-default): leaves the room as it is
   FileText(const FileText&) = delete;
   FileText& operator=(const FileText&) = delete;
   [[nodiscard]] std::string_view view() const {
