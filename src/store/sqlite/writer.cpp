@@ -65,7 +65,7 @@ void Writer::set_up(const OpenOptions& options) {
 
 int Writer::keep_waiting(void* writer, int tries) {
   const auto left = static_cast<Writer*>(writer)->busy_until_ - std::chrono::steady_clock::now();
-  if (left <= left.zero()) { return 0; }
+  if (left <= std::chrono::steady_clock::duration::zero()) { return 0; }
   const auto pause = std::clamp(tries * first_busy_pause, first_busy_pause, longest_busy_pause);
   std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, pause));
   return 1;
