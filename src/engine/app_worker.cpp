@@ -4,7 +4,6 @@
 
 #include "engine/app_state.hpp"
 #include "engine/worker_state.hpp"
-#include "model/query_task.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -74,7 +73,6 @@ Worker App::work(const WorkerOptions& options) {
   engine_options.sweep = options.sweep;
   engine_options.events.trouble = options.on_trouble;
   if (const auto workflows = state_->workflows()) {
-    engine_options.queues.push_back(state_->queue(std::string(model::query_queue)));
     int threads = options.threads;
     if (threads <= 0) { threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
     engine_options.workflows = workflows->make_pool({.threads = threads,

@@ -3,12 +3,10 @@
 #include <hapax/replay_tester.hpp>
 
 #include "base/json.hpp"
-#include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
-#include "model/query_task.hpp"
 #include "model/unreadable.hpp"
 #include "model/validate.hpp"
 #include "workflow/support.hpp"
@@ -57,30 +55,12 @@ model::Claim claim_like(const model::Execution& execution, Time now) {
   return claim;
 }
 
-// What is refused is an answer too: a question is no work that failed.
-std::string answer_question(TaskContext& context, const std::string& input) {
-  std::string name = "QueryFailed";
-  std::string message;
-  try {
-    const auto asked = nlohmann::json::parse(input);
-    const Uuid id = Uuid::parse(asked.at("execution").get<std::string>()).value_or(Uuid{});
-    const std::string answer =
-        context.app().find_any(id).query_json(asked.at("query").get<std::string>(), asked.at("question").dump());
-    return "{\"answer\":" + answer + "}";
-  } catch (const Error& error) {
-    name = error.name();
-    message = error.what();
-  } catch (const std::exception& error) { message = error.what(); }
-  return "{\"error\":{\"type\":" + base::json_quote(name) + ",\"message\":" + base::json_quote(message) + "}}";
-}
-
 }  // namespace
 
 void App::add_workflow(const TaskSpec& workflow, RawWorkflow function) {
   model::check_name(workflow.name, "workflow");
   if (!function) { throw InvalidArgument("function", "is empty"); }
   workflow::support_of(state_)->add(workflow.name, std::move(function));
-  if (const auto question = model::query_task(workflow.name)) { state_->add_handler(*question, answer_question); }
   state_->tasks_changed();
 }
 

@@ -26,6 +26,14 @@ App Tenant::app_of(std::string actor) {
   return App(std::make_shared<detail::AppState>(engine_, ns_, std::move(actor)));
 }
 
+bool Tenant::knows_workflow(const std::string& name) {
+  (void)app();
+  const std::shared_ptr<engine::WorkflowSupport> support = app_->workflows();
+  if (!support) { return false; }
+  const std::vector<std::string> names = support->names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 schedule::EventRouter& Tenant::router() {
   const std::lock_guard lock(mutex_);
   if (!router_) { router_ = std::make_unique<schedule::EventRouter>(*engine_, ns_); }

@@ -31,6 +31,8 @@ class Tenant {
   [[nodiscard]] App app();
   // The same for one call, by whoever makes it.
   [[nodiscard]] App app_of(std::string actor);
+  // Whether a workflow's function is in this process.
+  [[nodiscard]] bool knows_workflow(const std::string& name);
   // Blocks when it is first asked for.
   [[nodiscard]] schedule::EventRouter& router();
 
