@@ -94,7 +94,9 @@ std::mutex& tls_calls() {
 
 int no_passphrase(char* /*to*/, int /*bytes*/, int /*for_writing*/, void* /*data*/) { return -1; }
 
-TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_method())) {
+TlsContext::TlsContext(const TlsFiles& files) : context_(nullptr) {
+  const std::lock_guard call(tls_calls());
+  context_ = SSL_CTX_new(TLS_client_method());
   if (context_ == nullptr) { throw std::bad_alloc(); }
   SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
   SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
@@ -118,7 +120,10 @@ TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_
   }
 }
 
-TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+TlsContext::~TlsContext() {
+  const std::lock_guard call(tls_calls());
+  SSL_CTX_free(context_);
+}
 
 Stream::Stream(const StreamPeer& peer, const TlsContext* tls, Duration at_most) : process_(::getpid()) {
   const Instant until = Steady::now() + at_most;
@@ -244,7 +249,9 @@ Stream::TlsStep Stream::tls_step(Call call) {
   ERR_clear_error();
   TlsStep step{.result = call(session_)};
   step.error = SSL_get_error(session_, step.result);
-  if (step.error == SSL_ERROR_SSL || step.error == SSL_ERROR_SYSCALL) { step.reason = tls_reason(); }
+  const bool goes_on =
+      step.error == SSL_ERROR_NONE || step.error == SSL_ERROR_WANT_READ || step.error == SSL_ERROR_WANT_WRITE;
+  if (!goes_on) { step.reason = tls_reason(); }
   return step;
 }
 

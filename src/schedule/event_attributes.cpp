@@ -100,11 +100,11 @@ std::string encode_base64(std::string_view bytes) {
 }
 
 // What is taken can be written and taken again: base64 and a made id make an event longer than it came. All attributes
-// together are far below half of the limit, so only large data has to be looked at.
+// together are far below half of the usual limit, so only large data has to be looked at.
 void check_encoded_size(const Event& event) {
   const std::size_t data = event.data ? event.data->size() : event.data_base64 ? event.data_base64->size() : 0;
   const std::size_t most = base::part_limit(limits::event_bytes);
-  if (data <= most / 2) { return; }
+  if (most == limits::event_bytes && data <= most / 2) { return; }
   if (const std::size_t size = encode_event(event).size(); size > most) { throw PayloadTooLarge("event", size, most); }
 }
 

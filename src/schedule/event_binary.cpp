@@ -53,6 +53,7 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
+  const std::size_t most = base::part_limit(limits::event_bytes);
   std::size_t bytes = message.body.size();
   EventAttributes attributes;
   std::vector<std::string> seen;
@@ -61,9 +62,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
     const bool is_type = name == "content-type";
     if (!is_type && !name.starts_with(prefix)) { continue; }
     bytes += name.size() + value.size();
-    if (const std::size_t most = base::part_limit(limits::event_bytes); bytes > most) {
-      throw PayloadTooLarge("event", bytes, most);
-    }
+    if (bytes > most) { throw PayloadTooLarge("event", bytes, most); }
     const std::string attribute = is_type ? "datacontenttype" : name.substr(prefix.size());
     if (std::find(seen.begin(), seen.end(), attribute) != seen.end()) {
       throw InvalidArgument(base::printable(attribute), "is given twice; expected one header");
@@ -75,7 +74,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
     const std::string_view text = trimmed(value);
     attributes.set_text(attribute, is_type ? std::string(text) : percent_decoded(text));
   }
-  if (bytes > limits::event_bytes) { throw PayloadTooLarge("event", bytes, limits::event_bytes); }
+  if (bytes > most) { throw PayloadTooLarge("event", bytes, most); }
   attributes.set_body(message.body);
   return attributes.finish(missing_id);
 }

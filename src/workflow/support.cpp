@@ -147,7 +147,13 @@ Support::Played Support::play(model::Claim claim, model::History history,
       .app = app_.lock(), .run = std::move(run), .function = function, .stacks = &stacks_, .build = ""});
   state->replay().load(std::move(history.entries), std::move(history.events));
   Played played{.need = state->resume(), .stuck = state->stuck_reason()};
-  if (then) { then(*state); }
+  try {
+    if (then) { then(*state); }
+  } catch (...) {
+    // Its function, suspended, holds the run that holds it.
+    (void)state->unwind();
+    throw;
+  }
   (void)state->unwind();
   return played;
 }

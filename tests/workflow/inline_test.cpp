@@ -417,7 +417,9 @@ TEST_F(InlineWorkflow, ACancellationIsFoundAgainByCodeWithAPatch) {
 
 TEST_F(InlineWorkflow, QueriesSeeWhereItStands) {
   const Workflow<int, int> flow{"asked"};
-  app_.handle(flow, [](WorkflowContext& ctx, const int&) {
+  const auto alive = std::make_shared<int>(0);
+  app_.handle(flow, [&alive](WorkflowContext& ctx, const int&) {
+    const std::shared_ptr<int> local = alive;
     std::string state = "new";
     ctx.on_query("state", [&] { return state; });
     ctx.on_query<int>("add", [&](const int& n) { return n + 1; });
@@ -433,6 +435,9 @@ TEST_F(InlineWorkflow, QueriesSeeWhereItStands) {
   EXPECT_EQ(handle.query<std::string>("state"), "after a");
   EXPECT_EQ((handle.query<int, int>("add", 41)), 42);
   EXPECT_THROW((void)handle.query<int>("nothing"), NotFound);
+  // A question that cannot be answered leaves nothing behind, its locals included.
+  EXPECT_THROW((void)(handle.query<int, std::string>("add", "x")), std::exception);
+  EXPECT_EQ(alive.use_count(), 1);
   handle.signal("go", 1);
   drain();
   EXPECT_THROW((void)handle.query<std::string>("state"), WrongStatus);

@@ -179,7 +179,11 @@ Response claim(Api& api, Call& call) {
     if (!claimed.claims.empty()) {
       if (std::ssize(claimed.claims) == order.limit) { ticket.pass_on(); }
       if (const std::vector<model::Claim> beyond = take_beyond(claimed.claims); !beyond.empty()) {
-        call.blocking([&] { api.sessions().take_back(order, beyond); });
+        try {
+          call.blocking([&] { api.sessions().take_back(order, beyond); });
+        } catch (const StoreBusy&) {
+          // They come back by the lease; those that were kept are told all the same.
+        } catch (const StoreUnavailable&) {}
       }
       return claims_answer(api, call, order, std::move(claimed.claims), lost);
     }
