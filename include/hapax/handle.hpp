@@ -45,7 +45,7 @@ class AnyHandle {
   // As it is now. Throws ResultExpired when the store has no record of it any more.
   [[nodiscard]] Status status() const;
 
-  // Waits until it has ended.
+  // Waits until it has ended, also while the store can't be reached for a time; so do all that wait here.
   Status wait() const;
   // True when it has ended within `at_most`.
   [[nodiscard]] bool wait_for(Duration at_most) const;

@@ -110,14 +110,19 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
     std::exception_ptr error;
   };
   if (!local || !is_fresh(id)) {
+    const bool looks_once = at_most && *at_most <= Duration::zero();
     // On this thread: most who ask late are answered here.
-    auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
-    if (outcomes.front() && outcomes.front()->overdue && end_if_overdue(store_, id)) {
-      outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+    try {
+      auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+      if (outcomes.front() && outcomes.front()->overdue && end_if_overdue(store_, id)) {
+        outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
+      }
+      if (!outcomes.front()) { std::rethrow_exception(expired(id)); }
+      if (is_terminal(outcomes.front()->status)) { return outcomes.front(); }
+      if (looks_once) { return std::nullopt; }
+    } catch (const StoreUnavailable&) {
+      if (looks_once) { throw; }  // others wait: the store may come back, as later on in step()
     }
-    if (!outcomes.front()) { std::rethrow_exception(expired(id)); }
-    if (is_terminal(outcomes.front()->status)) { return outcomes.front(); }
-    if (at_most && *at_most <= Duration::zero()) { return std::nullopt; }
   }
   auto box = std::make_shared<Box>();
   const Token token = watch(

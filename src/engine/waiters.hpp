@@ -35,7 +35,8 @@ class Waiters {
 
   // The terminal outcome, or none when `at_most` is over first. `local` says that a worker of this process has the
   // execution, so that there is no point in asking the store at once if it is new. Throws ResultExpired when the store has no
-  // record of it, and what the store throws when it cannot be asked.
+  // record of it. While the store can't be reached it goes on waiting; only who looks once, with an `at_most` of zero, gets
+  // StoreUnavailable.
   [[nodiscard]] std::optional<model::Outcome> wait(const Uuid& id, std::optional<Duration> at_most, bool local);
 
   using Token = std::uint64_t;

@@ -54,6 +54,20 @@ TEST_F(WorkerTest, RunsWhatWasEnqueuedAndRecordsTheResult) {
   EXPECT_EQ(outcome.result, R"({"a":1})");
 }
 
+TEST_F(WorkerTest, AWaitOutlivesAnOutageOfTheStore) {
+  const Uuid id = engine->admit(request()).id;
+  faults->away = true;
+  EXPECT_THROW((void)engine->waiters().wait(id, 0s, false), StoreUnavailable);
+  EXPECT_FALSE(engine->waiters().wait(id, 50ms, false));
+  std::thread back([this, &id] {
+    std::this_thread::sleep_for(100ms);
+    (void)faults->inner().cancel(std::span<const Uuid>(&id, 1), "no");
+    faults->away = false;
+  });
+  EXPECT_EQ(outcome_of(id).status, Status::cancelled);
+  back.join();
+}
+
 TEST_F(WorkerTest, AnIdleWorkerGetsWhatItsOwnProcessEnqueuesAtOnce) {
   std::atomic<std::int64_t> fence = 0;
   const Worker worker(engine, {.threads = 1}, [&](engine::Run& run) {
