@@ -4,6 +4,7 @@
 
 #include "engine/app_state.hpp"
 #include "engine/worker_state.hpp"
+#include "model/question.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -75,6 +76,7 @@ Worker App::work(const WorkerOptions& options) {
   if (const auto workflows = state_->workflows()) {
     int threads = options.threads;
     if (threads <= 0) { threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+    engine_options.questions = state_->queue(model::question_queue);
     engine_options.workflows = workflows->make_pool({.threads = threads,
                                                      .cached = options.workflow_cache,
                                                      .stack_bytes = options.workflow_stack,

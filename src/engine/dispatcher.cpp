@@ -28,6 +28,8 @@ constexpr Duration held_up_wait = std::chrono::seconds(5);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr Duration flow_look = std::chrono::milliseconds(20);
+// Claims that follow each other faster leave questions out: they'd pay for a second queue in which there mostly is nothing.
+constexpr Duration questions_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
@@ -176,6 +178,15 @@ std::vector<std::string> Dispatcher::names(const Plan& plan) {
   return all;
 }
 
+// First, so that a backlog does not keep them waiting.
+void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
+  questions_left_ = now < questions_at_;
+  if (questions_left_) { return; }
+  questions_at_ = now + questions_look;
+  request.queues.insert(request.queues.begin(), *options_.questions);
+  std::ranges::move(options_.workflows->questions(), std::back_inserter(request.tasks));
+}
+
 void Dispatcher::hand_out(std::vector<RunPtr> runs) {
   if (options_.workflows != nullptr) {
     std::erase_if(runs, [this](RunPtr& run) {
@@ -232,6 +243,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
     request.limit = next.limit;
     request.idle = std::max(0, load_.threads - load_.queued - load_.running);
     request.alone = next.alone;
+    if (next.workflows && options_.questions) { add_questions(request, now); }
   }
   model::Exchange reply;
   const Time asked_at = engine_now();
@@ -308,6 +320,8 @@ void Dispatcher::claimed(model::ClaimReply reply, const Plan& next, Time now) {
   if (next.alone && !suspect_) { suspects_due_ = false; }
   idle_wait_ = std::clamp(idle_wait_ * 2, idle_wait_min, idle_wait_max);
   claim_at_ = now + (reply.next_due ? std::clamp(*reply.next_due, Duration::zero(), idle_wait_) : idle_wait_);
+  // A question that woke it may have been left out.
+  if (questions_left_) { claim_at_ = std::min(claim_at_, questions_at_); }
 }
 
 void Dispatcher::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {

@@ -37,7 +37,8 @@ class Dispatcher {
     std::vector<model::QueueRef> queues;
     std::vector<std::string> tasks;
     int prefetch = 0;
-    WorkflowPool* workflows = nullptr;  // where workflows go; none: they are run like tasks
+    WorkflowPool* workflows = nullptr;           // where workflows go; none: they are run like tasks
+    std::optional<model::QueueRef> questions{};  // where those are asked from afar
     // Outcomes the store answered: who waits for them is told, and a display.
     std::function<void(std::span<const Settled>, std::span<const model::FinishVerdict>)> on_answered;
     // Queues in which outcomes made something due.
@@ -81,6 +82,7 @@ class Dispatcher {
   void send_one_by_one(std::vector<Settled> batch);
   void note_unsent();
   [[nodiscard]] std::vector<std::string> names(const Plan& plan);
+  void add_questions(model::ClaimRequest& request, Time now);
   void hand_out(std::vector<RunPtr> runs);
   void claimed(model::ClaimReply reply, const Plan& plan, Time now);
   void release_unstarted();
@@ -98,8 +100,10 @@ class Dispatcher {
   Time held_up_at_{};             // when to try them again
   Backoff backoff_;
   Time retry_at_{};
-  Time claim_at_{};         // when to look for work
-  bool more_tasks_ = true;  // the last claim that asked for them was full, or they were due and had no room
+  Time claim_at_{};              // when to look for work
+  Time questions_at_{};          // not for questions before that
+  bool questions_left_ = false;  // the last claim was before that
+  bool more_tasks_ = true;       // the last claim that asked for them was full, or they were due and had no room
   bool more_workflows_;
   bool tasks_next_ = false;
   bool no_room_ = false;  // it is time to look, but the pool is full

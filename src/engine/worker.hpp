@@ -55,6 +55,7 @@ struct WorkerOptions {
   bool sweep = true;                          // also run the sweeper (lost sessions, deadlines, retention)
   std::optional<Duration> cleanup_interval;   // of the sweeper's retention; none: the store's setting, or an hour
   std::shared_ptr<WorkflowPool> workflows;    // where claimed workflows go on; none: there are no workflows
+  std::optional<model::QueueRef> questions;   // where those are asked from afar; not one of its queues
   Duration stop_patience{0};  // a handler that was told to stop may take this long before it counts as stuck
   WorkerEvents events;
 };

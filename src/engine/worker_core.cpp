@@ -107,6 +107,7 @@ void WorkerCore::start() {
           .tasks = options_.tasks,
           .prefetch = options_.prefetch,
           .workflows = options_.workflows.get(),
+          .questions = options_.questions,
           .on_answered = [this](std::span<const Settled> batch,
                                 std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
           .on_woken = [this](std::span<const model::QueueRef> queues) { engine_->wake_workers(queues); },
@@ -206,8 +207,12 @@ bool WorkerCore::serves(const model::QueueRef& queue) const {
   return std::ranges::find(options_.queues, queue) != options_.queues.end();
 }
 
+bool WorkerCore::claims_from(const model::QueueRef& queue) const {
+  return serves(queue) || queue == options_.questions;
+}
+
 void WorkerCore::queue_changed(const model::QueueRef& queue, Duration in) {
-  if (!draining_.load(std::memory_order_relaxed) && serves(queue) && dispatcher_->hint(engine_now() + in)) {
+  if (!draining_.load(std::memory_order_relaxed) && claims_from(queue) && dispatcher_->hint(engine_now() + in)) {
     dispatcher_thread_->wake();
   }
 }

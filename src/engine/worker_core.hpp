@@ -48,6 +48,8 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void trouble(std::string_view what) const;
   [[nodiscard]] bool serves(const model::QueueRef& queue) const;
+  // Those, and where its workflows are asked.
+  [[nodiscard]] bool claims_from(const model::QueueRef& queue) const;
   [[nodiscard]] bool queues_are_empty();
   [[nodiscard]] bool wait_all_sent(Time until);
   void ensure_watchdog_thread();

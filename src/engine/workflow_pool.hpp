@@ -19,6 +19,8 @@ class WorkflowPool {
   virtual ~WorkflowPool() = default;
   // The names it has functions for.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  // The names of the workflows that ask them (model/question.hpp), which it has functions for too.
+  [[nodiscard]] virtual std::vector<std::string> questions() const = 0;
   virtual void start(std::function<void()> on_settled) = 0;
   virtual void submit(RunPtr run) = 0;
   // Appends what was decided since the last call.

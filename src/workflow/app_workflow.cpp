@@ -7,6 +7,7 @@
 #include "base/payload_limit.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
+#include "model/question.hpp"
 #include "model/unreadable.hpp"
 #include "model/validate.hpp"
 #include "workflow/support.hpp"
@@ -60,6 +61,10 @@ model::Claim claim_like(const model::Execution& execution, Time now) {
 void App::add_workflow(const TaskSpec& workflow, RawWorkflow function) {
   model::check_name(workflow.name, "workflow");
   if (!function) { throw InvalidArgument("function", "is empty"); }
+  if (model::is_question(workflow.name)) {
+    throw InvalidArgument("workflow", "'" + workflow.name + "': names that begin with '" +
+                                          std::string(model::question_prefix) + "' are those of hapax's own");
+  }
   workflow::support_of(state_)->add(workflow.name, std::move(function));
   state_->tasks_changed();
 }

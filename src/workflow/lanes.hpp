@@ -35,6 +35,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     std::shared_ptr<detail::AppState> app;
     std::function<std::shared_ptr<const Function>(const std::string&)> find;  // by name
     std::function<std::vector<std::string>()> names;
+    std::function<std::vector<std::string>()> questions;
     int threads = 1;
     int cached = 1000;  // waiting runs kept in memory
     int active = 1000;  // runs claimed at once
@@ -47,6 +48,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   ~Lanes() override;
 
   [[nodiscard]] std::vector<std::string> names() const override { return options_.names(); }
+  [[nodiscard]] std::vector<std::string> questions() const override { return options_.questions(); }
   void start(std::function<void()> on_settled) override;
   void submit(engine::RunPtr run) override;
   void collect(std::vector<engine::Settled>& into) override;

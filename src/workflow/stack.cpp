@@ -96,15 +96,19 @@ GuardWatch::GuardWatch(const Stack& stack, const char* owner) {
 
 GuardWatch::~GuardWatch() { watched = nullptr; }
 
-AlternateStack::AlternateStack() : memory_(std::make_unique<char[]>(handler_stack_bytes)) {
+AlternateStack::AlternateStack() {
   install_handler();
   stack_t stack{};
+  if (sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE) == 0) { return; }
+  memory_ = std::make_unique<char[]>(handler_stack_bytes);
+  stack = {};
   stack.ss_sp = memory_.get();
   stack.ss_size = handler_stack_bytes;
   sigaltstack(&stack, nullptr);
 }
 
 AlternateStack::~AlternateStack() {
+  if (!memory_) { return; }
   stack_t stack{};
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);

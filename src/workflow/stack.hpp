@@ -55,7 +55,8 @@ class GuardWatch {
   ~GuardWatch();
 };
 
-// Once for each thread that runs fibers: a stack for the handler itself, as the fiber's has no room left.
+// For each thread that runs fibers: a stack for the handler itself, as the fiber's has no room left. One that the thread
+// has already stays.
 class AlternateStack {
  public:
   AlternateStack();

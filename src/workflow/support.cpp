@@ -3,8 +3,10 @@
 #include <hapax/error.hpp>
 
 #include "engine/outcome.hpp"
+#include "model/question.hpp"
 #include "workflow/closing.hpp"
 #include "workflow/lanes.hpp"
+#include "workflow/question.hpp"
 
 #include <mutex>
 #include <utility>
@@ -98,10 +100,12 @@ class InlineTurn {
 }  // namespace
 
 void Support::add(const std::string& name, Function function) {
+  auto its = std::make_shared<const Function>(std::move(function));
+  auto answers = std::make_shared<const Function>(answering(app_));
   const std::unique_lock lock(mutex_);
-  if (!functions_.emplace(name, std::make_shared<const Function>(std::move(function))).second) {
-    throw UsageError("workflow '" + name + "' has a function already");
-  }
+  if (functions_.contains(name)) { throw UsageError("workflow '" + name + "' has a function already"); }
+  functions_.emplace(model::question_name(name), std::move(answers));
+  functions_.emplace(name, std::move(its));
 }
 
 std::shared_ptr<const Function> Support::find(const std::string& name) const {
@@ -113,15 +117,40 @@ std::shared_ptr<const Function> Support::find(const std::string& name) const {
 std::vector<std::string> Support::names() const {
   const std::shared_lock lock(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, function] : functions_) { names.push_back(name); }
+  for (const auto& [name, function] : functions_) {
+    if (!model::is_question(name)) { names.push_back(name); }
+  }
   return names;
+}
+
+std::vector<std::string> Support::questions() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, function] : functions_) {
+    if (model::is_question(name)) { names.push_back(name); }
+  }
+  return names;
+}
+
+std::shared_ptr<StackPool> Support::stacks() const {
+  const std::shared_lock lock(mutex_);
+  return stacks_;
 }
 
 std::shared_ptr<engine::WorkflowPool> Support::make_pool(PoolOptions options) {
   const auto self = std::static_pointer_cast<Support>(app_.lock()->workflows());
+  {
+    // What a worker's run has room for must have room when it is asked, too.
+    const std::unique_lock lock(mutex_);
+    if (options.stack_bytes > stack_) {
+      stack_ = options.stack_bytes;
+      stacks_ = std::make_shared<StackPool>(stack_);
+    }
+  }
   return std::make_shared<Lanes>(Lanes::Options{.app = app_.lock(),
                                                 .find = [self](const std::string& name) { return self->find(name); },
                                                 .names = [self] { return self->names(); },
+                                                .questions = [self] { return self->questions(); },
                                                 .threads = options.threads,
                                                 .cached = options.cached,
                                                 .stack_bytes = options.stack_bytes,
@@ -133,8 +162,9 @@ model::Finish Support::run_here(const engine::RunPtr& run) {
   const auto app = app_.lock();
   const auto function = find(run->claim().task);
   if (!function) { return engine::release_finish(*run); }
+  const auto stacks = this->stacks();
   const auto state = std::make_shared<WorkflowRun>(
-      WorkflowRun::Options{.app = app, .run = run, .function = function, .stacks = &stacks_, .build = ""});
+      WorkflowRun::Options{.app = app, .run = run, .function = function, .stacks = stacks.get(), .build = ""});
   return InlineTurn(*app, *state).go();
 }
 
@@ -142,9 +172,11 @@ Support::Played Support::play(model::Claim claim, model::History history,
                               const std::function<void(WorkflowRun&)>& then) {
   const auto function = find(claim.task);
   if (!function) { throw NotFound("this process has no function for workflow '" + claim.task + "'"); }
+  const AlternateStack alternate;
+  const auto stacks = this->stacks();
   auto run = std::make_shared<engine::Run>(std::move(claim));
   const auto state = std::make_shared<WorkflowRun>(WorkflowRun::Options{
-      .app = app_.lock(), .run = std::move(run), .function = function, .stacks = &stacks_, .build = ""});
+      .app = app_.lock(), .run = std::move(run), .function = function, .stacks = stacks.get(), .build = ""});
   state->replay().load(std::move(history.entries), std::move(history.events));
   Played played{.need = state->resume(), .stuck = state->stuck_reason()};
   try {

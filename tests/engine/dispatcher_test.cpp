@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -312,6 +313,7 @@ TEST_F(DispatcherTest, DrainingClaimsNothing) {
 class HandFlows final : public WorkflowPool {
  public:
   [[nodiscard]] std::vector<std::string> names() const override { return {"flow"}; }
+  [[nodiscard]] std::vector<std::string> questions() const override { return {"hapax.query:flow"}; }
   void start(std::function<void()> /*on_settled*/) override {}
   void submit(RunPtr run) override { running.push_back(std::move(run)); }
   void collect(std::vector<Settled>& /*into*/) override {}
@@ -337,6 +339,7 @@ class MixedDispatcherTest : public ::testing::Test {
                                                                   .tasks = std::move(names),
                                                                   .prefetch = 0,
                                                                   .workflows = &flows,
+                                                                  .questions = questions,
                                                                   .on_answered = {},
                                                                   .on_woken = {},
                                                                   .on_trouble = {},
@@ -367,6 +370,7 @@ class MixedDispatcherTest : public ::testing::Test {
   Session session;
   HandPool pool;
   HandFlows flows;
+  std::optional<model::QueueRef> questions;
   std::unique_ptr<Dispatcher> dispatcher;
 };
 
@@ -385,6 +389,48 @@ TEST_F(MixedDispatcherTest, WorkflowsDueAtOnceAreNotClaimedByTheNumberOfThreads)
   EXPECT_LE(settle(), 4);
   EXPECT_EQ(flows.active(), 500);
   EXPECT_TRUE(pool.running.empty());
+}
+
+TEST_F(MixedDispatcherTest, QuestionsAreClaimedBeforeABacklogAndCostQuickClaimsNothing) {
+  questions = model::QueueRef{"default", "hapax.query"};
+  open({"flow"});
+  flows.most = 5;
+  admit_flows(500);
+  const auto admit_question = [&] {
+    model::NewExecution question = new_execution("hapax.query:flow");
+    question.kind = model::Kind::workflow;
+    question.queue = *questions;
+    (void)world.admit(question);
+  };
+  const auto asked = [&] {
+    return std::ranges::count_if(flows.running, [](const RunPtr& run) { return run->claim().task != "flow"; });
+  };
+  admit_question();
+  (void)settle();
+  EXPECT_EQ(flows.active(), 5);
+  EXPECT_EQ(asked(), 1);
+  flows.running.clear();
+  admit_question();
+  (void)settle();  // the same instant
+  EXPECT_EQ(flows.active(), 5);
+  EXPECT_EQ(asked(), 0);
+  flows.running.clear();
+  world.advance(20ms);
+  (void)settle();
+  EXPECT_EQ(asked(), 1);
+}
+
+TEST_F(MixedDispatcherTest, AQuestionThatCameRightAfterALookIsLookedForInAMoment) {
+  questions = model::QueueRef{"default", "hapax.query"};
+  open({"flow"});
+  (void)settle();
+  (void)dispatcher->hint(world.now());
+  EXPECT_EQ(settle(), 1);
+  EXPECT_EQ(dispatcher->step(world.now()), world.now() + 20ms);
+  world.advance(20ms);
+  // Looked for once; then it is as idle as ever.
+  EXPECT_EQ(settle(), 1);
+  EXPECT_GT(dispatcher->step(world.now()), world.now() + 20ms);
 }
 
 TEST_F(MixedDispatcherTest, ABacklogOfBothKindsFillsBoth) {

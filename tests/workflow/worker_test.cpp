@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/uuid7.hpp"
+
 #include <atomic>
+#include <functional>
 #include <future>
 #include <map>
 #include <mutex>
@@ -57,6 +60,65 @@ class WorkflowWorker : public OnStore {
   std::mutex mutex_;
   std::map<std::string, int> effects_;
 };
+
+// As a server asks: by a workflow of hapax's own (model/question.hpp).
+class AskedFromAfar : public WorkflowWorker {
+ protected:
+  std::string ask(App& app, const std::string& name, const Uuid& id, const std::string& query,
+                  const std::string& question = "null") {
+    const TaskSpec asking{.name = "hapax.query:" + name, .options = {.queue = "hapax.query"}};
+    const std::string input =
+        R"({"execution":")" + id.to_string() + R"(","query":")" + query + R"(","question":)" + question + "}";
+    return app.start_json(asking, input, {.workflow_id = std::to_string(++asked_)}).result_json_for(30s);
+  }
+
+  int asked_ = 0;
+};
+
+TEST_P(AskedFromAfar, AWorkerThatHasTheFunctionAnswers) {
+  App app = open();
+  const Workflow<int, int> flow{"asked"};
+  app.handle(flow, [](WorkflowContext& ctx, const int&) {
+    std::string state = "new";
+    ctx.on_query("state", [&] { return state; });
+    ctx.on_query<int>("add", [&](const int& n) { return n + 1; });
+    ctx.on_query("odd", [&]() -> int { throw 7; });
+    ctx.on_query("large", [&] { return std::string(std::size_t{2} << 20, 'x'); });
+    // NOLINTNEXTLINE(misc-no-recursion): more of the stack than a usual one has
+    std::function<int(int)> deep = [&](int n) { return n == 0 ? ctx.patched("deep") : deep(n - 1) + (n & 1); };
+    (void)deep(4000);
+    ctx.step("a", [] {});
+    state = "after a";
+    return ctx.wait_signal<int>("go");
+  });
+  // Its own queues, how many and which, have nothing to do with it.
+  const Worker worker = app.work({.queues = {"flows"}, .threads = 1, .workflow_stack = 4 << 20});
+  const auto handle = app.start(flow, 1, {.workflow_id = "w", .queue = "flows"});
+  while (app.timeline(handle.id()).size() < 3) { std::this_thread::sleep_for(1ms); }
+  EXPECT_EQ(ask(app, "asked", handle.id(), "state"), R"({"answer":"after a"})");
+  EXPECT_EQ(ask(app, "asked", handle.id(), "add", "41"), R"({"answer":42})");
+  EXPECT_NE(ask(app, "asked", handle.id(), "speed").find(R"("type":"NotFound")"), std::string::npos);
+  EXPECT_NE(ask(app, "asked", handle.id(), "add", "\"x\"").find(R"("type":"InvalidArgument")"), std::string::npos);
+  EXPECT_NE(ask(app, "asked", handle.id(), "odd").find(R"("type":"QueryFailed")"), std::string::npos);
+  EXPECT_NE(ask(app, "asked", handle.id(), "large").find(R"("type":"PayloadTooLarge")"), std::string::npos);
+  EXPECT_NE(ask(app, "asked", base::new_uuid7(), "state").find(R"("type":"NotFound")"), std::string::npos);
+  handle.signal("go", 5);
+  EXPECT_EQ(handle.result_for(30s), 5);
+  EXPECT_NE(ask(app, "asked", handle.id(), "state").find(R"("type":"WrongStatus")"), std::string::npos);
+}
+
+TEST_P(AskedFromAfar, AQuestionIsNoneOfTheWorkersQueues) {
+  App app = open();
+  app.handle(sums, [](WorkflowContext&, const int& n) { return n; });
+  Worker worker = app.work({.threads = 1});
+  // Of a workflow that nobody has: it stays, and the worker's queues are empty nevertheless.
+  const TaskSpec asking{.name = "hapax.query:other", .options = {.queue = "hapax.query"}};
+  const auto asked = app.start_json(asking, "{}", {.workflow_id = "q"});
+  EXPECT_TRUE(worker.wait_until_empty(30s));
+  EXPECT_EQ(asked.status(), Status::pending);
+  EXPECT_THROW(app.handle(Workflow<int, int>{"hapax.query:mine"}, [](WorkflowContext&, const int& n) { return n; }),
+               InvalidArgument);
+}
 
 TEST_P(WorkflowWorker, ManyRunAtOnce) {
   App app = open();
@@ -257,6 +319,7 @@ TEST_P(WorkflowWorker, ATransactionalStepIsOneCommitWithItsRecord) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkflowWorker, all_stores, [](const auto& store) { return store.param; });
+INSTANTIATE_TEST_SUITE_P(Stores, AskedFromAfar, all_stores, [](const auto& store) { return store.param; });
 
 }  // namespace
 

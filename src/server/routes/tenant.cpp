@@ -1,7 +1,8 @@
 #include "server/routes/tenant.hpp"
 
 #include "engine/app_state.hpp"
-#include "engine/workflow_pool.hpp"
+#include "model/question.hpp"
+#include "model/retention.hpp"
 
 #include <algorithm>
 
@@ -26,12 +27,22 @@ App Tenant::app_of(std::string actor) {
   return App(std::make_shared<detail::AppState>(engine_, ns_, std::move(actor)));
 }
 
-bool Tenant::knows_workflow(const std::string& name) {
-  (void)app();
-  const std::shared_ptr<engine::WorkflowSupport> support = app_->workflows();
-  if (!support) { return false; }
-  const std::vector<std::string> names = support->names();
-  return std::find(names.begin(), names.end(), name) != names.end();
+void Tenant::prepare_questions() {
+  const model::QueueRef queue{ns_, std::string(model::question_queue)};
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_questions_) { return; }
+  }
+  // What somebody has set there stays.
+  const std::vector<model::QueueInfo> queues = engine_->store().queues(ns_);
+  if (std::ranges::find(queues, queue, &model::QueueInfo::queue) == queues.end()) {
+    model::QueuePatch patch;
+    patch.retention = Duration::zero();
+    patch.failed_retention = model::stub_retention;
+    engine_->store().configure_queue(queue, patch);
+  }
+  const std::lock_guard lock(mutex_);
+  has_questions_ = true;
 }
 
 schedule::EventRouter& Tenant::router() {

@@ -31,8 +31,8 @@ class Tenant {
   [[nodiscard]] App app();
   // The same for one call, by whoever makes it.
   [[nodiscard]] App app_of(std::string actor);
-  // Whether a workflow's function is in this process.
-  [[nodiscard]] bool knows_workflow(const std::string& name);
+  // The queue of questions is there, and does not keep for weeks what was asked. Blocks when it is first asked for.
+  void prepare_questions();
   // Blocks when it is first asked for.
   [[nodiscard]] schedule::EventRouter& router();
 
@@ -50,6 +50,7 @@ class Tenant {
   std::shared_ptr<const model::Catalogue> snapshot_;   // guarded by mutex_
   std::chrono::steady_clock::time_point looked_at_{};  // guarded by mutex_
   bool is_looking_ = false;                            // guarded by mutex_
+  bool has_questions_ = false;                         // guarded by mutex_
   std::shared_ptr<detail::AppState> app_;              // guarded by mutex_
   std::unique_ptr<schedule::EventRouter> router_;      // guarded by mutex_
 };

@@ -1,13 +1,25 @@
 // Signals, queries and forks of workflows.
 #include <hapax/app.hpp>
 
+#include "base/json.hpp"
+#include "base/json_text.hpp"
+#include "base/uuid7.hpp"
+#include "model/question.hpp"
 #include "model/validate.hpp"
+#include "server/http_error.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/api.hpp"
 #include "server/routes/feed.hpp"
+#include "server/routes/waiting.hpp"
 #include "wire/acting_json.hpp"
 #include "wire/execution_json.hpp"
 #include "wire/json_out.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace hapax::server {
 
@@ -34,23 +46,107 @@ Response signal(Api& api, Call& call) {
   return json_answer(wire::signalled_json(got, name));
 }
 
-// Answered by a server in whose process the workflow's function is: what it knows is found by playing its journal.
+constexpr Duration usual_query_wait = std::chrono::seconds(10);
+// A question that nobody withdrew, as its server is gone, ends by itself that much after the wait for it.
+constexpr Duration question_slack = std::chrono::seconds(5);
+
+// The run that is asked: the last that it was continued as. Throws what no worker could answer.
+model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
+  model::Execution found = api.find(ns, id);
+  while (found.continued_as) { found = api.find(ns, *found.continued_as); }
+  wire::require_workflow(found);
+  if (is_terminal(found.status)) {
+    throw WrongStatus("workflow " + found.id.to_string() + " has ended as " + std::string(to_string(found.status)) +
+                          "; what it knew is gone, its result is kept",
+                      found.status);
+  }
+  return found;
+}
+
+// What the worker refused, as if it had been refused here.
+[[noreturn]] void refuse_query(std::string_view told, const model::Execution& asked) {
+  std::string type = "QueryFailed";
+  std::string message;
+  for (const base::JsonMember& member : base::json_members(told, "error")) {
+    if (member.name == "type") { type = base::json_string(member.value, "type"); }
+    if (member.name == "message") { message = base::json_string(member.value, "message"); }
+  }
+  if (type == "NotFound") { throw NotFound(message); }
+  if (type == "WrongStatus") { throw WrongStatus(message, asked.status); }
+  if (type == "InvalidArgument" || type == "InvalidJson") { throw HttpError(400, type, message); }
+  throw HttpError(
+      502, "QueryFailed",
+      "the worker that was asked could not answer: " + (type == "QueryFailed" ? "" : type + ": ") + message);
+}
+
+// The answer's bytes, as the worker gave them.
+std::string answer_of(const model::Outcome& end, const model::Execution& asked) {
+  if (end.status != Status::completed) {
+    throw HttpError(502, "QueryFailed",
+                    "the question ended as " + std::string(to_string(end.status)) +
+                        (end.error ? ": " + end.error->type + ": " + end.error->message : ""));
+  }
+  const std::string told = end.result.value_or("null");
+  std::vector<base::JsonMember> members;
+  try {
+    members = base::json_members(told, "answer");
+  } catch (const InvalidJson&) {}
+  if (members.size() == 1 && members[0].name == "error") { refuse_query(members[0].value, asked); }
+  if (members.size() != 1 || members[0].name != "answer") {
+    throw HttpError(502, "QueryFailed", "what the worker answered is no answer to a query");
+  }
+  return std::string(members[0].value);
+}
+
+// Asks a worker that has the workflow's function, by a workflow of hapax's own (model/question.hpp): what the run knows is
+// found there by playing its journal.
 Response query(Api& api, Call& call) {
+  check_query(call.request(), {"wait"});
   const Uuid id = path_id(call);
   const std::string& ns = call.principal().ns;
   const std::string question = call.body().empty() ? "null" : call.body();
   const std::string& name = call.parameter("name");
-  const std::string answer = call.blocking([&] {
-    const model::Execution execution = api.find(ns, id);
-    if (execution.kind == model::Kind::workflow && !is_terminal(execution.status) &&
-        !api.tenant(ns)->knows_workflow(execution.task)) {
-      throw Unsupported("queries are answered where the function of workflow '" + execution.task +
-                        "' is, and this server does not have it; ask through a program that handles it");
-    }
-    return api.tenant(ns)->app().find_any(id).query_json(name, question);
+  model::check_name(name, "query");
+  const std::optional<std::string> given = call.request().parameter("wait");
+  const Duration wait = given ? std::min(parse_duration(*given, "wait"), longest_poll) : usual_query_wait;
+  model::Execution run;
+  AnyHandle asked = call.blocking([&] {
+    base::check_json(question, "question");
+    run = asked_run(api, ns, id);
+    api.tenant(ns)->prepare_questions();
+    TaskSpec asking{.name = model::question_name(run.task), .options = {.queue = std::string(model::question_queue)}};
+    asking.options.max_lost = 1;
+    wire::JsonObject input;
+    input.text("execution", run.id.to_string()).text("query", name).raw("question", question);
+    return api.tenant(ns)
+        ->app_of(actor_of(call.principal()))
+        .start_json(asking, input.str(),
+                    {.workflow_id = base::new_uuid7().to_string(),
+                     .deadline = wait + question_slack,
+                     .traceparent = call.traceparent()});
   });
-  wire::JsonObject object;
-  return json_answer(object.text("id", id.to_string()).text("query", name).raw("answer", answer).str());
+  std::optional<model::Outcome> end;
+  std::exception_ptr error;
+  try {
+    end = wait_for_outcome(call, api.engine(), asked.id(), wait);
+  } catch (...) { error = std::current_exception(); }
+  if (!end) {
+    try {
+      call.blocking([&] { (void)asked.cancel("nobody waits for its answer any more"); });
+    } catch (const Error&) {}  // its deadline ends it
+  }
+  if (error) { std::rethrow_exception(error); }
+  if (!end) {
+    throw HttpError(504, "QueryTimeout",
+                    "no worker that has workflow '" + run.task + "' answered within " + format_duration(wait) +
+                        "; is one running, and queue '" + std::string(model::question_queue) + "' not paused?")
+        .with("Retry-After", "5");
+  }
+  return call.blocking([&] {
+    wire::JsonObject object;
+    object.text("id", id.to_string()).text("query", name).raw("answer", answer_of(*end, run));
+    return json_answer(object.str());
+  });
 }
 
 Response fork(Api& api, Call& call) {
