@@ -115,6 +115,7 @@ Response query(Api& api, Call& call) {
     run = asked_run(api, ns, id);
     api.tenant(ns)->prepare_questions();
     TaskSpec asking{.name = model::question_name(run.task), .options = {.queue = std::string(model::question_queue)}};
+    asking.options.max_attempts = 1;
     asking.options.max_lost = 1;
     wire::JsonObject input;
     input.text("execution", run.id.to_string()).text("query", name).raw("question", question);
