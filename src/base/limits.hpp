@@ -18,6 +18,7 @@ inline constexpr std::size_t name_bytes = 200;  // namespace, queue, task, tag, 
 inline constexpr std::size_t key_bytes = 255;   // a caller's idempotency key, SPEC I7
 inline constexpr std::size_t tags = 20;         // per execution
 inline constexpr std::size_t metadata_bytes = 16 << 10;
+inline constexpr std::size_t question_bytes = 64 << 10;      // to a workflow, from afar
 inline constexpr std::size_t error_message_bytes = 4 << 10;  // longer ones are cut, never refused
 inline constexpr std::size_t error_detail_bytes = 16 << 10;  // likewise; the tail is kept
 inline constexpr std::size_t configuration_bytes = 1 << 20;  // a hapax.toml

@@ -6,6 +6,7 @@
 #include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/through_runs.hpp"
+#include "model/question.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
@@ -129,6 +130,7 @@ std::vector<Uuid> AppState::own(std::span<const Uuid> ids) {
 
 void AppState::add_handler(const std::string& task, RawHandler handler) {
   model::check_name(task, "task");
+  model::refuse_question(task, "task");
   if (!handler) { throw InvalidArgument("handler", "is empty"); }
   std::vector<std::shared_ptr<engine::Worker>> workers;
   {
@@ -182,6 +184,18 @@ void AppState::tasks_changed() {
     }
   }
   for (const auto& worker : workers) { worker->set_tasks(tasks()); }
+}
+
+void AppState::check_takes_workflows() const {
+  const std::shared_lock lock(handlers_mutex_);
+  for (const auto& weak : workers_) {
+    const auto worker = weak.lock();
+    if (worker && !worker->options().workflows) {
+      throw UsageError(
+          "a worker of this app was started when it had no workflow yet, and cannot run one; call app.handle(workflow, "
+          "fn) before app.work()");
+    }
+  }
 }
 
 model::Finish AppState::turn(const engine::RunPtr& run) {

@@ -118,6 +118,8 @@ class AppState : public std::enable_shared_from_this<AppState> {
   [[nodiscard]] std::shared_ptr<engine::WorkflowSupport> add_workflows(std::shared_ptr<engine::WorkflowSupport> fresh);
   // Workers are told of a workflow that was added.
   void tasks_changed();
+  // Throws UsageError when a worker was started before there was any workflow: it has nowhere to run one.
+  void check_takes_workflows() const;
   // A workflow's turn on this thread.
   [[nodiscard]] model::Finish turn(const engine::RunPtr& run);
 

@@ -24,7 +24,6 @@ constexpr Duration suspects_patience = std::chrono::seconds(5);
 constexpr Duration suspect_alone_max = std::chrono::seconds(60);
 // What has waited here this long behind slow handlers is given back, for other workers.
 constexpr Duration unstarted_max = std::chrono::seconds(1);
-constexpr Duration held_up_wait = std::chrono::seconds(5);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr Duration flow_look = std::chrono::milliseconds(20);
@@ -32,20 +31,6 @@ constexpr Duration flow_look = std::chrono::milliseconds(20);
 constexpr Duration questions_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
-
-// When what goes on is due again; nothing: it waits for an event. The store's time is told by the claim's instant and by
-// what has passed since.
-std::optional<Duration> due_in(const Settled& settled, Time now) {
-  const model::Finish& finish = *settled.finish;
-  if (finish.kind != model::FinishKind::waiting) { return finish.delay; }
-  std::optional<Duration> in = finish.turn->wake_in;
-  if (finish.turn->wake_at) {
-    const Run& run = *settled.run;
-    const Duration left = *finish.turn->wake_at - (run.claim().claimed_at + (now - run.received));
-    in = in ? std::min(*in, left) : left;
-  }
-  return in ? std::optional(std::clamp(*in, Duration::zero(), longest_wait)) : std::nullopt;
-}
 
 }  // namespace
 
@@ -178,7 +163,7 @@ std::vector<std::string> Dispatcher::names(const Plan& plan) {
   return all;
 }
 
-// First, so that a backlog does not keep them waiting.
+// First, so that no backlog of the worker's queues goes before them.
 void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
   questions_left_ = now < questions_at_;
   if (questions_left_) { return; }
@@ -243,6 +228,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
     request.limit = next.limit;
     request.idle = std::max(0, load_.threads - load_.queued - load_.running);
     request.alone = next.alone;
+    questions_left_ = false;
     if (next.workflows && options_.questions) { add_questions(request, now); }
   }
   model::Exchange reply;
@@ -323,143 +309,6 @@ void Dispatcher::claimed(model::ClaimReply reply, const Plan& next, Time now) {
   // A question that woke it may have been left out.
   if (questions_left_) { claim_at_ = std::min(claim_at_, questions_at_); }
 }
-
-void Dispatcher::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
-  if (batch.empty()) { return; }
-  std::vector<RunPtr> runs;
-  runs.reserve(batch.size());
-  WorkerStats more;
-  const model::QueueRef* queue = nullptr;
-  model::QueueCount count;
-  const auto flush_count = [&] {
-    if (queue != nullptr && count.completed + count.failed + count.retried > 0) { session_.count(*queue, count); }
-    count = {};
-  };
-  bool again = false;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    runs.push_back(batch[i].run);
-    if (verdicts[i] == model::FinishVerdict::stale) {
-      ++more.stale;
-      continue;
-    }
-    const model::QueueRef& its_queue = batch[i].run->claim().queue;
-    if (queue == nullptr || *queue != its_queue) {
-      flush_count();
-      queue = &its_queue;
-    }
-    switch (batch[i].finish ? batch[i].finish->kind : model::FinishKind::completed) {
-      case model::FinishKind::completed:
-        ++more.completed;
-        ++count.completed;
-        break;
-      case model::FinishKind::failed:
-        ++more.failed;
-        ++count.failed;
-        break;
-      case model::FinishKind::retry:
-        ++more.retried;
-        ++count.retried;
-        again = true;
-        break;
-      case model::FinishKind::snoozed:
-        ++more.snoozed;
-        again = true;
-        break;
-      case model::FinishKind::released:
-        ++more.released;
-        again = true;
-        break;
-      case model::FinishKind::waiting: again = true; break;
-      case model::FinishKind::continued:
-        ++more.completed;
-        ++count.completed;
-        break;
-      case model::FinishKind::cancelled: ++more.cancelled; break;
-      case model::FinishKind::timed_out:
-        ++more.timed_out;
-        ++count.failed;
-        break;
-    }
-    if (again && batch[i].finish) {
-      // What comes back to the queue may be due before the next look.
-      const std::optional<Duration> in = due_in(batch[i], now_);
-      if (in) { (void)hint(now_ + *in); }
-    }
-    again = false;
-  }
-  flush_count();
-  session_.remove(runs);
-  {
-    const std::lock_guard lock(stats_mutex_);
-    stats_.completed += more.completed;
-    stats_.failed += more.failed;
-    stats_.retried += more.retried;
-    stats_.snoozed += more.snoozed;
-    stats_.released += more.released;
-    stats_.cancelled += more.cancelled;
-    stats_.timed_out += more.timed_out;
-    stats_.stale += more.stale;
-  }
-  note_unsent();
-  if (options_.on_answered) { options_.on_answered(batch, verdicts); }
-}
-
-// The store refused the batch for something in it: each outcome for itself, and one that is refused even so is
-// replaced by a failure that says why. One whose row somebody's open transaction has (complete_in, not yet committed) is
-// kept apart and tried again: that transaction decides.
-void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    Settled& settled = batch[i];
-    bool held_up = false;
-    std::vector<model::FinishVerdict> verdict{model::FinishVerdict::accepted};
-    for (int tries = 0; settled.finish; ++tries) {
-      try {
-        verdict = store_.finish(std::span<const model::Finish>(&*settled.finish, 1));
-        break;
-      } catch (const store::Blocked& error) {
-        trouble(error.what());
-        held_up = true;
-        break;
-      } catch (const StoreUnavailable& error) {
-        trouble(error.what());
-        std::move(batch.begin() + static_cast<std::ptrdiff_t>(i), batch.end(), std::back_inserter(pending_));
-        away_.store(true);
-        (void)backoff_.next();
-        return;
-      } catch (const std::exception& error) {
-        trouble(error.what());
-        if (tries == 0) {
-          settled.finish = unrecordable_finish(*settled.finish, error.what());
-          continue;
-        }
-        verdict = {model::FinishVerdict::stale};
-        break;
-      }
-    }
-    if (held_up) {
-      held_up_.push_back(std::move(settled));
-      held_up_at_ = now_ + held_up_wait;
-    } else {
-      answered(std::span<const Settled>(&settled, 1), verdict);
-    }
-  }
-  note_unsent();
-}
-
-void Dispatcher::release_unstarted() {
-  std::vector<RunPtr> unstarted;
-  pool_.withdraw(unstarted);
-  if (options_.workflows != nullptr && draining_.load()) { options_.workflows->withdraw(unstarted); }
-  for (RunPtr& run : unstarted) {
-    if (run->settle()) {
-      model::Finish finish = release_finish(*run);
-      pending_.push_back({std::move(run), std::move(finish), {}});
-    }
-  }
-  note_unsent();
-}
-
-void Dispatcher::note_unsent() { unsent_.store(static_cast<std::int64_t>(pending_.size() + held_up_.size())); }
 
 Time Dispatcher::next_step(Time now) const {
   Time next = never;

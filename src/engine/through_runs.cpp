@@ -38,6 +38,8 @@ std::optional<model::Outcome> wait_through(Waiters& waiters, Uuid id, std::optio
   while (true) {
     std::optional<model::Outcome> outcome = waiters.wait(id, left_until(until), local);
     if (!outcome || !outcome->continued_as) { return outcome; }
+    const bool waited = at_most && *at_most > Duration::zero();
+    if (waited && engine_now() >= until) { return std::nullopt; }
     id = *outcome->continued_as;
     local = false;
   }

@@ -109,6 +109,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
     std::optional<model::Outcome> outcome;
     std::exception_ptr error;
   };
+  const Time until = at_most ? engine_now() + std::min(*at_most, longest_wait) : never;
   if (!local || !is_fresh(id)) {
     const bool looks_once = at_most && *at_most <= Duration::zero();
     // On this thread: most who ask late are answered here.
@@ -135,7 +136,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
       local);
   if (!at_most) {
     box->answered.wait_while(0);
-  } else if (!box->answered.wait_while(0, std::min(*at_most, longest_wait))) {
+  } else if (!box->answered.wait_while(0, std::max(until - engine_now(), Duration::zero()))) {
     if (unwatch(id, token)) { return std::nullopt; }
     box->answered.wait_while(0);  // it is being told this instant
   }

@@ -2,18 +2,22 @@
 // has the asked one's function claims and answers; its result is the answer. So it needs no path beside that of all work.
 #pragma once
 
+#include <hapax/error.hpp>
+
 #include "base/limits.hpp"
 #include "base/sha256.hpp"
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace hapax::model {
 
 inline constexpr std::string_view question_queue = "hapax.query";
 inline constexpr std::string_view question_prefix = "hapax.query:";
 
-// The workflow that asks runs of `workflow`: {"execution", "query", "question"} in, {"answer"} or {"error"} out.
+// The workflow that asks runs of `workflow`: {"execution", "query", "question"} in, {"answer"} or {"error": {"type",
+// "message"}} out; question and answer are texts of JSON.
 [[nodiscard]] inline std::string question_name(std::string_view workflow) {
   std::string name(question_prefix);
   if (name.size() + workflow.size() <= limits::name_bytes) { return name.append(workflow); }
@@ -21,5 +25,12 @@ inline constexpr std::string_view question_prefix = "hapax.query:";
 }
 
 [[nodiscard]] inline bool is_question(std::string_view workflow) { return workflow.starts_with(question_prefix); }
+
+// Throws InvalidArgument for a name that nobody else may have a function for.
+inline void refuse_question(std::string_view name, std::string field) {
+  if (!is_question(name)) { return; }
+  throw InvalidArgument(std::move(field), "'" + std::string(name) + "' is not free: names that begin with '" +
+                                              std::string(question_prefix) + "' are hapax's own");
+}
 
 }  // namespace hapax::model

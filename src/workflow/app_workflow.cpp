@@ -10,9 +10,11 @@
 #include "model/question.hpp"
 #include "model/unreadable.hpp"
 #include "model/validate.hpp"
+#include "workflow/question.hpp"
 #include "workflow/support.hpp"
 #include "workflow/timeline.hpp"
 
+#include <exception>
 #include <map>
 #include <set>
 
@@ -61,10 +63,8 @@ model::Claim claim_like(const model::Execution& execution, Time now) {
 void App::add_workflow(const TaskSpec& workflow, RawWorkflow function) {
   model::check_name(workflow.name, "workflow");
   if (!function) { throw InvalidArgument("function", "is empty"); }
-  if (model::is_question(workflow.name)) {
-    throw InvalidArgument("workflow", "'" + workflow.name + "': names that begin with '" +
-                                          std::string(model::question_prefix) + "' are those of hapax's own");
-  }
+  model::refuse_question(workflow.name, "workflow");
+  state_->check_takes_workflows();
   workflow::support_of(state_)->add(workflow.name, std::move(function));
   state_->tasks_changed();
 }
@@ -126,14 +126,14 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   if (state_->runs_inline && result.woken) { state_->run_inline(*result.woken); }
 }
 
-std::string AnyHandle::query_json(std::string_view name, const std::string& question_json) const {
-  if (!state_) { throw UsageError("this handle is of no execution"); }
+std::string workflow::ask_run(const std::shared_ptr<detail::AppState>& app, const Uuid& id, std::string_view name,
+                              const std::string& question_json) {
   base::check_json(question_json, "question");
-  auto execution = state_->store().get(id_);
-  while (execution && execution->continued_as) { execution = state_->store().get(*execution->continued_as); }
-  if (!execution || execution->queue.ns != state_->ns()) { throw NotFound("there is no execution " + id_.to_string()); }
+  auto execution = app->store().get(id);
+  while (execution && execution->continued_as) { execution = app->store().get(*execution->continued_as); }
+  if (!execution || execution->queue.ns != app->ns()) { throw NotFound("there is no execution " + id.to_string()); }
   if (execution->kind != model::Kind::workflow) {
-    throw InvalidArgument("execution", id_.to_string() + " is a task; only workflows answer queries");
+    throw InvalidArgument("execution", id.to_string() + " is a task; only workflows answer queries");
   }
   if (is_terminal(execution->status)) {
     throw WrongStatus("workflow " + execution->id.to_string() + " has ended as " +
@@ -141,15 +141,18 @@ std::string AnyHandle::query_json(std::string_view name, const std::string& ques
                       execution->status);
   }
   const model::HistoryRequest request{.execution = execution->id};
-  auto histories = state_->store().histories({&request, 1});
+  auto histories = app->store().histories({&request, 1});
   std::optional<std::string> answer;
   std::vector<std::string> known;
-  const auto played = workflow::support_of(state_)->play(claim_like(*execution, state_->store().now()),
-                                                         std::move(histories.front()), [&](detail::WorkflowRun& run) {
-                                                           if (!run.suspended()) { return; }
-                                                           answer = run.answer(name, question_json);
-                                                           known = run.queries();
-                                                         });
+  const auto ask = [&](detail::WorkflowRun& run) {
+    if (!run.suspended()) { return; }
+    try {
+      answer = run.answer(name, question_json);
+    } catch (...) { throw QueryThrew{std::current_exception()}; }
+    known = run.queries();
+  };
+  const auto played =
+      workflow::support_of(app)->play(claim_like(*execution, app->store().now()), std::move(histories.front()), ask);
   if (!played.stuck.empty()) {
     throw WrongStatus("workflow " + execution->id.to_string() + " cannot be played with the code here: " + played.stuck,
                       execution->status);
@@ -162,6 +165,13 @@ std::string AnyHandle::query_json(std::string_view name, const std::string& ques
     throw NotFound(text);
   }
   return *answer;
+}
+
+std::string AnyHandle::query_json(std::string_view name, const std::string& question_json) const {
+  if (!state_) { throw UsageError("this handle is of no execution"); }
+  try {
+    return workflow::ask_run(state_, id_, name, question_json);
+  } catch (const workflow::QueryThrew& threw) { std::rethrow_exception(threw.error); }
 }
 
 namespace {

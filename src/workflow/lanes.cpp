@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 #include "engine/step_thread.hpp"
+#include "model/question.hpp"
 #include "workflow/closing.hpp"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ bool is_stopped(const engine::Run& run) {
 
 }  // namespace
 
-Lanes::Lanes(Options options) : options_(std::move(options)), stacks_(options_.stack_bytes) {}
+Lanes::Lanes(Options options)
+    : options_(std::move(options)), stacks_(std::make_shared<StackPool>(options_.stack_bytes)) {}
 
 Lanes::~Lanes() = default;
 
@@ -51,6 +53,10 @@ void Lanes::submit(engine::RunPtr run) {
   active_.fetch_add(1);
   {
     const std::lock_guard lock(mutex_);
+    if (model::is_question(run->claim().task)) {
+      submit_question(std::move(run));
+      return;
+    }
     const auto cached = cache_.find(run->claim().id);
     if (cached == cache_.end()) {
       const bool soon = is_soon_looked_after(run->claim().task, engine::engine_now());
@@ -76,6 +82,18 @@ void Lanes::submit(engine::RunPtr run) {
   }
 }
 
+void Lanes::submit_question(engine::RunPtr run) {
+  asked_.push_back(std::move(run));
+  if (!asker_ && !stopping_) {
+    auto lane = std::make_shared<Lane>();
+    lane->asks = true;
+    lane->thread = std::thread([self = shared_from_this(), lane] { self->loop(lane); });
+    lanes_.push_back(lane);
+    asker_ = std::move(lane);
+  }
+  if (asker_) { asker_->work.notify_one(); }
+}
+
 bool Lanes::is_quick(const std::string& workflow) const {
   const auto known = speeds_.find(workflow);
   return known != speeds_.end() && known->second < long_turn_seconds;
@@ -97,14 +115,14 @@ bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
   if (!is_quick(workflow)) { return false; }
   return std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
     const std::int64_t since = lane->held_since_us.load();
-    return !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
+    return !lane->asks && !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
   });
 }
 
 // Holding mutex_.
 void Lanes::wake_idle() {
   for (const LanePtr& lane : lanes_) {
-    if (lane->idle) {
+    if (lane->idle && !lane->asks) {
       lane->idle = false;
       lane->work.notify_one();
       return;
@@ -120,9 +138,11 @@ void Lanes::collect(std::vector<engine::Settled>& into) {
 
 void Lanes::withdraw(std::vector<engine::RunPtr>& into) {
   const std::lock_guard lock(mutex_);
-  active_.fetch_sub(static_cast<int>(fresh_.size()));
-  std::ranges::move(fresh_, std::back_inserter(into));
-  fresh_.clear();
+  for (auto* waiting : {&fresh_, &asked_}) {
+    active_.fetch_sub(static_cast<int>(waiting->size()));
+    std::ranges::move(*waiting, std::back_inserter(into));
+    waiting->clear();
+  }
 }
 
 void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
@@ -146,11 +166,12 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
   std::vector<engine::RunPtr> fresh;
   {
     std::unique_lock lock(mutex_);
+    std::deque<engine::RunPtr>& coming = lane->asks ? asked_ : fresh_;
     const auto nothing = [&] {
-      return lane->discard.empty() && lane->todo.empty() && lane->ready.empty() && (fresh_.empty() || holding_.load());
+      return lane->discard.empty() && lane->todo.empty() && lane->ready.empty() && (coming.empty() || holding_.load());
     };
     while (patience == Patience::some && !stopping_ && nothing()) {
-      if (held_up_lane(engine::engine_now())) { return true; }
+      if (!lane->asks && held_up_lane(engine::engine_now())) { return true; }
       lane->idle = true;
       lane->work.wait(lock);
       lane->idle = false;
@@ -168,9 +189,9 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    while (!fresh_.empty() && !holding_.load() && fits(fresh_.front()->claim().task)) {
-      fresh.push_back(std::move(fresh_.front()));
-      fresh_.pop_front();
+    while (!coming.empty() && !holding_.load() && fits(coming.front()->claim().task)) {
+      fresh.push_back(std::move(coming.front()));
+      coming.pop_front();
     }
     if (!fresh_.empty()) { wake_idle(); }
   }
@@ -204,7 +225,7 @@ RunState Lanes::make(engine::RunPtr run) {
   return std::make_shared<detail::WorkflowRun>(detail::WorkflowRun::Options{.app = options_.app,
                                                                             .run = std::move(run),
                                                                             .function = std::move(function),
-                                                                            .stacks = &stacks_,
+                                                                            .stacks = stacks_,
                                                                             .build = options_.build});
 }
 

@@ -8,7 +8,8 @@
 // As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
 // those at work have their hands full, or one of them is held up by a function that takes long. Workflows whose steps
 // take long, or that nobody has measured yet, go to a lane one at a time. Bodies that wait behind one that takes longer
-// than was thought are run by idle lanes; the runs themselves stay, as a fiber belongs to its thread.
+// than was thought are run by idle lanes; the runs themselves stay, as a fiber belongs to its thread. Questions have a lane
+// of their own: who asks wants to know what keeps the others busy.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -72,6 +73,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     std::vector<RunState> ready;    // whose step another lane has run; guarded by mutex_
     int lent = 0;                   // whose step another lane is running; guarded by mutex_
     bool ended = false;             // guarded by mutex_
+    bool asks = false;              // takes questions, and nothing else
     std::thread thread;
     // What it is doing, for look().
     std::atomic<std::int64_t> busy_since_us{0};  // 0: not in a function
@@ -112,6 +114,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void drop(const RunState& state);
   void trim(std::vector<std::pair<LanePtr, RunState>>& out);
   void wake_idle();
+  // Holding mutex_.
+  void submit_question(engine::RunPtr run);
   // Are turns of this workflow short, by measure? Holding mutex_.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;
   // Will a lane that is at work take a run of this workflow in a moment? Holding mutex_.
@@ -131,13 +135,15 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void refresh_cancel(const RunState& state);
 
   Options options_;
-  StackPool stacks_;
+  const std::shared_ptr<StackPool> stacks_;
   std::function<void()> on_settled_;
   std::atomic<bool> news_{false};  // settled and not announced
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<engine::RunPtr> fresh_;
+  std::deque<engine::RunPtr> asked_;  // questions (model/question.hpp)
   std::vector<LanePtr> lanes_;
+  LanePtr asker_;  // one of them, once there was a question
   std::unordered_map<Uuid, Cached> cache_;
   std::list<Uuid> ages_;  // the longest unused first
   std::vector<engine::Settled> settled_;

@@ -162,9 +162,8 @@ model::Finish Support::run_here(const engine::RunPtr& run) {
   const auto app = app_.lock();
   const auto function = find(run->claim().task);
   if (!function) { return engine::release_finish(*run); }
-  const auto stacks = this->stacks();
   const auto state = std::make_shared<WorkflowRun>(
-      WorkflowRun::Options{.app = app, .run = run, .function = function, .stacks = stacks.get(), .build = ""});
+      WorkflowRun::Options{.app = app, .run = run, .function = function, .stacks = stacks(), .build = ""});
   return InlineTurn(*app, *state).go();
 }
 
@@ -173,10 +172,9 @@ Support::Played Support::play(model::Claim claim, model::History history,
   const auto function = find(claim.task);
   if (!function) { throw NotFound("this process has no function for workflow '" + claim.task + "'"); }
   const AlternateStack alternate;
-  const auto stacks = this->stacks();
   auto run = std::make_shared<engine::Run>(std::move(claim));
   const auto state = std::make_shared<WorkflowRun>(WorkflowRun::Options{
-      .app = app_.lock(), .run = std::move(run), .function = function, .stacks = stacks.get(), .build = ""});
+      .app = app_.lock(), .run = std::move(run), .function = function, .stacks = stacks(), .build = ""});
   state->replay().load(std::move(history.entries), std::move(history.events));
   Played played{.need = state->resume(), .stuck = state->stuck_reason()};
   try {

@@ -52,7 +52,7 @@ WorkflowRun::WorkflowRun(Options options)
     : app_(std::move(options.app)),
       run_(std::move(options.run)),
       function_(std::move(options.function)),
-      stacks_(*options.stacks),
+      stacks_(std::move(options.stacks)),
       build_(std::move(options.build)),
       read_only_(options.read_only),
       id_(run_->claim().id),
@@ -67,7 +67,7 @@ WorkflowRun::~WorkflowRun() = default;
 WorkflowRun::Need WorkflowRun::resume() {
   if (!fiber_) {
     thread_ = std::this_thread::get_id();
-    fiber_ = std::make_unique<workflow::Fiber>(stacks_, [this] { body(); });
+    fiber_ = std::make_unique<workflow::Fiber>(*stacks_, [this] { body(); });
   }
   current = this;
   fiber_->resume(name_.c_str());

@@ -39,7 +39,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
     std::shared_ptr<AppState> app;
     engine::RunPtr run;
     std::shared_ptr<const workflow::Function> function;
-    workflow::StackPool* stacks = nullptr;
+    std::shared_ptr<workflow::StackPool> stacks{};
     std::string build;
     // Reads, decides nothing: steps are not run, and where the journal ends, it stops (queries, replay tests).
     bool read_only = false;
@@ -145,7 +145,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   const std::shared_ptr<AppState> app_;
   engine::RunPtr run_;
   const std::shared_ptr<const workflow::Function> function_;
-  workflow::StackPool& stacks_;
+  const std::shared_ptr<workflow::StackPool> stacks_;  // outlives the fiber
   const std::string build_;
   const bool read_only_;
   const Uuid id_;

@@ -433,6 +433,18 @@ TEST_F(MixedDispatcherTest, AQuestionThatCameRightAfterALookIsLookedForInAMoment
   EXPECT_GT(dispatcher->step(world.now()), world.now() + 20ms);
 }
 
+TEST_F(MixedDispatcherTest, FullOfWorkflowsItDoesNotLookForQuestionsAllTheTime) {
+  questions = model::QueueRef{"default", "hapax.query"};
+  open({"flow", "work"});
+  (void)settle();
+  (void)dispatcher->hint(world.now());
+  (void)settle();  // leaves questions out
+  flows.most = 0;
+  world.advance(20ms);
+  (void)settle();
+  for (int i = 0; i < 10; ++i) { EXPECT_GT(dispatcher->step(world.now()), world.now()); }
+}
+
 TEST_F(MixedDispatcherTest, ABacklogOfBothKindsFillsBoth) {
   open({"flow", "work"});
   world.admit_many(50);

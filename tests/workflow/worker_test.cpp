@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <string>
@@ -67,9 +68,11 @@ class AskedFromAfar : public WorkflowWorker {
   std::string ask(App& app, const std::string& name, const Uuid& id, const std::string& query,
                   const std::string& question = "null") {
     const TaskSpec asking{.name = "hapax.query:" + name, .options = {.queue = "hapax.query"}};
-    const std::string input =
-        R"({"execution":")" + id.to_string() + R"(","query":")" + query + R"(","question":)" + question + "}";
-    return app.start_json(asking, input, {.workflow_id = std::to_string(++asked_)}).result_json_for(30s);
+    const nlohmann::json input{{"execution", id.to_string()}, {"query", query}, {"question", question}};
+    const auto told = nlohmann::json::parse(
+        app.start_json(asking, input.dump(), {.workflow_id = std::to_string(++asked_)}).result_json_for(30s));
+    if (told.contains("answer")) { return told["answer"].get<std::string>(); }
+    return told["error"]["type"].get<std::string>() + "! " + told["error"]["message"].get<std::string>();
   }
 
   int asked_ = 0;
@@ -83,6 +86,8 @@ TEST_P(AskedFromAfar, AWorkerThatHasTheFunctionAnswers) {
     ctx.on_query("state", [&] { return state; });
     ctx.on_query<int>("add", [&](const int& n) { return n + 1; });
     ctx.on_query("odd", [&]() -> int { throw 7; });
+    ctx.on_query("missing", [&]() -> int { throw NotFound("no such line"); });
+    ctx.on_query("wordy", [&]() -> int { throw std::runtime_error(std::string(std::size_t{3} << 20, 'x')); });
     ctx.on_query("large", [&] { return std::string(std::size_t{2} << 20, 'x'); });
     // NOLINTNEXTLINE(misc-no-recursion): more of the stack than a usual one has
     std::function<int(int)> deep = [&](int n) { return n == 0 ? ctx.patched("deep") : deep(n - 1) + (n & 1); };
@@ -95,16 +100,41 @@ TEST_P(AskedFromAfar, AWorkerThatHasTheFunctionAnswers) {
   const Worker worker = app.work({.queues = {"flows"}, .threads = 1, .workflow_stack = 4 << 20});
   const auto handle = app.start(flow, 1, {.workflow_id = "w", .queue = "flows"});
   while (app.timeline(handle.id()).size() < 3) { std::this_thread::sleep_for(1ms); }
-  EXPECT_EQ(ask(app, "asked", handle.id(), "state"), R"({"answer":"after a"})");
-  EXPECT_EQ(ask(app, "asked", handle.id(), "add", "41"), R"({"answer":42})");
-  EXPECT_NE(ask(app, "asked", handle.id(), "speed").find(R"("type":"NotFound")"), std::string::npos);
-  EXPECT_NE(ask(app, "asked", handle.id(), "add", "\"x\"").find(R"("type":"InvalidArgument")"), std::string::npos);
-  EXPECT_NE(ask(app, "asked", handle.id(), "odd").find(R"("type":"QueryFailed")"), std::string::npos);
-  EXPECT_NE(ask(app, "asked", handle.id(), "large").find(R"("type":"PayloadTooLarge")"), std::string::npos);
-  EXPECT_NE(ask(app, "asked", base::new_uuid7(), "state").find(R"("type":"NotFound")"), std::string::npos);
+  EXPECT_EQ(ask(app, "asked", handle.id(), "state"), R"("after a")");
+  EXPECT_EQ(ask(app, "asked", handle.id(), "add", "41"), "42");
+  const auto refused = [&](const std::string& query, const std::string& question = "null") {
+    return ask(app, "asked", handle.id(), query, question).substr(0, 15);
+  };
+  EXPECT_EQ(refused("speed"), "NotFound! workf");
+  EXPECT_EQ(refused("add", "\"x\""), "InvalidArgument");
+  EXPECT_EQ(refused("add", "{"), "InvalidJson! qu");
+  EXPECT_EQ(refused("odd"), "QueryFailed! wh");
+  EXPECT_EQ(refused("missing"), "QueryFailed! No");
+  EXPECT_EQ(refused("wordy"), "QueryFailed! xx");
+  EXPECT_EQ(refused("large"), "QueryFailed! th");
+  EXPECT_EQ(ask(app, "asked", base::new_uuid7(), "state").substr(0, 9), "NotFound!");
   handle.signal("go", 5);
   EXPECT_EQ(handle.result_for(30s), 5);
-  EXPECT_NE(ask(app, "asked", handle.id(), "state").find(R"("type":"WrongStatus")"), std::string::npos);
+  EXPECT_EQ(refused("state"), "WrongStatus! wo");
+}
+
+TEST_P(AskedFromAfar, StepsThatTakeLongKeepNoQuestionWaiting) {
+  App app = open();
+  std::latch over(1);
+  const Workflow<int, int> slow{"slow"};
+  app.handle(slow, [&](WorkflowContext& ctx, const int&) {
+    std::string state = "begun";
+    ctx.on_query("state", [&] { return state; });
+    ctx.step("long", [&] { over.wait(); });
+    return 1;
+  });
+  const Worker worker = app.work({.threads = 1});
+  std::vector<WorkflowHandle<int>> handles;
+  for (int i = 0; i < 20; ++i) { handles.push_back(app.start(slow, i, {.workflow_id = std::to_string(i)})); }
+  EXPECT_EQ(ask(app, "slow", handles.front().id(), "state"), R"("begun")");
+  EXPECT_EQ(ask(app, "slow", handles.back().id(), "state"), R"("begun")");
+  over.count_down();
+  for (const auto& handle : handles) { EXPECT_EQ(handle.result_for(60s), 1); }
 }
 
 TEST_P(AskedFromAfar, AQuestionIsNoneOfTheWorkersQueues) {
@@ -118,6 +148,14 @@ TEST_P(AskedFromAfar, AQuestionIsNoneOfTheWorkersQueues) {
   EXPECT_EQ(asked.status(), Status::pending);
   EXPECT_THROW(app.handle(Workflow<int, int>{"hapax.query:mine"}, [](WorkflowContext&, const int& n) { return n; }),
                InvalidArgument);
+  EXPECT_THROW(app.handle(Task<int, int>{"hapax.query:mine"}, [](const int& n) { return n; }), InvalidArgument);
+}
+
+TEST_P(WorkflowWorker, AWorkerThatBeganWithoutWorkflowsGetsNone) {
+  App app = open();
+  app.handle(twice, [](const int& n) { return 2 * n; });
+  const Worker worker = app.work({.threads = 1});
+  EXPECT_THROW(app.handle(sums, [](WorkflowContext&, const int& n) { return n; }), UsageError);
 }
 
 TEST_P(WorkflowWorker, ManyRunAtOnce) {

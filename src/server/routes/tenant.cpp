@@ -35,12 +35,12 @@ void Tenant::prepare_questions() {
   }
   // What somebody has set there stays.
   const std::vector<model::QueueInfo> queues = engine_->store().queues(ns_);
-  if (std::ranges::find(queues, queue, &model::QueueInfo::queue) == queues.end()) {
-    model::QueuePatch patch;
-    patch.retention = Duration::zero();
-    patch.failed_retention = model::stub_retention;
-    engine_->store().configure_queue(queue, patch);
-  }
+  const auto known = std::ranges::find(queues, queue, &model::QueueInfo::queue);
+  const model::QueueSettings settings = known == queues.end() ? model::QueueSettings{} : known->settings;
+  model::QueuePatch patch;
+  if (!settings.retention) { patch.retention = Duration::zero(); }
+  if (!settings.failed_retention) { patch.failed_retention = model::stub_retention; }
+  if (patch.retention || patch.failed_retention) { engine_->store().configure_queue(queue, patch); }
   const std::lock_guard lock(mutex_);
   has_questions_ = true;
 }

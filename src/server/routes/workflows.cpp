@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "model/question.hpp"
 #include "model/validate.hpp"
@@ -64,7 +65,7 @@ model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
 }
 
 // What the worker refused, as if it had been refused here.
-[[noreturn]] void refuse_query(std::string_view told, const model::Execution& asked) {
+[[noreturn]] void refuse_query(Api& api, std::string_view told, const model::Execution& asked) {
   std::string type = "QueryFailed";
   std::string message;
   for (const base::JsonMember& member : base::json_members(told, "error")) {
@@ -72,7 +73,7 @@ model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
     if (member.name == "message") { message = base::json_string(member.value, "message"); }
   }
   if (type == "NotFound") { throw NotFound(message); }
-  if (type == "WrongStatus") { throw WrongStatus(message, asked.status); }
+  if (type == "WrongStatus") { throw WrongStatus(message, api.find(asked.queue.ns, asked.id).status); }
   if (type == "InvalidArgument" || type == "InvalidJson") { throw HttpError(400, type, message); }
   throw HttpError(
       502, "QueryFailed",
@@ -80,7 +81,7 @@ model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
 }
 
 // The answer's bytes, as the worker gave them.
-std::string answer_of(const model::Outcome& end, const model::Execution& asked) {
+std::string answer_of(Api& api, const model::Outcome& end, const model::Execution& asked) {
   if (end.status != Status::completed) {
     throw HttpError(502, "QueryFailed",
                     "the question ended as " + std::string(to_string(end.status)) +
@@ -91,11 +92,11 @@ std::string answer_of(const model::Outcome& end, const model::Execution& asked) 
   try {
     members = base::json_members(told, "answer");
   } catch (const InvalidJson&) {}
-  if (members.size() == 1 && members[0].name == "error") { refuse_query(members[0].value, asked); }
+  if (members.size() == 1 && members[0].name == "error") { refuse_query(api, members[0].value, asked); }
   if (members.size() != 1 || members[0].name != "answer") {
     throw HttpError(502, "QueryFailed", "what the worker answered is no answer to a query");
   }
-  return std::string(members[0].value);
+  return base::json_string(members[0].value, "answer");
 }
 
 // Asks a worker that has the workflow's function, by a workflow of hapax's own (model/question.hpp): what the run knows is
@@ -111,6 +112,9 @@ Response query(Api& api, Call& call) {
   const Duration wait = given ? std::min(parse_duration(*given, "wait"), longest_poll) : usual_query_wait;
   model::Execution run;
   AnyHandle asked = call.blocking([&] {
+    if (question.size() > limits::question_bytes) {
+      throw PayloadTooLarge("question", question.size(), limits::question_bytes);
+    }
     base::check_json(question, "question");
     run = asked_run(api, ns, id);
     api.tenant(ns)->prepare_questions();
@@ -118,7 +122,7 @@ Response query(Api& api, Call& call) {
     asking.options.max_attempts = 1;
     asking.options.max_lost = 1;
     wire::JsonObject input;
-    input.text("execution", run.id.to_string()).text("query", name).raw("question", question);
+    input.text("execution", run.id.to_string()).text("query", name).text("question", question);
     return api.tenant(ns)
         ->app_of(actor_of(call.principal()))
         .start_json(asking, input.str(),
@@ -133,19 +137,23 @@ Response query(Api& api, Call& call) {
   } catch (...) { error = std::current_exception(); }
   if (!end) {
     try {
-      call.blocking([&] { (void)asked.cancel("nobody waits for its answer any more"); });
+      // By hapax itself, so that it does not stand in the audit.
+      const Uuid withdrawn = asked.id();
+      call.blocking([&] { (void)api.store().cancel({&withdrawn, 1}, "nobody waits for its answer any more"); });
     } catch (const Error&) {}  // its deadline ends it
   }
   if (error) { std::rethrow_exception(error); }
+  if (!end && call.draining()) { throw ShuttingDown(); }
   if (!end) {
     throw HttpError(504, "QueryTimeout",
                     "no worker that has workflow '" + run.task + "' answered within " + format_duration(wait) +
-                        "; is one running, and queue '" + std::string(model::question_queue) + "' not paused?")
+                        "; is one running and not full, and queue '" + std::string(model::question_queue) +
+                        "' not paused?")
         .with("Retry-After", "5");
   }
   return call.blocking([&] {
     wire::JsonObject object;
-    object.text("id", id.to_string()).text("query", name).raw("answer", answer_of(*end, run));
+    object.text("id", id.to_string()).text("query", name).raw("answer", answer_of(api, *end, run));
     return json_answer(object.str());
   });
 }
