@@ -39,6 +39,29 @@ class AdmissionConformance : public Conformance {
                    .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
     return item;
   }
+
+  // What the store tells of it is what was asked for.
+  void expect_read_back(const NewExecution& item, const Admission& admission) {
+    ASSERT_TRUE(admission.created());
+    const Execution execution = get(item.id);
+
+    EXPECT_EQ(execution.queue, item.queue);
+    EXPECT_EQ(execution.task, item.task);
+    EXPECT_EQ(execution.kind, item.kind);
+    EXPECT_EQ(execution.input, item.input);
+    EXPECT_EQ(execution.priority, item.priority);
+    EXPECT_EQ(execution.run_at, admission.created_at + item.delay);
+    EXPECT_EQ(execution.max_attempts, item.max_attempts);
+    EXPECT_EQ(execution.max_lost, item.max_lost);
+    EXPECT_EQ(execution.retry, item.retry);
+    EXPECT_EQ(execution.attempt_timeout, item.attempt_timeout);
+    EXPECT_EQ(execution.deadline, admission.created_at + *item.deadline);
+    EXPECT_EQ(execution.identity, item.identity->hash);
+    EXPECT_EQ(execution.identity_key, item.identity->key);
+    if (item.effect_key) { EXPECT_EQ(execution.effect_key, item.effect_key); }
+    EXPECT_EQ(execution.parent, item.parent);
+    EXPECT_EQ(execution.labels, item.labels);
+  }
 };
 
 TEST_F(AdmissionConformance, APlainRequestBecomesAPendingExecution) {
@@ -70,27 +93,28 @@ TEST_F(AdmissionConformance, APlainRequestBecomesAPendingExecution) {
 
 TEST_F(AdmissionConformance, EveryFieldOfARequestIsReadBack) {
   const NewExecution item = full_request();
-  const Admission admission = admit(item);
-  ASSERT_TRUE(admission.created());
 
-  const Execution execution = get(item.id);
+  expect_read_back(item, admit(item));
+}
 
-  EXPECT_EQ(execution.queue, item.queue);
-  EXPECT_EQ(execution.task, item.task);
-  EXPECT_EQ(execution.kind, item.kind);
-  EXPECT_EQ(execution.input, item.input);
-  EXPECT_EQ(execution.priority, item.priority);
-  EXPECT_EQ(execution.run_at, admission.created_at);
-  EXPECT_EQ(execution.max_attempts, item.max_attempts);
-  EXPECT_EQ(execution.max_lost, item.max_lost);
-  EXPECT_EQ(execution.retry, item.retry);
-  EXPECT_EQ(execution.attempt_timeout, item.attempt_timeout);
-  EXPECT_EQ(execution.deadline, admission.created_at + *item.deadline);
-  EXPECT_EQ(execution.identity, item.identity->hash);
-  EXPECT_EQ(execution.identity_key, item.identity->key);
-  EXPECT_EQ(execution.effect_key, item.effect_key);
-  EXPECT_EQ(execution.parent, item.parent);
-  EXPECT_EQ(execution.labels, item.labels);
+TEST_F(AdmissionConformance, EveryFieldOfABulkWithIdentitiesIsReadBack) {
+  std::vector<NewExecution> items;
+  for (int i = 0; i < 700; ++i) {
+    // Several of a kind, one after the other.
+    NewExecution& item = items.emplace_back(i / 100 % 2 == 0 ? full_request() : request("plain"));
+    item.id = base::new_uuid7();
+    item.identity = IdentityClaim{.hash = base::sha256(std::to_string(i)), .key = std::to_string(i)};
+    item.input = std::to_string(i);
+    item.labels.tags.push_back("tag" + std::to_string(i));
+    item.deadline = 1h;
+    if (i % 100 == 50) { item.delay = 1s; }
+    if (i % 100 == 60) { item.limit_key = LimitKey{.text = "shared"}; }
+  }
+
+  const std::vector<Admission> admissions = store().admit(items);
+
+  ASSERT_EQ(admissions.size(), items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) { expect_read_back(items[i], admissions[i]); }
 }
 
 TEST_F(AdmissionConformance, EveryFieldOfARequestReachesItsClaim) {
@@ -314,6 +338,21 @@ TEST_F(AdmissionConformance, ABulkOfIdentitiesWithSomeThatAreHeldAdmitsTheOthers
   for (const Admission& again : store().admit(items)) { ASSERT_NE(again.id, Uuid{}); }
   EXPECT_EQ(queue("even")->ready + queue("odd")->ready, 700);
   EXPECT_EQ(store().holder(items[300].identity->hash), items[300].id);
+}
+
+TEST_F(AdmissionConformance, ABulkOfIdentitiesHoldsNoneForAnIdThatIsLive) {
+  std::vector<NewExecution> items = many_keyed("k");
+  const Uuid live = admit_id(request());
+  items[400].id = live;
+
+  const std::vector<Admission> admissions = store().admit(items);
+
+  ASSERT_EQ(admissions.size(), items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ASSERT_EQ(admissions[i].id, items[i].id) << i;
+    ASSERT_EQ(store().holder(items[i].identity->hash).has_value(), i != 400) << i;
+  }
+  EXPECT_EQ(get(live).task, "work");
 }
 
 TEST_F(AdmissionConformance, ABulkOfIdentitiesIsRefusedWhereAQueueDrains) {

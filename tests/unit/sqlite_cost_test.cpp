@@ -10,6 +10,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -63,7 +64,7 @@ class Trace {
  private:
   static std::string named(const std::string& sql) {
     const std::string verb = sql.substr(0, sql.find(' '));
-    for (const std::string before : {" FROM ", " INTO ", "UPDATE "}) {
+    for (const std::string before : {" INTO ", " FROM ", "UPDATE "}) {
       const std::size_t at = sql.find(before);
       if (at == std::string::npos) { continue; }
       const std::size_t table = at + before.size();
@@ -113,6 +114,31 @@ TEST_F(SqliteCost, an_execution_without_identity_in_a_queue_without_limits_runs_
       store->sql("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'live'", 1).rows.at(0).at(0),
       "3")
       << "an index more is opened by every change of a row";
+}
+
+TEST_F(SqliteCost, new_identities_of_a_batch_and_their_rows_are_written_many_at_a_time) {
+  const auto store = open();
+  admit(*store);
+  std::vector<NewExecution> items(100, item());
+  for (NewExecution& one : items) {
+    one.id = base::new_uuid7();
+    one.identity = IdentityClaim{.hash = base::sha256(one.id.to_string()), .key = one.id.to_string()};
+  }
+  Trace trace(*store);
+
+  static_cast<void>(store->admit(items));
+
+  std::vector<std::string> expected{"BEGIN", "SELECT queues"};
+  expected.insert(expected.end(), 100 / 32 + 100 % 32, "INSERT identities");
+  expected.insert(expected.end(), 100 / 32 + 100 % 32, "INSERT live");
+  expected.emplace_back("COMMIT");
+  EXPECT_EQ(trace.taken(), expected);
+
+  for (NewExecution& one : items) { one.id = base::new_uuid7(); }
+  static_cast<void>(store->admit(items));
+  const std::vector<std::string> again = trace.taken();
+  EXPECT_EQ(std::ranges::count(again, "INSERT live"), 0);
+  EXPECT_LE(std::ranges::count(again, "INSERT identities"), 110) << "known ones are not hoped to be new for long";
 }
 
 TEST_F(SqliteCost, what_has_left_by_whatever_way_takes_no_place_under_limits) {

@@ -12,7 +12,9 @@
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <tuple>
 
 namespace hapax::store::sqlite {
 
@@ -191,25 +193,92 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
 // From so many on it pays to take the identities of a batch in their order, which is that of their pages.
 constexpr std::size_t worth_sorting = 64;
 
-bool may_be_sorted(WriteTransaction& tx, std::span<const NewExecution> items) {
-  return items.size() >= worth_sorting && std::ranges::all_of(items, [&](const NewExecution& item) {
-           const QueueRow* const queue = item.identity ? tx.queues().find(item.queue) : nullptr;
-           return queue != nullptr && !queue->settings.draining && may_run(tx, item);
-         });
+// A batch in which so many identities were known has more of them: then each is asked for by itself.
+constexpr int known_expected_max = 8;
+
+// The queue of each item; empty unless all have identities and open queues.
+std::vector<const QueueRow*> queues_of_sortable(WriteTransaction& tx, std::span<const NewExecution> items) {
+  std::vector<const QueueRow*> queues;
+  if (items.size() < worth_sorting) { return queues; }
+  queues.reserve(items.size());
+  for (const NewExecution& item : items) {
+    const QueueRow* const queue = item.identity ? tx.queues().find(item.queue) : nullptr;
+    if (queue == nullptr || queue->settings.draining || !may_run(tx, item)) { return {}; }
+    queues.push_back(queue);
+  }
+  return queues;
+}
+
+// Places in the order of the identities and, where these are the same, in their own.
+std::vector<std::size_t> by_identity(std::span<const NewExecution> items) {
+  struct Key {
+    std::uint64_t begin;  // of the hash; tells almost all of them apart
+    std::size_t place;
+  };
+  std::vector<Key> keys;
+  keys.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const base::Digest& hash = items[i].identity->hash;
+    keys.push_back({std::accumulate(hash.begin(), hash.begin() + 8, std::uint64_t{0},
+                                    [](std::uint64_t begin, std::uint8_t byte) { return begin << 8 | byte; }),
+                    i});
+  }
+  std::ranges::sort(keys, [&](const Key& one, const Key& other) {
+    if (one.begin != other.begin) { return one.begin < other.begin; }
+    return std::tie(items[one.place].identity->hash, one.place) <
+           std::tie(items[other.place].identity->hash, other.place);
+  });
+  std::vector<std::size_t> order;
+  order.reserve(keys.size());
+  for (const Key& key : keys) { order.push_back(key.place); }
+  return order;
+}
+
+std::vector<bool> take_identities(WriteTransaction& tx, std::span<const NewExecution> items,
+                                  std::span<const QueueRow* const> queues) {
+  std::vector<bool> taken(items.size(), false);
+  const std::vector<std::size_t> order = by_identity(items);
+  std::array<NewHolder, rows_at_once> holders;
+  int known = 0;
+  for (std::size_t next = 0; next < order.size();) {
+    if (known < known_expected_max && order.size() - next >= rows_at_once) {
+      for (std::size_t row = 0; row < rows_at_once; ++row) {
+        holders[row] = {&items[order[next + row]], queues[order[next + row]]};
+      }
+      const std::size_t made = hold_new_identities(tx, holders);
+      for (const std::size_t end = next + made; next < end; ++next) { taken[order[next]] = true; }
+      if (made == rows_at_once) { continue; }
+      ++known;
+    }
+    const std::size_t one = order[next++];
+    taken[one] = takes_identity(tx, items[one], *queues[one]);
+  }
+  return taken;
 }
 
 // Of two with one identity the first takes it, and is in when the second meets it.
-std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items) {
-  std::vector<std::size_t> order(items.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const base::Digest& { return items[i].identity->hash; });
-  std::vector<bool> taken(items.size(), false);
-  for (const std::size_t i : order) { taken[i] = takes_identity(tx, items[i], *tx.queues().find(items[i].queue)); }
+std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items,
+                                    std::span<const QueueRow* const> queues) {
+  const std::vector<bool> taken = take_identities(tx, items, queues);
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    admissions.push_back(taken[i] ? insert(tx, items[i], *tx.queues().find(items[i].queue), 1, nullptr)
-                                  : admit_known(tx, items[i], nullptr));
+  while (admissions.size() < items.size()) {
+    const std::size_t first = admissions.size();
+    std::size_t end = first;
+    while (end < items.size() && end < first + rows_at_once && taken[end] && go_together(items[first], items[end])) {
+      ++end;
+    }
+    if (end == first + rows_at_once) {
+      const std::size_t made = insert_live_together(tx, items.subspan(first), queues.subspan(first));
+      for (std::size_t i = first; i < first + made; ++i) {
+        admissions.push_back(created(items[i].id, Status::pending, 1, tx.now()));
+      }
+    }
+    end = std::max(end, first + 1);
+    for (std::size_t i = admissions.size(); i < end; ++i) {
+      admissions.push_back(taken[i] ? insert(tx, items[i], *queues[i], 1, nullptr)
+                                    : admit_known(tx, items[i], nullptr));
+    }
   }
   return admissions;
 }
@@ -280,7 +349,9 @@ Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited) {
 Admission admit(WriteTransaction& tx, const NewExecution& item) { return admit(tx, item, nullptr); }
 
 std::vector<Admission> admit(WriteTransaction& tx, std::span<const NewExecution> items) {
-  if (may_be_sorted(tx, items)) { return admit_sorted(tx, items); }
+  if (const std::vector<const QueueRow*> queues = queues_of_sortable(tx, items); !queues.empty()) {
+    return admit_sorted(tx, items, queues);
+  }
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
   for (const NewExecution& item : items) { admissions.push_back(admit(tx, item)); }

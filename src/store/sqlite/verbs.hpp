@@ -33,6 +33,21 @@ struct Birth {
 [[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
                                const Birth& birth);
 
+// admit_many.cpp
+// What one INSERT of many has; each of the two below wants just as many.
+inline constexpr std::size_t rows_at_once = 32;
+struct NewHolder {
+  const NewExecution* item;
+  const QueueRow* queue;
+};
+// hold_new_identity, and insert_live of such as go together, with identities that are theirs. How many rows were made, from
+// the first on, before one was there already. 1 INSERT.
+[[nodiscard]] std::size_t hold_new_identities(WriteTransaction& tx, std::span<const NewHolder> holders);
+[[nodiscard]] std::size_t insert_live_together(WriteTransaction& tx, std::span<const NewExecution> items,
+                                               std::span<const QueueRow* const> queues);
+// Whether both are nothing but a row in live, the same but for its id, queue, task, identity, parent, labels and input.
+[[nodiscard]] bool go_together(const NewExecution& one, const NewExecution& other);
+
 // Ends a live one as cancelled, whatever it does; what has ended is passed over. 1 SELECT and the moves of an ending.
 void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
 
