@@ -48,9 +48,9 @@ class Engine {
   void admit_async(model::NewExecution request, AdmitCallback callback);
   // One transaction of at most limits::bulk_batch requests that were checked already, not joined with others.
   [[nodiscard]] std::vector<model::Admission> admit_bulk(std::span<model::NewExecution> requests);
-  // The same for several batches in one transaction: those that `next` gives, until it gives an empty one. They are written
-  // while the next are made, and must stay until the call has returned. `next` must not use the store. Throws Unsupported
-  // without the capability to lend a transaction.
+  // The same for several batches, of any size, in one transaction: those that `next` gives, until it gives an empty one.
+  // They are written while the next are made, and must stay until the call has returned. `next` must not use the store.
+  // Throws Unsupported without the capability to lend a transaction.
   using BulkSource = std::function<std::span<model::NewExecution>()>;
   [[nodiscard]] std::vector<std::vector<model::Admission>> admit_bulk(const BulkSource& next);
   // The store's verb, and wakes workers for the runs that were admitted.

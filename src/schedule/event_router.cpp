@@ -21,14 +21,13 @@ namespace {
 constexpr std::chrono::seconds fresh_for{1};
 constexpr std::chrono::seconds counted_every{1};
 constexpr std::size_t batch_bytes = 32 << 20;  // of inputs in one transaction
-// Of one transaction. Identities come in no order, so that a batch of few writes a page of their index for each: the larger
-// the batch, the fewer pages an event.
-constexpr std::size_t most_executions = 5000;
-static_assert(most_executions <= limits::bulk_batch);
+// Of a batch. Identities come in no order, and are written sorted: the larger the batch, the more of them are neighbours.
+constexpr std::size_t most_alone = limits::bulk_batch;
+// Of several batches in one transaction, where others wait for it meanwhile: some 100 ms on SQLite.
+constexpr std::size_t most_together = 20'000;
+constexpr std::size_t most_beside_others = most_together / 2;
 // Of the first batch; each that follows has twice as many. So the store soon has something to write.
 constexpr std::size_t first_executions = limits::events_per_batch;
-// Of several batches in one transaction, where others wait for it meanwhile: some 150 ms on SQLite.
-constexpr std::size_t most_together = 20'000;
 constexpr std::size_t batches_ahead = 3;  // of the one that is written
 // For the next batch, while others wait for the transaction: it may be long in coming, if few events start anything.
 constexpr std::chrono::milliseconds longest_wait{20};
@@ -324,7 +323,8 @@ class EventRouter::Routing {
   }
 
   void fill_another(const Batch& after) {
-    filling_ = std::make_unique<Batch>(std::min(2 * after.most(), most_executions), answers_.size() - next_);
+    const std::size_t most = router_.writes_together_ ? most_beside_others : most_alone;
+    filling_ = std::make_unique<Batch>(std::min(2 * after.most(), most), answers_.size() - next_);
   }
 
   // Until no more than `left` are being written, and sees to the answers of the others. Throws what the first to fail threw,
