@@ -63,10 +63,15 @@ void events() {
     const std::vector<std::string> incoming = some_events(sent, each);
     start = Clock::now();
     std::size_t created = 0;
-    for (const RoutedEvent& routed : app.send_events(incoming)) { created += routed.runs.size(); }
+    for (const RoutedEvent& routed : app.send_events(incoming)) {
+      for (const EventRun& run : routed.runs) { created += run.created ? 1 : 0; }
+    }
     const double routed = each / seconds_since(start);
     sent += each;
-    if (created != static_cast<std::size_t>(each)) { throw std::runtime_error("events were not routed"); }
+    // What an earlier run left in the database is met again, which is another measurement.
+    if (created != static_cast<std::size_t>(each)) {
+      throw std::runtime_error("events started nothing new: use an empty database");
+    }
     if (round >= 0) {
       bulk_rates.push_back(bulk);
       event_rates.push_back(routed);
