@@ -11,6 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
@@ -124,6 +127,25 @@ TEST_F(FileStoreTest, AFolderThatIsReplacedIsTheOneThatCounts) {
   EXPECT_EQ(store->begin(request("old")).begun, GuardBegun::started);
   EXPECT_EQ(store->begin(request("restored")).record.result, "2");
   fs::remove_all(aside);
+}
+
+TEST_F(FileStoreTest, AProgramMayCloseAllItsDescriptors) {
+  const auto store = open();
+  const GuardAnswer first = store->begin(request("a"));
+  EXPECT_EQ(store->finish(first.hold, {.result = "1"}), GuardVerdict::accepted);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int each = 3; each < 1000; ++each) { ::close(each); }
+    bool right = false;
+    try {
+      right =
+          store->begin(request("a")).record.result == "1" && store->begin(request("b")).begun == GuardBegun::started;
+    } catch (const std::exception&) { right = false; }
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(FileStoreTest, NumbersOfEverySizeAreReadAsWritten) {
