@@ -55,9 +55,11 @@ class Guarded<Result(Args...)> {
     if constexpr (detail::IsFuture<Result>::value) {
       return call_async(std::forward<Args>(args)...);
     } else {
-      detail::GuardCall call(core_, name_call(args...));
+      std::shared_ptr<detail::GuardCore> kept;
+      detail::GuardCall call(detail::lent(core_), name_call(args...));
       call.enter();
       if (!call.runs()) { return detail::recorded<Result>(call); }
+      kept = core_;  // the function may let go of its guard
       return detail::run_guarded<Result>(call, [&]() -> Result { return (*function_)(std::forward<Args>(args)...); });
     }
   }

@@ -32,7 +32,7 @@ struct GuardCallName {
 
 [[nodiscard]] std::shared_ptr<GuardCore> make_guard(std::string name, GuardOptions options);
 [[nodiscard]] bool compares_arguments(const GuardCore& core);
-[[nodiscard]] GuardCallName name_by_arguments(const GuardCore& core, std::string_view canonical);
+[[nodiscard]] GuardCallName name_by_arguments(const GuardCore& core, std::string canonical);
 [[nodiscard]] GuardCallName name_by_key(const GuardCore& core, std::string key);
 [[nodiscard]] GuardFingerprint fingerprint_of(std::string_view canonical);
 [[nodiscard]] std::optional<GuardRecord> read_record(GuardCore& core, const GuardCallName& name);
@@ -52,6 +52,11 @@ void append_canonical_number(std::string& out, double number);
 void append_canonical_json(std::string& out, const nlohmann::json& value);
 [[noreturn]] void refuse_argument(const std::string& reason);
 
+// Before a value goes whose members are plain: what nlohmann's destructor does against deep nesting needs memory.
+inline void dismantle(nlohmann::json& value) noexcept {
+  if (value.is_structured()) { value.clear(); }
+}
+
 template <class T>
 void append_canonical(std::string& out, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -68,7 +73,9 @@ void append_canonical(std::string& out, const T& value) {
     append_canonical_text(out, std::string_view(value));
   } else {
     try {
-      append_canonical_json(out, nlohmann::json(value));
+      nlohmann::json json(value);
+      append_canonical_json(out, json);
+      dismantle(json);
     } catch (const nlohmann::json::exception& error) { refuse_argument(error.what()); }
   }
 }
@@ -106,6 +113,11 @@ struct GuardFrame {
   const GuardKey* key = nullptr;
 };
 
+// The core for a call that does not outlive whoever lends it. Counting references of what all threads share is dear.
+[[nodiscard]] inline std::shared_ptr<GuardCore> lent(const std::shared_ptr<GuardCore>& core) {
+  return {std::shared_ptr<GuardCore>(), core.get()};
+}
+
 // Entered once; if it runs, ended once. One thread at a time, which need not be the same throughout.
 class GuardCall {
  public:
@@ -122,7 +134,7 @@ class GuardCall {
   [[nodiscard]] bool try_enter();
 
   [[nodiscard]] bool runs() const { return runs_; }
-  [[nodiscard]] const std::string& result() const { return record_.result; }  // JSON of the record, unless it runs
+  [[nodiscard]] const std::string& result() const { return result_; }  // JSON of the record, unless it runs
   [[nodiscard]] std::string described() const;
 
   // How it ended; each throws StaleLease when it was taken over, StoreUnavailable when it cannot be recorded.
@@ -138,7 +150,8 @@ class GuardCall {
 
  private:
   [[nodiscard]] bool look(bool may_wait);
-  void settle(GuardRecord record);
+  [[nodiscard]] GuardAnswer begin();
+  void settle(GuardRecord& record);
   void wait(const GuardAnswer& answer);
   void finish(const GuardFinish& finish);
   void let_go() noexcept;
@@ -146,7 +159,7 @@ class GuardCall {
   std::shared_ptr<GuardCore> core_;
   GuardBegin request_;
   GuardHold hold_{};
-  GuardRecord record_{};
+  std::string result_{};
   GuardBeatNode node_{};
   GuardFrame frame_{};
   bool runs_ = false;
@@ -199,7 +212,9 @@ Result recorded(const GuardCall& call) {
       if constexpr (std::is_same_v<Result, nlohmann::json>) {
         return json;
       } else {
-        return json.template get<Result>();
+        auto result = json.template get<Result>();
+        dismantle(json);
+        return result;
       }
     } catch (const std::exception& error) { throw_unreadable(call, error.what()); }
   }

@@ -1,86 +1,83 @@
 #include "base/sha256.hpp"
 
-#include <openssl/evp.h>
+// The direct functions: for a short key the way through a provider costs as much again as the hash.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <bit>
+#include <cstring>
 #include <stdexcept>
 
 namespace hapax::base {
 
 namespace {
 
-void require(int done) {
-  if (done != 1) { throw std::runtime_error("SHA-256 is not available from OpenSSL"); }
-}
+class Sha256 {
+ public:
+  Sha256() { require(SHA256_Init(&context_)); }
+  void add(std::string_view bytes) { require(SHA256_Update(&context_, bytes.data(), bytes.size())); }
+  [[nodiscard]] Digest finish() {
+    Digest digest;
+    require(SHA256_Final(digest.data(), &context_));
+    return digest;
+  }
 
-// Fetching the algorithm costs more than hashing a short key, so it is done once and never given back.
-const EVP_MD* algorithm() {
-  static const EVP_MD* const fetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  require(fetched != nullptr ? 1 : 0);
-  return fetched;
-}
+ private:
+  static void require(int done) {
+    if (done != 1) { throw std::runtime_error("SHA-256 is not available from OpenSSL"); }
+  }
 
-struct FreeContext {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  SHA256_CTX context_;
 };
 
-EVP_MD_CTX* fresh_context() {
-  thread_local const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
-  require(context ? 1 : 0);
-  require(EVP_DigestInit_ex2(context.get(), algorithm(), nullptr));
-  return context.get();
-}
-
-Digest finish(EVP_MD_CTX* context) {
-  Digest digest;
-  require(EVP_DigestFinal_ex(context, digest.data(), nullptr));
-  return digest;
+std::uint64_t big_endian(std::uint64_t number) {
+  return std::endian::native == std::endian::little ? __builtin_bswap64(number) : number;
 }
 
 }  // namespace
 
 Digest sha256(std::string_view bytes) {
-  EVP_MD_CTX* const context = fresh_context();
-  require(EVP_DigestUpdate(context, bytes.data(), bytes.size()));
-  return finish(context);
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.finish();
 }
 
 Digest sha256_parts(std::span<const std::string_view> parts) {
-  constexpr std::size_t length_bytes = 8;
+  constexpr std::size_t length_bytes = sizeof(std::uint64_t);
   // Handing short parts over one by one costs more than hashing them.
   std::array<char, 512> together;
   std::size_t size = 0;
   for (const std::string_view part : parts) { size += length_bytes + part.size(); }
   const bool is_short = size <= together.size();
-  EVP_MD_CTX* const context = fresh_context();
+  Sha256 hash;
   char* at = together.data();
   for (const std::string_view part : parts) {
-    std::array<char, length_bytes> length;
-    for (std::size_t index = 0; index < length.size(); ++index) {
-      length[index] = static_cast<char>(static_cast<std::uint8_t>(std::uint64_t{part.size()} >> (56 - 8 * index)));
-    }
+    const std::uint64_t length = big_endian(part.size());
     if (is_short) {
-      at = std::copy(length.begin(), length.end(), at);
-      at = std::copy(part.begin(), part.end(), at);
+      std::memcpy(at, &length, length_bytes);
+      at = std::copy(part.begin(), part.end(), at + length_bytes);
     } else {
-      require(EVP_DigestUpdate(context, length.data(), length.size()));
-      require(EVP_DigestUpdate(context, part.data(), part.size()));
+      hash.add({reinterpret_cast<const char*>(&length), length_bytes});
+      hash.add(part);
     }
   }
-  if (is_short) { require(EVP_DigestUpdate(context, together.data(), size)); }
-  return finish(context);
+  if (is_short) { hash.add({together.data(), size}); }
+  return hash.finish();
 }
 
-std::string to_hex(std::span<const std::uint8_t> bytes) {
+void put_hex(std::span<const std::uint8_t> bytes, char* at) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string text(bytes.size() * 2, '\0');
-  char* at = text.data();
   for (const std::uint8_t byte : bytes) {
     *at++ = digits[byte >> 4];
     *at++ = digits[byte & 15];
   }
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  std::string text(bytes.size() * 2, '\0');
+  put_hex(bytes, text.data());
   return text;
 }
 

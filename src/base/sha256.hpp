@@ -17,5 +17,7 @@ using Digest = std::array<std::uint8_t, 32>;
 [[nodiscard]] Digest sha256_parts(std::span<const std::string_view> parts);
 
 [[nodiscard]] std::string to_hex(std::span<const std::uint8_t> bytes);
+// Likewise into room for twice as many.
+void put_hex(std::span<const std::uint8_t> bytes, char* at);
 
 }  // namespace hapax::base

@@ -47,28 +47,32 @@ void GuardCall::enter() {
 
 bool GuardCall::try_enter() { return look(false); }
 
-bool GuardCall::look(bool may_wait) {
-  const GuardOptions& options = core_->options();
-  if (core_->cache() != nullptr) {
-    if (auto kept = core_->cache()->find(request_.key.key, request_.fingerprint, std::chrono::steady_clock::now())) {
-      settle(std::move(*kept));
-      return true;
-    }
-  }
-  GuardAnswer answer;
+// Where the store is down and the options say run: unguarded_.
+GuardAnswer GuardCall::begin() {
   try {
     generation_ = guard::process_generation();
     request_.owner = core_->owner();
-    answer = core_->store().begin(request_);
+    return core_->store().begin(request_);
   } catch (const StoreUnavailable& error) {
     // Who has seen the first call at work does not run beside it.
-    if (options.on_store_error != OnStoreError::run || seen_in_progress_) { throw; }
+    if (core_->options().on_store_error != OnStoreError::run || seen_in_progress_) { throw; }
     core_->warn(request_.key.key,
                 std::string("the call runs unguarded, as the store is not available: ") + error.what());
     runs_ = true;
     unguarded_ = true;
-    return true;
   }
+  return {};
+}
+
+bool GuardCall::look(bool may_wait) {
+  if (core_->cache() != nullptr) {
+    if (auto kept = core_->cache()->find(request_.key.key, request_.fingerprint, std::chrono::steady_clock::now())) {
+      settle(*kept);
+      return true;
+    }
+  }
+  GuardAnswer answer = begin();
+  if (unguarded_) { return true; }
   switch (answer.begun) {
     case GuardBegun::started:
       hold_ = std::move(answer.hold);
@@ -86,7 +90,7 @@ bool GuardCall::look(bool may_wait) {
                              expires ? std::optional<Duration>(*expires - answer.now) : std::nullopt,
                              std::chrono::steady_clock::now());
       }
-      settle(std::move(answer.record));
+      settle(answer.record);
       return true;
     case GuardBegun::failed: {
       const GuardError error = answer.record.error.value_or(GuardError{});
@@ -99,7 +103,7 @@ bool GuardCall::look(bool may_wait) {
   if (guard::is_inside(core_->store(), request_.key)) {
     throw GuardRecursion("the call " + described() + " is made from inside itself: it would wait for itself for ever");
   }
-  if (options.on_duplicate == OnDuplicate::raise) {
+  if (core_->options().on_duplicate == OnDuplicate::raise) {
     throw DuplicateExecution("the call " + described() + " is in progress already", answer.record.started_at, {}, {});
   }
   seen_in_progress_ = true;
@@ -107,12 +111,12 @@ bool GuardCall::look(bool may_wait) {
   return false;
 }
 
-void GuardCall::settle(GuardRecord record) {
+void GuardCall::settle(GuardRecord& record) {
   if (core_->options().on_duplicate == OnDuplicate::raise) {
     throw DuplicateExecution("the call " + described() + " was made before", record.started_at, record.completed_at,
                              record.result);
   }
-  record_ = std::move(record);
+  result_ = std::move(record.result);
 }
 
 void GuardCall::wait(const GuardAnswer& answer) {

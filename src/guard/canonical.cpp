@@ -23,9 +23,9 @@ bool may_sort_otherwise(const std::string& name) {
 }
 
 void append_quoted(std::string& out, std::string_view text) {
-  const std::size_t before = out.size();
-  out.resize(before + text.size() + 2, '"');
-  std::ranges::copy(text, out.begin() + static_cast<std::ptrdiff_t>(before) + 1);
+  out.push_back('"');
+  out.append(text);
+  out.push_back('"');
 }
 
 void append_by_text(std::string& out, const nlohmann::json& value) {
@@ -161,7 +161,11 @@ void append_canonical_number(std::string& out, double number) {
 }
 
 // The array of all arguments is the first level.
-void append_canonical_json(std::string& out, const nlohmann::json& value) { append_value(out, value, 2); }
+void append_canonical_json(std::string& out, const nlohmann::json& value) {
+  constexpr std::size_t usual_size = 120;
+  if (value.is_structured()) { out.reserve(out.size() + usual_size); }
+  append_value(out, value, 2);
+}
 
 std::string number_text(std::int64_t number) { return std::to_string(number); }
 

@@ -91,13 +91,13 @@ bool compares_arguments(const GuardCore& core) { return core.options().compare_a
 
 GuardFingerprint fingerprint_of(std::string_view canonical) { return base::sha256(canonical); }
 
-GuardCallName name_by_arguments(const GuardCore& core, std::string_view canonical) {
+GuardCallName name_by_arguments(const GuardCore& core, std::string canonical) {
   if (canonical.size() > base::payload_limit()) {
     throw PayloadTooLarge("arguments", canonical.size(), base::payload_limit());
   }
   // JSON escapes control characters up to U+001F; the others are as good in a hash.
   const bool readable = canonical.size() <= limits::key_bytes && !base::has_control_characters(canonical);
-  return {{core.options().ns, core.name(), readable ? std::string(canonical) : hashed(canonical)}, {}};
+  return {{core.options().ns, core.name(), readable ? std::move(canonical) : hashed(canonical)}, {}};
 }
 
 GuardCallName name_by_key(const GuardCore& core, std::string key) {

@@ -38,8 +38,7 @@ GuardStatus status_of(Status status) {
   return status == Status::completed ? GuardStatus::completed : GuardStatus::failed;
 }
 
-GuardRecord record_of(model::Guard guard) {
-  GuardRecord record;
+void put_record(GuardRecord& record, model::Guard& guard) {
   record.status = status_of(guard.status);
   if (guard.result) { record.result = *std::move(guard.result); }
   if (guard.error) {
@@ -53,20 +52,23 @@ GuardRecord record_of(model::Guard guard) {
   record.takeover_after = guard.takeover_after;
   record.fingerprint = guard.fingerprint;
   record.owner = std::move(guard.worker);
+}
+
+GuardRecord record_of(model::Guard guard) {
+  GuardRecord record;
+  put_record(record, guard);
   return record;
 }
 
-// None: the caller may start, or take over.
-std::optional<GuardAnswer> answer_of(model::Guard guard, const GuardBegin& request) {
-  if (guard.abandoned) { return std::nullopt; }
-  std::optional<GuardAnswer> met(std::in_place);
-  GuardAnswer& answer = *met;
+// False: the caller may start, or take over.
+bool meets(GuardAnswer& answer, model::Guard& guard, const GuardBegin& request) {
+  if (guard.abandoned) { return false; }
   answer.now = guard.now;
   const Duration age = guard.now - guard.heartbeat;
-  answer.record = record_of(std::move(guard));
+  put_record(answer.record, guard);
   if (request.fingerprint && answer.record.fingerprint && *request.fingerprint != *answer.record.fingerprint) {
     answer.begun = GuardBegun::mismatch;
-    return met;
+    return true;
   }
   switch (answer.record.status) {
     case GuardStatus::in_progress:
@@ -76,7 +78,7 @@ std::optional<GuardAnswer> answer_of(model::Guard guard, const GuardBegin& reque
     case GuardStatus::completed: answer.begun = GuardBegun::completed; break;
     case GuardStatus::failed: answer.begun = GuardBegun::failed; break;
   }
-  return met;
+  return true;
 }
 
 // Of another store's hold, one that nothing has.
@@ -222,16 +224,16 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   Place& here = place();
   here.settle_doubts();
   const base::Digest identity = identity_of(request.key);
+  GuardAnswer answer;
   for (int round = 0; round < begin_rounds; ++round) {
     // Most calls after the first meet a record, and reading is all they need. Where that is a round trip, a call that is
     // likely to be new goes without: the admission is what decides.
     const bool looks = round > 0 || !reads_far_ || !here.foresight.is_likely_new(request.key.name);
     if (looks) {
-      if (std::optional<model::Guard> found = here.store->guard(identity)) {
-        if (std::optional<GuardAnswer> answer = answer_of(*std::move(found), request)) {
-          here.foresight.met(request.key.name);
-          return *std::move(answer);
-        }
+      std::optional<model::Guard> found = here.store->guard_outcome(identity);
+      if (found && meets(answer, *found, request)) {
+        if (reads_far_) { here.foresight.met(request.key.name); }
+        return answer;
       }
     }
     model::NewExecution item = request_of(request, identity);
@@ -255,7 +257,6 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     if ((admission.created() || taken_over) && admission.fence) {
       session->started(*ticket, {.id = admission.id, .fence = *admission.fence});
       if (!taken_over) { here.foresight.began(request.key.name); }
-      GuardAnswer answer;
       answer.begun = GuardBegun::started;
       answer.hold = {.key = request.key,
                      .fence = *admission.fence,

@@ -44,8 +44,9 @@ constexpr std::size_t record_bytes = 16 << 20;  // far beyond what is ever writt
 
 class Descriptor {
  public:
-  Descriptor(const std::string& path, int flags, mode_t mode = 0) {
-    do { number_ = ::open(path.c_str(), flags | O_CLOEXEC, mode); } while (number_ < 0 && errno == EINTR);
+  Descriptor(const std::string& path, int flags, mode_t mode = 0) : Descriptor(AT_FDCWD, path.c_str(), flags, mode) {}
+  Descriptor(int folder, const char* path, int flags, mode_t mode = 0) {
+    do { number_ = ::openat(folder, path, flags | O_CLOEXEC, mode); } while (number_ < 0 && errno == EINTR);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -155,6 +156,13 @@ FilePlace::FilePlace(const std::string& folder, bool sync) : sync_(sync) {
   if (error) { fail("make the folder", absolute.string(), error.value()); }
   folder_ = absolute.has_filename() ? absolute.string() : absolute.parent_path().string();
   sync_folder(fs::path(folder_).parent_path().string());
+  Descriptor root(folder_, O_PATH | O_DIRECTORY);
+  glances_ = root.is_open();
+  root_ = root.release();
+}
+
+FilePlace::~FilePlace() {
+  if (root_ >= 0) { ::close(root_); }
 }
 
 bool FilePlace::Known::contains(const std::string& folder) const { return known_[number(folder)].load(); }
@@ -166,8 +174,10 @@ std::size_t FilePlace::Known::number(const std::string& folder) {
 
 FileName FilePlace::name_of(const GuardKey& key) const {
   const std::array<std::string_view, 3> parts{key.ns, key.name, key.key};
-  const std::string hex = base::to_hex(base::sha256_parts(parts));
-  return name_at(std::string_view(hex).substr(0, folder_digits), hex);
+  std::array<char, name_digits> digits;
+  base::put_hex(base::sha256_parts(parts), digits.data());
+  const std::string_view hex(digits.data(), digits.size());
+  return name_at(hex.substr(0, folder_digits), hex);
 }
 
 FileName FilePlace::name_at(std::string_view folder, std::string_view record) const {
@@ -188,16 +198,30 @@ bool FilePlace::read(const std::string& path, FileText& into) const {
     if (errno == ENOENT) { return false; }
     fail("open", path, errno);
   }
+  read_from(file.number(), path, into);
+  return true;
+}
+
+bool FilePlace::glance(const FileName& name, FileText& into) const {
+  if (!glances_.load(std::memory_order_relaxed)) { return read(name.path, into); }
+  const Descriptor file(root_, name.path.c_str() + folder_.size() + 1, O_RDONLY | O_NOFOLLOW);
+  // Anything else may be the descriptor's fault: a program may have closed all it had, to become a daemon.
+  if (!file.is_open()) { return errno != ENOENT && read(name.path, into); }
+  read_from(file.number(), name.path, into);
+  return true;
+}
+
+void FilePlace::read_from(int descriptor, const std::string& path, FileText& into) const {
   ssize_t got = 0;
-  do { got = ::read(file.number(), into.near_.data(), into.near_.size()); } while (got < 0 && errno == EINTR);
+  do { got = ::read(descriptor, into.near_.data(), into.near_.size()); } while (got < 0 && errno == EINTR);
   if (got < 0) { fail("read", path, errno); }
   into.size_ = static_cast<std::size_t>(got);
-  if (into.size_ < into.near_.size()) { return true; }
+  if (into.size_ < into.near_.size()) { return; }
   std::string& text = into.far_;
   text.assign(into.near_.data(), into.size_);
   for (std::size_t length = text.size(); length >= into.near_.size();) {
     text.resize(length * 4);
-    got = ::read(file.number(), text.data() + length, text.size() - length);
+    got = ::read(descriptor, text.data() + length, text.size() - length);
     if (got < 0 && errno != EINTR) { fail("read", path, errno); }
     const bool whole = got == 0;
     length += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
@@ -205,10 +229,18 @@ bool FilePlace::read(const std::string& path, FileText& into) const {
     if (whole) { break; }
     if (length > record_bytes) { fail("read", path, EFBIG); }
   }
-  return true;
+}
+
+void FilePlace::look_for_another_folder() {
+  struct stat opened {};
+  struct stat present {};
+  const bool is_same = ::fstat(root_, &opened) == 0 && ::stat(folder_.c_str(), &present) == 0 &&
+                       opened.st_ino == present.st_ino && opened.st_dev == present.st_dev;
+  if (!is_same) { glances_ = false; }
 }
 
 void FilePlace::write(const FileName& name, const std::string& text) {
+  if (glances_.load(std::memory_order_relaxed)) { look_for_another_folder(); }
   const std::string temporary = name.path + ".tmp";
   {
     const Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, file_mode);

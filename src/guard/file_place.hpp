@@ -63,12 +63,18 @@ class FolderLock {
 class FilePlace {
  public:
   FilePlace(const std::string& folder, bool sync);
+  FilePlace(const FilePlace&) = delete;
+  FilePlace& operator=(const FilePlace&) = delete;
+  ~FilePlace();
 
   [[nodiscard]] FileName name_of(const GuardKey& key) const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
   // False when there is none.
   [[nodiscard]] bool read(const std::string& path, FileText& text) const;
+  // Likewise for who does not hold the lock, and quicker, as the way to the folder is not walked again: where another folder
+  // was put in its place, until this process next writes, the record is that of the old one.
+  [[nodiscard]] bool glance(const FileName& name, FileText& text) const;
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
 
   // These need the lock of the record's folder.
@@ -94,10 +100,15 @@ class FilePlace {
   };
 
   void sync_folder(const std::string& folder) const;
+  void read_from(int descriptor, const std::string& path, FileText& into) const;
+  // Gives up glancing when the folder is no longer the one that was opened.
+  void look_for_another_folder();
 
   std::string folder_;
   const bool sync_;
   Known known_;
+  int root_ = -1;  // the folder
+  std::atomic<bool> glances_{false};
 };
 
 }  // namespace hapax::guard

@@ -51,8 +51,8 @@ inline constexpr std::size_t heartbeat_width = 20;
 // None when it is damaged. The view is good as long as the text.
 [[nodiscard]] std::optional<RecordView> view_record(std::string_view text);
 [[nodiscard]] FileRecord record_of(const RecordView& view);
-// Without key and owner.
-[[nodiscard]] GuardRecord outcome_of(const RecordView& view);
+// Without key and owner, into a fresh one.
+void put_outcome(const RecordView& view, GuardRecord& record);
 [[nodiscard]] std::optional<FileRecord> read_record(std::string_view text);
 
 }  // namespace hapax::guard

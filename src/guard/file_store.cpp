@@ -34,21 +34,19 @@ FileGuardStore::FileGuardStore(const std::string& folder, const FileGuardOptions
                                std::shared_ptr<const MachineClock> clock)
     : place_(folder, options.sync), sync_(options.sync), clock_(std::move(clock)), boot_(clock_->boot()) {}
 
-std::optional<RecordView> FileGuardStore::look(const std::string& path, FileText& text) const {
-  if (!place_.read(path, text)) { return std::nullopt; }
+RecordView FileGuardStore::view(const std::string& path, const FileText& text) {
   std::optional<RecordView> seen = view_record(text.view());
   if (!seen) {
     // Never taken for no record: the effect it stands for may have happened.
     throw StoreUnavailable("file store of guarded calls: " + path +
                            " is damaged; remove it if its call may be made again");
   }
-  return seen;
+  return *seen;
 }
 
 std::optional<FileRecord> FileGuardStore::load(const std::string& path) const {
   FileText text;
-  const std::optional<RecordView> seen = look(path, text);
-  return seen ? std::optional(record_of(*seen)) : std::nullopt;
+  return place_.read(path, text) ? std::optional(record_of(view(path, text))) : std::nullopt;
 }
 
 Duration FileGuardStore::heartbeat_age(const FileRecord& file) const {
@@ -64,57 +62,51 @@ GuardRecord FileGuardStore::shown(FileRecord& file) const {
   return std::move(file.record);
 }
 
-GuardAnswer FileGuardStore::answer(FileRecord& file, const GuardBegin& request, Time now) const {
+void FileGuardStore::meet_record(FileRecord& file, const GuardBegin& request, GuardAnswer& answer) const {
   const bool runs = file.record.status == GuardStatus::in_progress;
   const Duration age = runs ? heartbeat_age(file) : Duration::zero();
-  const Meeting meeting = meet(file.record, request.fingerprint, now, age);
-  GuardAnswer answer;
+  const Meeting meeting = meet(file.record, request.fingerprint, answer.now, age);
   answer.begun = begun(meeting);
   answer.taken_over = meeting == Meeting::abandoned;
-  answer.now = now;
   if (meeting == Meeting::in_progress) { answer.takeover_in = takeover_in(file.record, age); }
   if (answer.begun != GuardBegun::started) { answer.record = shown(file); }
-  return answer;
 }
 
-// None when the caller may start. Of what has ended, a record without key and owner: those whom it is told know the one and
-// do not need the other.
-std::optional<GuardAnswer> FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& request) const {
+// False when the caller may start. Of what has ended, a record without key and owner: those whom it is told know the one
+// and do not need the other.
+bool FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& request, GuardAnswer& met) const {
   FileText text;
-  const std::optional<RecordView> seen = look(name.path, text);
-  if (!seen) { return std::nullopt; }
-  std::optional<GuardAnswer> met(std::in_place);
-  if (seen->status == GuardStatus::in_progress) {
-    FileRecord file = record_of(*seen);
-    *met = answer(file, request, clock_->now());
+  if (!place_.glance(name, text)) { return false; }
+  const RecordView seen = view(name.path, text);
+  met.now = clock_->now();
+  if (seen.status == GuardStatus::in_progress) {
+    FileRecord file = record_of(seen);
+    meet_record(file, request, met);
   } else {
-    met->now = clock_->now();
-    met->record = outcome_of(*seen);
-    met->record.heartbeat = met->record.completed_at.value_or(met->record.started_at);
-    met->begun = begun(meet(met->record, request.fingerprint, met->now, Duration::zero()));
+    put_outcome(seen, met.record);
+    met.record.heartbeat = met.record.completed_at.value_or(met.record.started_at);
+    met.begun = begun(meet(met.record, request.fingerprint, met.now, Duration::zero()));
   }
-  if (met->begun == GuardBegun::started) { met.reset(); }
-  return met;
+  return met.begun != GuardBegun::started;
 }
 
 GuardAnswer FileGuardStore::begin(const GuardBegin& request) {
   const FileName name = place_.name_of(request.key);
   // Who only learns what is there needs no lock: a record is replaced as a whole.
-  if (std::optional<GuardAnswer> met = meet_unlocked(name, request)) { return *std::move(met); }
+  GuardAnswer met;
+  if (meet_unlocked(name, request, met)) { return met; }
+  met = GuardAnswer{};
   const FolderLock lock(name.folder(), true);
-  const Time now = clock_->now();
+  met.now = clock_->now();
   std::optional<FileRecord> file = load(name.path);
-  if (!file) { return start(name, request, file, now); }
-  GuardAnswer met = answer(*file, request, now);
-  if (met.begun != GuardBegun::started) { return met; }
-  const bool taken_over = met.taken_over;
-  met = start(name, request, file, now);
-  met.taken_over = taken_over;
+  if (file) { meet_record(*file, request, met); }
+  if (met.begun == GuardBegun::started) { start(name, request, file, met); }
   return met;
 }
 
-GuardAnswer FileGuardStore::start(const FileName& name, const GuardBegin& request,
-                                  const std::optional<FileRecord>& before, Time now) {
+void FileGuardStore::start(const FileName& name, const GuardBegin& request, const std::optional<FileRecord>& before,
+                           GuardAnswer& answer) {
+  const Time now = answer.now;
   FileRecord file;
   file.record.key = request.key;
   file.record.started_at = now;
@@ -132,11 +124,8 @@ GuardAnswer FileGuardStore::start(const FileName& name, const GuardBegin& reques
     place_.remove(name);
     throw;
   }
-  GuardAnswer answer;
   answer.begun = GuardBegun::started;
   answer.hold = {request.key, file.record.fence, file.token, request.takeover_after};
-  answer.now = now;
-  return answer;
 }
 
 std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {

@@ -47,13 +47,13 @@ class FileGuardStore final : public GuardStore {
 
  private:
   // The view is good as long as the text.
-  [[nodiscard]] std::optional<RecordView> look(const std::string& path, FileText& text) const;
+  [[nodiscard]] static RecordView view(const std::string& path, const FileText& text);
   [[nodiscard]] std::optional<FileRecord> load(const std::string& path) const;
-  [[nodiscard]] std::optional<GuardAnswer> meet_unlocked(const FileName& name, const GuardBegin& request) const;
+  [[nodiscard]] bool meet_unlocked(const FileName& name, const GuardBegin& request, GuardAnswer& met) const;
   [[nodiscard]] Duration heartbeat_age(const FileRecord& file) const;
-  [[nodiscard]] GuardAnswer answer(FileRecord& file, const GuardBegin& request, Time now) const;
-  [[nodiscard]] GuardAnswer start(const FileName& name, const GuardBegin& request,
-                                  const std::optional<FileRecord>& before, Time now);
+  void meet_record(FileRecord& file, const GuardBegin& request, GuardAnswer& answer) const;
+  void start(const FileName& name, const GuardBegin& request, const std::optional<FileRecord>& before,
+             GuardAnswer& answer);
   [[nodiscard]] GuardRecord shown(FileRecord& file) const;  // leaves nothing behind in it
 
   FilePlace place_;

@@ -69,20 +69,23 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
   Shard& shard = shard_of(key);
   const Time at = now();
   const std::lock_guard lock(shard.mutex);
+  GuardAnswer answer;
+  answer.now = at;
   const auto found = shard.entries.find(key);
-  if (found == shard.entries.end()) { return start(shard, request, key, at); }
+  if (found == shard.entries.end()) {
+    start(shard, request, key, answer);
+    return answer;
+  }
   const GuardRecord& record = found->second.record;
   const Duration age = at - record.heartbeat;
   const Meeting meeting = meet(record, request.fingerprint, at, age);
-  if (begun(meeting) == GuardBegun::started) {
-    GuardAnswer answer = start(shard, request, key, at);
+  answer.begun = begun(meeting);
+  if (answer.begun == GuardBegun::started) {
+    start(shard, request, key, answer);
     answer.taken_over = meeting == Meeting::abandoned;
     return answer;
   }
-  GuardAnswer answer;
-  answer.begun = begun(meeting);
   answer.record = record;
-  answer.now = at;
   if (meeting == Meeting::in_progress) {
     answer.takeover_in = takeover_in(record, age);
     answer.record.owner = *found->second.owner;  // whoever waits too long is told; a hit does not pay for it
@@ -90,7 +93,8 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
   return answer;
 }
 
-GuardAnswer MemoryGuardStore::start(Shard& shard, const GuardBegin& request, const KeyView& key, Time now) {
+void MemoryGuardStore::start(Shard& shard, const GuardBegin& request, const KeyView& key, GuardAnswer& answer) {
+  const Time now = answer.now;
   drop_expired(shard, now, dropped_a_start);
   // Looked up again: the sweep may have removed the very record that was met.
   auto found = shard.entries.find(key);
@@ -111,11 +115,8 @@ GuardAnswer MemoryGuardStore::start(Shard& shard, const GuardBegin& request, con
   record.fence = ++shard.fence;
   record.takeover_after = request.takeover_after;
   record.fingerprint = request.fingerprint;
-  GuardAnswer answer;
   answer.begun = GuardBegun::started;
   answer.hold = {request.key, record.fence, {}, request.takeover_after};
-  answer.now = now;
-  return answer;
 }
 
 void MemoryGuardStore::make_room(Shard& shard, Time now) {

@@ -92,7 +92,7 @@ class MemoryGuardStore final : public GuardStore, private ForkAware {
   [[nodiscard]] static KeyView view(const GuardKey& key);
   [[nodiscard]] Shard& shard_of(const KeyView& key);
   [[nodiscard]] Time now() const;
-  [[nodiscard]] GuardAnswer start(Shard& shard, const GuardBegin& request, const KeyView& key, Time now);
+  void start(Shard& shard, const GuardBegin& request, const KeyView& key, GuardAnswer& answer);
   void make_room(Shard& shard, Time now);
   static void link(Shard& shard, Node& node);
   static void unlink(Shard& shard, Node& node);

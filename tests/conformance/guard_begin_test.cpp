@@ -103,6 +103,40 @@ TEST_F(GuardBeginConformance, AFailureThatHoldsItsKeyAnswersWithItself) {
   EXPECT_EQ(guard->error->message, "no funds");
 }
 
+// What a repeated call reads is the same record, with or without what it does not need.
+TEST_F(GuardBeginConformance, AnOutcomeIsWhatTheWholeRecordSays) {
+  Caller first = caller();
+  EXPECT_FALSE(store().guard_outcome(identity("k")).has_value());
+  const Admission runs = begin(first, "k");
+  EXPECT_EQ(store().guard_outcome(identity("k"))->status, Status::running);
+  EXPECT_EQ(store().guard_outcome(identity("k"))->worker, store().guard(identity("k"))->worker);
+  for (const FinishKind kind : {FinishKind::completed, FinishKind::failed}) {
+    const std::string key = kind == FinishKind::completed ? "k" : "failed";
+    const Admission admission = kind == FinishKind::completed ? runs : begin(first, key);
+    EXPECT_EQ(finish(outcome(admission, kind, {.period = 1h})), FinishVerdict::accepted);
+    const std::optional<Guard> whole = store().guard(identity(key));
+    const std::optional<Guard> told = store().guard_outcome(identity(key));
+    ASSERT_TRUE(whole.has_value() && told.has_value());
+    EXPECT_EQ(told->status, whole->status);
+    EXPECT_EQ(told->result, whole->result);
+    EXPECT_EQ(told->error.has_value(), kind == FinishKind::failed);
+    EXPECT_EQ(told->error.value_or(ErrorInfo{}).message, whole->error.value_or(ErrorInfo{}).message);
+    EXPECT_EQ(told->started_at, whole->started_at);
+    EXPECT_EQ(told->finished_at, whole->finished_at);
+    EXPECT_EQ(told->expires_at, whole->expires_at);
+    EXPECT_EQ(told->heartbeat, whole->heartbeat);
+    EXPECT_EQ(told->fence, whole->fence);
+    EXPECT_EQ(told->takeover_after, whole->takeover_after);
+    EXPECT_EQ(told->fingerprint, whole->fingerprint);
+  }
+  const Admission freed = begin(first, "freed");
+  EXPECT_EQ(finish(outcome(freed, FinishKind::failed, {.period = 1h, .holds_identity = false})),
+            FinishVerdict::accepted);
+  EXPECT_FALSE(store().guard_outcome(identity("freed")).has_value());
+  advance(1h);
+  EXPECT_FALSE(store().guard_outcome(identity("k")).has_value());
+}
+
 TEST_F(GuardBeginConformance, AFailureThatFreesItsKeyIsKeptForPeopleOnly) {
   Caller first = caller();
   const Admission failed = begin(first, "k");

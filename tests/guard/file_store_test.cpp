@@ -11,6 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
@@ -106,6 +109,59 @@ TEST_F(FileStoreTest, AfterARestartOfTheMachineNobodyHoldsAnything) {
   EXPECT_EQ(again.begun, GuardBegun::started);
   EXPECT_TRUE(again.taken_over);
   EXPECT_EQ(open()->begin(never).begun, GuardBegun::in_progress);
+}
+
+// Whoever puts another folder in its place, to restore a copy for example: nothing that is in there is run again, and what
+// is not in there is forgotten with the next write.
+TEST_F(FileStoreTest, AFolderThatIsReplacedIsTheOneThatCounts) {
+  const auto store = open();
+  const GuardAnswer old = store->begin(request("old"));
+  EXPECT_EQ(store->finish(old.hold, {.result = "1"}), GuardVerdict::accepted);
+  const std::string aside = folder_.path() + ".aside";
+  fs::rename(folder_.path(), aside);
+  const auto restored = open();
+  const GuardAnswer kept = restored->begin(request("restored"));
+  EXPECT_EQ(restored->finish(kept.hold, {.result = "2"}), GuardVerdict::accepted);
+  EXPECT_EQ(store->begin(request("restored")).begun, GuardBegun::completed);
+  EXPECT_EQ(store->begin(request("new")).begun, GuardBegun::started);
+  EXPECT_EQ(store->begin(request("old")).begun, GuardBegun::started);
+  EXPECT_EQ(store->begin(request("restored")).record.result, "2");
+  fs::remove_all(aside);
+}
+
+TEST_F(FileStoreTest, AProgramMayCloseAllItsDescriptors) {
+  const auto store = open();
+  const GuardAnswer first = store->begin(request("a"));
+  EXPECT_EQ(store->finish(first.hold, {.result = "1"}), GuardVerdict::accepted);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int each = 3; each < 1000; ++each) { ::close(each); }
+    bool right = false;
+    try {
+      right =
+          store->begin(request("a")).record.result == "1" && store->begin(request("b")).begun == GuardBegun::started;
+    } catch (const std::exception&) { right = false; }
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(FileStoreTest, NumbersOfEverySizeAreReadAsWritten) {
+  for (const std::int64_t number : {INT64_MIN, std::int64_t{-1}, std::int64_t{0}, std::int64_t{999'999'999'999'999'999},
+                                    std::int64_t{1'000'000'000'000'000'000}, INT64_MAX}) {
+    guard::FileRecord file;
+    file.record.fence = number;
+    file.record.started_at = Time(Duration(number));
+    file.record.completed_at = Time(Duration(number));
+    file.record.takeover_after = Duration(number);
+    file.beat_since_boot = Duration(number < 0 ? 0 : number);
+    const std::optional<guard::FileRecord> read = guard::read_record(guard::write_record(file));
+    ASSERT_TRUE(read) << number;
+    EXPECT_EQ(read->record, file.record);
+    EXPECT_EQ(read->beat_since_boot, file.beat_since_boot);
+  }
 }
 
 TEST_F(FileStoreTest, NoKeyLeavesTheFolder) {

@@ -293,7 +293,7 @@ TEST_F(SqliteCost, a_guarded_call_is_two_small_commits_and_a_repeated_one_no_wri
   EXPECT_EQ(store->finish({&outcome, 1}).at(0), FinishVerdict::accepted);
   EXPECT_THAT(trace.taken(), ElementsAre("BEGIN", "SELECT live", "SELECT queues", "SELECT sessions", "INSERT history",
                                          "DELETE live", "INSERT expiries", "COMMIT"));
-  EXPECT_EQ(store->guard(identity)->status, Status::completed);
+  EXPECT_EQ(store->guard_outcome(identity)->status, Status::completed);
   EXPECT_TRUE(trace.taken().empty()) << "a repeated call reads beside the writer";
 }
 

@@ -1,4 +1,4 @@
-// Guards (SPEC §8). A look at one: 1 SELECT by primary keys; of one in progress 2, in a transaction the second.
+// Guards (SPEC §8). A look at one that has completed: 1 SELECT by primary keys; at others 2, in a transaction the second.
 #include "model/labels.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
@@ -22,11 +22,12 @@ constexpr const char* guard_sql =
     " FROM identities i LEFT JOIN live l ON l.id = i.execution LEFT JOIN sessions s ON s.id = l.session"
     " LEFT JOIN history h ON h.id = i.execution AND l.id IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL AND (l.id IS NOT NULL OR (h.stub IS NULL AND h.expires_at > ?2))";
-// What almost all look-ups need: no row when nobody has the identity. An execution is either live or in history.
-constexpr const char* ended_sql =
-    "SELECT i.execution, i.fingerprint, h.expires_at, h.stub, h.task, h.identity_key, h.status, h.result, h.error,"
-    " coalesce(h.started_at, h.created_at), h.finished_at, h.fence, h.attempt_timeout, h.worker"
-    " FROM identities i LEFT JOIN history h ON h.id = i.execution WHERE i.identity = ?1 AND i.hold_until IS NULL";
+// What almost all look-ups need: no row when nobody has the identity. An execution is either live or in history. Each
+// column has its price, and every text or blob among them an allocation.
+constexpr const char* outcome_sql =
+    "SELECT h.status, h.expires_at, h.result, i.fingerprint, h.started_at, h.finished_at, h.fence, h.attempt_timeout"
+    " FROM identities i LEFT JOIN history h ON h.id = i.execution AND h.stub IS NULL"
+    " WHERE i.identity = ?1 AND i.hold_until IS NULL";
 constexpr const char* take_over_sql =
     "UPDATE live SET line = ?, session = ?, claim_number = ?, claimed_at = ?, fence = fence + 1, attempt = attempt + 1,"
     " lost = lost + 1, finish_kind = NULL, progress = NULL, progress_message = NULL, attempt_timeout = ?, input = ?"
@@ -71,30 +72,27 @@ std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity) {
   return guard;
 }
 
-std::optional<std::optional<Guard>> ended_guard(SingleRead& read, const base::Digest& identity) {
-  Cursor cursor = read.db().use(ended_sql);
-  if (!cursor.bind(identity).next()) { return std::optional<Guard>(); }
-  const std::optional<Time> expires_at = cursor.optional(2, &Cursor::time);
-  if (!expires_at) { return std::nullopt; }
-  if (*expires_at <= read.now() || !cursor.is_null(3)) { return std::optional<Guard>(); }
-  std::optional<std::optional<Guard>> found(std::in_place, std::in_place);
-  Guard& guard = **found;
-  guard.id = cursor.uuid(0);
-  guard.fingerprint = cursor.optional(1, &Cursor::digest);
-  guard.task = cursor.text(4);
-  guard.key = cursor.text(5);
-  guard.status = static_cast<Status>(cursor.small(6));
-  guard.result = cursor.optional(7, &Cursor::string);
-  if (!cursor.is_null(8)) { guard.error = decode_error(cursor.text(8)); }
-  guard.started_at = cursor.time(9);
-  guard.finished_at = cursor.time(10);
+bool find_outcome(SingleRead& read, const base::Digest& identity, std::optional<Guard>& found) {
+  Cursor cursor = read.db().use(outcome_sql);
+  if (!cursor.bind(identity).next()) { return true; }
+  // NULL reads as 0, which is another status.
+  if (static_cast<Status>(cursor.small(0)) != Status::completed) { return false; }
+  const Time expires_at = cursor.time(1);
+  if (expires_at <= read.now()) { return true; }
+  const Time started_at = cursor.time(4);
+  if (started_at == Time()) { return false; }
+  Guard& guard = found.emplace();
+  guard.status = Status::completed;
+  guard.result = cursor.text(2);
+  guard.fingerprint = cursor.optional(3, &Cursor::digest);
+  guard.started_at = started_at;
+  guard.finished_at = cursor.time(5);
   guard.heartbeat = *guard.finished_at;
   guard.expires_at = expires_at;
-  guard.fence = cursor.integer(11);
-  guard.takeover_after = cursor.optional(12, &Cursor::duration);
-  guard.worker = cursor.text(13);
+  guard.fence = cursor.integer(6);
+  guard.takeover_after = cursor.optional(7, &Cursor::duration);
   guard.now = read.now();
-  return found;
+  return true;
 }
 
 bool forget_guard(WriteTransaction& tx, const Uuid& id) {

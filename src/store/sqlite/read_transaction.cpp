@@ -17,6 +17,7 @@ constexpr const char* end_sql = "COMMIT";
 }  // namespace
 
 ReaderPool::~ReaderPool() {
+  if (Connection* const last = next_.exchange(nullptr)) { idle_.emplace_back(last); }
   try {
     writer_.check_process();
   } catch (const UsageError&) {
@@ -26,6 +27,9 @@ ReaderPool::~ReaderPool() {
 
 std::unique_ptr<Connection> ReaderPool::take() {
   writer_.check_process();
+  if (Connection* const last = next_.exchange(nullptr, std::memory_order_acquire)) {
+    return std::unique_ptr<Connection>(last);
+  }
   {
     const std::lock_guard guard(mutex_);
     if (!idle_.empty()) {
@@ -38,6 +42,11 @@ std::unique_ptr<Connection> ReaderPool::take() {
 }
 
 void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
+  Connection* nobody = nullptr;
+  if (next_.compare_exchange_strong(nobody, connection.get(), std::memory_order_release, std::memory_order_relaxed)) {
+    static_cast<void>(connection.release());
+    return;
+  }
   const std::lock_guard guard(mutex_);
   if (idle_.size() < idle_readers) { idle_.push_back(std::move(connection)); }
 }

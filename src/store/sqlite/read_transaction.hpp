@@ -4,6 +4,7 @@
 #include "store/sqlite/connection.hpp"
 #include "store/sqlite/writer.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -24,6 +25,7 @@ class ReaderPool {
 
  private:
   Writer& writer_;
+  std::atomic<Connection*> next_{nullptr};  // the last one given back, for whom comes next: without the mutex
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;
 };

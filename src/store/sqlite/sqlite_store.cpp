@@ -117,12 +117,18 @@ class SqliteStore final : public Store {
   }
 
   std::optional<Guard> guard(const base::Digest& identity) override {
-    {
-      sqlite::SingleRead read(readers_);
-      if (auto known = sqlite::ended_guard(read, identity)) { return *std::move(known); }
-    }
     ReadTransaction tx(readers_);
     return sqlite::guard(tx, identity);
+  }
+
+  std::optional<Guard> guard_outcome(const base::Digest& identity) override {
+    std::optional<Guard> found;
+    const bool is_known = [&] {
+      sqlite::SingleRead read(readers_);
+      return sqlite::find_outcome(read, identity, found);
+    }();
+    if (!is_known) { found = guard(identity); }
+    return found;
   }
 
   int forget_guards(std::span<const Uuid> ids) override { return write_count(ids, sqlite::forget_guard); }

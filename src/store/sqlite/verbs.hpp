@@ -113,8 +113,9 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 
 // guards.cpp
 [[nodiscard]] std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity);
-// The same of one that has ended, or was never begun; none when it may be live. 1 SELECT without a transaction around it.
-[[nodiscard]] std::optional<std::optional<Guard>> ended_guard(SingleRead& read, const base::Digest& identity);
+// The same of one that has completed, without what Store::guard_outcome leaves out, or that was never begun; false when it
+// may be there and is anything else. 1 SELECT without a transaction around it.
+[[nodiscard]] bool find_outcome(SingleRead& read, const base::Digest& identity, std::optional<Guard>& found);
 // 1 SELECT and 5 DELETEs.
 [[nodiscard]] bool forget_guard(WriteTransaction& tx, const Uuid& id);
 // A running guard goes to another caller, under the next fence; returns that. 1 SELECT, 1 INSERT, 2 UPDATEs.

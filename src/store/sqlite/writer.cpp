@@ -1,5 +1,6 @@
 #include "store/sqlite/writer.hpp"
 
+#include "base/process.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/log_file.hpp"
 #include "store/sqlite/schema.hpp"
@@ -81,7 +82,9 @@ Writer::~Writer() {
 }
 
 void Writer::check_process() const {
-  if (::getpid() != process_) { throw UsageError("this store was opened before fork(); open it again in the child"); }
+  if (base::process_id() != process_) {
+    throw UsageError("this store was opened before fork(); open it again in the child");
+  }
 }
 
 void Writer::enter() {

@@ -1,0 +1,11 @@
+// The number of this process, as getpid() says it, without its system call: for what every call checks.
+#pragma once
+
+#include <sys/types.h>
+
+namespace hapax::base {
+
+// Any thread; right in a child of fork() too.
+[[nodiscard]] pid_t process_id();
+
+}  // namespace hapax::base
