@@ -1,4 +1,5 @@
-// Guards (SPEC §8). A look at one that has completed: 1 SELECT by primary keys; at others 2, in a transaction the second.
+// Guards (SPEC §8). A look at one that has completed: 1 SELECT by primary keys, of one table if this process has seen it
+// before; at others 2, in a transaction the second.
 #include "model/labels.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
@@ -25,9 +26,14 @@ constexpr const char* guard_sql =
 // What almost all look-ups need: no row when nobody has the identity. An execution is either live or in history. Each
 // column has its price, and every text or blob among them an allocation.
 constexpr const char* outcome_sql =
-    "SELECT h.status, h.expires_at, h.result, i.fingerprint, h.started_at, h.finished_at, h.fence, h.attempt_timeout"
+    "SELECT h.status, h.expires_at, h.result, h.started_at, h.finished_at, h.fence, h.attempt_timeout, i.execution,"
+    " i.fingerprint"
     " FROM identities i LEFT JOIN history h ON h.id = i.execution AND h.stub IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL";
+// The same of an execution that had the identity, as long as it has it.
+constexpr const char* hinted_sql =
+    "SELECT status, expires_at, result, started_at, finished_at, fence, attempt_timeout FROM history"
+    " WHERE id = ?1 AND superseded = 0 AND stub IS NULL";
 constexpr const char* take_over_sql =
     "UPDATE live SET line = ?, session = ?, claim_number = ?, claimed_at = ?, fence = fence + 1, attempt = attempt + 1,"
     " lost = lost + 1, finish_kind = NULL, progress = NULL, progress_message = NULL, attempt_timeout = ?, input = ?"
@@ -72,26 +78,48 @@ std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity) {
   return guard;
 }
 
-bool find_outcome(SingleRead& read, const base::Digest& identity, std::optional<Guard>& found) {
+namespace {
+
+// False when it is anything but a completed one that says when it began.
+bool read_completed(const Cursor& cursor, Time now, Guard& guard) {
+  // NULL reads as 0, which is another status.
+  guard.status = static_cast<Status>(cursor.small(0));
+  guard.expires_at = cursor.time(1);
+  guard.started_at = cursor.time(3);
+  if (guard.status != Status::completed || guard.started_at == Time()) { return false; }
+  guard.result = cursor.text(2);
+  guard.finished_at = cursor.time(4);
+  guard.heartbeat = *guard.finished_at;
+  guard.fence = cursor.integer(5);
+  guard.takeover_after = cursor.optional(6, &Cursor::duration);
+  guard.now = now;
+  return true;
+}
+
+}  // namespace
+
+bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& identity, std::optional<Guard>& found) {
+  if (const std::optional<GuardHint> hint = hints.find(identity)) {
+    Cursor cursor = read.db().use(hinted_sql);
+    if (cursor.bind(hint->execution).next() && read_completed(cursor, read.now(), found.emplace()) &&
+        *found->expires_at > read.now()) {
+      found->fingerprint = hint->fingerprint;
+      return true;
+    }
+    found.reset();
+  }
   Cursor cursor = read.db().use(outcome_sql);
   if (!cursor.bind(identity).next()) { return true; }
-  // NULL reads as 0, which is another status.
-  if (static_cast<Status>(cursor.small(0)) != Status::completed) { return false; }
-  const Time expires_at = cursor.time(1);
-  if (expires_at <= read.now()) { return true; }
-  const Time started_at = cursor.time(4);
-  if (started_at == Time()) { return false; }
-  Guard& guard = found.emplace();
-  guard.status = Status::completed;
-  guard.result = cursor.text(2);
-  guard.fingerprint = cursor.optional(3, &Cursor::digest);
-  guard.started_at = started_at;
-  guard.finished_at = cursor.time(5);
-  guard.heartbeat = *guard.finished_at;
-  guard.expires_at = expires_at;
-  guard.fence = cursor.integer(6);
-  guard.takeover_after = cursor.optional(7, &Cursor::duration);
-  guard.now = read.now();
+  if (!read_completed(cursor, read.now(), found.emplace())) {
+    found.reset();
+    return false;
+  }
+  if (*found->expires_at <= read.now()) {
+    found.reset();
+    return true;
+  }
+  found->fingerprint = cursor.optional(8, &Cursor::digest);
+  hints.put(identity, {.execution = cursor.uuid(7), .fingerprint = found->fingerprint});
   return true;
 }
 

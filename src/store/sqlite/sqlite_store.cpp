@@ -125,7 +125,7 @@ class SqliteStore final : public Store {
     std::optional<Guard> found;
     const bool is_known = [&] {
       sqlite::SingleRead read(readers_);
-      return sqlite::find_outcome(read, identity, found);
+      return sqlite::find_outcome(read, guard_hints_, identity, found);
     }();
     if (!is_known) { found = guard(identity); }
     return found;
@@ -336,6 +336,7 @@ class SqliteStore final : public Store {
 
   sqlite::Writer writer_;
   sqlite::ReaderPool readers_;
+  sqlite::GuardHints guard_hints_;
   std::mutex sweep_mutex_;
   sqlite::RetentionCursor retention_cursor_;  // guarded by it
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/holder.hpp"
+#include "store/sqlite/guard_hints.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/read_transaction.hpp"
@@ -115,7 +116,8 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 [[nodiscard]] std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity);
 // The same of one that has completed, without what Store::guard_outcome leaves out, or that was never begun; false when it
 // may be there and is anything else. 1 SELECT without a transaction around it.
-[[nodiscard]] bool find_outcome(SingleRead& read, const base::Digest& identity, std::optional<Guard>& found);
+[[nodiscard]] bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& identity,
+                                std::optional<Guard>& found);
 // 1 SELECT and 5 DELETEs.
 [[nodiscard]] bool forget_guard(WriteTransaction& tx, const Uuid& id);
 // A running guard goes to another caller, under the next fence; returns that. 1 SELECT, 1 INSERT, 2 UPDATEs.
