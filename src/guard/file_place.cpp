@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,16 +43,23 @@ constexpr std::size_t record_bytes = 16 << 20;  // far beyond what is ever writt
                          std::generic_category().message(error));
 }
 
+// The system calls themselves: the C library's are points of cancellation, which has no place among destructors, and in a
+// program with threads each pays for that twice.
+int open_at(int folder, const char* path, int flags, mode_t mode) {
+  return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
+}
+ssize_t read_some(int descriptor, char* into, std::size_t size) { return ::syscall(SYS_read, descriptor, into, size); }
+
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags, mode_t mode = 0) : Descriptor(AT_FDCWD, path.c_str(), flags, mode) {}
   Descriptor(int folder, const char* path, int flags, mode_t mode = 0) {
-    do { number_ = ::openat(folder, path, flags | O_CLOEXEC, mode); } while (number_ < 0 && errno == EINTR);
+    do { number_ = open_at(folder, path, flags | O_CLOEXEC, mode); } while (number_ < 0 && errno == EINTR);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
-    if (number_ >= 0) { ::close(number_); }
+    if (number_ >= 0) { ::syscall(SYS_close, number_); }
   }
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
   [[nodiscard]] int number() const { return number_; }
@@ -213,7 +221,7 @@ bool FilePlace::glance(const FileName& name, FileText& into) const {
 
 void FilePlace::read_from(int descriptor, const std::string& path, FileText& into) const {
   ssize_t got = 0;
-  do { got = ::read(descriptor, into.near_.data(), into.near_.size()); } while (got < 0 && errno == EINTR);
+  do { got = read_some(descriptor, into.near_.data(), into.near_.size()); } while (got < 0 && errno == EINTR);
   if (got < 0) { fail("read", path, errno); }
   into.size_ = static_cast<std::size_t>(got);
   if (into.size_ < into.near_.size()) { return; }
@@ -221,7 +229,7 @@ void FilePlace::read_from(int descriptor, const std::string& path, FileText& int
   text.assign(into.near_.data(), into.size_);
   for (std::size_t length = text.size(); length >= into.near_.size();) {
     text.resize(length * 4);
-    got = ::read(descriptor, text.data() + length, text.size() - length);
+    got = read_some(descriptor, text.data() + length, text.size() - length);
     if (got < 0 && errno != EINTR) { fail("read", path, errno); }
     const bool whole = got == 0;
     length += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
