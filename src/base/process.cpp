@@ -9,20 +9,21 @@ namespace hapax::base {
 
 namespace {
 
-std::atomic<pid_t> known{0};  // 0: nobody can tell when it changes
+std::atomic<pid_t> known{0};  // 0: not yet, or nobody can tell when it changes
 
-bool watch_forks() {
+// Before main, so that no fork can be in the middle of it and no handler of a program's own runs before.
+[[maybe_unused]] const bool watched = [] {
   const auto learn = [] { known.store(::getpid(), std::memory_order_relaxed); };
   if (pthread_atfork(nullptr, nullptr, +learn) != 0) { return false; }
   learn();
   return true;
-}
+}();
 
 }  // namespace
 
 pid_t process_id() {
-  static const bool watched = watch_forks();
-  return watched ? known.load(std::memory_order_relaxed) : ::getpid();
+  const pid_t number = known.load(std::memory_order_relaxed);
+  return number != 0 ? number : ::getpid();
 }
 
 }  // namespace hapax::base

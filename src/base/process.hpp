@@ -5,7 +5,7 @@
 
 namespace hapax::base {
 
-// Any thread; right in a child of fork() too.
+// Any thread; right in a child of fork() too, though not in one of a bare clone() or _Fork().
 [[nodiscard]] pid_t process_id();
 
 }  // namespace hapax::base

@@ -49,6 +49,10 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
   return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
 }
 ssize_t read_some(int descriptor, char* into, std::size_t size) { return ::syscall(SYS_read, descriptor, into, size); }
+ssize_t write_at(int descriptor, const char* from, std::size_t size, std::size_t offset) {
+  return ::syscall(SYS_pwrite64, descriptor, from, size, static_cast<off_t>(offset));
+}
+void close_now(int descriptor) { ::syscall(SYS_close, descriptor); }
 
 class Descriptor {
  public:
@@ -59,7 +63,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
-    if (number_ >= 0) { ::syscall(SYS_close, number_); }
+    if (number_ >= 0) { close_now(number_); }
   }
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
   [[nodiscard]] int number() const { return number_; }
@@ -102,8 +106,7 @@ bool is_hex(const std::string& text) {
 void write_all(int descriptor, const std::string& text, std::size_t offset, const std::string& path) {
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t written =
-        ::pwrite(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t written = write_at(descriptor, text.data() + done, text.size() - done, offset + done);
     if (written < 0 && errno == EINTR) { continue; }
     if (written <= 0) { fail("write", path, written == 0 ? EIO : errno); }
     done += static_cast<std::size_t>(written);
@@ -151,7 +154,7 @@ bool FolderLock::try_lock(const std::string& path) {
 
 FolderLock::~FolderLock() {
   ::flock(descriptor_, LOCK_UN);
-  ::close(descriptor_);
+  close_now(descriptor_);
   ForkGate::instance().leave();
 }
 
@@ -165,12 +168,22 @@ FilePlace::FilePlace(const std::string& folder, bool sync) : sync_(sync) {
   folder_ = absolute.has_filename() ? absolute.string() : absolute.parent_path().string();
   sync_folder(fs::path(folder_).parent_path().string());
   Descriptor root(folder_, O_PATH | O_DIRECTORY);
-  glances_ = root.is_open();
+  struct stat opened {};
+  glances_ = root.is_open() && ::fstat(root.number(), &opened) == 0;
+  if (!glances_) { return; }
   root_ = root.release();
+  root_device_ = opened.st_dev;
+  root_inode_ = opened.st_ino;
 }
 
 FilePlace::~FilePlace() {
-  if (root_ >= 0) { ::close(root_); }
+  if (root_ >= 0 && has_root()) { close_now(root_); }
+}
+
+// A program that closed all its descriptors may have got the number for something else.
+bool FilePlace::has_root() const {
+  struct stat opened {};
+  return ::fstat(root_, &opened) == 0 && opened.st_dev == root_device_ && opened.st_ino == root_inode_;
 }
 
 bool FilePlace::Known::contains(const std::string& folder) const { return known_[number(folder)].load(); }
@@ -211,7 +224,10 @@ bool FilePlace::read(const std::string& path, FileText& into) const {
 }
 
 bool FilePlace::glance(const FileName& name, FileText& into) const {
-  if (!glances_.load(std::memory_order_relaxed)) { return read(name.path, into); }
+  // A child of fork() goes by path: many close all they were born with, and open other things under those numbers.
+  if (!glances_.load(std::memory_order_relaxed) || process_generation() != generation_) {
+    return read(name.path, into);
+  }
   const Descriptor file(root_, name.path.c_str() + folder_.size() + 1, O_RDONLY | O_NOFOLLOW);
   // Anything else may be the descriptor's fault: a program may have closed all it had, to become a daemon.
   if (!file.is_open()) { return errno != ENOENT && read(name.path, into); }
@@ -240,10 +256,9 @@ void FilePlace::read_from(int descriptor, const std::string& path, FileText& int
 }
 
 void FilePlace::look_for_another_folder() {
-  struct stat opened {};
   struct stat present {};
-  const bool is_same = ::fstat(root_, &opened) == 0 && ::stat(folder_.c_str(), &present) == 0 &&
-                       opened.st_ino == present.st_ino && opened.st_dev == present.st_dev;
+  const bool is_same = has_root() && ::stat(folder_.c_str(), &present) == 0 && present.st_ino == root_inode_ &&
+                       present.st_dev == root_device_;
   if (!is_same) { glances_ = false; }
 }
 
@@ -275,7 +290,8 @@ void FilePlace::overwrite(const FileName& name, std::size_t offset, const std::s
   write_all(file.number(), text, offset, name.path);
 }
 
-void FilePlace::remove(const FileName& name) const {
+void FilePlace::remove(const FileName& name) {
+  if (glances_.load(std::memory_order_relaxed)) { look_for_another_folder(); }
   if (::unlink(name.path.c_str()) != 0 && errno != ENOENT) { fail("remove", name.path, errno); }
   sync_folder(name.folder());
 }

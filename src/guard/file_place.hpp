@@ -10,8 +10,13 @@
 
 #include <hapax/guard_store.hpp>
 
+#include "guard/fork.hpp"
+
+#include <sys/types.h>
+
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,7 +85,7 @@ class FilePlace {
   // These need the lock of the record's folder.
   void write(const FileName& name, const std::string& text);
   void overwrite(const FileName& name, std::size_t offset, const std::string& text) const;
-  void remove(const FileName& name) const;
+  void remove(const FileName& name);
 
   // The sub-folders there are, and the records' file names of one, each in order.
   [[nodiscard]] std::vector<std::string> folders() const;
@@ -107,7 +112,12 @@ class FilePlace {
   std::string folder_;
   const bool sync_;
   Known known_;
+  [[nodiscard]] bool has_root() const;
+
   int root_ = -1;  // the folder
+  dev_t root_device_ = 0;
+  ino_t root_inode_ = 0;
+  const std::uint64_t generation_ = process_generation();
   std::atomic<bool> glances_{false};
 };
 

@@ -269,7 +269,8 @@ std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExe
       ++end;
     }
     if (end == first + rows_at_once) {
-      const std::size_t made = insert_live_together(tx, items.subspan(first), queues.subspan(first));
+      const std::size_t made =
+          insert_live_together(tx, items.subspan(first, rows_at_once), queues.subspan(first, rows_at_once));
       for (std::size_t i = first; i < first + made; ++i) {
         admissions.push_back(created(items[i].id, Status::pending, 1, tx.now()));
       }

@@ -24,27 +24,28 @@ std::string rows_behind(int shared, int columns) {
   return sql + ")";
 }
 
+// Statements are known by the addresses of their texts, which stay as long as any store may: to the end of the process.
 constexpr int identity_shared = 1;
 constexpr int identity_columns = 4;
 const char* identities_sql() {
-  static const std::string sql =
+  static const std::string& sql = *new std::string(
       "INSERT OR FAIL INTO identities(identity, execution, fingerprint, hold_for, created_at, run)"
       " SELECT column1, column2, column3, column4, ?1, 1 FROM " +
-      rows_behind(identity_shared, identity_columns);
+      rows_behind(identity_shared, identity_columns));
   return sql.c_str();
 }
 
 constexpr int live_shared = 12;
 constexpr int live_columns = 9;
 const char* live_sql() {
-  static const std::string sql =
+  static const std::string& sql = *new std::string(
       "INSERT OR FAIL INTO live(id, queue_id, line, task, identity, identity_key, parent, labels, input, state, "
       "priority,"
       " run_at, lost, fence, attempt, claim_number, cancel_requested, deadline, kind, created_at, max_attempts, "
       "max_lost, run, attempt_timeout, retry, effect_key, weight)"
       " SELECT column1, column2, column3, column4, column5, column6, column7, column8, column9, ?1, ?2, ?3, 0, 0, 0, "
       "0, 0, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?12 FROM " +
-      rows_behind(live_shared, live_columns);
+      rows_behind(live_shared, live_columns));
   return sql.c_str();
 }
 

@@ -35,7 +35,7 @@ struct Birth {
                                const Birth& birth);
 
 // admit_many.cpp
-// What one INSERT of many has; each of the two below wants just as many.
+// What one INSERT of many has; each of the two below takes just as many.
 inline constexpr std::size_t rows_at_once = 32;
 struct NewHolder {
   const NewExecution* item;
@@ -115,7 +115,7 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 // guards.cpp
 [[nodiscard]] std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity);
 // The same of one that has completed, without what Store::guard_outcome leaves out, or that was never begun; false when it
-// may be there and is anything else. 1 SELECT without a transaction around it.
+// may be there and is anything else. 1 SELECT without a transaction around it; 2 after a hint in vain.
 [[nodiscard]] bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& identity,
                                 std::optional<Guard>& found);
 // 1 SELECT and 5 DELETEs.
