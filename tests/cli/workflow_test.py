@@ -162,7 +162,7 @@ class Approval:
         self.assertLessEqual({"position", "kind", "name", "status", "at", "ended_at", "attempts", "child", "input", "result",
                               "error", "detail"}, set(journal[1]))
         text = self.hapax("journal", "show", "--workflow", "approve_expense", "--workflow-id", "expense-7").out
-        self.assertRegex(text, r"(?m)^ *2 +\+\d+ms +signal +decision +timed_out")
+        self.assertRegex(text, r"(?m)^ *2 +\+[\d.]+(us|ms|s) +signal +decision +timed_out")
         self.assertNotRegex(self.hapax("show", id).out, "waits for")
 
     def test_what_a_signal_carries_is_shown_harmlessly(self):
