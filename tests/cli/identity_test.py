@@ -211,7 +211,7 @@ fingerprint = ["/d"]
 
     def test_explain_names_the_limit_that_holds_back_and_no_other(self):
         self.good("queue", "set", "default", "--worker-concurrency", "1", "--rate-limit", "1000/sec burst 1000")
-        worker = self.start("work", "--exec", self.script("sleep 20; cat", "slow"), "--concurrency", "4")
+        worker = self.start("work", "--exec", self.script("sleep 60; cat", "slow"), "--concurrency", "4")
         self.until_status(self.enqueue("job"), "running")
         held = self.enqueue("job")
         self.until(lambda: self.code(held) == "worker_concurrency", "the worker's limit to be named")
@@ -280,23 +280,23 @@ fingerprint = ["/d"]
         self.work(handler, "--concurrency", "4")
         with open(log, encoding="utf-8") as file:
             self.assertEqual([int(line) for line in file], list(range(6)))
-        slow = self.script("sleep 3; cat", "slow")
+        slow = self.script("sleep 60; cat", "slow")
         self.enqueue("step", "--ordering-key", "account-7")
         next_one = self.enqueue("step", "--ordering-key", "account-7")
-        worker = self.start("work", "--exec", slow, "--concurrency", "2")
+        self.start("work", "--exec", slow, "--concurrency", "2")
         self.until(lambda: self.good("explain", next_one)["reasons"][0]["code"] == "ordering_key", "it to be parked")
         self.assertIn("account-7", self.good("explain", next_one)["reasons"][0]["sentence"])
-        worker.terminate()
 
     def test_a_duplicate_of_a_running_one_gets_its_result_from_another_process(self):
         self.catalogue()
-        slow = self.script("sleep 1; cat")
-        worker = self.start("work", "--exec", slow)
+        gate = self.path("gate")
+        worker = self.start("work", "--exec", self.script(f"for i in $(seq 600); do [ -e {gate} ] && break; sleep 0.1; done; sleep 1; cat"))
         first = self.start("enqueue", "charge", "--input", '{"n":1}', "--wait", "--json")
         self.until(lambda: any(one["status"] == "running" for one in self.good("list")), "it to run")
-        second = self.good("enqueue", "charge", "--input", '{"n":1}', "--wait")
-        out, _ = first.communicate(timeout=30)
-        self.assertEqual((second["id"], second["created"], second["result"]), (json.loads(out)["id"], False, {"n": 1}))
+        second = self.start("enqueue", "charge", "--input", '{"n":1}', "--wait", "--json")
+        open(gate, "w", encoding="utf-8").close()
+        first, second = (json.loads(each.communicate(timeout=30)[0]) for each in (first, second))
+        self.assertEqual((second["id"], second["created"], second["result"]), (first["id"], False, {"n": 1}))
         worker.terminate()
 
     def test_conflicting_flags_are_refused(self):
