@@ -281,10 +281,10 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
     def test_a_worker_that_is_killed_has_its_work_done_again(self):
         id = self.enqueue("job")
         program = self.script(f"echo x >> {self.path('began')}; sleep 30")
-        worker = self.worker(program, "--lease", "1s")
+        worker = self.worker(program, "--lease", "4s")
         self.until(lambda: os.path.exists(self.path("began")), "the program to begin")
         worker.kill()
-        done = self.remote("work", "--exec", self.script("echo 2", "second"), "--until-empty", "--json", "--lease", "1s")
+        done = self.remote("work", "--exec", self.script("echo 2", "second"), "--until-empty", "--json", "--lease", "4s")
         self.assertEqual((done.code, done.json["completed"]), (OK, 1), done)
         shown = self.show(id)
         self.assertEqual((shown["status"], shown["result"], shown["lost"]), ("completed", 2, 1))
@@ -325,8 +325,8 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         begun = time.monotonic()
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(30), OK)
-        self.assertLess(time.monotonic() - begun, 10)
-        self.until(lambda: self.show(id)["status"] == "pending", "its execution to be given back", 10)
+        self.assertLess(time.monotonic() - begun, 20, "the program would run for a minute")
+        self.until(lambda: self.show(id)["status"] == "pending", "its execution to be given back")
         self.assertEqual((self.show(id)["attempt"], self.show(id)["lost"]), (0, 0))
         self.assertEqual(self.remote("top", "--once", "--json").json["sessions"], [])
 
@@ -335,7 +335,7 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         worker = self.worker(self.script(f"echo x > {self.path('began')}; exec sleep 60"))
         self.until(lambda: os.path.exists(self.path("began")), "the program to begin")
         self.assertEqual(self.remote("cancel", id).code, OK)
-        self.until_status(id, "cancelled", 10)
+        self.until_status(id, "cancelled")
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(30), OK)
 
@@ -348,11 +348,15 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         self.server.kill()
         second = self.enqueue("job")
         time.sleep(1.5)
-        again = subprocess.Popen([BIN, "serve", "--listen", "127.0.0.1:" + port, "--log", "off"],
-                                 env=clean_environment(HAPAX_STORE_URL=self.url), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE)
-        self.children.append(again)
-        self.assertTrue(again.stdout.readline().startswith(b"listening"))
+
+        def serves_again():
+            """Another connection of this machine may have the port for a moment."""
+            again = subprocess.Popen([BIN, "serve", "--listen", "127.0.0.1:" + port, "--log", "off"],
+                                     env=clean_environment(HAPAX_STORE_URL=self.url), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE)
+            self.children.append(again)
+            return again.stdout.readline().startswith(b"listening")
+        self.until(serves_again, "the server to listen again")
         self.until_status(first, "completed")
         self.until_status(second, "completed")
         self.assertEqual(self.show(first)["attempt"], 1)

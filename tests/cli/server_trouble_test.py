@@ -66,9 +66,11 @@ class Impostor:
 
 class Trouble(OnSqlite, unittest.TestCase):
     def test_nobody_is_there(self):
-        free = socket.create_server(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+        # Taken, so that nobody else gets it, and nobody listens.
+        taken = socket.socket()
+        self.addCleanup(taken.close)
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
         for arguments in (["list"], ["enqueue", "job"], ["work", "--exec", "cat", "--until-empty"], ["work", "--exec", "cat"],
                           ["top", "--once"]):
             away = run(*arguments, "--server", f"http://127.0.0.1:{port}")
@@ -136,12 +138,12 @@ class Trouble(OnSqlite, unittest.TestCase):
             line = (lambda n: f'{{"task":"load","input":{n},"task_id":"k{n}"}}\n') if key else (lambda n: f'{{"task":"load","input":{n}}}\n')
             before = self.good("queue", "list")
             before = before[0]["ready"] if before else 0
-            child.stdin.write("".join(line(n) for n in range(7000)).encode())
+            # More than a pipe holds comes after the first batch: when all is written, it reads on and has the batch's answer.
+            child.stdin.write("".join(line(n) for n in range(9900)).encode())
             child.stdin.flush()
             self.until(lambda: self.good("queue", "show", "default")["ready"] == before + 5000, "the first batch")
-            time.sleep(0.5)  # for its answer
             server.kill()
-            out, err = child.communicate("".join(line(n) for n in range(7000, 11000)).encode(), timeout=60)
+            out, err = child.communicate("".join(line(n) for n in range(9900, 11000)).encode(), timeout=60)
             self.assertEqual(child.returncode, STORE, err)
             self.assertIn(b"stopped before line 5001; 5000 of the lines before were admitted, nothing of this batch", err)
             self.assertEqual(self.good("queue", "show", "default")["ready"], before + 5000)
