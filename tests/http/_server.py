@@ -174,7 +174,7 @@ class Client:
         closed = given.get("connection") == "close" and self.ended()
         return Answer(status, headers, body, closed)
 
-    def ended(self, seconds=5):
+    def ended(self, seconds=20):
         """The server has closed and sent nothing more."""
         self.socket.settimeout(seconds)
         try:

@@ -16,59 +16,60 @@ class Slow(unittest.TestCase):
     def tearDownClass(cls):
         cls.server.stop()
 
-    def timed(self, client, status):
-        """The answer comes between 0.8 and 5 seconds from now, and the connection ends."""
-        begun = time.monotonic()
+    def timed(self, begun, client, status):
+        """The answer comes between 0.8 and 15 seconds from then, and the connection ends."""
         answer = client.answer()
+        took = time.monotonic() - begun
         self.assertEqual((answer.status, answer.closed), (status, True), answer)
         self.assertEqual(answer.json["error"], "RequestTimeout")
-        self.assertTrue(0.8 < time.monotonic() - begun < 5, time.monotonic() - begun)
+        self.assertTrue(0.8 < took < 15, took)
+
+    def trickled(self, client, first, more):
+        """The status that somebody gets who sends `more` ten times a second."""
+        client.socket.settimeout(0.1)
+        begun, piece = time.monotonic(), first
+        while time.monotonic() - begun < 15:
+            try:
+                client.send(piece)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it has answered, and closed
+            try:
+                return client.head()[0]
+            except TimeoutError:
+                piece = more
+        return None
 
     def nobody_is_left(self, of):
-        until(lambda: self.server.files() == self.without_clients, f"{of} to be given up", 10)
+        until(lambda: self.server.files() == self.without_clients, f"{of} to be given up")
 
     def test_headers_that_do_not_come(self):
         for sent in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"):
+            begun = time.monotonic()
             with self.subTest(sent), self.server.connect() as client:
                 client.send(sent)
-                self.timed(client, 408)
+                self.timed(begun, client, 408)
 
     def test_headers_that_trickle(self):
         with self.server.connect() as client:
-            begun = time.monotonic()
-            status = None
-            client.socket.settimeout(0.1)
-            while status is None and time.monotonic() - begun < 5:
-                try:
-                    client.send(b"GET /h" if time.monotonic() - begun < 0.1 else b"x")
-                    status, _ = client.head()
-                except TimeoutError:
-                    pass
-            self.assertEqual(status, 408)
+            self.assertEqual(self.trickled(client, b"GET /h", b"x"), 408)
 
     def test_a_body_slower_than_a_kibibyte_a_second(self):
         for sent in (b"", b"{"):
+            begun = time.monotonic()
             with self.subTest(sent), self.server.connect() as client:
                 client.send(request("POST /echo HTTP/1.1", JSON, "Content-Length: 1000", body=sent))
-                self.timed(client, 408)
+                self.timed(begun, client, 408)
         with self.server.connect() as client:
             client.send(request("POST /echo HTTP/1.1", JSON, "Content-Length: 1000000"))
-            client.socket.settimeout(0.1)
-            begun = time.monotonic()
-            status = None
-            while status is None and time.monotonic() - begun < 5:
-                try:
-                    client.send(b"x" * 10)
-                    status, _ = client.head()
-                except TimeoutError:
-                    pass
-            self.assertEqual(status, 408)
+            self.assertEqual(self.trickled(client, b"x" * 10, b"x" * 10), 408)
 
     def test_a_body_that_is_slow_but_fast_enough(self):
-        with self.server.connect() as client:
-            piece = b" " * 1000
-            client.send(request("POST /echo HTTP/1.1", JSON, f"Content-Length: {25 * len(piece) + 2}"))
-            for _ in range(25):
+        server = testbed("--stall-time", "3s")
+        self.addCleanup(server.stop)
+        with server.connect() as client:
+            piece = b" " * 4000
+            client.send(request("POST /echo HTTP/1.1", JSON, f"Content-Length: {45 * len(piece) + 2}"))
+            for _ in range(45):
                 client.send(piece)
                 time.sleep(0.1)
             client.send(b"{}")
@@ -76,24 +77,25 @@ class Slow(unittest.TestCase):
 
     def test_an_idle_connection_ends_without_a_word(self):
         with self.server.connect() as client:
-            self.assertEqual(client.ask("GET", "/healthz").status, 200)
             begun = time.monotonic()
+            self.assertEqual(client.ask("GET", "/healthz").status, 200)
             self.assertTrue(client.ended())
-            self.assertTrue(0.8 < time.monotonic() - begun < 5)
+            self.assertGreater(time.monotonic() - begun, 0.8)
 
     def test_a_client_that_does_not_read_its_answer(self):
         self.nobody_is_left("earlier tests")
         with self.server.connect() as client:
             client.send(request("GET /large?bytes=50000000 HTTP/1.1"))
-            until(lambda: self.server.files() == self.without_clients + 1, "the connection")
+            self.assertEqual(client.head()[0], 200)
             self.nobody_is_left("the one that does not read")
 
     def test_a_client_that_leaves_a_long_poll_or_a_stream(self):
         self.nobody_is_left("earlier tests")
         for path in ("/wait?for=60s", "/events"):
-            clients = [self.server.connect() for _ in range(20)]
-            for client in clients:
-                client.send(request(f"GET {path} HTTP/1.1"))
+            clients = []
+            for _ in range(20):
+                clients.append(self.server.connect())
+                clients[-1].send(request(f"GET {path} HTTP/1.1"))
             until(lambda: self.server.files() == self.without_clients + 20, "the connections")
             for client in clients:
                 client.socket.close()
