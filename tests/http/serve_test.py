@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import ssl
 import subprocess
@@ -111,16 +112,15 @@ class Starting(unittest.TestCase):
 
 class Stopping(unittest.TestCase):
     def test_requests_finish_polls_and_streams_end_idle_connections_close(self):
-        server = testbed("--grace", "10s")
+        server = testbed("--grace", "30s")
         running, poll, stream, idle = (server.connect() for _ in range(4))
-        running.send(request("GET /blocking?for=1500ms HTTP/1.1"))
+        running.send(request("GET /blocking?for=6s HTTP/1.1"))
         poll.send(request("GET /wait?for=60s HTTP/1.1"))
         stream.send(request("GET /events HTTP/1.1"))
         self.assertEqual(stream.head()[0], 200)
         self.assertEqual(idle.ask("GET", "/healthz").status, 200)
         code = []
         stopping = threading.Thread(target=lambda: code.append(server.stop()))
-        begun = time.monotonic()
         stopping.start()
         self.assertTrue(idle.ended())
         answer = poll.answer()
@@ -129,7 +129,7 @@ class Stopping(unittest.TestCase):
         while piece := stream.chunk():
             events += piece
         self.assertTrue(events.endswith(b"event: bye\ndata: {}\n\n"), events[-100:])
-        self.assertLess(time.monotonic() - begun, 1.4, "they wait for the one that runs")
+        self.assertEqual(select.select([running.socket], [], [], 0)[0], [], "they waited for the one that runs")
         with self.assertRaises(ConnectionRefusedError):
             server.connect()
         answer = running.answer()
@@ -140,20 +140,23 @@ class Stopping(unittest.TestCase):
             client.socket.close()
 
     def test_what_outlasts_the_grace_is_cut_off(self):
-        server = testbed("--grace", "300ms")
+        server = testbed("--grace", "300ms", "--threads", "1")
         with server.connect() as client:
-            client.send(request("GET /blocking?for=2s HTTP/1.1"))
+            client.send(request("GET /blocking?for=4s HTTP/1.1"))
+            # One loop reads them all: what came after it has been answered, so it runs.
+            for _ in range(3):
+                self.assertEqual(server.get("/healthz").status, 200)
             time.sleep(0.2)
             begun = time.monotonic()
             self.assertEqual(server.stop(), 1)
-            self.assertLess(time.monotonic() - begun, 4)
+            self.assertLess(time.monotonic() - begun, 15)
             self.assertTrue(client.ended())
 
     def test_signals_end_the_program(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             server = serve()
             server.process.send_signal(number)
-            self.assertEqual(server.process.wait(10), 0)
+            self.assertEqual(server.process.wait(30), 0)
             server.stop()
 
 
