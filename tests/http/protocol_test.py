@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from _server import JSON, request, testbed
+from _server import JSON, request, testbed, until
 
 
 class Case(unittest.TestCase):
@@ -366,12 +366,13 @@ class Seeing(Case):
         self.server.get("/healthz", f"Host : {canary}")
         self.server.get("/throw/defect")
         self.server.get("/healthz")
+        # Requests are counted and logged after their answers, and the log is written every tenth of a second.
+        logged = lambda route: any(json.loads(line).get("route") == route for line in self.server.log)
+        until(lambda: all(map(logged, ("/echo/{name}", "/throw/{what}", "/healthz"))), "the log")
         metrics = self.server.get("/metrics").body.decode()
         self.assertRegex(metrics, r'hapax_http_requests_total\{method="PUT",route="/echo/\{name\}",status="200"\} [1-9]')
         self.assertIn('hapax_http_request_seconds_bucket{method="GET",route="/healthz",le="+Inf"}', metrics)
         self.assertNotIn(canary, metrics)
-        import time
-        time.sleep(0.3)  # the log is written every tenth of a second
         log = "\n".join(self.server.log)
         self.assertNotIn(canary, log)
         lines = [json.loads(line) for line in self.server.log]
