@@ -110,7 +110,7 @@ class Fuzzing:
         while not self.stop.is_set():
             begun = time.monotonic()
             try:
-                answer = self.server.get("/healthz", timeout=10)
+                answer = self.server.get("/healthz", timeout=30)
                 if answer.status != 200:
                     self.troubles.append(f"a good client got {answer}")
             except OSError as error:
