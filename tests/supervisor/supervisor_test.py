@@ -19,16 +19,26 @@ SUPERVISED = os.environ.get("HAPAX_SUPERVISED") or sys.exit("HAPAX_SUPERVISED is
 
 def alive(pid):
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
         return [int(word) for word in file.read().split()]
+
+
+def has_to_take(pid, number):
+    """Whether the signal waits for the process; one that is stopped will not take it."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            status = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    pending = int(re.search(r"ShdPnd:\s*(\w+)", status)[1], 16)
+    return "State:\tT" not in status and bool(pending >> (number - 1) & 1)
 
 
 class Supervisor:
@@ -69,6 +79,14 @@ class Supervisor:
 
     def send(self, number):
         self.process.send_signal(number)
+
+    def send_apart(self, number):
+        """Signals of one kind that come at once are one: this one has been taken by all before the next comes."""
+        processes = [self.pid, *children_of(self.pid)]
+        self.process.send_signal(number)
+        for pid in processes:
+            time.sleep(0.3)  # a signal to the supervisor is one to its processes a moment later
+            self.case.until(lambda: not has_to_take(pid, number), f"{pid} to take its signal")
 
     def ends(self, seconds=40):
         code = self.process.wait(timeout=seconds)
@@ -113,7 +131,7 @@ class InTheLibrary:
         self.assertFalse(any(alive(pid) for pid in workers))
 
     def test_a_crash_takes_one_process_and_ends_as_a_dead_letter(self):
-        supervisor = self.supervise(2, "--lease", "600ms")
+        supervisor = self.supervise(2, "--lease", "2s")
         supervisor.said("works as", 2)
         crashing = self.task("crash")
         beside = [self.task("quick") for _ in range(20)]
@@ -127,7 +145,7 @@ class InTheLibrary:
         self.assertEqual((code, summary["restarts"]), (0, 4))
 
     def test_what_a_killed_process_held_runs_elsewhere(self):
-        supervisor = self.supervise(2, "--lease", "600ms")
+        supervisor = self.supervise(2, "--lease", "2s")
         supervisor.said("works as", 2)
         id = self.task("gated", file=self.path("first"), gate=self.path("gate"))
         killed = self.pid_in("first")
@@ -234,7 +252,7 @@ class InTheLibrary:
         self.assertEqual((code, summary["completed"], summary["started"], summary["restarts"], summary["killed"]), (0, 21, 4, 0, 0))
 
     def test_a_graceful_stop_finishes_or_releases_everything(self):
-        supervisor = self.supervise(2, "--grace", "1s", "--threads", 4)
+        supervisor = self.supervise(2, "--grace", "4s", "--threads", 4)
         supervisor.said("works as", 2)
         short = self.task("gated", file=self.path("short"), gate=self.path("gate"))
         long = self.task("gated", file=self.path("long"), gate=self.path("never"))
@@ -271,12 +289,8 @@ class InTheLibrary:
         supervisor.said("works as")
         worker = supervisor.workers()[0]
         os.kill(worker, signal.SIGSTOP)  # it can hear nothing
-        supervisor.send(signal.SIGTERM)
-        supervisor.send(signal.SIGTERM)
-        time.sleep(0.3)  # signals of one kind that come at once are one
-        supervisor.send(signal.SIGTERM)
-        time.sleep(0.3)
-        supervisor.send(signal.SIGTERM)
+        for _ in range(3):
+            supervisor.send_apart(signal.SIGTERM)
         code, summary = supervisor.ends()
         self.assertEqual((code, summary["killed"]), (0, 1))
         self.assertFalse(alive(worker))
@@ -299,7 +313,7 @@ class OnTheCommandLine:
         gate = self.path("gate")
         program = self.script(f"echo $PPID > {self.folder}/ppid.$HAPAX_ATTEMPT; while [ ! -e {gate} ]; do sleep 0.05; done; echo 1")
         id = self.enqueue("job")
-        supervisor = self.work_in(2, "--exec", program, "--lease", "600ms", "--json")
+        supervisor = self.work_in(2, "--exec", program, "--lease", "2s", "--json")
         first = self.path("ppid.1")
         self.until(lambda: os.path.exists(first) and os.path.getsize(first), "the program to start")
         with open(first, encoding="utf-8") as file:
@@ -331,8 +345,7 @@ class OnTheCommandLine:
         id = self.enqueue("job")
         supervisor = self.work_in(1, "--exec", program, "--grace", "60s", "--json")
         self.until(lambda: os.path.exists(self.path("started")), "the program to start")
-        supervisor.send(signal.SIGTERM)
-        time.sleep(0.5)  # signals of one kind that come at once are one
+        supervisor.send_apart(signal.SIGTERM)
         supervisor.send(signal.SIGTERM)
         code, _ = supervisor.ends(20)
         self.assertEqual(code, OK)
