@@ -63,7 +63,7 @@ int call_until_killed(const Options& options) {
 
 int call_once_slowly(const Options& options) {
   Log log(options.log);
-  const auto function = guarded(open_guard_store(options.store), log, std::chrono::seconds(2));
+  const auto function = guarded(open_guard_store(options.store), log, std::chrono::seconds(4));
   call(function, -1 - static_cast<std::int64_t>(options.seed), log);
   return 0;
 }

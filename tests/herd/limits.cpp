@@ -32,12 +32,13 @@ store::QueueRef queue_named(const std::string& name) { return {.ns = "default", 
 // Four worker processes on queues with more than enough to do.
 class RatePlay {
  public:
-  RatePlay(Stage& stage, Duration how_long)
+  RatePlay(Stage& stage, Duration how_long, const std::string& name)
       : stage_(stage),
         how_long_(how_long),
-        scene_(stage, "rate", {{"tasks", {"limited"}}, {"tell_claims", true}, {"threads", 4}}) {}
+        scene_(stage, name, {{"tasks", {"limited"}}, {"tell_claims", true}, {"threads", 4}}) {}
 
-  void run() {
+  // Which rates were not reached, in words.
+  std::string run() {
     for (const auto& [queue, limit] : limits_) prepare(queue, limit);
     for (int index = 0; index < 4; ++index) scene_.children().start({.role = "worker", .queues = {"burst", "steady"}});
     (void)scene_.wait_until(patience, [&] { return noted_working() == 4; });
@@ -47,7 +48,9 @@ class RatePlay {
     });
     (void)scene_.wait_until(how_long_ + milliseconds(300), [] { return false; });
     scene_.end("worker");
-    for (const auto& [queue, limit] : limits_) check(queue, limit);
+    std::string missed;
+    for (const auto& [queue, limit] : limits_) missed += check(queue, limit);
+    return missed;
   }
 
  private:
@@ -77,11 +80,11 @@ class RatePlay {
     return instants;
   }
 
-  void check(const std::string& queue, const RateLimit& limit) {
+  std::string check(const std::string& queue, const RateLimit& limit) {
     const auto instants = starts(queue);
     if (instants.empty() || instants.front() == 0) {
       scene_.violation(queue + ": the instant of a claim is not known");
-      return;
+      return {};
     }
     for (const Duration length : {Duration(seconds(1)), Duration(seconds(10))}) {
       const auto most = most_in_any(instants, length.count());
@@ -96,10 +99,9 @@ class RatePlay {
         std::ranges::count_if(instants, [&](std::int64_t at) { return at < instants.front() + how_long_.count(); });
     const auto full = limit.count * (how_long_ / seconds(1));
     stage_.findings().count(queue + ": % of the limit reached", reached * 100 / full);
-    if (reached * 100 < full * 95) {
-      scene_.violation(queue + ": " + std::to_string(reached) + " starts of " + std::to_string(full) + " in " +
-                       format_duration(how_long_));
-    }
+    if (reached * 100 >= full * 95) return {};
+    return queue + ": " + std::to_string(reached) + " starts of " + std::to_string(full) + " in " +
+           format_duration(how_long_) + "; ";
   }
 
   Stage& stage_;
@@ -328,7 +330,13 @@ class KeyPlay {
 }  // namespace
 
 void limits(Stage& stage, Duration how_long) {
-  RatePlay(stage, how_long).run();
+  // A machine that does something else for a moment reaches no rate; it would have to do so three times.
+  std::string missed;
+  for (const std::string name : {"rate", "rate-again", "rate-at-last"}) {
+    missed = RatePlay(stage, how_long, name).run();
+    if (missed.empty()) break;
+  }
+  if (!missed.empty()) stage.findings().violation("rate", missed);
   KeyPlay(stage, how_long).run();
 }
 

@@ -48,7 +48,7 @@ void play(Stage& stage) {
   if (all || options.mode == "deploy") deploy(stage);
   if (all || options.mode == "tickers") {
     TickersSize size{.processes = or_else(options.processes, 8)};
-    if (options.slice) size = {.processes = 4, .activities = 25, .how_long = seconds(6), .outage = seconds(6)};
+    if (options.slice) size = {.processes = 4, .activities = 25, .how_long = seconds(6)};
     tickers(stage, size);
   }
   if (all || options.mode == "events") events(stage, options.slice ? 10'000 : 100'000, or_else(options.processes, 8));

@@ -139,7 +139,7 @@ class Thunder {
       if (!stage_.store().info().capabilities.attaches_transaction) {
         std::this_thread::sleep_for(milliseconds(400));
       } else {
-        expect(scene_.wait_until(seconds(15), [&] { return noted("bystander") == 2 * processes_; }),
+        expect(scene_.wait_until(seconds(30), [&] { return noted("bystander") == 2 * processes_; }),
                "one open transaction held up others: " + std::to_string(noted("bystander")) + " answers");
       }
       expect(count(Event::acknowledged) + count(Event::duplicate) == 0, "answered while the identity was not decided");

@@ -89,7 +89,7 @@ Behaviour behaviour(std::string_view task, const Uuid& id, std::int64_t fence) {
   const std::uint64_t of_execution = mix(id, 0);
   const std::uint64_t of_attempt = mix(id, static_cast<std::uint64_t>(fence));
   if (task == "slow") return {.work = milliseconds(of_attempt % 300)};
-  if (task == "sleeper") return {.work = milliseconds(1500)};
+  if (task == "sleeper") return {.work = milliseconds(3000)};
   if (task == "flaky" && of_attempt % 3 == 0) return {.act = Act::retry, .delay = milliseconds(of_attempt % 200)};
   if (task == "doomed") return {.act = Act::retry, .delay = milliseconds(of_attempt % 100)};
   if (task == "permanent") return {.act = Act::fail};

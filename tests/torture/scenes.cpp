@@ -72,11 +72,11 @@ void Controller::zombie_scene(const std::string& role) {
   const auto item = request("sleeper", queue);
   admit({item});
   const int first = children_->start({.role = role, .queues = {queue}});
-  if (!wait_until(seconds(10), [&] { return was_started(item.id, 0); }))
+  if (!wait_until(patience, [&] { return was_started(item.id, 0); }))
     findings_.violation("zombie scene", role + ": no start");
   if (Child* zombie = children_->find(first)) children_->stop(*zombie, seconds(60));
   children_->start({.role = role, .queues = {queue}});
-  if (!wait_until(seconds(10), [&] { return was_started(item.id, first); })) {
+  if (!wait_until(patience, [&] { return was_started(item.id, first); })) {
     findings_.violation("zombie scene", role + ": nobody took over");
   }
   std::this_thread::sleep_for(milliseconds(300));
@@ -96,7 +96,7 @@ void Controller::recovery_scene(const std::string& role) {
   const auto item = request("sleeper", queue);
   admit({item});
   const int first = children_->start({.role = role, .queues = {queue}});
-  (void)wait_until(seconds(10), [&] { return was_started(item.id, 0); });
+  (void)wait_until(patience, [&] { return was_started(item.id, 0); });
   children_->start({.role = role, .queues = {queue}});
   std::this_thread::sleep_for(milliseconds(500));
   if (Child* child = children_->find(first)) children_->kill(*child);
