@@ -53,7 +53,7 @@ if [[ $fresh_folder == yes ]]; then
 fi
 # ctest ends a test that takes too long with SIGKILL, which would leave the server behind: be earlier.
 limit=()
-if [[ $own_postgres == yes ]]; then limit=(timeout --kill-after=10 200); fi
+if [[ $own_postgres == yes ]]; then limit=(timeout --kill-after=10 560); fi
 # In the background, so that a signal is acted on at once and the servers don't outlive the test.
 "${limit[@]}" "$@" < /dev/null &
 child=$!
