@@ -156,8 +156,9 @@ class Stopping(unittest.TestCase):
         for number in (signal.SIGTERM, signal.SIGINT):
             server = serve()
             server.process.send_signal(number)
-            self.assertEqual(server.process.wait(30), 0)
+            code = server.process.wait(30)
             server.stop()
+            self.assertEqual(code, 0, server.log)
 
 
 def make_certificate(name):
