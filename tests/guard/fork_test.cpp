@@ -175,10 +175,10 @@ TEST(ForkTest, AChildsHeartbeatIsItsOwn) {
   const Folder folder;
   GuardOptions options;
   options.store = file_guard_store(folder.path());
-  options.takeover_after = 300ms;
+  options.takeover_after = 1500ms;
   const auto slow = idempotent("slow", options, [&](int number) {
     // Several beats long.
-    std::this_thread::sleep_for(number == 1 ? 0ms : 900ms);
+    std::this_thread::sleep_for(number == 1 ? 0ms : 4000ms);
     return number;
   });
   EXPECT_EQ(slow(1), 1);  // starts the parent's heartbeat
@@ -194,7 +194,7 @@ TEST(ForkTest, AChildsHeartbeatIsItsOwn) {
   // The child's call is never taken over, as the child beats.
   GuardBegin begin;
   begin.key = {"default", "slow", "[2]"};
-  begin.takeover_after = 300ms;
+  begin.takeover_after = 1500ms;
   while (!options.store->read(begin.key)) { std::this_thread::sleep_for(1ms); }
   GuardBegun begun = GuardBegun::in_progress;
   while (begun == GuardBegun::in_progress) {

@@ -74,8 +74,8 @@ TEST_F(RedisTest, OneThatDoesNotAnswerIsGivenUpAfterTheTimeout) {
   const auto count = guarded(open_guard_store(server.url()));
   EXPECT_EQ(count(1), 1);
   server.signal(SIGSTOP);
-  EXPECT_THAT(failure([&] { return count(1); }), HasSubstr("no answer within 300ms"));
-  EXPECT_THAT(failure([&] { return count(2); }), HasSubstr("no answer within 300ms"));
+  EXPECT_THAT(failure([&] { return count(1); }), HasSubstr("no answer within 2s"));
+  EXPECT_THAT(failure([&] { return count(2); }), HasSubstr("no answer within 2s"));
   EXPECT_EQ(runs_, 1);
   server.signal(SIGCONT);
   EXPECT_EQ(count(1), 1);
@@ -97,7 +97,7 @@ TEST_F(RedisTest, ABeginThatWasGivenUpIsTakenBack) {
   EXPECT_THROW((void)store->begin(request), CommitUnknown);
   server.signal(SIGCONT);
   // What stood in its socket is taken now.
-  for (int i = 0; i < 500 && !other->read(request.key); ++i) { usleep(10'000); }
+  for (int i = 0; i < 2000 && !other->read(request.key); ++i) { usleep(10'000); }
   EXPECT_EQ(other->begin(request).begun, GuardBegun::in_progress);
   request.key.key = "[2]";
   EXPECT_EQ(store->begin(request).begun, GuardBegun::started);
@@ -120,7 +120,7 @@ TEST_F(RedisTest, AHeartbeatTakesGivenUpBeginsBackToo) {
   server.signal(SIGSTOP);
   EXPECT_THROW((void)store->begin(request), CommitUnknown);
   server.signal(SIGCONT);
-  for (int i = 0; i < 500 && !store->read(request.key); ++i) { usleep(10'000); }
+  for (int i = 0; i < 2000 && !store->read(request.key); ++i) { usleep(10'000); }
   EXPECT_TRUE(store->beat(std::span(&held.hold, 1)).empty());
   EXPECT_FALSE(store->read(request.key).has_value());
 }
@@ -156,7 +156,7 @@ TEST_F(RedisTest, InEveryTroubleTheCallerSaysWhetherTheFunctionRuns) {
     EXPECT_EQ(runs_, 1);
     const auto began = std::chrono::steady_clock::now();
     EXPECT_EQ(goes_on(3), 2);
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 15s);
     trouble.end(server);
     EXPECT_EQ(fails(1), 1);
     EXPECT_EQ(fails(2), 3);
@@ -231,7 +231,7 @@ TEST_F(RedisTest, TheServerRemovesExpiredRecordsAndASweepTheirEntries) {
   request.key = {.name = "short", .key = "k"};
   const GuardAnswer held = store->begin(request);
   EXPECT_EQ(store->finish(held.hold, {.ttl = 1ms}), GuardVerdict::accepted);
-  for (int i = 0; i < 500 && server.command("dbsize") != "1"; ++i) { usleep(10'000); }
+  for (int i = 0; i < 2000 && server.command("dbsize") != "1"; ++i) { usleep(10'000); }
   EXPECT_EQ(server.command("dbsize"), "1");  // the index
   EXPECT_FALSE(store->read(request.key).has_value());
   EXPECT_EQ(store->sweep(100), 1U);

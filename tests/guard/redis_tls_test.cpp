@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -41,19 +43,21 @@ class Certificates {
   const std::string folder_;
 };
 
-// One that was free a moment ago.
+// One that was free a moment ago, below those that the system gives to connections and to who asks for any.
 int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (bind(socket, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    throw std::runtime_error("no free port");
+  std::random_device random;
+  for (int tries = 0; tries < 100; ++tries) {
+    const auto port = static_cast<std::uint16_t>(10'000 + random() % 10'000);
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    const bool is_free = bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(socket);
+    if (is_free) { return port; }
   }
-  close(socket);
-  return ntohs(address.sin_port);
+  throw std::runtime_error("no free port");
 }
 
 // A server that speaks TLS on a loopback port.
@@ -67,7 +71,7 @@ struct TlsRedis {
                " tls-key-file " + certificates.key(shown) + " tls-ca-cert-file " + certificates.certificate("client") +
                " tls-auth-clients " + (asks ? "yes" : "no")) {}
   [[nodiscard]] std::string url(const std::string& parameters = "") const {
-    return "rediss://127.0.0.1:" + std::to_string(port) + "?timeout=2s&connect_timeout=2s" + parameters;
+    return "rediss://127.0.0.1:" + std::to_string(port) + "?timeout=5s&connect_timeout=5s" + parameters;
   }
   [[nodiscard]] std::string trusting(const std::string& name) const {
     return url("&ca_file=" + certificates.certificate(name));
@@ -145,7 +149,7 @@ TEST_F(RedisTls, ACertificateThatIsNotTrustedIsRefused) {
   EXPECT_THAT(by_system, HasSubstr("ca_file"));
   EXPECT_THAT(failure([&] { return open_guard_store(redis.trusting("other")); }), HasSubstr("is not good"));
   EXPECT_THAT(
-      failure([&] { return open_guard_store("redis://127.0.0.1:" + std::to_string(redis.port) + "?timeout=300ms"); }),
+      failure([&] { return open_guard_store("redis://127.0.0.1:" + std::to_string(redis.port) + "?timeout=5s"); }),
       HasSubstr("could not answer"));
 }
 
