@@ -379,8 +379,9 @@ TEST_P(IdentityTest, SettingsAreTold) {
 
 TEST_P(IdentityTest, ExplainSaysWhatHoldsAnExecutionBack) {
   auto app = open();
-  app.handle(bare, [](TaskContext&, const json& input) {
-    std::this_thread::sleep_for(2s);
+  std::atomic<bool> go = false;
+  app.handle(bare, [&](TaskContext&, const json& input) {
+    while (!go) { std::this_thread::sleep_for(1ms); }
     return input;
   });
   (void)app.enqueue(bare, 1, {.ordering_key = "account-7"});
@@ -388,6 +389,7 @@ TEST_P(IdentityTest, ExplainSaysWhatHoldsAnExecutionBack) {
   auto worker = app.work({.threads = 4, .grace = 5s});
   while (!app.get(next.id())->parked) { std::this_thread::sleep_for(1ms); }
   const Explanation why = app.explain(next.id()).at(0);
+  go = true;
   EXPECT_EQ(why.code, "ordering_key");
   EXPECT_NE(why.sentence.find("account-7"), std::string::npos);
   const auto held = app.enqueue(by_input, 1);

@@ -60,7 +60,7 @@ class GeneratedOnLanes : public OnStore {
                                   troubles += std::string(what) + "\n";
                                 }});
       for (const auto& [seed, program] : programs) { outside.start(program); }
-      const auto until = std::chrono::steady_clock::now() + 60s;
+      const auto until = std::chrono::steady_clock::now() + 180s;
       while (outside.live() > 0 && std::chrono::steady_clock::now() < until) {
         outside.act();
         std::this_thread::sleep_for(2ms);
