@@ -67,7 +67,7 @@ class SqliteCommit : public ::testing::Test {
         });
       }
       while (begun < callers) { std::this_thread::yield(); }
-      std::this_thread::sleep_for(50ms);  // from there to the writer's door
+      std::this_thread::sleep_for(300ms);  // from there to the writer's door
     };
     try {
       store_->transaction(wait_for_all);
