@@ -145,10 +145,10 @@ TEST_F(ClaimOrder, AWorkerOfAnyTaskIsNotToldOfWorkflowsThatWereLost) {
   NewExecution flow = request("order");
   flow.kind = Kind::workflow;
   (void)admit_id(flow);
-  TestWorker doomed = worker(1s);
+  TestWorker doomed = worker(10s);
   doomed.tasks = {"order"};
   (void)claim_one(doomed);
-  advance(2s);
+  advance(11s);
   (void)sweep();
   TestWorker me = worker();
 

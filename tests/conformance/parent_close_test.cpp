@@ -113,9 +113,9 @@ TEST_F(ParentClose, ALossTooMany) {
   item.max_lost = 1;
   const Family family = make(item);
   EXPECT_EQ(send(item.id, "go").verdict, SignalVerdict::accepted);
-  TestWorker doomed = flow_worker(1s, {"flows"});
+  TestWorker doomed = flow_worker(10s, {"flows"});
   EXPECT_EQ(claim_one(doomed).id, item.id);
-  advance(2s);
+  advance(11s);
   EXPECT_EQ(sweep().dead, 1);
   expect_closed(family, Status::failed);
 }
