@@ -25,7 +25,8 @@ std::string instant(const std::optional<Time>& time, Time now) {
   return format_time(*time) + (output_terminal().is_tty ? " (" + when(time, now) + ")" : "");
 }
 
-void print_facts(const model::Execution& e, Time now, const std::vector<TimelineEntry>& timeline) {
+void print_facts(const model::Execution& e, const std::string& parent_workflow_id, Time now,
+                 const std::vector<TimelineEntry>& timeline) {
   const bool workflow = e.kind == model::Kind::workflow;
   Facts facts;
   facts.add("id", e.id.to_string(), Style::bold);
@@ -61,6 +62,7 @@ void print_facts(const model::Execution& e, Time now, const std::vector<Timeline
     facts.add("activity", origin->activity + (origin->is_instance ? ", a task instance of " + origin->run_id : ""));
   }
   facts.add_if("parent", e.parent ? e.parent->to_string() : "");
+  facts.add_if("parent workflow", parent_workflow_id);
   facts.add_if("continued as", e.continued_as ? e.continued_as->to_string() : "");
   facts.add_if("retried as", e.retried_as ? e.retried_as->to_string() : "");
   facts.add_if("note", e.note);
@@ -98,7 +100,7 @@ void show_execution(Shell& shell, const std::string& document) {
   std::vector<TimelineEntry> timeline;
   if (view.has("journal")) { timeline = read_timeline(view.raw("journal")); }
   const Time now = shell.backend().now();
-  print_facts(execution, now, timeline);
+  print_facts(execution, view.text("parent_workflow_id"), now, timeline);
   print("");
   if (execution.kind == model::Kind::workflow) {
     print_timeline(execution, timeline);

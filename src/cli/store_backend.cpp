@@ -95,10 +95,11 @@ void StoreBackend::check(const Uuid& id) { (void)get(id); }
 
 std::string StoreBackend::show(const Uuid& id) {
   const model::Execution execution = get(id);
-  const std::vector<model::Attempt> attempts = store().attempts(id);
-  if (execution.kind != model::Kind::workflow) { return execution_json(execution, true, &attempts); }
-  const std::vector<TimelineEntry> timeline = shell_.app().timeline(id);
-  return execution_json(execution, true, &attempts, &timeline);
+  wire::ExecutionDetails details{.attempts = store().attempts(id),
+                                 .journal = {},
+                                 .parent_workflow_id = wire::parent_workflow_id(store(), execution)};
+  if (execution.kind == model::Kind::workflow) { details.journal = shell_.app().timeline(id); }
+  return execution_json(execution, true, &details);
 }
 
 std::vector<std::string> StoreBackend::list(const Listing& listing) {

@@ -134,9 +134,18 @@ std::vector<model::AdvanceReply> Engine::advance(std::vector<model::Advance> tur
   return turns_->submit(std::move(turns));
 }
 
+void Engine::stop_background() {
+  std::map<std::string, std::unique_ptr<StepThread>> threads;
+  std::unique_ptr<BackgroundSweeper> sweeper;
+  {
+    const std::lock_guard lock(background_mutex_);
+    threads.swap(background_);
+    sweeper.swap(sweeper_);
+  }
+}
+
 Engine::~Engine() {
-  background_.clear();
-  sweeper_.reset();
+  stop_background();
   admissions_.reset();
   hub_->stop();
   waiters_->stop();

@@ -77,6 +77,8 @@ class Engine {
   // A step of another room that runs on a thread of its own for as long as the engine lives; one of each name. `make` is
   // called if there is none of that name yet.
   void start_background(const std::string& name, const std::function<StepThread::Step()>& make);
+  // Ends the sweeper and those threads, when what they use or tell goes before the engine does.
+  void stop_background();
   // Its next step is now.
   void wake_background(const std::string& name);
   // Definitions of activities were changed by this process, so often so far: what it keeps of them is out of date.

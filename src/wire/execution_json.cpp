@@ -88,8 +88,7 @@ std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry) {
   return model::ErrorInfo{entry.error->type, entry.error->message, entry.error->detail};
 }
 
-std::string execution_json(const model::Execution& e, bool payloads, const std::vector<model::Attempt>* attempts,
-                           const std::vector<TimelineEntry>* journal) {
+std::string execution_json(const model::Execution& e, bool payloads, const ExecutionDetails* details) {
   JsonObject object;
   object.text("id", e.id.to_string())
       .text("namespace", e.queue.ns)
@@ -99,8 +98,8 @@ std::string execution_json(const model::Execution& e, bool payloads, const std::
       .text("status", to_string(e.status));
   if (payloads) { object.raw("input", e.input.empty() ? "null" : e.input).raw("result", or_null(e.result)); }
   object.raw("error", error_json(e.error));
-  if (attempts != nullptr) { object.raw("attempts", attempts_json(*attempts)); }
-  if (journal != nullptr) { object.raw("journal", timeline_json(*journal)); }
+  if (details != nullptr) { object.raw("attempts", attempts_json(details->attempts)); }
+  if (details != nullptr && details->journal) { object.raw("journal", timeline_json(*details->journal)); }
   object.number("attempt", std::int64_t{e.attempt})
       .number("max_attempts", std::int64_t{e.max_attempts})
       .number("lost", std::int64_t{e.lost})
@@ -119,8 +118,9 @@ std::string execution_json(const model::Execution& e, bool payloads, const std::
       .time("deadline", e.deadline)
       .duration("timeout", e.attempt_timeout)
       .raw("retry", retry_json(e.retry))
-      .raw("parent", uuid_or_null(e.parent))
-      .boolean("waiting", e.waiting)
+      .raw("parent", uuid_or_null(e.parent));
+  if (details != nullptr) { object.text_or_null("parent_workflow_id", details->parent_workflow_id.value_or("")); }
+  object.boolean("waiting", e.waiting)
       .text_or_null("stuck_reason", e.stuck)
       .raw("continued_as", uuid_or_null(e.continued_as))
       .raw("session", uuid_or_null(e.session))

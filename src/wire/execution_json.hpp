@@ -16,10 +16,15 @@ namespace hapax::wire {
 [[nodiscard]] std::string attempt_json(const model::Attempt& attempt);
 [[nodiscard]] std::string attempts_json(const std::vector<model::Attempt>& attempts);
 [[nodiscard]] std::string timeline_json(const std::vector<TimelineEntry>& timeline);
-// All fields of an execution; payloads only when they were read. `attempts` and `journal` add those lists.
+// What is told where one execution is shown, and not in lists.
+struct ExecutionDetails {
+  std::vector<model::Attempt> attempts;
+  std::optional<std::vector<TimelineEntry>> journal;  // of a workflow
+  std::optional<std::string> parent_workflow_id;      // where a workflow started it
+};
+// All fields of an execution; payloads only when they were read.
 [[nodiscard]] std::string execution_json(const model::Execution& execution, bool payloads,
-                                         const std::vector<model::Attempt>* attempts = nullptr,
-                                         const std::vector<TimelineEntry>* journal = nullptr);
+                                         const ExecutionDetails* details = nullptr);
 [[nodiscard]] std::string queue_json(const model::QueueInfo& queue);
 // {"id","status","result"?,"error"?}
 [[nodiscard]] std::string outcome_json(const model::Outcome& outcome);

@@ -37,6 +37,13 @@ std::optional<Uuid> find_among(store::Store& store, const std::string& ns, const
 
 }  // namespace
 
+std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution) {
+  if (!execution.parent) { return std::nullopt; }
+  const std::optional<model::Execution> parent = store.get(*execution.parent);
+  if (!parent || parent->kind != model::Kind::workflow) { return std::nullopt; }
+  return parent->identity_key;
+}
+
 Uuid find_by_key(store::Store& store, const std::string& ns, const KeyGiven& given) {
   const auto& [kind, task, key, queue] = given;
   const bool workflow = kind == model::Kind::workflow;

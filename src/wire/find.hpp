@@ -25,6 +25,10 @@ struct KeyGiven {
 // The run of an activity, or a task instance of one, by its name: activity-ID:TICK. Throws likewise.
 [[nodiscard]] Uuid find_run(store::Store& store, const std::string& ns, const std::string& text);
 
+// What the workflow that started the execution was started as; none when no workflow did, or its record is gone. One read,
+// of what has a parent.
+[[nodiscard]] std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution);
+
 // Throws NotFound, with a suggestion if another's id is near.
 [[nodiscard]] model::ActivityState find_activity(schedule::Activities& activities, const std::string& id);
 

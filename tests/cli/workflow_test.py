@@ -139,6 +139,7 @@ class Approval:
                          [("started", None, "recorded"), ("task", "send_mail", "completed"), ("signal", "decision", "waiting")])
         mail = self.show(shown["journal"][1]["child"])
         self.assertEqual((mail["task"], mail["parent"], mail["kind"]), ("send_mail", id, "task"))
+        self.assertEqual((mail["parent_workflow_id"], shown["parent_workflow_id"]), (shown["task_id"], None))
         text = self.hapax("show", id).out
         self.assertRegex(text, r"waits for +signal 'decision', timer until ")
         self.assertIn("pending (waiting)", text)

@@ -64,6 +64,21 @@ TEST_F(BornRunningConformance, SeveralMayRunAtOnce) {
   EXPECT_EQ(admissions.at(1).fence, 1) << "the first one runs, so it is not in the way";
 }
 
+// Also when the look for what is due was made for the one before.
+TEST_F(BornRunningConformance, OneOfAnotherQueueIsGrantedByItsOwnQueue) {
+  NewExecution busy = request();
+  busy.queue.name = "busy";
+  const Uuid waiting = admit_id(busy);
+  NewExecution late = request();
+  late.queue.name = "busy";
+  const std::vector<NewExecution> items = {born(), born(late), born()};
+  const std::vector<Admission> admissions = store().admit(items);
+  EXPECT_EQ(admissions.at(0).fence, 1);
+  expect_pending(admissions.at(1));
+  EXPECT_EQ(admissions.at(2).fence, 1);
+  EXPECT_EQ(status(waiting), Status::pending);
+}
+
 TEST_F(BornRunningConformance, APausedQueueDoesNotGrantIt) {
   store().configure_queue({}, {.paused = true});
   expect_pending(admit(born()));

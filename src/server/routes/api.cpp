@@ -27,6 +27,8 @@ Api::~Api() { stop(); }
 void Api::stop() {
   feeds_->stop();
   sessions_->stop();
+  // They tell the metrics.
+  engine_->stop_background();
 }
 
 std::shared_ptr<Tenant> Api::tenant(const std::string& ns) {

@@ -44,7 +44,7 @@ class Api {
   // The execution, if it is one of the caller's namespace; else throws NotFound. Blocks: for store threads.
   [[nodiscard]] model::Execution find(const std::string& ns, const Uuid& id);
 
-  // Ends what it does in the background and answers who still waits. At most once, before the engine goes.
+  // Ends what it and the engine do in the background and answers who still waits. Before the engine goes.
   void stop();
 
  private:

@@ -49,10 +49,11 @@ Response show(Api& api, Call& call) {
   const std::string& ns = call.principal().ns;
   return json_answer(call.blocking([&] {
     const model::Execution execution = api.find(ns, id);
-    const std::vector<model::Attempt> attempts = api.store().attempts(id);
-    if (execution.kind != model::Kind::workflow) { return wire::execution_json(execution, true, &attempts); }
-    const std::vector<TimelineEntry> journal = api.tenant(ns)->app().timeline(id);
-    return wire::execution_json(execution, true, &attempts, &journal);
+    wire::ExecutionDetails details{.attempts = api.store().attempts(id),
+                                   .journal = {},
+                                   .parent_workflow_id = wire::parent_workflow_id(api.store(), execution)};
+    if (execution.kind == model::Kind::workflow) { details.journal = api.tenant(ns)->app().timeline(id); }
+    return wire::execution_json(execution, true, &details);
   }));
 }
 

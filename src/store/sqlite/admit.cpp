@@ -40,11 +40,20 @@ constexpr const char* any_delayed_due_sql =
 
 bool has_row(Cursor& cursor) { return cursor.next(); }
 
+// The queue in which the last look found nothing due. Each birth under a session leaves it so; anything else ends it.
+struct Clear {
+  std::int64_t queue_id = 0;
+};
+
 // Whether nothing is in the way of an execution that is to be born running.
-bool may_be_born_running(WriteTransaction& tx, const BornRunning& born, const QueueRow& queue, Time run_at) {
-  return !queue.limited() && !queue.settings.paused && run_at <= tx.now() && tx.worker_of(born.session) != nullptr &&
-         !has_row(tx.db().use(any_due_sql).bind(line::ready(queue.id).first, line::suspect(queue.id).last)) &&
-         !has_row(tx.db().use(any_delayed_due_sql).bind(line::delayed(queue.id), tx.now()));
+bool may_be_born_running(WriteTransaction& tx, const BornRunning& born, const QueueRow& queue, Time run_at,
+                         const Clear& clear) {
+  if (queue.limited() || queue.settings.paused || run_at > tx.now() || tx.worker_of(born.session) == nullptr) {
+    return false;
+  }
+  return clear.queue_id == queue.id ||
+         (!has_row(tx.db().use(any_due_sql).bind(line::ready(queue.id).first, line::suspect(queue.id).last)) &&
+          !has_row(tx.db().use(any_delayed_due_sql).bind(line::delayed(queue.id), tx.now())));
 }
 
 // Of a guard: a session of its caller to run under, while its lease lasts.
@@ -106,16 +115,18 @@ HolderPlace place_of_holder(WriteTransaction& tx, const Uuid& id, const NewExecu
   return cursor.text(2) == item.task ? HolderPlace::same : HolderPlace::other_task;
 }
 
-Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run, bool* waited) {
+Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, int run, bool* waited,
+                 Clear& clear) {
   Birth birth;
   birth.run = run;
   birth.waited = waited != nullptr;
   birth.run_at = item.run_at.value_or(tx.now() + item.delay);
   if (item.deadline) { birth.deadline = tx.now() + *item.deadline; }
-  if (item.kind == Kind::guard ||
-      (item.born_running && !item.limit_key && may_be_born_running(tx, *item.born_running, queue, birth.run_at))) {
+  if (item.kind == Kind::guard || (item.born_running && !item.limit_key &&
+                                   may_be_born_running(tx, *item.born_running, queue, birth.run_at, clear))) {
     birth.running = &*item.born_running;
   }
+  clear.queue_id = birth.running != nullptr && item.kind != Kind::guard && !item.seed ? queue.id : 0;
   if (!insert_live(tx, item, queue, birth)) {
     if (item.identity) { unhold_identity(tx, item.identity->hash); }
     return present(tx, item.id).value_or(Admission{});
@@ -172,7 +183,8 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
     mark_superseded(tx, identity.hash, {.id = before->execution, .status = Status::completed});
   }
   hold_identity(tx, identity.hash, item.id, row);
-  return insert(tx, item, queue, row.run, waited);
+  Clear nowhere;
+  return insert(tx, item, queue, row.run, waited, nowhere);
 }
 
 // Most identities are new, and then taking one is all the asking there is.
@@ -183,11 +195,12 @@ bool takes_identity(WriteTransaction& tx, const NewExecution& item, const QueueR
   return hold_new_identity(tx, item.identity->hash, item.id, row);
 }
 
-Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited) {
+Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bool* waited, Clear& clear) {
   const QueueRow* const queue = tx.queues().find(item.queue);
   const bool is_open = queue != nullptr && !queue->settings.draining && may_run(tx, item);
-  return is_open && takes_identity(tx, item, *queue) ? insert(tx, item, *queue, 1, waited)
-                                                     : admit_known(tx, item, waited);
+  if (is_open && takes_identity(tx, item, *queue)) { return insert(tx, item, *queue, 1, waited, clear); }
+  clear = {};
+  return admit_known(tx, item, waited);
 }
 
 // From so many on it pays to take the identities of a batch in their order, which is that of their pages.
@@ -277,7 +290,8 @@ std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExe
     }
     end = std::max(end, first + 1);
     for (std::size_t i = admissions.size(); i < end; ++i) {
-      admissions.push_back(taken[i] ? insert(tx, items[i], *queues[i], 1, nullptr)
+      Clear nowhere;
+      admissions.push_back(taken[i] ? insert(tx, items[i], *queues[i], 1, nullptr, nowhere)
                                     : admit_known(tx, items[i], nullptr));
     }
   }
@@ -338,13 +352,22 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   return true;
 }
 
-Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited) {
-  if (item.identity) { return admit_with_identity(tx, item, waited); }
+namespace {
+
+Admission admit_one(WriteTransaction& tx, const NewExecution& item, bool* waited, Clear& clear) {
+  if (item.identity) { return admit_with_identity(tx, item, waited, clear); }
   const QueueRow& queue = tx.queues().get(item.queue);
   if (queue.settings.draining) {
     return present(tx, item.id).value_or(Admission{.verdict = AdmissionVerdict::queue_draining});
   }
-  return insert(tx, item, queue, 1, waited);
+  return insert(tx, item, queue, 1, waited, clear);
+}
+
+}  // namespace
+
+Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited) {
+  Clear nowhere;
+  return admit_one(tx, item, waited, nowhere);
 }
 
 Admission admit(WriteTransaction& tx, const NewExecution& item) { return admit(tx, item, nullptr); }
@@ -355,7 +378,8 @@ std::vector<Admission> admit(WriteTransaction& tx, std::span<const NewExecution>
   }
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
-  for (const NewExecution& item : items) { admissions.push_back(admit(tx, item)); }
+  Clear clear;
+  for (const NewExecution& item : items) { admissions.push_back(admit_one(tx, item, nullptr, clear)); }
   return admissions;
 }
 
