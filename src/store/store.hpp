@@ -262,7 +262,7 @@ class Store {
   [[nodiscard]] virtual std::vector<Execution> list(const ListQuery& query) = 0;
   // The guard that holds an identity, with its result; what is expired or a stub holds none.
   [[nodiscard]] virtual std::optional<Guard> guard(const base::Digest& identity) = 0;
-  // Likewise for a call that may be a repeated one: of a guard that has ended, id, task, key and worker may be left out.
+  // Likewise for a call that may be a repeated one: of one that has ended, id, task, key, worker and takeover_after may lack.
   [[nodiscard]] virtual std::optional<Guard> guard_outcome(const base::Digest& identity) { return guard(identity); }
   // All attempts in order, the running or last one included.
   [[nodiscard]] virtual std::vector<Attempt> attempts(const Uuid& id) = 0;

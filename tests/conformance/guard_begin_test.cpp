@@ -126,7 +126,6 @@ TEST_F(GuardBeginConformance, AnOutcomeIsWhatTheWholeRecordSays) {
     EXPECT_EQ(told->expires_at, whole->expires_at);
     EXPECT_EQ(told->heartbeat, whole->heartbeat);
     EXPECT_EQ(told->fence, whole->fence);
-    EXPECT_EQ(told->takeover_after, whole->takeover_after);
     EXPECT_EQ(told->fingerprint, whole->fingerprint);
   }
   const Admission freed = begin(first, "freed");

@@ -268,6 +268,7 @@ TEST(PostgresServerTest, AServerThatWasStoppedImmediatelyAndRestartedIsUsedAgain
 TEST(PostgresServerTest, MessagesNeverCarryThePassword) {
   for (const char* url : {"postgresql://someone:s3cret@127.0.0.1:1/nowhere", "postgresql://a:s3cret@[broken",
                           "postgresql://a:s3cret@127.0.0.1:1/x?schema=", "postgresql://a:s3cret@127.0.0.1:1/x?pool=0",
+                          "postgresql://a:s3cret@127.0.0.1:1/x?awake=maybe",
                           "postgresql://a:s3cret@127.0.0.1:1/x?listen_url=postgresql%3A%2F%2Fb%3As3cret%40%5B"}) {
     try {
       (void)open(url, {.connect_timeout = 2s});

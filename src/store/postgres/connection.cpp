@@ -119,7 +119,8 @@ void Connection::flush() {
 
 Result Connection::next_result() {
   while (PQisBusy(connection_) != 0) {
-    if (!wait_socket(POLLIN, answer_limit)) { fail("no answer from the server"); }
+    const bool is_there = awake_ && awake_wait_.look(PQsocket(connection_));
+    if (!is_there && !wait_socket(POLLIN, answer_limit)) { fail("no answer from the server"); }
     if (PQconsumeInput(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   }
   return Result(PQgetResult(connection_));
@@ -188,6 +189,18 @@ Result Connection::query(const Statement& statement, const Params& params) {
   send(statement, params);
   flush();
   return collect();
+}
+
+Result Connection::call_awake(const Call& call, const char* before_commit) {
+  awake_ = settings_.awake;
+  try {
+    Result result = std::move(pipeline({&call, 1}, before_commit).front());
+    awake_ = false;
+    return result;
+  } catch (...) {
+    awake_ = false;
+    throw;
+  }
 }
 
 std::vector<Result> Connection::pipeline(std::span<const Call> calls, const char* before_commit) {

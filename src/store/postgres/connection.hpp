@@ -5,6 +5,7 @@
 // for `answer_limit` counts as gone.
 #pragma once
 
+#include "store/postgres/awake_wait.hpp"
 #include "store/postgres/result.hpp"
 #include "store/postgres/settings.hpp"
 #include "store/postgres/statement.hpp"
@@ -42,6 +43,8 @@ class Connection {
   // All calls in one round trip under one Sync, and so in one transaction that is committed at its end (unless one is
   // open). Throws the first call's error; then none has taken effect. `before_commit` names a fault point.
   std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
+  // The same of one call whose caller does nothing else: it waits awake (awake_wait.hpp).
+  Result call_awake(const Call& call, const char* before_commit);
   // SQL without parameters in the simple protocol; results as text. Several statements give the last one's result.
   Result command(const std::string& sql);
   // A one-off with parameters (unnamed).
@@ -70,6 +73,8 @@ class Connection {
   bool wait_socket(short events, std::chrono::milliseconds at_most) const;
 
   const Settings& settings_;
+  AwakeWait awake_wait_;
+  bool awake_ = false;  // in call_awake()
   PGconn* connection_ = nullptr;
   bool owned_ = true;
   bool prepares_ = true;

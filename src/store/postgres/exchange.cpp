@@ -1,6 +1,7 @@
 #include "store/postgres/claim.hpp"
 #include "store/postgres/claim_groups.hpp"
 #include "store/postgres/finish.hpp"
+#include "store/postgres/lone_guard.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <hapax/error.hpp>
@@ -79,7 +80,12 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   }
   std::vector<QueueRef> passed_over;
   if (!calls.empty()) {
-    const std::vector<Result> results = connection.pipeline(calls, "postgres.exchange.before_commit");
+    std::vector<Result> results;
+    if (claim == nullptr && finishes.size() == 1 && is_plain_guard_end(finishes.front())) {
+      results.push_back(connection.call_awake(calls.front(), "postgres.exchange.before_commit"));
+    } else {
+      results = connection.pipeline(calls, "postgres.exchange.before_commit");
+    }
     maybe_committed = true;
     lose_reply(connection);
     batch.read(results);

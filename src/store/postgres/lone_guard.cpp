@@ -29,19 +29,20 @@ static_assert(static_cast<int>(Kind::guard) == 2);
 
 // As end_text in endings.cpp, of one that completes and is kept as it says. With + 0 the planner finds the row by id.
 constexpr std::string_view end_text = R"(
-WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-gone AS (
+WITH gone AS (
   DELETE FROM {s}.live l WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1
-  RETURNING l.*, CASE WHEN l.waiters IS NULL THEN $4::bigint ELSE 1 / (l.fence * 0) END AS ran_for)
+  RETURNING l.*, CASE WHEN l.waiters IS NULL THEN $4::bigint ELSE 1 / (l.fence * 0) END AS ran_for,
+            {now} + $1::bigint AS now)
 INSERT INTO {s}.{history} (
   id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
   status, priority, dead, left_by, task, input, result, session, worker, started_at, deadline, attempt_timeout, retry,
   identity, identity_key, effect_key, parent, labels, weight, limit_key)
-SELECT g.id, least(t.now + $5::bigint, $6::bigint), g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt,
+SELECT g.id, least(g.now + $5::bigint, $6::bigint), g.run_at, g.created_at, g.now, g.fence, g.queue_id, g.attempt,
        g.max_attempts, g.lost, g.max_lost, g.run, g.kind, 2, g.priority, false, 0, g.task, g.input, $7::bytea, g.session,
-       s.worker, CASE WHEN g.session IS NOT NULL THEN t.now - g.ran_for END, g.deadline, g.attempt_timeout, g.retry,
-       g.identity, g.identity_key, g.effect_key, g.parent, g.labels, g.weight, g.limit_key
-FROM gone g CROSS JOIN t LEFT JOIN {s}.sessions s ON s.id = g.session
+       (SELECT s.worker FROM {s}.sessions s WHERE s.id = g.session),
+       CASE WHEN g.session IS NOT NULL THEN g.now - g.ran_for END, g.deadline, g.attempt_timeout, g.retry, g.identity,
+       g.identity_key, g.effect_key, g.parent, g.labels, g.weight, g.limit_key
+FROM gone g
 RETURNING id, queue_id, limit_key)";
 static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(FinishKind::completed) == 0);
 
@@ -71,9 +72,9 @@ std::optional<Admission> admit_lone_guard(const AdmissionWork& work, const NewEx
   item.attempt_timeout ? params.int8(item.attempt_timeout->count()) : params.null(Type::int8);
   params.int8(item.born_running->claim_number);
   const Call call{&admit_statement, std::move(params)};
-  const std::vector<Result> results = work.connection.pipeline({&call, 1}, "postgres.admit.before_commit");
-  if (results.front().rows() == 0) { return std::nullopt; }
-  Admission admission{.id = item.id, .created_at = RowReader(results.front(), 0).time()};
+  const Result result = work.connection.call_awake(call, "postgres.admit.before_commit");
+  if (result.rows() == 0) { return std::nullopt; }
+  Admission admission{.id = item.id, .created_at = RowReader(result, 0).time()};
   admission.status = Status::running;
   admission.fence = 1;
   return admission;

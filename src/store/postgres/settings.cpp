@@ -41,7 +41,7 @@ std::string percent_decode(std::string_view text) {
 
 // Takes what is ours out of the query part and leaves a URL that libpq understands.
 std::vector<std::pair<std::string, std::string>> take_own_parameters(std::string& url) {
-  static constexpr std::array<std::string_view, 4> ours{"schema", "prepared", "pool", "listen_url"};
+  static constexpr std::array<std::string_view, 5> ours{"schema", "prepared", "pool", "listen_url", "awake"};
   std::vector<std::pair<std::string, std::string>> found;
   const std::size_t question = url.find('?');
   if (question == std::string::npos) { return found; }
@@ -119,6 +119,11 @@ void take_pool(Settings& settings, const std::string& value) {
   }
 }
 
+bool is_on(const std::string& name, const std::string& value) {
+  if (value == "on" || value == "off") { return value == "on"; }
+  throw InvalidArgument(name, "'" + base::printable(value) + "'; expected on or off");
+}
+
 }  // namespace
 
 Settings parse_settings(const std::string& url, Duration connect_timeout) {
@@ -134,10 +139,8 @@ Settings parse_settings(const std::string& url, Duration connect_timeout) {
     } else if (name == "listen_url") {
       settings.listen = libpq_options(value, "listen_url");
       add_defaults(*settings.listen);
-    } else if (value == "on" || value == "off") {
-      settings.prepared = value == "on";
     } else {
-      throw InvalidArgument("prepared", "'" + base::printable(value) + "'; expected on or off");
+      (name == "awake" ? settings.awake : settings.prepared) = is_on(name, value);
     }
   }
   settings.options = libpq_options(rest, "store");

@@ -17,6 +17,7 @@ struct Settings {
   std::optional<ConnectionOptions> listen;  // from listen_url
   std::string schema = "hapax";
   std::string quoted_schema = "\"hapax\"";
+  bool awake = true;     // off: nobody waits awake (awake_wait.hpp)
   bool prepared = true;  // off: unnamed statements, for poolers in transaction mode
   int pool = 16;         // connections at most, listener and notifier apart
   std::string location;  // for messages: no password

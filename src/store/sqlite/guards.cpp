@@ -26,14 +26,14 @@ constexpr const char* guard_sql =
 // What almost all look-ups need: no row when nobody has the identity. An execution is either live or in history. Each
 // column has its price, and every text or blob among them an allocation.
 constexpr const char* outcome_sql =
-    "SELECT h.status, h.expires_at, h.result, h.started_at, h.finished_at, h.fence, h.attempt_timeout, i.execution,"
-    " i.fingerprint"
+    "SELECT h.expires_at, h.result, h.started_at, h.finished_at, h.fence, h.status, i.execution, i.fingerprint"
     " FROM identities i LEFT JOIN history h ON h.id = i.execution AND h.stub IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL";
 // The same of an execution that had the identity, as long as it has it.
 constexpr const char* hinted_sql =
-    "SELECT status, expires_at, result, started_at, finished_at, fence, attempt_timeout FROM history"
-    " WHERE id = ?1 AND superseded = 0 AND stub IS NULL";
+    "SELECT expires_at, result, started_at, finished_at, fence FROM history"
+    " WHERE id = ?1 AND status = 2 AND superseded = 0 AND stub IS NULL";
+static_assert(static_cast<int>(Status::completed) == 2);
 constexpr const char* take_over_sql =
     "UPDATE live SET line = ?, session = ?, claim_number = ?, claimed_at = ?, fence = fence + 1, attempt = attempt + 1,"
     " lost = lost + 1, finish_kind = NULL, progress = NULL, progress_message = NULL, attempt_timeout = ?, input = ?"
@@ -80,18 +80,16 @@ std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity) {
 
 namespace {
 
-// False when it is anything but a completed one that says when it began.
+// A completed one. False when it does not say when it began.
 bool read_completed(const Cursor& cursor, Time now, Guard& guard) {
-  // NULL reads as 0, which is another status.
-  guard.status = static_cast<Status>(cursor.small(0));
-  guard.expires_at = cursor.time(1);
-  guard.started_at = cursor.time(3);
-  if (guard.status != Status::completed || guard.started_at == Time()) { return false; }
-  guard.result = cursor.text(2);
-  guard.finished_at = cursor.time(4);
+  guard.started_at = cursor.time(2);
+  if (guard.started_at == Time()) { return false; }
+  guard.status = Status::completed;
+  guard.expires_at = cursor.time(0);
+  guard.result = cursor.text(1);
+  guard.finished_at = cursor.time(3);
   guard.heartbeat = *guard.finished_at;
-  guard.fence = cursor.integer(5);
-  guard.takeover_after = cursor.optional(6, &Cursor::duration);
+  guard.fence = cursor.integer(4);
   guard.now = now;
   return true;
 }
@@ -110,7 +108,9 @@ bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& ident
   }
   Cursor cursor = read.db().use(outcome_sql);
   if (!cursor.bind(identity).next()) { return true; }
-  if (!read_completed(cursor, read.now(), found.emplace())) {
+  // NULL reads as 0, which is another status.
+  const bool completed = static_cast<Status>(cursor.small(5)) == Status::completed;
+  if (!completed || !read_completed(cursor, read.now(), found.emplace())) {
     found.reset();
     return false;
   }
@@ -118,8 +118,8 @@ bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& ident
     found.reset();
     return true;
   }
-  found->fingerprint = cursor.optional(8, &Cursor::digest);
-  hints.put(identity, {.execution = cursor.uuid(7), .fingerprint = found->fingerprint});
+  found->fingerprint = cursor.optional(7, &Cursor::digest);
+  hints.put(identity, {.execution = cursor.uuid(6), .fingerprint = found->fingerprint});
   return true;
 }
 
