@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 
 namespace hapax::herd {
 namespace {
@@ -15,6 +16,7 @@ using std::chrono::seconds;
 constexpr Duration patience = seconds(60);
 // Long where a process is stopped for a moment: it is still there.
 constexpr Duration long_lease = seconds(30);
+constexpr Duration in_flight = seconds(2);
 constexpr Duration short_lease = seconds(1);
 constexpr const char* both_sides = "at place 1 the journal has step 'charge', the code asks for step 'charge-card'";
 
@@ -30,7 +32,11 @@ class Deploy {
     expect(scene_.wait_until(patience, [&] { return noted("working", "-", build) > before; }), build + " never worked");
     return number;
   }
-  void stop(int number) { scene_.children().stop(*scene_.children().find(number), long_lease); }
+  // A claim that it had asked the server for is over when this returns: it must not take what is sent next.
+  void stop(int number) {
+    scene_.children().stop(*scene_.children().find(number), long_lease);
+    std::this_thread::sleep_for(in_flight);
+  }
   void resume(int number) { scene_.children().resume(*scene_.children().find(number)); }
   void kill(int number, const std::string& build) {
     scene_.children().kill(*scene_.children().find(number));
