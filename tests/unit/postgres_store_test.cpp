@@ -333,6 +333,39 @@ TEST_F(PostgresStoreTest, AClaimReadsWhatItTakesHoweverLongTheQueueIs) {
   EXPECT_LT(index_reads, 2000) << "ten claims of ten, and their finishes, read " << index_reads << " of " << backlog;
 }
 
+TEST_F(PostgresStoreTest, ARepeatedCallReadsItsOwnRecordHoweverManyLastForEver) {
+  constexpr int others = 300;
+  constexpr int repeated = 20;
+  const Uuid caller = session();
+  const auto hash = [](int number) { return guard_identity_hash("default", "charge", std::to_string(number)); };
+  {
+    const auto other = open(url_, {.migrate = Migrate::no});
+    const auto call = [&](int number) {
+      NewExecution item = request();
+      item.queue.name = guard_queue;
+      item.kind = Kind::guard;
+      item.identity = IdentityClaim{.hash = hash(number), .key = std::to_string(number), .reuse = Reuse::reject};
+      item.born_running = BornRunning{.session = caller, .claim_number = number + 1};
+      const Admission begun = other->admit({&item, 1}).at(0);
+      Finish finish;
+      finish.id = begun.id;
+      finish.fence = begun.fence.value_or(0);
+      finish.keep = Keep{};
+      EXPECT_EQ(other->finish({&finish, 1}).at(0), FinishVerdict::accepted);
+    };
+    // Plans are made while there is one, which is when a careless one would settle on reading all that never expire.
+    call(0);
+    for (int i = 0; i < repeated; ++i) { EXPECT_TRUE(other->guard_outcome(hash(0)).has_value()); }
+    for (int number = 1; number <= others; ++number) { call(number); }
+    for (int i = 0; i < repeated; ++i) { EXPECT_TRUE(other->guard_outcome(hash(0)).has_value()); }
+  }
+  const std::string statistics =
+      "FROM pg_stat_user_tables WHERE relname = 'history_default' AND schemaname = '" + schema_ + "'";
+  while (psql_.run("SELECT n_tup_ins " + statistics) != std::to_string(others + 1)) { std::this_thread::yield(); }
+  EXPECT_EQ(psql_.run("SELECT seq_tup_read " + statistics), "0");
+  EXPECT_LE(std::stoi(psql_.run("SELECT idx_tup_fetch " + statistics)), 2 * repeated);
+}
+
 // ---- Wake-ups ------------------------------------------------------------------------------------------------------
 
 TEST_F(PostgresStoreTest, AnAnnouncementWakesAListener) {
