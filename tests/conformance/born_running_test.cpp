@@ -64,6 +64,14 @@ TEST_F(BornRunningConformance, SeveralMayRunAtOnce) {
   EXPECT_EQ(admissions.at(1).fence, 1) << "the first one runs, so it is not in the way";
 }
 
+TEST_F(BornRunningConformance, OneThatWaitsInTheSameBatchIsInTheWayOfTheNext) {
+  const std::vector<NewExecution> items = {born(), request(), born()};
+  const std::vector<Admission> admissions = store().admit(items);
+  EXPECT_EQ(admissions.at(0).fence, 1);
+  expect_pending(admissions.at(1));
+  expect_pending(admissions.at(2));
+}
+
 // Also when the look for what is due was made for the one before.
 TEST_F(BornRunningConformance, OneOfAnotherQueueIsGrantedByItsOwnQueue) {
   NewExecution busy = request();

@@ -14,6 +14,7 @@ class Looking:
         made = self.api.enqueue(self.task, {"a": 1}, queue=self.queue, tags=["t"], priority=5)
         shown = self.api.get("/v1/executions/" + made["id"]).json
         self.assertEqual((shown["status"], shown["priority"], shown["tags"], shown["attempts"]), ("pending", 5, ["t"], []))
+        self.assertEqual((shown["parent"], shown["parent_workflow_id"]), (None, None))
         self.assertEqual(self.api.get(f"/v1/executions/{made['id']}/attempts").json, {"id": made["id"], "attempts": []})
         self.assertEqual(self.api.get(f"/v1/executions/{made['id']}/journal").json, {"id": made["id"], "journal": []})
         reasons = self.api.get(f"/v1/executions/{made['id']}/explain").json["reasons"]
