@@ -65,6 +65,7 @@ class Batcher {
     std::function<bool(const Request&)> in_turn;
     std::size_t max_items = 1000;
     std::size_t max_bytes = 8 << 20;
+    Duration burst_max = std::chrono::microseconds(300);  // how long a call waits for the end of a Burst
   };
 
   explicit Batcher(Options options) : options_(std::move(options)) {}
@@ -83,6 +84,22 @@ class Batcher {
     answers_.reset();
     for (Lone& lone : lone_) { lone.thread.join(); }
   }
+
+  // While it lives, asynchronous requests come one right after the other: a call that has none but asynchronous members
+  // waits for its end, for a moment.
+  class Burst {
+   public:
+    explicit Burst(Batcher& batcher) : batcher_(batcher) {
+      const std::lock_guard lock(batcher_.mutex_);
+      ++batcher_.bursts_;
+    }
+    ~Burst() { batcher_.end_burst(); }
+    Burst(const Burst&) = delete;
+    Burst& operator=(const Burst&) = delete;
+
+   private:
+    Batcher& batcher_;
+  };
 
   [[nodiscard]] Reply submit(Request request) {
     std::unique_lock lock(mutex_);
@@ -129,7 +146,7 @@ class Batcher {
         busy_ = true;
         background_turn_ = true;
         signal = &background_condition_;
-      } else if (may_go_beside()) {
+      } else if (bursts_ == 0 && may_go_beside()) {
         beside_ = pop_front();
         signal = &beside_condition_;
       }
@@ -204,6 +221,9 @@ class Batcher {
   BatchPtr take_front(Lane lane) {
     const bool background = lane == Lane::background;
     std::unique_lock lock(mutex_);
+    if (background && bursts_ > 0) {
+      burst_over_.wait_for(lock, options_.burst_max, [this] { return stopping_ || bursts_ == 0; });
+    }
     const Time until = background ? gather_async_until_ : gather_until_;
     wanted_ = background && options_.beside ? std::min(expected_, worth_a_call_) : expected_;
     if (queue_.front()->requests.size() < wanted_ && worth_waiting(until)) {
@@ -224,6 +244,17 @@ class Batcher {
     under_way_ = batch->requests.size();
     call_began_ = engine_now();
     return batch;
+  }
+
+  void end_burst() {
+    const bool goes_beside = [this] {
+      const std::lock_guard lock(mutex_);
+      if (--bursts_ > 0 || !may_go_beside()) { return false; }
+      beside_ = pop_front();
+      return true;
+    }();
+    if (goes_beside) { beside_condition_.notify_one(); }
+    burst_over_.notify_one();
   }
 
   // Holding mutex_, after a call: of all who come again and again, what share is worth a call of its own while another is
@@ -458,6 +489,8 @@ class Batcher {
   bool busy_ = false;           // somebody has the turn
   bool stopping_ = false;
   bool background_turn_ = false;
+  int bursts_ = 0;
+  std::condition_variable burst_over_;
   std::condition_variable background_condition_;
   std::thread background_;
   BatchPtr beside_;  // of the call beside the turn's

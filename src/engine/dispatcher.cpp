@@ -30,6 +30,7 @@ constexpr Duration flow_look = std::chrono::milliseconds(20);
 // Claims that follow each other faster leave questions out: they'd pay for a second queue in which there mostly is nothing.
 constexpr Duration questions_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
+constexpr std::size_t worth_halving = 16;
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
 }  // namespace
@@ -174,20 +175,34 @@ void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
 
 void Dispatcher::hand_out(std::vector<RunPtr> runs) {
   if (options_.workflows != nullptr) {
-    std::erase_if(runs, [this](RunPtr& run) {
-      if (run->claim().kind != model::Kind::workflow) { return false; }
-      options_.workflows->submit(std::move(run));
-      return true;
-    });
+    const auto workflows = std::ranges::stable_partition(
+        runs, [](const RunPtr& run) { return run->claim().kind != model::Kind::workflow; });
+    if (!workflows.empty()) {
+      options_.workflows->submit({std::make_move_iterator(workflows.begin()), std::make_move_iterator(runs.end())});
+      runs.erase(workflows.begin(), runs.end());
+    }
   }
   pool_.submit(std::move(runs));
+}
+
+// Whether all workflows of the worker wait for the next call. They would go on like that, all together from call to call,
+// and the store would idle while they go on and they while it works. Where the store is another machine's work, half of
+// them go first: those who are told of them ask for the next while it takes the other half.
+bool Dispatcher::all_ended_at_once() {
+  if (options_.workflows == nullptr || !options_.remote) { return false; }
+  const int active = options_.workflows->active();
+  const std::size_t present = pending_.size() + static_cast<std::size_t>(active);
+  workflows_lately_ = std::max(present, workflows_lately_ - workflows_lately_ / 16);
+  return active == 0 && load_.queued + load_.running == 0 && pending_.size() >= worth_halving &&
+         4 * pending_.size() >= 3 * workflows_lately_;
 }
 
 // As many outcomes as one transaction may have, and no more bytes.
 std::vector<Settled> Dispatcher::next_batch() {
   auto middle = pending_.begin();
   std::size_t bytes = 0;
-  while (middle != pending_.end() && middle - pending_.begin() < limits::finish_batch && bytes < finish_bytes) {
+  const std::ptrdiff_t most = all_ended_at_once() ? std::ssize(pending_) / 2 : limits::finish_batch;
+  while (middle != pending_.end() && middle - pending_.begin() < most && bytes < finish_bytes) {
     if (middle->finish) { bytes += middle->finish->result.size(); }
     ++middle;
   }

@@ -39,6 +39,7 @@ class Dispatcher {
     int prefetch = 0;
     WorkflowPool* workflows = nullptr;           // where workflows go; none: they are run like tasks
     std::optional<model::QueueRef> questions{};  // where those are asked from afar
+    bool remote = false;                         // the store's capability
     // Outcomes the store answered: who waits for them is told, and a display.
     std::function<void(std::span<const Settled>, std::span<const model::FinishVerdict>)> on_answered;
     // Queues in which outcomes made something due.
@@ -76,6 +77,7 @@ class Dispatcher {
   [[nodiscard]] Plan plan(Time now);
   [[nodiscard]] int wanted(const PoolLoad& load) const;
   [[nodiscard]] Plan plan_kinds(bool due, bool alone);
+  [[nodiscard]] bool all_ended_at_once();
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
@@ -100,6 +102,7 @@ class Dispatcher {
   Time held_up_at_{};             // when to try them again
   Backoff backoff_;
   Time retry_at_{};
+  std::size_t workflows_lately_ = 0;  // at once, at most
   Time claim_at_{};              // when to look for work
   Time questions_at_{};          // not for questions before that
   bool questions_left_ = false;  // the last claim was before that

@@ -175,13 +175,14 @@ class Engine::Woken {
 
 void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions) {
   Woken woken(*this);
+  std::vector<Reservation> reservations;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     model::NewExecution& request = requests[i];
     const model::Admission& admission = admissions[i];
-    const bool taken = request.born_running && admission.fence;
-    if (request.born_running) { hub_->reserved(*request.born_running, &request, &admission); }
-    if (!taken) { woken.add(request, admission); }
+    if (request.born_running) { reservations.push_back({*request.born_running, &request, &admission}); }
+    if (!request.born_running || !admission.fence) { woken.add(request, admission); }
   }
+  if (!reservations.empty()) { hub_->reserved(reservations); }
   woken.wake();
 }
 
@@ -203,7 +204,7 @@ model::Admission Engine::admit(model::NewExecution request) {
   try {
     return admissions_->submit(std::move(request));
   } catch (...) {
-    if (reservation) { hub_->reserved(*reservation, nullptr, nullptr); }
+    if (reservation) { forget(*reservation); }
     throw;
   }
 }
@@ -218,9 +219,14 @@ void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
   }
   admissions_->submit_async(std::move(request), [this, reservation, callback = std::move(callback)](
                                                     model::Admission admission, const std::exception_ptr& error) {
-    if (error) { hub_->reserved(*reservation, nullptr, nullptr); }
+    if (error) { forget(*reservation); }
     callback(std::move(admission), error);
   });
+}
+
+void Engine::forget(const model::BornRunning& place) {
+  const Reservation reservation{.place = place};
+  hub_->reserved(std::span<const Reservation>(&reservation, 1));
 }
 
 void Engine::reserve(model::NewExecution& request) {

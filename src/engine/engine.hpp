@@ -46,6 +46,9 @@ class Engine {
   // The same, answered on another thread: (admission, nullptr) or ({}, error). What the checks throw is thrown here.
   using AdmitCallback = std::function<void(model::Admission, std::exception_ptr)>;
   void admit_async(model::NewExecution request, AdmitCallback callback);
+  // While it lives, requests that come by admit_async are many at once and share a call.
+  using AdmissionBurst = Batcher<model::NewExecution, model::Admission>::Burst;
+  [[nodiscard]] AdmissionBurst admission_burst() { return AdmissionBurst(*admissions_); }
   // One transaction of at most limits::bulk_batch requests that were checked already, not joined with others.
   [[nodiscard]] std::vector<model::Admission> admit_bulk(std::span<model::NewExecution> requests);
   // The same for several batches, of any size, in one transaction: those that `next` gives, until it gives an empty one.
@@ -94,6 +97,8 @@ class Engine {
   [[nodiscard]] std::vector<std::vector<model::AdvanceReply>> flush_turns(
       std::span<std::vector<model::Advance>> requests);
   void reserve(model::NewExecution& request);
+  // A reservation whose request has failed.
+  void forget(const model::BornRunning& place);
   void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
   // Queues in which something new becomes ready, and is not a worker's already.
   class Woken;

@@ -51,10 +51,9 @@ std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue,
   return std::nullopt;
 }
 
-void WakeHub::reserved(const model::BornRunning& reservation, model::NewExecution* request,
-                       const model::Admission* admission) {
+void WakeHub::reserved(std::span<const Reservation> reservations) {
   const std::shared_lock lock(workers_mutex_);
-  for (const auto& worker : workers_) { worker->reserved(reservation, request, admission); }
+  for (const auto& worker : workers_) { worker->reserved(reservations); }
 }
 
 void WakeHub::listen() {

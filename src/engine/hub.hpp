@@ -21,6 +21,14 @@
 
 namespace hapax::engine {
 
+// A thread that was kept for an execution, and what became of it: admitted and claimed for the thread (the admission has a
+// fence), admitted otherwise, or, without an admission, not known.
+struct Reservation {
+  model::BornRunning place;
+  model::NewExecution* request = nullptr;
+  const model::Admission* admission = nullptr;
+};
+
 // A worker of this process, as those who enqueue see it. Called from any thread.
 class LocalWorker {
  public:
@@ -31,9 +39,8 @@ class LocalWorker {
   // A free thread is kept for an execution that is about to be admitted; none when there is none.
   [[nodiscard]] virtual std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
                                                                   model::Kind kind) = 0;
-  // The reservation's end: the execution was admitted and claimed for it (fence set), or not.
-  virtual void reserved(const model::BornRunning& reservation, model::NewExecution* request,
-                        const model::Admission* admission) = 0;
+  // The end of reservations, of this worker and others: those of one transaction together, so that they begin together.
+  virtual void reserved(std::span<const Reservation> reservations) = 0;
 };
 
 // Told of what the engine does, for figures: on the threads that do it, so it returns at once. What is empty is not told.
@@ -62,7 +69,7 @@ class WakeHub {
 
   [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
                                                           model::Kind kind);
-  void reserved(const model::BornRunning& reservation, model::NewExecution* request, const model::Admission* admission);
+  void reserved(std::span<const Reservation> reservations);
 
   // Hints from other processes from now on; `on_hint` is told too.
   void listen();

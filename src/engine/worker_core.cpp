@@ -108,6 +108,7 @@ void WorkerCore::start() {
           .prefetch = options_.prefetch,
           .workflows = options_.workflows.get(),
           .questions = options_.questions,
+          .remote = engine_->capabilities().remote,
           .on_answered = [this](std::span<const Settled> batch,
                                 std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
           .on_woken = [this](std::span<const model::QueueRef> queues) { engine_->wake_workers(queues); },
@@ -191,7 +192,11 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
       options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
     }
   }
-  if (!news.empty()) { waiters.publish(news); }
+  if (!news.empty()) {
+    // Who is told of a result often asks for the next.
+    const Engine::AdmissionBurst burst = engine_->admission_burst();
+    waiters.publish(news);
+  }
   if (look) { waiters.hint(); }
   if (draining_.load() || watchers_.load() > 0) {
     { const std::lock_guard lock(answered_mutex_); }
@@ -244,14 +249,14 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
   return model::BornRunning{ticket->session, ticket->number};
 }
 
-void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecution* request,
-                          const model::Admission* admission) {
-  if (!session_.has_been(reservation.session)) { return; }
+RunPtr WorkerCore::take_up(const Reservation& reservation) {
+  const auto& [place, request, admission] = reservation;
+  if (!session_.has_been(place.session)) { return nullptr; }
   reserved_.fetch_sub(1);
-  if (reservation.session != session_.id()) {
-    return;  // of a session that was lost meanwhile; so is the execution
+  if (place.session != session_.id()) {
+    return nullptr;  // of a session that was lost meanwhile; so is the execution
   }
-  const ClaimTicket ticket{reservation.session, reservation.claim_number};
+  const ClaimTicket ticket{place.session, place.claim_number};
   if (admission == nullptr || !admission->fence) {
     session_.abandon(ticket);
     if (admission == nullptr) {
@@ -259,7 +264,7 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
       heartbeat_->hurry();
       heartbeat_thread_->wake();
     }
-    return;
+    return nullptr;
   }
   model::Claim claim;
   claim.id = admission->id;
@@ -288,17 +293,23 @@ void WorkerCore::reserved(const model::BornRunning& reservation, model::NewExecu
   run->received = engine_now();
   run->born_running = true;
   const RunPtr shared = run;
-  if (session_.settle(ticket, std::span<const RunPtr>(&shared, 1))) {
-    if (run->claim().kind == model::Kind::workflow && options_.workflows) {
-      options_.workflows->submit(std::move(run));
-    } else {
-      pool_->submit({std::move(run)});
-    }
-    if (draining_.load()) {
-      // The pool starts nothing any more: the dispatcher hands it back.
-      something_changed();
+  return session_.settle(ticket, std::span<const RunPtr>(&shared, 1)) ? shared : nullptr;
+}
+
+void WorkerCore::reserved(std::span<const Reservation> reservations) {
+  std::vector<RunPtr> tasks;
+  std::vector<RunPtr> workflows;
+  for (const Reservation& reservation : reservations) {
+    if (RunPtr run = take_up(reservation)) {
+      const bool is_workflow = run->claim().kind == model::Kind::workflow && options_.workflows;
+      (is_workflow ? workflows : tasks).push_back(std::move(run));
     }
   }
+  if (tasks.empty() && workflows.empty()) { return; }
+  if (!workflows.empty()) { options_.workflows->submit(std::move(workflows)); }
+  if (!tasks.empty()) { pool_->submit(std::move(tasks)); }
+  // The pool starts nothing any more: the dispatcher hands it back.
+  if (draining_.load()) { something_changed(); }
 }
 
 bool WorkerCore::queues_are_empty() {

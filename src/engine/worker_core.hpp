@@ -39,10 +39,11 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void something_changed() override;
   [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
                                                           model::Kind kind) override;
-  void reserved(const model::BornRunning& reservation, model::NewExecution* request,
-                const model::Admission* admission) override;
+  void reserved(std::span<const Reservation> reservations) override;
 
  private:
+  // The run of a reservation of this worker's that was claimed for it, or nothing.
+  [[nodiscard]] RunPtr take_up(const Reservation& reservation);
   void started(const RunPtr& run);
   void cancelling(const RunPtr& run);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);

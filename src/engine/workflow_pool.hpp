@@ -22,7 +22,7 @@ class WorkflowPool {
   // The names of the workflows that ask them (model/question.hpp), which it has functions for too.
   [[nodiscard]] virtual std::vector<std::string> questions() const = 0;
   virtual void start(std::function<void()> on_settled) = 0;
-  virtual void submit(RunPtr run) = 0;
+  virtual void submit(std::vector<RunPtr> runs) = 0;
   // Appends what was decided since the last call.
   virtual void collect(std::vector<Settled>& into) = 0;
   // Takes back runs that were not begun.

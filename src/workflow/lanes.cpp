@@ -49,36 +49,38 @@ void Lanes::start(std::function<void()> on_settled) {
 
 int Lanes::room() const { return holding_.load() ? 0 : std::max(0, options_.active - active_.load()); }
 
-void Lanes::submit(engine::RunPtr run) {
-  active_.fetch_add(1);
-  {
-    const std::lock_guard lock(mutex_);
-    if (model::is_question(run->claim().task)) {
-      submit_question(std::move(run));
-      return;
-    }
-    const auto cached = cache_.find(run->claim().id);
-    if (cached == cache_.end()) {
-      const bool soon = is_soon_looked_after(run->claim().task, engine::engine_now());
-      fresh_.push_back(std::move(run));
-      if (!soon) { wake_idle(); }
-    } else {
-      const RunState state = std::move(cached->second.state);
-      const LanePtr lane = cached->second.lane;
-      ages_.erase(cached->second.age);
-      cache_.erase(cached);
-      // Another worker may have had it in between; then what is in memory is not where it stands.
-      if (state->claim().fence + 1 == run->claim().fence) {
-        state->reclaimed(std::move(run));
-        lane->todo.push_back(state);
-        lane->work.notify_one();
-      } else {
-        lane->discard.push_back(state);
-        lane->work.notify_one();
-        fresh_.push_back(std::move(run));
-        wake_idle();
-      }
-    }
+void Lanes::submit(std::vector<engine::RunPtr> runs) {
+  active_.fetch_add(static_cast<int>(runs.size()));
+  const std::lock_guard lock(mutex_);
+  for (engine::RunPtr& run : runs) { submit_one(std::move(run)); }
+}
+
+void Lanes::submit_one(engine::RunPtr run) {
+  if (model::is_question(run->claim().task)) {
+    submit_question(std::move(run));
+    return;
+  }
+  const auto cached = cache_.find(run->claim().id);
+  if (cached == cache_.end()) {
+    const bool soon = is_soon_looked_after(run->claim().task, engine::engine_now());
+    fresh_.push_back(std::move(run));
+    if (!soon) { wake_idle(); }
+    return;
+  }
+  const RunState state = std::move(cached->second.state);
+  const LanePtr lane = cached->second.lane;
+  ages_.erase(cached->second.age);
+  cache_.erase(cached);
+  // Another worker may have had it in between; then what is in memory is not where it stands.
+  if (state->claim().fence + 1 == run->claim().fence) {
+    state->reclaimed(std::move(run));
+    lane->todo.push_back(state);
+    lane->work.notify_one();
+  } else {
+    lane->discard.push_back(state);
+    lane->work.notify_one();
+    fresh_.push_back(std::move(run));
+    wake_idle();
   }
 }
 

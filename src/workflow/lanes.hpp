@@ -51,7 +51,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] std::vector<std::string> names() const override { return options_.names(); }
   [[nodiscard]] std::vector<std::string> questions() const override { return options_.questions(); }
   void start(std::function<void()> on_settled) override;
-  void submit(engine::RunPtr run) override;
+  void submit(std::vector<engine::RunPtr> runs) override;
   void collect(std::vector<engine::Settled>& into) override;
   void withdraw(std::vector<engine::RunPtr>& into) override;
   [[nodiscard]] int room() const override;
@@ -115,6 +115,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void trim(std::vector<std::pair<LanePtr, RunState>>& out);
   void wake_idle();
   // Holding mutex_.
+  void submit_one(engine::RunPtr run);
   void submit_question(engine::RunPtr run);
   // Are turns of this workflow short, by measure? Holding mutex_.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;

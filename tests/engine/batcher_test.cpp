@@ -347,6 +347,65 @@ TEST(BatcherTest, WhatGoesInTheTurnOnlyWaitsForIt) {
   EXPECT_EQ(calls.most(), 1);
 }
 
+TEST(BatcherTest, WhatComesInABurstSharesACall) {
+  Calls calls;
+  calls.allow(let_all_go);
+  std::latch answered(5);
+  Doubler batcher(
+      {.flush = [&](std::span<int> requests) { return calls.make(requests); }, .burst_max = std::chrono::minutes(1)});
+  {
+    const Doubler::Burst burst(batcher);
+    for (int i = 0; i < 5; ++i) {
+      batcher.submit_async(i, [&](int, const std::exception_ptr&) { answered.count_down(); });
+    }
+  }
+  answered.wait();
+  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{5}));
+}
+
+TEST(BatcherTest, ABurstThatDoesNotEndIsNotWaitedFor) {
+  Calls calls;
+  calls.allow(let_all_go);
+  std::latch answered(1);
+  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); }});
+  const Doubler::Burst burst(batcher);
+  batcher.submit_async(1, [&](int, const std::exception_ptr&) { answered.count_down(); });
+  answered.wait();  // on this very thread, which is to end the burst
+  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
+}
+
+TEST(BatcherTest, ABlockingCallerDoesNotWaitForABurst) {
+  Doubler batcher({.flush =
+                       [](std::span<int> requests) {
+                         std::vector<int> replies;
+                         for (const int request : requests) { replies.push_back(2 * request); }
+                         return replies;
+                       },
+                   .burst_max = std::chrono::minutes(10)});
+  const Doubler::Burst burst(batcher);
+  EXPECT_EQ(batcher.submit(4), 8);
+}
+
+TEST(BatcherTest, ABurstGoesBesideACallWhenItIsOver) {
+  Calls calls;
+  std::latch answered(7);
+  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
+                   .beside = true,
+                   .burst_max = std::chrono::minutes(1)});
+  const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
+  batcher.submit_async(1, count);
+  calls.await_begun(1);
+  {
+    const Doubler::Burst burst(batcher);
+    for (int i = 0; i < 6; ++i) { batcher.submit_async(i, count); }
+    EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
+  }
+  calls.await_begun(2);  // beside the first, which nobody has let go
+  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1, 6}));
+  calls.allow(let_all_go);
+  answered.wait();
+}
+
 TEST(BatcherTest, WithoutLeaveAsynchronousRequestsWaitForTheCall) {
   Calls calls;
   std::latch answered(5);

@@ -315,8 +315,11 @@ class HandFlows final : public WorkflowPool {
   [[nodiscard]] std::vector<std::string> names() const override { return {"flow"}; }
   [[nodiscard]] std::vector<std::string> questions() const override { return {"hapax.query:flow"}; }
   void start(std::function<void()> /*on_settled*/) override {}
-  void submit(RunPtr run) override { running.push_back(std::move(run)); }
-  void collect(std::vector<Settled>& /*into*/) override {}
+  void submit(std::vector<RunPtr> runs) override { std::ranges::move(runs, std::back_inserter(running)); }
+  void collect(std::vector<Settled>& into) override {
+    std::ranges::move(ended, std::back_inserter(into));
+    ended.clear();
+  }
   void withdraw(std::vector<RunPtr>& /*into*/) override {}
   [[nodiscard]] int room() const override { return most - active(); }
   [[nodiscard]] int active() const override { return static_cast<int>(running.size()); }
@@ -324,8 +327,24 @@ class HandFlows final : public WorkflowPool {
   void hold() override {}
   void stop(Time /*until*/) override {}
 
+  // The first `count` of them complete.
+  void complete(int count) {
+    for (int i = 0; i < count; ++i) {
+      const RunPtr run = running[static_cast<std::size_t>(i)];
+      (void)run->settle();
+      ended.push_back({run,
+                       model::Finish{.id = run->claim().id,
+                                     .fence = run->claim().fence,
+                                     .kind = model::FinishKind::completed,
+                                     .result = "null"},
+                       {}});
+    }
+    running.erase(running.begin(), running.begin() + count);
+  }
+
   int most = 1000;
   std::vector<RunPtr> running;
+  std::vector<Settled> ended;
 };
 
 // A worker of four threads that has a task and a workflow, or a workflow alone.
@@ -340,7 +359,11 @@ class MixedDispatcherTest : public ::testing::Test {
                                                                   .prefetch = 0,
                                                                   .workflows = &flows,
                                                                   .questions = questions,
-                                                                  .on_answered = {},
+                                                                  .remote = remote,
+                                                                  .on_answered =
+                                                                      [this](std::span<const Settled> batch, auto) {
+                                                                        answered.push_back(batch.size());
+                                                                      },
                                                                   .on_woken = {},
                                                                   .on_trouble = {},
                                                                   .on_doubt = [] {}});
@@ -371,8 +394,47 @@ class MixedDispatcherTest : public ::testing::Test {
   HandPool pool;
   HandFlows flows;
   std::optional<model::QueueRef> questions;
+  bool remote = false;
+  std::vector<std::size_t> answered;  // outcomes of each call
   std::unique_ptr<Dispatcher> dispatcher;
 };
+
+TEST_F(MixedDispatcherTest, WhenAllWorkflowsEndAtOnceARemoteStoreGetsThemInTwoHalves) {
+  remote = true;
+  open({"flow"});
+  admit_flows(40);
+  (void)settle();
+  flows.complete(40);
+  (void)settle();
+  EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
+}
+
+TEST_F(MixedDispatcherTest, HalvesAreNotHalvedAgain) {
+  remote = true;
+  open({"flow"});
+  admit_flows(40);
+  (void)settle();
+  flows.complete(20);
+  (void)settle();
+  flows.complete(20);
+  (void)settle();
+  EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
+}
+
+TEST_F(MixedDispatcherTest, FewOutcomesAndThoseOfAStoreAtHandGoTogether) {
+  open({"flow"});
+  admit_flows(40);
+  (void)settle();
+  flows.complete(40);
+  (void)settle();
+  remote = true;
+  open({"flow"});
+  admit_flows(15);
+  (void)settle();
+  flows.complete(15);
+  (void)settle();
+  EXPECT_EQ(answered, (std::vector<std::size_t>{40, 15}));
+}
 
 TEST_F(MixedDispatcherTest, WorkflowsAloneAreClaimedUpToTheirOwnRoom) {
   open({"flow"});

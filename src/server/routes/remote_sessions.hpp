@@ -179,7 +179,7 @@ class Pollers : public engine::LocalWorker {
                                                           model::Kind) override {
     return std::nullopt;
   }
-  void reserved(const model::BornRunning&, model::NewExecution*, const model::Admission*) override {}
+  void reserved(std::span<const engine::Reservation>) override {}
 
  private:
   using Line = std::list<std::shared_ptr<Signal>>;

@@ -2,13 +2,14 @@
 // (SPEC I14). With identity: 1 INSERT more for a new one; for a held one that INSERT, which does nothing, and up to 4
 // SELECTs; a pending holder that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
 // it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE. A guard: 1 SELECT for each session of the batch
-// more; one that takes a holder over, what take_over costs. In a batch that is sorted by identity most INSERTs are of 32.
+// more; one that takes a holder over, what take_over costs. From eight with identities on most INSERTs are of 32 or 8.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
+#include "store/sqlite/many_rows.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
@@ -203,8 +204,8 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
   return admit_known(tx, item, waited);
 }
 
-// From so many on it pays to take the identities of a batch in their order, which is that of their pages.
-constexpr std::size_t worth_sorting = 64;
+// From so many on the identities of a batch are taken in their order, which is that of their pages.
+constexpr std::size_t worth_sorting = rows_min;
 
 // A batch in which so many identities were known has more of them: then each is asked for by itself.
 constexpr int known_expected_max = 8;
@@ -251,16 +252,17 @@ std::vector<bool> take_identities(WriteTransaction& tx, std::span<const NewExecu
                                   std::span<const QueueRow* const> queues) {
   std::vector<bool> taken(items.size(), false);
   const std::vector<std::size_t> order = by_identity(items);
-  std::array<NewHolder, rows_at_once> holders;
+  std::array<NewHolder, rows_max> holders;
   int known = 0;
   for (std::size_t next = 0; next < order.size();) {
-    if (known < known_expected_max && order.size() - next >= rows_at_once) {
-      for (std::size_t row = 0; row < rows_at_once; ++row) {
+    const std::size_t rows = known < known_expected_max ? rows_of_next(order.size() - next) : 0;
+    if (rows > 0) {
+      for (std::size_t row = 0; row < rows; ++row) {
         holders[row] = {&items[order[next + row]], queues[order[next + row]]};
       }
-      const std::size_t made = hold_new_identities(tx, holders);
+      const std::size_t made = hold_new_identities(tx, std::span(holders).first(rows));
       for (const std::size_t end = next + made; next < end; ++next) { taken[order[next]] = true; }
-      if (made == rows_at_once) { continue; }
+      if (made == rows) { continue; }
       ++known;
     }
     const std::size_t one = order[next++];
@@ -269,30 +271,44 @@ std::vector<bool> take_identities(WriteTransaction& tx, std::span<const NewExecu
   return taken;
 }
 
+// Such as go together: those that were not there already are added to `admissions`, up to the first that was.
+void insert_together(WriteTransaction& tx, std::span<const NewExecution> items,
+                     std::span<const QueueRow* const> queues, Clear& clear, std::vector<Admission>& admissions) {
+  const NewExecution& first = items.front();
+  const Time run_at = first.run_at.value_or(tx.now() + first.delay);
+  const bool born_running =
+      first.born_running && may_be_born_running(tx, *first.born_running, *queues.front(), run_at, clear);
+  clear.queue_id = born_running ? queues.front()->id : 0;
+  const std::size_t made = insert_live_together(tx, items, queues, born_running);
+  for (const NewExecution& item : items.first(made)) {
+    admissions.push_back(created(item.id, born_running ? Status::running : Status::pending, 1, tx.now()));
+    if (born_running) { admissions.back().fence = 1; }
+  }
+}
+
 // Of two with one identity the first takes it, and is in when the second meets it.
 std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items,
                                     std::span<const QueueRow* const> queues) {
   const std::vector<bool> taken = take_identities(tx, items, queues);
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
+  Clear clear;
   while (admissions.size() < items.size()) {
     const std::size_t first = admissions.size();
     std::size_t end = first;
-    while (end < items.size() && end < first + rows_at_once && taken[end] && go_together(items[first], items[end])) {
+    while (end < items.size() && end < first + rows_max && taken[end] && go_together(items[first], items[end])) {
       ++end;
     }
-    if (end == first + rows_at_once) {
-      const std::size_t made =
-          insert_live_together(tx, items.subspan(first, rows_at_once), queues.subspan(first, rows_at_once));
-      for (std::size_t i = first; i < first + made; ++i) {
-        admissions.push_back(created(items[i].id, Status::pending, 1, tx.now()));
-      }
-    }
-    end = std::max(end, first + 1);
+    const std::size_t rows = rows_of_next(end - first);
+    if (rows > 0) { insert_together(tx, items.subspan(first, rows), queues.subspan(first, rows), clear, admissions); }
+    end = first + std::max<std::size_t>(rows, 1);
     for (std::size_t i = admissions.size(); i < end; ++i) {
-      Clear nowhere;
-      admissions.push_back(taken[i] ? insert(tx, items[i], *queues[i], 1, nullptr, nowhere)
-                                    : admit_known(tx, items[i], nullptr));
+      if (taken[i]) {
+        admissions.push_back(insert(tx, items[i], *queues[i], 1, nullptr, clear));
+      } else {
+        clear = {};
+        admissions.push_back(admit_known(tx, items[i], nullptr));
+      }
     }
   }
   return admissions;

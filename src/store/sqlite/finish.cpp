@@ -1,10 +1,12 @@
-// Outcomes. One that ends its execution: 1 SELECT, 1 INSERT, 1 DELETE. A retry or snooze: 1 SELECT, 1 INSERT, 1 UPDATE.
+// Outcomes. One that ends its execution: 1 SELECT, 1 INSERT, 1 DELETE; many that complete plainly go together
+// (finish_many.cpp). A retry or snooze: 1 SELECT, 1 INSERT, 1 UPDATE.
 // A refused one: 1 or 2 SELECTs. With a turn, 1 INSERT for each of its entries more, and if it starts something, 1 SELECT
 // and what that costs (turn.cpp). Waiting: 1 SELECT, 1 UPDATE.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/labels.hpp"
 #include "store/sqlite/live_row.hpp"
+#include "store/sqlite/many_rows.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
@@ -131,6 +133,19 @@ FinishVerdict finish(WriteTransaction& tx, const Finish& finish) {
   found.done();
   wait_again(tx, finish.id, waiting);
   return FinishVerdict::accepted;
+}
+
+std::vector<FinishVerdict> finish(WriteTransaction& tx, std::span<const Finish> finishes) {
+  std::vector<FinishVerdict> verdicts;
+  verdicts.reserve(finishes.size());
+  for_chunks(finishes, completes_plainly, [&](std::span<const Finish> chunk) {
+    if (chunk.size() > 1 && complete_together(tx, chunk)) {
+      verdicts.resize(verdicts.size() + chunk.size(), FinishVerdict::accepted);
+      return;
+    }
+    for (const Finish& one : chunk) { verdicts.push_back(finish(tx, one)); }
+  });
+  return verdicts;
 }
 
 }  // namespace hapax::store::sqlite

@@ -45,7 +45,7 @@ class SqliteStore final : public Store {
   Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override {
     Exchange reply;
     WriteTransaction tx(writer_);
-    reply.verdicts = each<FinishVerdict>(tx, finishes, sqlite::finish);
+    reply.verdicts = sqlite::finish(tx, finishes);
     if (claim != nullptr) { reply.claim = sqlite::claim(tx, *claim); }
     reply.woken = tx.woken();
     tx.commit("sqlite.exchange.before_commit", "sqlite.exchange.after_commit");
@@ -239,7 +239,7 @@ class SqliteStore final : public Store {
 
   std::vector<AdvanceReply> advance(std::span<const Advance> turns) override {
     WriteTransaction tx(writer_);
-    auto replies = each<AdvanceReply>(tx, turns, sqlite::advance);
+    auto replies = sqlite::advance(tx, turns);
     tx.commit("sqlite.advance.before_commit", "sqlite.advance.after_commit");
     return replies;
   }

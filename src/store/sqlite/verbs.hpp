@@ -35,18 +35,17 @@ struct Birth {
                                const Birth& birth);
 
 // admit_many.cpp
-// What one INSERT of many has; each of the two below takes just as many.
-inline constexpr std::size_t rows_at_once = 32;
 struct NewHolder {
   const NewExecution* item;
   const QueueRow* queue;
 };
-// hold_new_identity, and insert_live of such as go together, with identities that are theirs. How many rows were made, from
-// the first on, before one was there already. 1 INSERT.
+// hold_new_identity, and insert_live of such as go together, with identities that are theirs; so many as many_rows.hpp says.
+// How many rows were made, from the first on, before one was there already. 1 INSERT.
 [[nodiscard]] std::size_t hold_new_identities(WriteTransaction& tx, std::span<const NewHolder> holders);
 [[nodiscard]] std::size_t insert_live_together(WriteTransaction& tx, std::span<const NewExecution> items,
-                                               std::span<const QueueRow* const> queues);
-// Whether both are nothing but a row in live, the same but for its id, queue, task, identity, parent, labels and input.
+                                               std::span<const QueueRow* const> queues, bool born_running);
+// Whether both are nothing but a row in live, the same but for its id, queue, task, identity, parent, labels, input and
+// claim; if they may be born running, for one session and in one queue.
 [[nodiscard]] bool go_together(const NewExecution& one, const NewExecution& other);
 
 // Ends a live one as cancelled, whatever it does; what has ended is passed over. 1 SELECT and the moves of an ending.
@@ -94,6 +93,14 @@ void sweep_key_rates(WriteTransaction& tx);
 
 // finish.cpp
 [[nodiscard]] FinishVerdict finish(WriteTransaction& tx, const Finish& finish);
+[[nodiscard]] std::vector<FinishVerdict> finish(WriteTransaction& tx, std::span<const Finish> finishes);
+
+// finish_many.cpp
+// Whether it may be one of many that complete together: nothing but an outcome, and entries that start nothing.
+[[nodiscard]] bool completes_plainly(const Finish& finish);
+// So many as many_rows.hpp says. False, and nothing done, unless all run under their fences, in one queue, for one session,
+// and nothing hangs on their ends. 3 SELECTs, 1 INSERT, 1 DELETE, and those of their entries.
+[[nodiscard]] bool complete_together(WriteTransaction& tx, std::span<const Finish> finishes);
 
 // sessions.cpp
 void open_session(WriteTransaction& tx, const NewSession& session);
@@ -185,7 +192,20 @@ int sweep_audit(WriteTransaction& tx, int limit);
 
 // turn.cpp
 [[nodiscard]] AdvanceReply advance(WriteTransaction& tx, const Advance& turn);
-// All entries or, when a position is taken, none. What they start is not started yet. 1 INSERT an entry.
+[[nodiscard]] std::vector<AdvanceReply> advance(WriteTransaction& tx, std::span<const Advance> turns);
+// An entry that is to be appended; it must stay.
+struct JournalRow {
+  Uuid execution;
+  std::int64_t fence = 0;
+  const JournalEntry* entry = nullptr;
+};
+void add_rows(std::vector<JournalRow>& rows, const Uuid& execution, std::int64_t fence,
+              std::span<const JournalEntry> entries);
+// All or, when a position is taken, none. What they start is not started yet. An INSERT for 32, 8 or 1.
+[[nodiscard]] bool append_rows(WriteTransaction& tx, std::span<const JournalRow> rows);
+// 1 DELETE each.
+void take_back_rows(WriteTransaction& tx, std::span<const JournalRow> rows);
+// append_rows for one execution.
 [[nodiscard]] bool append_entries(WriteTransaction& tx, const Uuid& execution, std::int64_t fence,
                                   std::span<const JournalEntry> entries);
 // Admits what the appended entries start, and waits for it. An admission each, and 1 INSERT. It may change or even end
