@@ -120,6 +120,12 @@ void WorkerCore::start() {
               }});
   watchdog_ = std::make_unique<Watchdog>(
       *pool_, [this](std::string_view what) { trouble(what); }, options_.stop_patience);
+  try {
+    engine_->store().warm_up();
+  } catch (const Error& error) {
+    // The first calls will meet it too, and have their ways with it.
+    trouble(error.what());
+  }
   heartbeat_->open();
   heartbeat_thread_ = std::make_unique<StepThread>([this](Time now) { return heartbeat_->step(now); });
   dispatcher_thread_ = std::make_unique<StepThread>([this](Time now) { return dispatcher_->step(now); });

@@ -236,6 +236,10 @@ class Store {
     return exchange(finishes, nullptr).verdicts;
   }
 
+  // Does ahead what the first calls of a worker would have to do first. Changes nothing that anybody could see; may throw,
+  // and then has done less.
+  virtual void warm_up() {}
+
   // ---- Sessions --------------------------------------------------------------------------------------------------
   virtual void open_session(const NewSession& session) = 0;
   [[nodiscard]] virtual BeatReply beat(const Beat& beat) = 0;

@@ -47,6 +47,8 @@ class EncryptedStore final : public Store {
   StoreInfo info() override { return inner_->info(); }
   Time now() override { return inner_->now(); }
 
+  void warm_up() override { inner_->warm_up(); }
+
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     return cipher_.opened(inner_->admit(cipher_.sealed(items)));
   }

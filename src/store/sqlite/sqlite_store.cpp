@@ -52,6 +52,12 @@ class SqliteStore final : public Store {
     return reply;
   }
 
+  void warm_up() override {
+    WriteTransaction tx(writer_, WriteTransaction::Begin::alone);
+    sqlite::rehearse(tx);
+    tx.fill_log();
+  }
+
   void open_session(const NewSession& session) override {
     WriteTransaction tx(writer_);
     sqlite::open_session(tx, session);

@@ -102,6 +102,10 @@ void sweep_key_rates(WriteTransaction& tx);
 // and nothing hangs on their ends. 3 SELECTs, 1 INSERT, 1 DELETE, and those of their entries.
 [[nodiscard]] bool complete_together(WriteTransaction& tx, std::span<const Finish> finishes);
 
+// rehearsal.cpp
+// In a transaction that is rolled back.
+void rehearse(WriteTransaction& tx);
+
 // sessions.cpp
 void open_session(WriteTransaction& tx, const NewSession& session);
 [[nodiscard]] BeatReply beat(WriteTransaction& tx, const Beat& beat);

@@ -42,6 +42,9 @@ class WriteTransaction {
   // null for none.
   void commit(const char* fault_before = nullptr, const char* fault_after = nullptr);
 
+  // The log gets the length that it has between checkpoints, so that no commit has to wait until it is longer.
+  void fill_log() { writer_.fill_log(); }
+
   // While a caller's function has the connection: its thread may not enter the writer, and only commit() can commit.
   void lend();
   void take_back();

@@ -185,32 +185,52 @@ void Writer::checkpoint_if_due() {
   next_checkpoint_pages_ = recycled ? checkpoint_pages : wal_pages() + checkpoint_pages;
 }
 
-// Called inside a transaction, so that SQLite's own lock keeps every other writer out, foreign ones too. Only ever
-// writes behind the end of the file, where there can be no frame. A disk that is full or a file that may grow
-// no more ends it for this process: commits get the room that is left.
-void Writer::grow_log() {
-  const sqlite3_int64 used = log_header_bytes + wal_pages() * frame_bytes;
-  if (!log_may_grow_ || wal_pages() < few_pages || used + pages_ahead * frame_bytes <= log_bytes_) { return; }
+// The log and its length; null when it cannot be told, which ends the lengthening for this process.
+sqlite3_file* Writer::log_file(sqlite3_int64& size) {
   sqlite3_file* file = nullptr;
-  sqlite3_int64 size = 0;
   if (sqlite3_file_control(db_.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||
       file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
     log_may_grow_ = false;
-    return;
+    return nullptr;
   }
   log_bytes_ = size;
-  if (used + pages_ahead * frame_bytes <= size) { return; }
+  return file;
+}
+
+// Called inside a transaction, so that SQLite's own lock keeps every other writer out, foreign ones too. Only ever
+// writes behind the end of the file, where there can be no frame. A disk that is full or a file that may grow
+// no more ends it for this process: commits get the room that is left.
+bool Writer::lengthen(sqlite3_file* file, sqlite3_int64 size, sqlite3_int64 by) {
   // In pieces: SQLite's files take less than 128 KiB at a time.
   static const std::vector<char> zeros(64 << 10);
   const auto piece = static_cast<int>(zeros.size());
-  for (int written = 0; written < log_step_bytes; written += piece) {
+  for (sqlite3_int64 written = 0; written < by; written += piece) {
     if (file->pMethods->xWrite(file, zeros.data(), piece, size + written) != SQLITE_OK) {
       log_may_grow_ = false;
       static_cast<void>(file->pMethods->xTruncate(file, size));
-      return;
+      return false;
     }
+    log_bytes_ = size + written + piece;
   }
-  log_bytes_ = size + log_step_bytes;
+  return true;
+}
+
+void Writer::grow_log() {
+  const sqlite3_int64 wanted = log_header_bytes + (wal_pages() + pages_ahead) * frame_bytes;
+  if (!log_may_grow_ || wal_pages() < few_pages || wanted <= log_bytes_) { return; }
+  sqlite3_int64 size = 0;
+  sqlite3_file* const file = log_file(size);
+  if (file != nullptr && wanted > size) { static_cast<void>(lengthen(file, size, log_step_bytes)); }
+}
+
+void Writer::fill_log() {
+  constexpr sqlite3_int64 wanted = log_header_bytes + (checkpoint_pages + 4 * pages_ahead) * frame_bytes;
+  if (!log_may_grow_) { return; }
+  sqlite3_int64 size = 0;
+  sqlite3_file* const file = log_file(size);
+  if (file == nullptr || wanted <= size || !lengthen(file, size, wanted - size)) { return; }
+  // Else the first commit would have to. That it fails is that commit's to tell.
+  static_cast<void>(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL));
 }
 
 }  // namespace hapax::store::sqlite

@@ -88,6 +88,10 @@ class Writer {
   void commit();
   void checkpoint_if_due();
   void grow_log();
+  void fill_log();
+  [[nodiscard]] sqlite3_file* log_file(sqlite3_int64& size);
+  // At least so many zeros behind `size`, where the file ends; false when it can have no more.
+  [[nodiscard]] bool lengthen(sqlite3_file* file, sqlite3_int64 size, sqlite3_int64 by);
   void set_up(const OpenOptions& options);
   // Called back by SQLite while somebody else's connection holds its lock. Whoever entered has waited from then on, for
   // the mutex too: all who wait together are refused together, and not each after the one before it.
