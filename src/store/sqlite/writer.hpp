@@ -39,7 +39,7 @@ class StoreClock {
 
 // Pages in the write-ahead log above which the next commit moves them into the database file. Overwriting a recycled
 // log syncs almost twice as fast as growing one, so it is kept short; but each checkpoint costs two syncs of its own.
-inline constexpr int checkpoint_pages = 2000;
+inline constexpr int checkpoint_pages = 4000;
 
 // For the same reason the log is filled with zeros ahead of what is written, this much at a time, once a process has
 // written more than a few commits. SQLite takes such a tail for what it is: no frames.
