@@ -31,7 +31,13 @@ constexpr Duration flow_look = std::chrono::milliseconds(20);
 constexpr Duration questions_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
 constexpr std::size_t worth_halving = 16;
+constexpr std::size_t crowd_min = 8;
+constexpr Duration crowd_lately = std::chrono::milliseconds(10);
+constexpr Duration company_wait_max = std::chrono::milliseconds(1);
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
+
+// A workflow that goes on later: nobody is told of it.
+bool waits(const Settled& settled) { return settled.finish && settled.finish->kind == model::FinishKind::waiting; }
 
 }  // namespace
 
@@ -60,6 +66,7 @@ Time Dispatcher::step(Time now) {
   if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) { release_unstarted(); }
   // Each turn sends at most one batch, so one more turn follows while something is left.
   const Plan next = plan(now);
+  if (next.limit == 0 && waits_for_company(now)) { return std::min(company_until_, next_step(now)); }
   if (!pending_.empty() || next.limit > 0) {
     const bool sent = exchange(next, now);
     exclusive_.store(suspect_ || suspects_due_);
@@ -185,6 +192,31 @@ void Dispatcher::hand_out(std::vector<RunPtr> runs) {
   pool_.submit(std::move(runs));
 }
 
+// Outcomes of a few workflows, while most of them are under way and ended together a moment ago: sent by themselves the few
+// would stay by themselves, a little before or behind the others all the time, and cost as many calls again as those.
+// Once delayed by a call, or by several, they meet them. Not where the store is another machine's work: there two groups
+// are better than one.
+bool Dispatcher::waits_for_company(Time now) {
+  if (pending_.empty() || options_.workflows == nullptr || options_.remote || draining_.load()) { return false; }
+  const std::size_t others = static_cast<std::size_t>(options_.workflows->active());
+  if (pending_.size() >= others || now - crowd_at_ > crowd_lately || std::ranges::any_of(pending_, waits)) {
+    return false;
+  }
+  if (company_until_ == never) { company_until_ = now + company_wait_; }
+  return now < company_until_;
+}
+
+// Most of them go now: how long the few of the next time wait for company.
+void Dispatcher::note_crowd(std::size_t count, Time now, Duration took) {
+  company_until_ = never;
+  if (options_.workflows == nullptr || count < crowd_min ||
+      count < static_cast<std::size_t>(options_.workflows->active())) {
+    return;
+  }
+  crowd_at_ = now;
+  company_wait_ = std::min(took, company_wait_max);
+}
+
 // Whether all workflows of the worker wait for the next call. They would go on like that, all together from call to call,
 // and the store would idle while they go on and they while it works. Where the store is another machine's work, half of
 // them go first: those who are told of them ask for the next while it takes the other half.
@@ -193,8 +225,9 @@ bool Dispatcher::all_ended_at_once() {
   const int active = options_.workflows->active();
   const std::size_t present = pending_.size() + static_cast<std::size_t>(active);
   workflows_lately_ = std::max(present, workflows_lately_ - workflows_lately_ / 16);
-  return active == 0 && load_.queued + load_.running == 0 && pending_.size() >= worth_halving &&
-         4 * pending_.size() >= 3 * workflows_lately_;
+  const bool all = active == 0 && load_.queued + load_.running == 0 && pending_.size() >= worth_halving &&
+                   4 * pending_.size() >= 3 * workflows_lately_;
+  return all && std::ranges::none_of(pending_, waits);
 }
 
 // As many outcomes as one transaction may have, and no more bytes.
@@ -279,6 +312,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   take_back();
   backoff_.reset();
   away_.store(false);
+  note_crowd(batch.size(), now, engine_now() - asked_at);
   if (ticket) {
     std::vector<RunPtr> runs;
     runs.reserve(reply.claim.claims.size());

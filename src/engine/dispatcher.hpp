@@ -7,6 +7,7 @@
 
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
+#include "engine/step_thread.hpp"
 #include "engine/worker.hpp"
 #include "engine/workflow_pool.hpp"
 #include "store/store.hpp"
@@ -78,6 +79,8 @@ class Dispatcher {
   [[nodiscard]] int wanted(const PoolLoad& load) const;
   [[nodiscard]] Plan plan_kinds(bool due, bool alone);
   [[nodiscard]] bool all_ended_at_once();
+  [[nodiscard]] bool waits_for_company(Time now);
+  void note_crowd(std::size_t count, Time now, Duration took);
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
@@ -103,6 +106,9 @@ class Dispatcher {
   Backoff backoff_;
   Time retry_at_{};
   std::size_t workflows_lately_ = 0;  // at once, at most
+  Time crowd_at_{};                   // when most of them were sent together
+  Duration company_wait_{0};          // how long the call took
+  Time company_until_ = never;        // the few that are pending wait for more of them; never: they do not
   Time claim_at_{};              // when to look for work
   Time questions_at_{};          // not for questions before that
   bool questions_left_ = false;  // the last claim was before that
