@@ -65,7 +65,7 @@ class Batcher {
     std::function<bool(const Request&)> in_turn;
     std::size_t max_items = 1000;
     std::size_t max_bytes = 8 << 20;
-    Duration burst_max = std::chrono::milliseconds(1);    // how long a call waits for the end of a Burst
+    Duration burst_max = std::chrono::milliseconds(1);  // how long a call waits for the end of a Burst
   };
 
   explicit Batcher(Options options) : options_(std::move(options)) {}

@@ -109,10 +109,10 @@ class Dispatcher {
   Time crowd_at_{};                   // when most of them were sent together
   Duration company_wait_{0};          // how long the call took
   Time company_until_ = never;        // the few that are pending wait for more of them; never: they do not
-  Time claim_at_{};              // when to look for work
-  Time questions_at_{};          // not for questions before that
-  bool questions_left_ = false;  // the last claim was before that
-  bool more_tasks_ = true;       // the last claim that asked for them was full, or they were due and had no room
+  Time claim_at_{};                   // when to look for work
+  Time questions_at_{};               // not for questions before that
+  bool questions_left_ = false;       // the last claim was before that
+  bool more_tasks_ = true;            // the last claim that asked for them was full, or they were due and had no room
   bool more_workflows_;
   bool tasks_next_ = false;
   bool no_room_ = false;  // it is time to look, but the pool is full

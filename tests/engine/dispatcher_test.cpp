@@ -353,20 +353,19 @@ class MixedDispatcherTest : public ::testing::Test {
   void SetUp() override { session.opened(world.open_session()); }
 
   void open(std::vector<std::string> names) {
-    dispatcher = std::make_unique<Dispatcher>(world.store, session, pool,
-                                              Dispatcher::Options{.queues = {model::QueueRef{}},
-                                                                  .tasks = std::move(names),
-                                                                  .prefetch = 0,
-                                                                  .workflows = &flows,
-                                                                  .questions = questions,
-                                                                  .remote = remote,
-                                                                  .on_answered =
-                                                                      [this](std::span<const Settled> batch, auto) {
-                                                                        answered.push_back(batch.size());
-                                                                      },
-                                                                  .on_woken = {},
-                                                                  .on_trouble = {},
-                                                                  .on_doubt = [] {}});
+    dispatcher = std::make_unique<Dispatcher>(
+        world.store, session, pool,
+        Dispatcher::Options{
+            .queues = {model::QueueRef{}},
+            .tasks = std::move(names),
+            .prefetch = 0,
+            .workflows = &flows,
+            .questions = questions,
+            .remote = remote,
+            .on_answered = [this](std::span<const Settled> batch, auto) { answered.push_back(batch.size()); },
+            .on_woken = {},
+            .on_trouble = {},
+            .on_doubt = [] {}});
   }
 
   void admit_flows(int count) {
@@ -407,6 +406,65 @@ TEST_F(MixedDispatcherTest, WhenAllWorkflowsEndAtOnceARemoteStoreGetsThemInTwoHa
   flows.complete(40);
   (void)settle();
   EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
+}
+
+TEST_F(MixedDispatcherTest, TheFewWaitForTheManyThatEndedTogetherAMomentAgo) {
+  open({"flow"});
+  admit_flows(40);
+  (void)settle();
+  flows.complete(30);  // of 40
+  (void)settle();
+  admit_flows(30);
+  world.advance(1s);
+  (void)settle();  // claims them
+  flows.complete(30);
+  (void)settle();
+  ASSERT_EQ(answered, (std::vector<std::size_t>{30, 30}));
+  admit_flows(30);
+  EXPECT_EQ(flows.active(), 10);
+  flows.complete(4);
+  const Time until = dispatcher->step(world.now());
+  EXPECT_EQ(answered.size(), 2U) << "six are under way, and many went a moment ago";
+  EXPECT_GT(until, world.now());
+  EXPECT_LE(until, world.now() + 1ms);
+  flows.complete(1);
+  (void)dispatcher->step(world.now());
+  EXPECT_EQ(answered.size(), 3U) << "five of ten are no longer few";
+}
+
+TEST_F(MixedDispatcherTest, TheFewDoNotWaitLongerThanACall) {
+  open({"flow"});
+  admit_flows(40);
+  (void)settle();
+  flows.complete(30);
+  (void)settle();
+  flows.complete(1);
+  (void)dispatcher->step(world.now());
+  ASSERT_EQ(answered.size(), 1U);
+  world.advance(1ms);
+  (void)dispatcher->step(world.now());
+  EXPECT_EQ(answered, (std::vector<std::size_t>{30, 1}));
+}
+
+TEST_F(MixedDispatcherTest, TheFewDoNotWaitForACrowdOfLongAgoNorWhileDrainingNorOnARemoteStore) {
+  const auto sends_one_of_many = [&](const auto& before) {
+    answered.clear();
+    flows.running.clear();
+    open({"flow"});
+    admit_flows(40);
+    (void)settle();
+    flows.complete(30);
+    (void)settle();
+    before();
+    flows.complete(1);
+    (void)dispatcher->step(world.now());
+    return answered.size() > 1;
+  };
+  EXPECT_FALSE(sends_one_of_many([] {}));
+  EXPECT_TRUE(sends_one_of_many([&] { world.advance(11ms); }));
+  EXPECT_TRUE(sends_one_of_many([&] { dispatcher->drain(); }));
+  remote = true;
+  EXPECT_TRUE(sends_one_of_many([] {}));
 }
 
 TEST_F(MixedDispatcherTest, HalvesAreNotHalvedAgain) {

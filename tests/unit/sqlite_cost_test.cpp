@@ -249,6 +249,34 @@ TEST_F(SqliteWorkflowCost, a_turn_is_one_look_and_an_insert_for_each_entry) {
                                    "INSERT history", "DELETE live", "INSERT expiries", "COMMIT"));
 }
 
+TEST_F(SqliteWorkflowCost, many_turns_and_ends_share_their_statements) {
+  std::vector<NewExecution> flows(40, item());
+  for (NewExecution& flow : flows) {
+    flow.id = base::new_uuid7();
+    flow.kind = Kind::workflow;
+  }
+  static_cast<void>(store_->admit(flows));
+  request_.limit = 40;
+  const std::vector<Claim> claims = store_->claim(request_).claims;
+  ASSERT_EQ(claims.size(), 40U);
+  static_cast<void>(taken());
+
+  std::vector<Advance> turns;
+  std::vector<Finish> ends;
+  for (const Claim& one : claims) {
+    turns.push_back({.execution = one.id, .fence = one.fence, .entries = {entry(0)}});
+    ends.push_back({.id = one.id, .fence = one.fence, .kind = FinishKind::completed});
+    ends.back().turn = std::make_shared<const Turn>(Turn{.entries = {entry(1)}});
+  }
+  static_cast<void>(store_->advance(turns));
+  // 32 and 8; a look at many is at VALUES first.
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT ", "INSERT journal", "SELECT ", "INSERT journal", "COMMIT"));
+  static_cast<void>(store_->finish(ends));
+  EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "SELECT ", "SELECT queues", "INSERT journal",
+                                   "SELECT sessions", "INSERT history", "DELETE live", "SELECT live", "SELECT ",
+                                   "INSERT journal", "INSERT history", "DELETE live", "INSERT expiries", "COMMIT"));
+}
+
 TEST_F(SqliteWorkflowCost, to_wait_and_to_be_woken) {
   finish(claimed_, FinishKind::waiting, {entry(0)});
   EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "INSERT journal", "UPDATE live", "COMMIT"));

@@ -272,8 +272,8 @@ std::vector<bool> take_identities(WriteTransaction& tx, std::span<const NewExecu
 }
 
 // Such as go together: those that were not there already are added to `admissions`, up to the first that was.
-void insert_together(WriteTransaction& tx, std::span<const NewExecution> items,
-                     std::span<const QueueRow* const> queues, Clear& clear, std::vector<Admission>& admissions) {
+void insert_together(WriteTransaction& tx, std::span<const NewExecution> items, std::span<const QueueRow* const> queues,
+                     Clear& clear, std::vector<Admission>& admissions) {
   const NewExecution& first = items.front();
   const Time run_at = first.run_at.value_or(tx.now() + first.delay);
   const bool born_running =

@@ -24,7 +24,8 @@ const ManyRows& live_many() {
       "INSERT OR FAIL INTO live(id, queue_id, line, task, identity, identity_key, parent, labels, input, claim_number,"
       " state, priority, run_at, lost, fence, attempt, cancel_requested, deadline, kind, created_at, max_attempts,"
       " max_lost, run, attempt_timeout, retry, effect_key, weight, session, claimed_at)"
-      " SELECT column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, ?1, ?2, ?3, 0,"
+      " SELECT column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, ?1, ?2, ?3, "
+      "0,"
       " ?13, ?13, 0, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?14, ?15 FROM {rows}",
       15, 10);
   return many;
@@ -53,9 +54,9 @@ std::size_t hold_new_identities(WriteTransaction& tx, std::span<const NewHolder>
 
 bool go_together(const NewExecution& one, const NewExecution& other) {
   const bool plain = other.kind != Kind::guard && !other.limit_key && !other.seed;
-  const bool same_birth = one.born_running.has_value() == other.born_running.has_value() &&
-                          (!one.born_running ||
-                           (one.born_running->session == other.born_running->session && one.queue == other.queue));
+  const bool same_birth =
+      one.born_running.has_value() == other.born_running.has_value() &&
+      (!one.born_running || (one.born_running->session == other.born_running->session && one.queue == other.queue));
   return plain && same_birth && one.kind == other.kind && one.priority == other.priority && one.delay == other.delay &&
          one.run_at == other.run_at && one.deadline == other.deadline && one.max_attempts == other.max_attempts &&
          one.max_lost == other.max_lost && one.attempt_timeout == other.attempt_timeout && one.retry == other.retry &&

@@ -30,7 +30,8 @@ const ManyRows& history_many() {
       " deadline, attempt_timeout, retry, identity, identity_key, effect_key, parent, labels, error, result, input,"
       " superseded, weight)"
       " SELECT l.id, l.queue_id, ?1, ?2, l.fence, ?3, 0, l.session, l.task, l.kind, l.priority, l.run_at, l.created_at,"
-      " v.column2, ?4, l.attempt, l.max_attempts, l.lost, l.max_lost, l.run, ?5, l.deadline, l.attempt_timeout, l.retry,"
+      " v.column2, ?4, l.attempt, l.max_attempts, l.lost, l.max_lost, l.run, ?5, l.deadline, l.attempt_timeout, "
+      "l.retry,"
       " l.identity, l.identity_key, l.effect_key, l.parent, l.labels, NULL, v.column3, l.input, 0, l.weight"
       " FROM {rows} v CROSS JOIN live l ON l.id = v.column1",
       5, 3);
