@@ -24,11 +24,11 @@
 #include <hapax/error.hpp>
 
 #include "base/futex.hpp"
+#include "engine/lone_threads.hpp"
 #include "engine/serial_executor.hpp"
 #include "engine/step_thread.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <ctime>
@@ -82,7 +82,7 @@ class Batcher {
     if (background_.joinable()) { background_.join(); }
     if (beside_thread_.joinable()) { beside_thread_.join(); }
     answers_.reset();
-    for (Lone& lone : lone_) { lone.thread.join(); }
+    lone_.reset();
   }
 
   // While it lives, asynchronous requests come one right after the other: a call that has none but asynchronous members
@@ -403,28 +403,10 @@ class Batcher {
     } catch (const StoreUnavailable&) { answer(callback, Reply{}, std::current_exception()); } catch (...) {
       if (!options_.flush_alone) {
         answer(callback, Reply{}, std::current_exception());
-      } else if (reap_lone() < lone_max) {
-        const auto ended = std::make_shared<std::atomic<bool>>(false);
-        lone_.push_back({std::thread([finish_alone, ended] {
-                           mark_engine_thread();
-                           finish_alone();
-                           ended->store(true);
-                         }),
-                         ended});
       } else {
-        finish_alone();
+        lone_->run(finish_alone);
       }
     }
-  }
-
-  // Threads that go on for a held-up request; those that have ended are joined.
-  std::size_t reap_lone() {
-    std::erase_if(lone_, [](Lone& lone) {
-      if (!lone.ended->load()) { return false; }
-      lone.thread.join();
-      return true;
-    });
-    return lone_.size();
   }
 
   void background_loop() {
@@ -481,7 +463,6 @@ class Batcher {
   static constexpr std::size_t share_of_a_call = 4;
   static constexpr int beside_pause_calls = 64;
   static constexpr std::size_t room_max = 256;
-  static constexpr std::size_t lone_max = 64;
 
   Options options_;
   std::mutex mutex_;
@@ -497,11 +478,7 @@ class Batcher {
   std::condition_variable beside_condition_;
   std::thread beside_thread_;
   std::unique_ptr<SerialExecutor> answers_ = std::make_unique<SerialExecutor>();
-  struct Lone {
-    std::thread thread;
-    std::shared_ptr<std::atomic<bool>> ended;
-  };
-  std::vector<Lone> lone_;  // of answers_'s thread
+  std::unique_ptr<LoneThreads> lone_ = std::make_unique<LoneThreads>();  // of answers_'s thread
   // Of the last call, guarded by mutex_ except call_began_, which belongs to the one who has the turn.
   Time call_began_{};
   std::size_t answered_ = 0;  // its members

@@ -247,32 +247,6 @@ TEST_F(SqliteStore, the_log_is_filled_ahead_and_what_was_acknowledged_survives_u
   EXPECT_EQ(pending(*open()), 100);
 }
 
-TEST_F(SqliteStore, to_warm_up_leaves_nothing_but_a_long_log) {
-  const auto store = open();
-  store->warm_up();
-  for (const char* table : {"live", "history", "identities", "journal", "sessions", "queues", "expiries", "attempts"}) {
-    EXPECT_EQ(store->sql("SELECT count(*) FROM " + std::string(table), 1).rows.at(0).at(0), "0") << table;
-  }
-  const auto length = std::filesystem::file_size(path() + "-wal");
-  EXPECT_GT(length, static_cast<std::uintmax_t>(sqlite::checkpoint_pages) * 4096);
-  store->warm_up();
-  EXPECT_EQ(std::filesystem::file_size(path() + "-wal"), length);
-  admit(*store, 10);
-  EXPECT_EQ(pending(*open()), 10);
-}
-
-TEST_F(SqliteStore, what_was_acknowledged_survives_under_the_zeros_of_a_warm_log) {
-  const int answer = in_child([&] {
-    const auto store = open();
-    store->warm_up();
-    for (int commit = 0; commit < 5; ++commit) { admit(*store, 1); }
-    ::_exit(0);
-    return 0;
-  });
-  EXPECT_EQ(answer, 0);
-  EXPECT_EQ(pending(*open()), 5);
-}
-
 TEST_F(SqliteStore, two_names_of_one_store_meet_at_one_lock) {
   const auto store = open();
   std::filesystem::create_symlink(path(), path("link.db"));
