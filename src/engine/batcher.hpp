@@ -31,7 +31,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <ctime>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -85,13 +84,13 @@ class Batcher {
     lone_.reset();
   }
 
-  // While it lives, asynchronous requests come one right after the other: a call that has none but asynchronous members
-  // waits for its end, for a moment.
+  // While it lives, asynchronous requests come one right after the other: a call of nobody who waits for its answer waits
+  // for the burst's end, for a moment.
   class Burst {
    public:
     explicit Burst(Batcher& batcher) : batcher_(batcher) {
       const std::lock_guard lock(batcher_.mutex_);
-      ++batcher_.bursts_;
+      if (batcher_.bursts_++ == 0) { batcher_.burst_until_ = engine_now() + batcher_.options_.burst_max; }
     }
     ~Burst() { batcher_.end_burst(); }
     Burst(const Burst&) = delete;
@@ -112,6 +111,7 @@ class Batcher {
     const auto [batch, index] = join(std::move(request));
     const bool lead = !batch->has_leader;
     batch->has_leader = true;
+    if (bursts_ > 0) { burst_over_.notify_one(); }
     lock.unlock();
     if (lead) {
       if (!idle) { batch->turn.wait_while(waiting); }
@@ -146,7 +146,7 @@ class Batcher {
         busy_ = true;
         background_turn_ = true;
         signal = &background_condition_;
-      } else if (bursts_ == 0 && may_go_beside()) {
+      } else if (!waits_for_burst() && may_go_beside()) {
         beside_ = pop_front();
         signal = &beside_condition_;
       }
@@ -221,8 +221,8 @@ class Batcher {
   BatchPtr take_front(Lane lane) {
     const bool background = lane == Lane::background;
     std::unique_lock lock(mutex_);
-    if (background && bursts_ > 0) {
-      burst_over_.wait_for(lock, options_.burst_max, [this] { return stopping_ || bursts_ == 0; });
+    if (background && waits_for_burst()) {
+      burst_over_.wait_for(lock, burst_until_ - engine_now(), [this] { return stopping_ || !waits_for_burst(); });
     }
     const Time until = background ? gather_async_until_ : gather_until_;
     wanted_ = background && options_.beside ? std::min(expected_, worth_a_call_) : expected_;
@@ -244,6 +244,12 @@ class Batcher {
     under_way_ = batch->requests.size();
     call_began_ = engine_now();
     return batch;
+  }
+
+  // Holding mutex_: is more on its way for the front batch, nobody there who waits for it, and room?
+  [[nodiscard]] bool waits_for_burst() const {
+    return bursts_ > 0 && engine_now() < burst_until_ && queue_.size() < 2 &&
+           (queue_.empty() || !queue_.front()->has_leader);
   }
 
   void end_burst() {
@@ -449,13 +455,6 @@ class Batcher {
     if (may_go_beside()) { beside_ = pop_front(); }
   }
 
-  static Duration thread_cpu_time() {
-    timespec spent{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return std::chrono::duration_cast<Duration>(std::chrono::seconds(spent.tv_sec) +
-                                                std::chrono::nanoseconds(spent.tv_nsec));
-  }
-
   static constexpr Duration gather_max = std::chrono::microseconds(200);
   static constexpr Duration gather_async_max = std::chrono::milliseconds(1);
   static constexpr int fruitless_max = 64;
@@ -471,6 +470,7 @@ class Batcher {
   bool stopping_ = false;
   bool background_turn_ = false;
   int bursts_ = 0;
+  Time burst_until_{};  // at most
   std::condition_variable burst_over_;
   std::condition_variable background_condition_;
   std::thread background_;

@@ -31,13 +31,16 @@ constexpr Duration flow_look = std::chrono::milliseconds(20);
 constexpr Duration questions_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
 constexpr std::size_t worth_halving = 16;
-constexpr std::size_t crowd_min = 8;
+constexpr std::ptrdiff_t crowd_min = 8;
 constexpr Duration crowd_lately = std::chrono::milliseconds(10);
 constexpr Duration company_wait_max = std::chrono::milliseconds(1);
 constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
 
-// A workflow that goes on later: nobody is told of it.
-bool waits(const Settled& settled) { return settled.finish && settled.finish->kind == model::FinishKind::waiting; }
+// Not one that goes on later: nobody is told of that.
+bool is_ended_workflow(const Settled& settled) {
+  return settled.run->claim().kind == model::Kind::workflow &&
+         !(settled.finish && settled.finish->kind == model::FinishKind::waiting);
+}
 
 }  // namespace
 
@@ -199,7 +202,8 @@ void Dispatcher::hand_out(std::vector<RunPtr> runs) {
 bool Dispatcher::waits_for_company(Time now) {
   if (pending_.empty() || options_.workflows == nullptr || options_.remote || draining_.load()) { return false; }
   const std::size_t others = static_cast<std::size_t>(options_.workflows->active());
-  if (pending_.size() >= others || now - crowd_at_ > crowd_lately || std::ranges::any_of(pending_, waits)) {
+  if (pending_.size() >= others || now - crowd_at_ > crowd_lately ||
+      !std::ranges::all_of(pending_, is_ended_workflow)) {
     return false;
   }
   if (company_until_ == never) { company_until_ = now + company_wait_; }
@@ -207,13 +211,12 @@ bool Dispatcher::waits_for_company(Time now) {
 }
 
 // Most of them go now: how long the few of the next time wait for company.
-void Dispatcher::note_crowd(std::size_t count, Time now, Duration took) {
+void Dispatcher::note_crowd(std::span<const Settled> sent, Time now, Duration took) {
   company_until_ = never;
-  if (options_.workflows == nullptr || count < crowd_min ||
-      count < static_cast<std::size_t>(options_.workflows->active())) {
-    return;
-  }
-  crowd_at_ = now;
+  if (options_.workflows == nullptr) { return; }
+  const auto count = std::ranges::count_if(sent, is_ended_workflow);
+  if (count < crowd_min || count < options_.workflows->active()) { return; }
+  crowd_at_ = now + took;
   company_wait_ = std::min(took, company_wait_max);
 }
 
@@ -227,14 +230,15 @@ bool Dispatcher::all_ended_at_once() {
   workflows_lately_ = std::max(present, workflows_lately_ - workflows_lately_ / 16);
   const bool all = active == 0 && load_.queued + load_.running == 0 && pending_.size() >= worth_halving &&
                    4 * pending_.size() >= 3 * workflows_lately_;
-  return all && std::ranges::none_of(pending_, waits);
+  return all && std::ranges::all_of(pending_, is_ended_workflow);
 }
 
 // As many outcomes as one transaction may have, and no more bytes.
 std::vector<Settled> Dispatcher::next_batch() {
   auto middle = pending_.begin();
   std::size_t bytes = 0;
-  const std::ptrdiff_t most = all_ended_at_once() ? std::ssize(pending_) / 2 : limits::finish_batch;
+  const std::ptrdiff_t share = all_ended_at_once() ? std::ssize(pending_) / 2 : std::ssize(pending_);
+  const std::ptrdiff_t most = std::min<std::ptrdiff_t>(share, limits::finish_batch);
   while (middle != pending_.end() && middle - pending_.begin() < most && bytes < finish_bytes) {
     if (middle->finish) { bytes += middle->finish->result.size(); }
     ++middle;
@@ -312,7 +316,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   take_back();
   backoff_.reset();
   away_.store(false);
-  note_crowd(batch.size(), now, engine_now() - asked_at);
+  note_crowd(batch, now, engine_now() - asked_at);
   if (ticket) {
     std::vector<RunPtr> runs;
     runs.reserve(reply.claim.claims.size());

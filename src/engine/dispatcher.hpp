@@ -80,7 +80,7 @@ class Dispatcher {
   [[nodiscard]] Plan plan_kinds(bool due, bool alone);
   [[nodiscard]] bool all_ended_at_once();
   [[nodiscard]] bool waits_for_company(Time now);
-  void note_crowd(std::size_t count, Time now, Duration took);
+  void note_crowd(std::span<const Settled> sent, Time now, Duration took);
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);

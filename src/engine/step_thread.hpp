@@ -16,6 +16,9 @@ namespace hapax::engine {
 // differences mean anything.
 [[nodiscard]] Time engine_now();
 
+// Processor time that the calling thread has had so far.
+[[nodiscard]] Duration thread_cpu_time();
+
 // "Never, unless woken."
 inline constexpr Time never = Time::max();
 // No caller waits longer: more would overflow the clock.

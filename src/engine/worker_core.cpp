@@ -257,8 +257,6 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
 
 RunPtr WorkerCore::take_up(const Reservation& reservation) {
   const auto& [place, request, admission] = reservation;
-  if (!session_.has_been(place.session)) { return nullptr; }
-  reserved_.fetch_sub(1);
   if (place.session != session_.id()) {
     return nullptr;  // of a session that was lost meanwhile; so is the execution
   }
@@ -305,17 +303,30 @@ RunPtr WorkerCore::take_up(const Reservation& reservation) {
 void WorkerCore::reserved(std::span<const Reservation> reservations) {
   std::vector<RunPtr> tasks;
   std::vector<RunPtr> workflows;
+  tasks.reserve(reservations.size());
+  workflows.reserve(reservations.size());
+  int mine = 0;
   for (const Reservation& reservation : reservations) {
-    if (RunPtr run = take_up(reservation)) {
-      const bool is_workflow = run->claim().kind == model::Kind::workflow && options_.workflows;
-      (is_workflow ? workflows : tasks).push_back(std::move(run));
+    if (!session_.has_been(reservation.place.session)) { continue; }
+    ++mine;
+    try {
+      if (RunPtr run = take_up(reservation)) {
+        const bool is_workflow = run->claim().kind == model::Kind::workflow && options_.workflows;
+        (is_workflow ? workflows : tasks).push_back(std::move(run));
+      }
+    } catch (const std::exception& error) {
+      // No memory for this one: the next beat does not know it, and it is released. The others go on.
+      trouble(error.what());
+      session_.abandon({reservation.place.session, reservation.place.claim_number});
     }
   }
-  if (tasks.empty() && workflows.empty()) { return; }
+  const bool any = !tasks.empty() || !workflows.empty();
   if (!workflows.empty()) { options_.workflows->submit(std::move(workflows)); }
-  if (!tasks.empty()) { pool_->submit(std::move(tasks)); }
+  // One by one, as each wakes a thread: one of them may take long, and no other should wait behind it.
+  for (RunPtr& run : tasks) { pool_->submit({std::move(run)}); }
+  reserved_.fetch_sub(mine);
   // The pool starts nothing any more: the dispatcher hands it back.
-  if (draining_.load()) { something_changed(); }
+  if (any && draining_.load()) { something_changed(); }
 }
 
 bool WorkerCore::queues_are_empty() {

@@ -127,6 +127,15 @@ TEST_F(TogetherConformance, AStaleOutcomeIsRefusedAloneAndChangesNothing) {
   expect_completed(claims, odd);
 }
 
+TEST_F(TogetherConformance, TwoOutcomesOfOneExecutionAreOne) {
+  const std::vector<Claim> claims = claimed(request(), many - 1);
+  std::vector<Finish> finishes = completions(claims);
+  finishes.push_back(finishes[odd]);
+  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  expect_completed(claims);
+  EXPECT_EQ(get(claims[odd].id).result, std::to_string(odd));
+}
+
 TEST_F(TogetherConformance, OneThatFailsAmongThemFails) {
   const std::vector<Claim> claims = claimed();
   std::vector<Finish> finishes = completions(claims);

@@ -374,16 +374,17 @@ TEST(BatcherTest, ABurstThatDoesNotEndIsNotWaitedFor) {
   EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
 }
 
-TEST(BatcherTest, ABlockingCallerDoesNotWaitForABurst) {
-  Doubler batcher({.flush =
-                       [](std::span<int> requests) {
-                         std::vector<int> replies;
-                         for (const int request : requests) { replies.push_back(2 * request); }
-                         return replies;
-                       },
-                   .burst_max = std::chrono::minutes(10)});
+TEST(BatcherTest, ABlockingCallerTakesAlongWhatWaitsForABurst) {
+  Calls calls;
+  calls.allow(let_all_go);
+  std::latch answered(1);
+  Doubler batcher(
+      {.flush = [&](std::span<int> requests) { return calls.make(requests); }, .burst_max = std::chrono::minutes(10)});
   const Doubler::Burst burst(batcher);
+  batcher.submit_async(1, [&](int, const std::exception_ptr&) { answered.count_down(); });
   EXPECT_EQ(batcher.submit(4), 8);
+  answered.wait();
+  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{2}));
 }
 
 TEST(BatcherTest, ABurstGoesBesideACallWhenItIsOver) {

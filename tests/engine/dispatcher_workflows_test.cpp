@@ -138,6 +138,20 @@ TEST_F(MixedDispatcherTest, TheFewWaitForTheManyThatEndedTogetherAMomentAgo) {
   EXPECT_EQ(answered.size(), 3U) << "five of ten are no longer few";
 }
 
+TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
+  open({"flow", "work"});
+  admit_flows(40);
+  world.admit_many(1);
+  (void)settle();
+  flows.complete(30);
+  (void)settle();
+  answered.clear();
+  ASSERT_FALSE(pool.running.empty());
+  (void)pool.end(Ending::completed("1"));
+  (void)dispatcher->step(world.now());
+  EXPECT_EQ(answered, std::vector<std::size_t>{1});
+}
+
 TEST_F(MixedDispatcherTest, TheFewDoNotWaitLongerThanACall) {
   open({"flow"});
   admit_flows(40);

@@ -89,7 +89,8 @@ class Cursor {
     while (next()) {}
     reset();
   }
-  // Like run, but a violated constraint answers false: the statement did nothing, the transaction goes on.
+  // Like run, but a violated constraint answers false: the statement did nothing (one OR FAIL, as much as changes() says), the
+  // transaction goes on.
   [[nodiscard]] bool run_unless_taken();
   // Before using the cursor's statement again with other values.
   void reset() { sqlite3_reset(handle_); }

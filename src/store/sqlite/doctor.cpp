@@ -13,7 +13,7 @@ using Level = Finding::Level;
 // The release that fixed the write-ahead log's reset racing a commit.
 constexpr int wal_reset_fixed = 3051003;
 constexpr std::uintmax_t low_disk_bytes = 256ULL << 20;
-constexpr int long_wal_pages = 16 * checkpoint_pages;
+constexpr int long_wal_pages = 8 * checkpoint_pages;
 // A look over every page is cheap up to here; larger files are left to PRAGMA integrity_check by hand.
 constexpr std::int64_t checked_pages = 50'000;
 constexpr Duration overdue_after = std::chrono::minutes(1);

@@ -105,7 +105,8 @@ struct Ending {
 
 // The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE; with a
 // limit key, in a queue that counts what runs, when its identity was taken over, or when somebody waits for it, what
-// that costs (limited.hpp, waiters.hpp). The one way out of live: whoever waits is told here.
+// that costs (limited.hpp, waiters.hpp). The one way out of live but for complete_together
+// (verbs.hpp), which takes only such as nobody waits for: whoever waits is told here.
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
 
 // Where a pending execution stands in the lines of `live`.

@@ -53,9 +53,13 @@ class SqliteStore final : public Store {
   }
 
   void warm_up() override {
-    WriteTransaction tx(writer_, WriteTransaction::Begin::alone);
-    sqlite::rehearse(tx);
-    tx.fill_log();
+    try {
+      WriteTransaction tx(writer_, WriteTransaction::Begin::if_free);
+      sqlite::rehearse(tx);
+      tx.fill_log();
+    } catch (const StoreBusy&) {
+      return;  // others are at work, and it is not worth their time
+    }
   }
 
   void open_session(const NewSession& session) override {

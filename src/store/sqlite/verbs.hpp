@@ -99,7 +99,8 @@ void sweep_key_rates(WriteTransaction& tx);
 // Whether it may be one of many that complete together: nothing but an outcome, and entries that start nothing.
 [[nodiscard]] bool completes_plainly(const Finish& finish);
 // So many as many_rows.hpp says. False, and nothing done, unless all run under their fences, in one queue, for one session,
-// and nothing hangs on their ends. 3 SELECTs, 1 INSERT, 1 DELETE, and those of their entries.
+// and nothing hangs on their ends: whoever adds to what end_execution does sees to it that this is looked at here. 2 SELECTs
+// (1 more for each queue and session of the transaction), 1 INSERT, 1 DELETE, and those of their entries.
 [[nodiscard]] bool complete_together(WriteTransaction& tx, std::span<const Finish> finishes);
 
 // rehearsal.cpp

@@ -13,6 +13,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
+constexpr Duration short_patience = std::chrono::milliseconds(100);
 constexpr const char* begin_sql = "BEGIN IMMEDIATE";
 constexpr const char* savepoint_sql = "SAVEPOINT hapax_share";
 constexpr const char* release_sql = "RELEASE hapax_share";
@@ -22,7 +23,7 @@ constexpr const char* expiry_sql = "INSERT OR IGNORE INTO expiries(expiry_hour, 
 }  // namespace
 
 WriteTransaction::WriteTransaction(Writer& writer, Begin begin) : writer_(writer), queues_(writer.db_) {
-  writer_.enter();
+  begin == Begin::if_free ? writer_.enter(short_patience) : writer_.enter();
   entered_ = true;
   try {
     this->begin(begin);
@@ -33,7 +34,7 @@ WriteTransaction::WriteTransaction(Writer& writer, Begin begin) : writer_(writer
 }
 
 void WriteTransaction::begin(Begin begin) {
-  if (begin == Begin::alone) { writer_.settle_shared(); }
+  if (begin != Begin::shared) { writer_.settle_shared(); }
   joined_ = writer_.shared_ != nullptr;
   db().use(joined_ ? savepoint_sql : begin_sql).run();
   open_ = true;

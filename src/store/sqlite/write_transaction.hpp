@@ -16,8 +16,9 @@ namespace hapax::store::sqlite {
 
 class WriteTransaction {
  public:
-  // alone: does not begin within a shared commit, as those in it would wait for a long piece of work.
-  enum class Begin : std::uint8_t { shared, alone };
+  // alone: does not begin within a shared commit, as those in it would wait for a long piece of work. if_free: the same, of
+  // what is not worth a long wait; StoreBusy comes soon.
+  enum class Begin : std::uint8_t { shared, alone, if_free };
   explicit WriteTransaction(Writer& writer, Begin begin = Begin::shared);
   ~WriteTransaction();
   WriteTransaction(const WriteTransaction&) = delete;

@@ -7,9 +7,11 @@
 
 #include <hapax/error.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -29,6 +31,15 @@ constexpr sqlite3_int64 frame_bytes = 24 + 4096;
 constexpr int few_pages = 64;
 // What a commit of one task needs, with room to spare.
 constexpr int pages_ahead = 32;
+
+// Whether a file may be so long, and the disk have more than that left.
+bool has_room(const std::string& path, sqlite3_int64 bytes) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < static_cast<rlim_t>(bytes)) { return false; }
+  std::error_code error;
+  const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
+  return !error && space.available > 4 * static_cast<std::uintmax_t>(bytes);
+}
 
 constexpr const char* commit_sql = "COMMIT";
 // A shared commit takes no more after this; its first member has waited long enough.
@@ -87,7 +98,7 @@ void Writer::check_process() const {
   }
 }
 
-void Writer::enter() {
+void Writer::enter(Duration patience) {
   check_process();
   if (lent_to_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
     throw UsageError(
@@ -101,10 +112,10 @@ void Writer::enter() {
     waiting_.fetch_sub(1);
     waited = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   }
-  busy_until_ = begun + std::max(busy_timeout_, waited + busy_timeout_ / 10);
+  busy_until_ = begun + std::max(patience, waited + patience / 10);
   if (shared_) { return; }  // with the lock file
   try {
-    lock_.acquire(busy_timeout_, waited);
+    lock_.acquire(patience, waited);
   } catch (...) {
     mutex_.unlock();
     throw;
@@ -225,10 +236,14 @@ void Writer::grow_log() {
 
 void Writer::fill_log() {
   constexpr sqlite3_int64 wanted = log_header_bytes + (checkpoint_pages + 4 * pages_ahead) * frame_bytes;
-  if (!log_may_grow_) { return; }
+  if (!log_may_grow_ || !has_room(db_.path(), wanted)) { return; }
   sqlite3_int64 size = 0;
   sqlite3_file* const file = log_file(size);
-  if (file == nullptr || wanted <= size || !lengthen(file, size, wanted - size)) { return; }
+  if (file == nullptr || wanted <= size) { return; }
+  if (!lengthen(file, size, wanted - size)) {
+    log_may_grow_ = true;  // as before: less may still fit
+    return;
+  }
   // Else the first commit would have to. That it fails is that commit's to tell.
   static_cast<void>(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL));
 }

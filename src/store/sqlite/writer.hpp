@@ -42,7 +42,8 @@ class StoreClock {
 inline constexpr int checkpoint_pages = 4000;
 
 // For the same reason the log is filled with zeros ahead of what is written, this much at a time, once a process has
-// written more than a few commits. SQLite takes such a tail for what it is: no frames.
+// written more than a few commits; all of it at once before a worker's first work. SQLite takes such a tail for what it
+// is: no frames.
 inline constexpr int log_step_bytes = 256 << 10;
 
 // Work that shares one COMMIT. It is over when `done` is set; `error` says why nothing of it was kept, or that it is
@@ -79,7 +80,8 @@ class Writer {
 
   // The connection is the caller's until leave(), which whoever has entered must call. After enter() there may be a
   // shared commit under way, which the caller may join or settle.
-  void enter();
+  void enter() { enter(busy_timeout_); }
+  void enter(Duration patience);
   // Leaves an open shared commit to the next who waits, or settles it.
   void leave();
   void settle_shared();
