@@ -38,7 +38,7 @@ class SqliteWarmUp : public ::testing::Test {
     }
   }
   static std::string rows(Store& store, const std::string& table) {
-    return store.sql("SELECT count(*) FROM " + table, 1).rows.at(0).at(0);
+    return store.sql("SELECT count(*) FROM " + table, 1).rows.at(0).at(0).value_or("");
   }
 
  private:
