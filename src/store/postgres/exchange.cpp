@@ -38,26 +38,33 @@ bool goes_by_steps(const Finish& finish, bool with_entries) {
 
 }  // namespace
 
-// Outcomes whose turns start or continue something go before the others, in a transaction of their own: what a failed rest
-// leaves behind is what a lost answer leaves.
+// Outcomes whose turns start or continue something go before the others, in a transaction of their own. When the rest fails
+// and is done again, they are not: one that waits may be somebody else's by then, under the next fence.
 Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
-                                      const ClaimRequest* claim, Stepwise stepwise, bool& maybe_committed) {
+                                      const ClaimRequest* claim, Stepped& stepped, bool& maybe_committed) {
   std::vector<std::size_t> places;
-  std::vector<Finish> stepped, plain;
+  std::vector<Finish> next, plain;
   for (std::size_t i = 0; i < finishes.size(); ++i) {
-    if (goes_by_steps(finishes[i], stepwise == Stepwise::all)) { places.push_back(i); }
+    if (stepped.verdicts.contains(i) || !goes_by_steps(finishes[i], stepped.all)) { continue; }
+    places.push_back(i);
+    next.push_back(finishes[i]);
   }
-  if (places.empty()) { return exchange_plain(connection, finishes, claim, maybe_committed); }
+  if (places.empty() && stepped.verdicts.empty()) {
+    return exchange_plain(connection, finishes, claim, maybe_committed);
+  }
+  if (!next.empty()) {
+    const std::vector<FinishVerdict> verdicts = finish_by_steps(connection, next, stepped.woken);
+    maybe_committed = true;
+    for (std::size_t i = 0; i < places.size(); ++i) { stepped.verdicts[places[i]] = verdicts[i]; }
+  }
   for (std::size_t i = 0; i < finishes.size(); ++i) {
-    (std::binary_search(places.begin(), places.end(), i) ? stepped : plain).push_back(finishes[i]);
+    if (!stepped.verdicts.contains(i)) { plain.push_back(finishes[i]); }
   }
-  std::set<QueueRef> woken;
-  const std::vector<FinishVerdict> verdicts = finish_by_steps(connection, stepped, woken);
-  maybe_committed = true;
   Exchange exchange = exchange_plain(connection, plain, claim, maybe_committed);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    exchange.verdicts.insert(exchange.verdicts.begin() + static_cast<std::ptrdiff_t>(places[i]), verdicts[i]);
+  for (const auto& [place, verdict] : stepped.verdicts) {
+    exchange.verdicts.insert(exchange.verdicts.begin() + static_cast<std::ptrdiff_t>(place), verdict);
   }
+  std::set<QueueRef> woken = stepped.woken;
   woken.insert(exchange.woken.begin(), exchange.woken.end());
   exchange.woken.assign(woken.begin(), woken.end());
   return exchange;
@@ -203,23 +210,23 @@ Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRe
 // kept answer as before, and rows that a late commit may still claim are released by a beat that does not know them.
 Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim) {
   bool maybe_committed = false;
-  Stepwise stepwise = Stepwise::as_needed;
+  Stepped stepped;
   for (int attempt = 1;; ++attempt) {
     try {
       const Pool::Lease lease = maybe_committed ? acquire_to_read_back() : pool_.acquire();
       if (maybe_committed && claim != nullptr) {
         ClaimReply reply = read_back_claims(*lease, *claim, queue_ids_, offset_us());
         if (!reply.claims.empty()) {
-          Exchange exchange = exchange_once(*lease, finishes, nullptr, stepwise, maybe_committed);
+          Exchange exchange = exchange_once(*lease, finishes, nullptr, stepped, maybe_committed);
           exchange.claim = std::move(reply);
           return exchange;
         }
       }
-      return exchange_once(*lease, finishes, claim, stepwise, maybe_committed);
+      return exchange_once(*lease, finishes, claim, stepped, maybe_committed);
     } catch (const SqlError& error) {
-      if (error.is_unique_violation() && stepwise == Stepwise::as_needed) {
+      if (error.is_unique_violation() && !stepped.all) {
         // A turn's position is taken. Nothing was kept; by steps it is found out whose.
-        stepwise = Stepwise::all;
+        stepped.all = true;
         continue;
       }
       if (error.is_division_by_zero() && attempt < transient_attempts) {

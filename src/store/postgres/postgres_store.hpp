@@ -16,7 +16,10 @@
 #include "store/postgres/sql_error.hpp"
 #include "store/postgres/vacuum.hpp"
 
+#include <cstddef>
+#include <map>
 #include <semaphore>
+#include <set>
 
 namespace hapax::store::postgres {
 
@@ -148,10 +151,14 @@ class PostgresStore final : public Store {
   std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items);
   std::vector<Admission> admit_patiently(const Items& items);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
-  // How far outcomes go step by step: with `all`, each with entries does.
-  enum class Stepwise : std::uint8_t { as_needed, all };
+  // Outcomes that go step by step; with `all`, each with entries does. What became of those that have gone, by their places.
+  struct Stepped {
+    bool all = false;
+    std::map<std::size_t, FinishVerdict> verdicts;
+    std::set<QueueRef> woken;
+  };
   Exchange exchange_once(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim,
-                         Stepwise stepwise, bool& maybe_committed);
+                         Stepped& stepped, bool& maybe_committed);
   Exchange exchange_plain(Connection& connection, std::span<const Finish> finishes, const ClaimRequest* claim,
                           bool& maybe_committed);
   std::vector<FinishVerdict> finish_by_steps(Connection& connection, std::span<const Finish> finishes,
