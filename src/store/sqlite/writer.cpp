@@ -221,8 +221,8 @@ bool Writer::lengthen(sqlite3_file* file, sqlite3_int64 size, sqlite3_int64 by) 
       static_cast<void>(file->pMethods->xTruncate(file, size));
       return false;
     }
-    log_bytes_ = size + written + piece;
   }
+  log_bytes_ = size + by;
   return true;
 }
 
