@@ -45,6 +45,22 @@ std::string_view to_string(Entry entry) {
   return "unknown";
 }
 
+model::JournalEntry begin_entry(std::string_view build) {
+  model::JournalEntry entry;
+  entry.kind = static_cast<std::uint8_t>(Entry::started);
+  entry.data = json{{"build", build}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return entry;
+}
+
+void restore_begin(std::vector<model::JournalEntry>& entries) {
+  if (entries.empty() || entries.front().position != 1) { return; }
+  model::JournalEntry begin = begin_entry("");
+  begin.execution = entries.front().execution;
+  begin.fence = entries.front().fence;
+  begin.at = entries.front().at;
+  entries.insert(entries.begin(), std::move(begin));
+}
+
 std::string describe(Entry entry, std::string_view name) {
   // How a step ended is not what the code asks for.
   const bool step = entry == Entry::step_failed || entry == Entry::step_retry;

@@ -7,12 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hapax::workflow {
 
 // Persisted in journal entries; never renumber. 1 is TaskContext::once's.
 enum class Entry : std::uint8_t {
-  started = 10,      // {"build": …}
+  started = 10,      // {"build": …}; not stored without a build
   step = 11,         // {"us": how long, "attempts": n, "result": …}
   step_failed = 12,  // {"us", "attempts", "error": {type, message}}
   step_retry = 13,   // an attempt that failed and will be repeated: {"attempt", "delay_us", "error"}
@@ -31,6 +32,12 @@ enum class Entry : std::uint8_t {
 // For people: "step", "task", …
 [[nodiscard]] std::string_view to_string(Entry entry);
 [[nodiscard]] inline Entry entry_of(const model::JournalEntry& entry) { return static_cast<Entry>(entry.kind); }
+
+// The first entry of every journal: which build began. A worker without a build has nothing to say there, and a fourth of
+// what a run of three steps writes would say it; so it is not stored then, and a stored journal begins with entry 1.
+[[nodiscard]] model::JournalEntry begin_entry(std::string_view build);
+// Puts it back before what was read from the beginning.
+void restore_begin(std::vector<model::JournalEntry>& entries);
 
 // "step 'charge'", "timer": one side of a divergence.
 [[nodiscard]] std::string describe(Entry entry, std::string_view name);

@@ -5,6 +5,7 @@
 namespace hapax::workflow {
 
 void Replay::load(std::vector<model::JournalEntry> entries, std::vector<model::Event> events) {
+  if (entries_.empty()) { restore_begin(entries); }
   // What was kept meanwhile, under the same positions, is what was sent.
   for (model::JournalEntry& entry : entries) {
     if (static_cast<std::size_t>(entry.position) >= entries_.size()) { entries_.push_back(std::move(entry)); }
@@ -42,6 +43,12 @@ void Replay::kept(Time at) {
     entries_.push_back(std::move(entry));
   }
   fresh_.clear();
+  cursor_ = entries_.size();
+}
+
+void Replay::begin(std::string_view build) {
+  if (next(Entry::started, "") != nullptr) { return; }
+  (build.empty() ? entries_ : fresh_).push_back(begin_entry(build));
   cursor_ = entries_.size();
 }
 

@@ -45,6 +45,8 @@ class Replay {
   void skip_to_end() { cursor_ = entries_.size(); }
 
   // ---- The function's side -----------------------------------------------------------------------------------------
+  // Before everything else.
+  void begin(std::string_view build);
   [[nodiscard]] bool replaying() const { return cursor_ < entries_.size(); }
   // The next entry of the journal, which must be this one; nothing at its end.
   [[nodiscard]] const model::JournalEntry* next(Entry kind, std::string_view name);

@@ -86,13 +86,7 @@ void WorkflowRun::body() {
       [this](engine::Run& run) {
         WorkflowContext context(shared_from_this());
         try {
-          const auto* started = replay_.next(Entry::started, "");
-          if (started == nullptr) {
-            replay_.add(Entry::started, "",
-                        R"({"build":)" +
-                            nlohmann::json(build_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                            "}");
-          }
+          replay_.begin(build_);
           std::string result = (*function_)(context, run.claim().input);
           if (!unwinding_) { replay_.expect_end("ends"); }
           return engine::Ending::completed(std::move(result));
@@ -134,8 +128,10 @@ void WorkflowRun::run_step() {
 
 void WorkflowRun::run_transaction() {
   const Time start = engine::engine_now();
-  model::JournalEntry entry;
-  entry.position = replay_.recorded();
+  // Its own entry, behind the first one if that is not stored yet.
+  std::vector<model::JournalEntry> entries = replay_.fresh();
+  model::JournalEntry& entry = entries.emplace_back();
+  entry.position = replay_.recorded() + static_cast<std::int32_t>(entries.size()) - 1;
   entry.kind = static_cast<std::uint8_t>(Entry::step);
   entry.name = transaction_name_;
   bool committed = false;
@@ -152,7 +148,7 @@ void WorkflowRun::run_transaction() {
             in_body = false;
             entry.data = workflow::encode_step({.ran_for = engine::engine_now() - start, .result = result});
             tx.state_->transaction->advance(
-                {.execution = id_, .fence = run.claim().fence, .entries = {entry}, .clears_lost = false});
+                {.execution = id_, .fence = run.claim().fence, .entries = entries, .clears_lost = false});
           });
         } catch (const StoreUnavailable& error) {
           if (!in_body) { store_trouble_ = error.what(); }

@@ -2,6 +2,7 @@
 #include "api/stores.hpp"
 
 #include <hapax/hapax.hpp>
+#include <hapax/replay_tester.hpp>
 
 #include <gtest/gtest.h>
 
@@ -345,15 +346,28 @@ TEST_P(WorkflowWorker, AFunctionThatSwallowsItsUnwindingHarmsNobody) {
 TEST_P(WorkflowWorker, ATransactionalStepIsOneCommitWithItsRecord) {
   if (GetParam() == "memory") { return; }
   const Workflow<int, int> flow{"ledger"};
-  App app = open();
-  app.handle(flow, [](WorkflowContext& ctx, const int& n) {
+  const auto body = [](WorkflowContext& ctx, const int& n) {
     return ctx.transaction("enqueue", [&](Transaction& tx) {
       EXPECT_NE(tx.native_handle(), nullptr);
       return n + 1;
     });
-  });
-  const Worker worker = app.work({.threads = 1});
-  EXPECT_EQ(app.start(flow, 1, {.workflow_id = "a"}).result_for(60s), 2);
+  };
+  App app = open();
+  app.handle(flow, body);
+  testing::ReplayTester tester;
+  tester.handle(flow, body);
+  for (const std::string& build : {std::string(), std::string("7")}) {
+    const Worker worker = app.work({.threads = 1, .build = build});
+    auto handle = app.start(flow, 1, {.workflow_id = "of build " + build});
+    EXPECT_EQ(handle.result_for(60s), 2);
+    EXPECT_EQ(tester.replay(app.export_journal(handle.id())).reason, "") << build;
+    const auto lines = app.timeline(handle.id());
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0].kind, "started");
+    EXPECT_EQ(lines[0].detail, "{\"build\":\"" + build + "\"}");
+    EXPECT_EQ(lines[1].position, 1);
+    EXPECT_EQ(lines[1].name, "enqueue");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkflowWorker, all_stores, [](const auto& store) { return store.param; });
