@@ -101,7 +101,11 @@ bool Lanes::is_quick(const std::string& workflow) const {
   return known != speeds_.end() && known->second < long_turn_seconds;
 }
 
-bool Lanes::note_speeds(const std::vector<std::pair<RunState, Duration>>& took) {
+bool Lanes::may_be_quick(const std::string& workflow) const {
+  return is_quick(workflow) || !speeds_.contains(workflow);
+}
+
+bool Lanes::note_speeds(const Turns& took) {
   const std::lock_guard lock(mutex_);
   bool quick = true;
   for (const auto& [state, duration] : took) {
@@ -114,7 +118,7 @@ bool Lanes::note_speeds(const std::vector<std::pair<RunState, Duration>>& took) 
 }
 
 bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
-  if (!is_quick(workflow)) { return false; }
+  if (!may_be_quick(workflow)) { return false; }
   return std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
     const std::int64_t since = lane->held_since_us.load();
     return !lane->asks && !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
@@ -195,7 +199,9 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience pat
       fresh.push_back(std::move(coming.front()));
       coming.pop_front();
     }
-    if (!fresh_.empty()) { wake_idle(); }
+    // This lane has its hands full, or may have for long. Those that nobody has measured wait for the first of them.
+    const bool full = batch.size() + fresh.size() >= batch_max;
+    if (!fresh_.empty() && (full || !may_be_quick(fresh_.front()->claim().task))) { wake_idle(); }
   }
   for (const RunState& state : discard) { drop(state); }
   std::erase_if(batch, [this](const RunState& state) {
@@ -300,29 +306,34 @@ void Lanes::loop(const LanePtr& lane) {
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
   while (!batch.empty()) {
-    std::vector<std::pair<RunState, Duration>> took;
-    Time mark = engine::engine_now();
-    const auto note = [&](const RunState& state) {
-      const Time now = engine::engine_now();
-      took.emplace_back(state, now - std::exchange(mark, now));
-    };
+    Turns took;
     std::vector<RunState> flushing;
-    for (const RunState& state : batch) {
-      if (go_on(lane, state)) { flushing.push_back(state); }
-      note(state);
-    }
-    announce();
-    flush(flushing);
-    // The bodies of what they asked for; their records go with the next turn.
-    batch = run_bodies(lane, std::move(flushing), took);
-    // Those that have come meanwhile join, so that their entries share the next commit.
-    if (note_speeds(took) && batch.size() < batch_max) {
-      std::vector<RunState> joining;
-      if (take(lane, joining, Patience::none)) { std::ranges::move(joining, std::back_inserter(batch)); }
+    go_on_all(lane, batch, flushing, took);
+    // Those that have come meanwhile join, and those that waited until one like them was measured: their entries share
+    // the commit.
+    batch.clear();
+    if (note_speeds(took) && flushing.size() < batch_max) {
+      if (take(lane, batch, Patience::none)) { go_on_all(lane, batch, flushing, took); }
     } else {
       const std::lock_guard lock(mutex_);
       if (!fresh_.empty()) { wake_idle(); }
     }
+    announce();
+    flush(flushing);
+    // The bodies of what they asked for; their records go with the next turn.
+    took.clear();
+    batch = run_bodies(lane, std::move(flushing), took);
+    (void)note_speeds(took);
+  }
+}
+
+void Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, std::vector<RunState>& flushing,
+                      Turns& took) {
+  Time mark = engine::engine_now();
+  for (const RunState& state : batch) {
+    if (go_on(lane, state)) { flushing.push_back(state); }
+    const Time now = engine::engine_now();
+    took.emplace_back(state, now - std::exchange(mark, now));
   }
 }
 

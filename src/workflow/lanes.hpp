@@ -99,6 +99,9 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void load(std::vector<RunState>& batch);
   // Goes on with each until all wait, have ended or are given back.
   void run(const LanePtr& lane, std::vector<RunState> batch);
+  using Turns = std::vector<std::pair<RunState, Duration>>;  // and how long each took
+  // Each until it needs the store, or does not any more.
+  void go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, std::vector<RunState>& flushing, Turns& took);
   // One run until it needs the store; true when it does.
   [[nodiscard]] bool go_on(const LanePtr& lane, const RunState& state);
   // Entries of all into the store; those that go on remain.
@@ -119,16 +122,16 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void submit_question(engine::RunPtr run);
   // Are turns of this workflow short, by measure? Holding mutex_.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;
+  [[nodiscard]] bool may_be_quick(const std::string& workflow) const;
   // Will a lane that is at work take a run of this workflow in a moment? Holding mutex_.
   [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
   // What turns took. True when none of the batch is slow.
-  [[nodiscard]] bool note_speeds(const std::vector<std::pair<RunState, Duration>>& took);
+  [[nodiscard]] bool note_speeds(const Turns& took);
   void run_body(const LanePtr& lane, const RunState& state);
   // After its body: false when the store failed a transactional step, and the run goes on later.
   [[nodiscard]] bool goes_on(const RunState& state);
   // The bodies of those that are flushed; those that other lanes took come back as ready.
-  [[nodiscard]] std::vector<RunState> run_bodies(const LanePtr& lane, std::vector<RunState> flushed,
-                                                 std::vector<std::pair<RunState, Duration>>& took);
+  [[nodiscard]] std::vector<RunState> run_bodies(const LanePtr& lane, std::vector<RunState> flushed, Turns& took);
   // A body that waits behind a long one of another lane. False when there is none.
   [[nodiscard]] bool help_out(const LanePtr& lane);
   [[nodiscard]] LanePtr held_up_lane(Time now) const;

@@ -9,8 +9,7 @@
 
 namespace hapax::workflow {
 
-std::vector<RunState> Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed,
-                                        std::vector<std::pair<RunState, Duration>>& took) {
+std::vector<RunState> Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, Turns& took) {
   std::vector<RunState> going;
   {
     const std::lock_guard lock(mutex_);
