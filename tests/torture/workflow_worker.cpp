@@ -70,6 +70,7 @@ int run_workflow_worker(const Options& options) {
       .heartbeat = heartbeat,
       .grace = std::chrono::seconds(5),
       .name = "workflow-" + std::to_string(options.number),
+      .build = options.number % 2 == 0 ? "" : "odd",
       .workflow_cache = cache_sizes[static_cast<std::size_t>(options.number) % cache_sizes.size()],
       .on_trouble = [&](std::string_view what) {
         what.find(injected) != std::string_view::npos ? ledger.fault() : ledger.trouble();

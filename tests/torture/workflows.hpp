@@ -46,7 +46,7 @@ class Workflows {
   void look_after();
   void check();
   // A call of what the store had recorded before.
-  void check_never_again(const generated::Observed& observed);
+  void check_never_again(const generated::Program& program, const generated::Observed& observed);
   [[nodiscard]] std::optional<Time> recorded_at(const generated::EffectKey& key, const Uuid& execution);
   void note_ended(const std::vector<Ended>& ended);
   void note_killed(const Child& child);

@@ -4,6 +4,8 @@
 // after; from then on every call throws.
 #pragma once
 
+#include <hapax/error.hpp>
+
 #include "store/store.hpp"
 
 #include <functional>
@@ -145,7 +147,22 @@ class CrashStore final : public store::Store {
   std::vector<model::JournalEntry> journal_read(const Uuid& execution) override {
     return alive().journal_read(execution);
   }
-  void transaction(const std::function<void(store::Transaction&)>& fn) override { alive().transaction(fn); }
+  // Dies before or after its commit. What it throws is known to those who use it: the commit is in doubt.
+  void transaction(const std::function<void(store::Transaction&)>& fn) override {
+    Death death = Death::none;
+    const auto die_if = [&](Death now) {
+      if (death != now) { return; }
+      dead_ = true;
+      throw StoreUnavailable(Died().what());
+    };
+    alive().transaction([&](store::Transaction& tx) {
+      fn(tx);
+      if (plan_) { death = plan_({.kind = Write::Kind::advance, .lost = lost_}); }
+      die_if(Death::before);
+    });
+    lost_ = 0;
+    die_if(Death::after);
+  }
   std::unique_ptr<store::Transaction> attach(void* connection) override { return alive().attach(connection); }
   std::unique_ptr<store::Listener> listen() override { return alive().listen(); }
   void announce(std::span<const model::QueueRef> queues) override { alive().announce(queues); }

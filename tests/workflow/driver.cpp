@@ -161,7 +161,8 @@ class Play {
                                                  .find = [this](std::uint64_t) { return program_; },
                                                  .tick = tick,
                                                  .forever = forever,
-                                                 .upgraded = !program_->upgrade_after});
+                                                 .upgraded = !program_->upgrade_after,
+                                                 .transactions = stage_.transactions});
     process_ = std::make_unique<Process>(*stage_.store, plan, setting_);
   }
 
@@ -323,7 +324,9 @@ Stage memory_stage() {
   auto clock = std::make_shared<base::ManualClock>(parse_time("2026-01-01T00:00:00Z"));
   store::OpenOptions options;
   options.clock = clock;
-  return {.store = store::open("memory:", options), .pass = [clock](Duration by) { clock->advance(by); }};
+  return {.store = store::open("memory:", options),
+          .pass = [clock](Duration by) { clock->advance(by); },
+          .transactions = false};
 }
 
 Stage sqlite_stage(const std::string& path) {

@@ -15,6 +15,7 @@ namespace hapax::generated {
 struct Stage {
   std::shared_ptr<store::Store> store;
   std::function<void(Duration)> pass;  // time
+  bool transactions = true;
 };
 
 [[nodiscard]] Stage memory_stage();

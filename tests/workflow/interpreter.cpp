@@ -125,8 +125,13 @@ class Interpreter {
 
   void step(const Op& op) {
     const Ledger::Effect effect{.key = {actor_, op.id}, .execution = ctx_.execution_id(), .acc = acc_, .seen = seen_};
-    acc_ = ctx_.step("s" + std::to_string(op.id), [&] { return happen(setting_, op, effect); },
-                     {.max_attempts = attempts_of(op), .retry = retry()});
+    const std::string name = "s" + std::to_string(op.id);
+    if (op.atomic && setting_.transactions) {
+      acc_ = ctx_.transaction(name, [&](Transaction&) { return happen(setting_, op, effect); });
+    } else {
+      acc_ = ctx_.step(name, [&] { return happen(setting_, op, effect); },
+                       {.max_attempts = attempts_of(op), .retry = retry()});
+    }
   }
 
   Started<std::uint32_t> start_task(const Op& op) {

@@ -49,6 +49,7 @@ struct Setting {
   Duration retry = std::chrono::seconds(1);
   bool upgraded = true;  // the code has the patches
   bool sturdy = false;
+  bool transactions = true;  // the store has them
 };
 
 // The setting outlives the app's workers.

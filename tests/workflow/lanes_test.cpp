@@ -45,7 +45,8 @@ class GeneratedOnLanes : public OnStore {
                                                 .find = [&programs](std::uint64_t seed) { return programs.at(seed); },
                                                 .tick = 1ms,
                                                 .forever = 1000h,
-                                                .retry = 1ms});
+                                                .retry = 1ms,
+                                                .transactions = GetParam() != "memory"});
     {
       App app = open();
       handle_programs(app, setting);
@@ -54,6 +55,7 @@ class GeneratedOnLanes : public OnStore {
       std::mutex mutex;
       Worker worker = app.work({.queues = {"default", "other"},
                                 .threads = 1,
+                                .build = cache == 4 ? "seven" : "",
                                 .workflow_cache = cache,
                                 .on_trouble = [&](std::string_view what) {
                                   const std::lock_guard lock(mutex);

@@ -62,7 +62,7 @@ void Outside::send_cancels(const Enough& enough) {
   }
 }
 
-std::vector<Outside::Verdict> Outside::check(const std::function<void(Observed&)>& excuse) {
+std::vector<Outside::Verdict> Outside::check(const Excuse& excuse) {
   std::vector<Verdict> wrong;
   for (const auto& [seed, program] : programs_) {
     const std::string chain = "p" + std::to_string(seed);
@@ -70,7 +70,7 @@ std::vector<Outside::Verdict> Outside::check(const std::function<void(Observed&)
     ledger_.observe(chain, observed);
     observed.cancel_asked = cancelled_.contains(chain);
     for (auto& [actor, run] : observed.runs) { look(run); }
-    if (excuse) { excuse(observed); }
+    if (excuse) { excuse(*program, observed); }
     auto problems = generated::check(*program, chain, observed);
     if (!problems.empty()) { wrong.push_back({.program = program, .problems = std::move(problems)}); }
   }

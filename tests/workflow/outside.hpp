@@ -41,7 +41,8 @@ class Outside {
     std::shared_ptr<const Program> program;
     std::vector<std::string> problems;
   };
-  [[nodiscard]] std::vector<Verdict> check(const std::function<void(Observed&)>& excuse = {});
+  using Excuse = std::function<void(const Program&, Observed&)>;
+  [[nodiscard]] std::vector<Verdict> check(const Excuse& excuse = {});
 
  private:
   using Clock = std::chrono::steady_clock;

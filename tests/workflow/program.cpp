@@ -99,7 +99,12 @@ class Generator {
 
   Op step(const Scope& scope) {
     Op made = op(Kind::step);
-    draw_mode(made, scope);
+    made.atomic = chance(30);
+    if (!made.atomic) {
+      draw_mode(made, scope);
+    } else if (scope.may_fail && chance(10)) {
+      made.mode = Mode::permanent;  // its body is not called again
+    }
     return made;
   }
 
@@ -374,6 +379,7 @@ void print(std::string& text, const Op& op, int indent, const std::string& role)
   if (op.ticks != 0) { text += op.ticks == never ? " never" : " ticks " + std::to_string(op.ticks); }
   if (op.kind == Kind::race) { text += " winner " + std::to_string(op.winner); }
   if (op.rethrows) { text += " rethrows"; }
+  if (op.atomic) { text += " atomic"; }
   text += "\n";
   print_all(text, op.parts, indent + 1, "part ");
   print_all(text, op.body, indent + 1, "");

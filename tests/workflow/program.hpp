@@ -65,6 +65,7 @@ struct Op {
   int ticks = 0;          // how long, in units that whoever runs it knows
   int winner = 0;         // race
   bool rethrows = false;  // attempt
+  bool atomic = false;    // step: its record is kept in its own transaction, where the store has those
   std::vector<Op> body;
   std::vector<Op> handler;
   std::vector<Op> parts;
