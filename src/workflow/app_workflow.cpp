@@ -182,7 +182,7 @@ workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
   model::check_readable(*execution);
   const model::HistoryRequest request{.execution = id};
   auto histories = app.store().histories({&request, 1});
-  workflow::restore_begin(histories.front().entries);
+  if (execution->kind == model::Kind::workflow) { workflow::restore_begin(*execution, histories.front().entries); }
   return {.execution = std::move(*execution), .history = std::move(histories.front())};
 }
 

@@ -61,6 +61,14 @@ void restore_begin(std::vector<model::JournalEntry>& entries) {
   entries.insert(entries.begin(), std::move(begin));
 }
 
+void restore_begin(const model::Execution& execution, std::vector<model::JournalEntry>& entries) {
+  restore_begin(entries);
+  if (!entries.empty() || !is_terminal(execution.status) || !execution.started_at) { return; }
+  entries.push_back(begin_entry(""));
+  entries.front().execution = execution.id;
+  entries.front().at = *execution.started_at;
+}
+
 std::string describe(Entry entry, std::string_view name) {
   // How a step ended is not what the code asks for.
   const bool step = entry == Entry::step_failed || entry == Entry::step_retry;

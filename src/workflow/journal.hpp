@@ -38,6 +38,8 @@ enum class Entry : std::uint8_t {
 [[nodiscard]] model::JournalEntry begin_entry(std::string_view build);
 // Puts it back before what was read from the beginning.
 void restore_begin(std::vector<model::JournalEntry>& entries);
+// The same of a run that is told of: one that has ended began, though it may have recorded nothing.
+void restore_begin(const model::Execution& execution, std::vector<model::JournalEntry>& entries);
 
 // "step 'charge'", "timer": one side of a divergence.
 [[nodiscard]] std::string describe(Entry entry, std::string_view name);

@@ -17,9 +17,6 @@ namespace {
 using Need = detail::WorkflowRun::Need;
 
 constexpr std::size_t batch_max = 64;
-// Turns longer than this are taken one at a time, so that other lanes get the rest.
-constexpr double long_turn_seconds = 0.0005;
-
 // Takes part in no exception of the function's.
 bool is_stopped(const engine::Run& run) {
   const engine::StopReason reason = run.stop_reason();
@@ -53,6 +50,8 @@ void Lanes::submit(std::vector<engine::RunPtr> runs) {
   active_.fetch_add(static_cast<int>(runs.size()));
   const std::lock_guard lock(mutex_);
   for (engine::RunPtr& run : runs) { submit_one(std::move(run)); }
+  // Somebody who looks after them if the first takes long.
+  if (!fresh_.empty() && is_unknown(fresh_.front()->claim().task)) { wake_idle(); }
 }
 
 void Lanes::submit_one(engine::RunPtr run) {
@@ -96,44 +95,15 @@ void Lanes::submit_question(engine::RunPtr run) {
   if (asker_) { asker_->work.notify_one(); }
 }
 
-bool Lanes::is_quick(const std::string& workflow) const {
-  const auto known = speeds_.find(workflow);
-  return known != speeds_.end() && known->second < long_turn_seconds;
-}
-
-bool Lanes::may_be_quick(const std::string& workflow) const {
-  return is_quick(workflow) || !speeds_.contains(workflow);
-}
-
-bool Lanes::note_speeds(const Turns& took) {
+void Lanes::forget(const engine::Run& run) {
   const std::lock_guard lock(mutex_);
-  bool quick = true;
-  for (const auto& [state, duration] : took) {
-    const double seconds = std::chrono::duration<double>(duration).count();
-    const auto [known, first] = speeds_.try_emplace(state->name(), seconds);
-    if (!first) { known->second = known->second * 0.8 + seconds * 0.2; }
-    quick = quick && known->second < long_turn_seconds;
-  }
-  return quick;
-}
-
-bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
-  if (!may_be_quick(workflow)) { return false; }
-  return std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
-    const std::int64_t since = lane->held_since_us.load();
-    return !lane->asks && !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
-  });
-}
-
-// Holding mutex_.
-void Lanes::wake_idle() {
-  for (const LanePtr& lane : lanes_) {
-    if (lane->idle && !lane->asks) {
-      lane->idle = false;
-      lane->work.notify_one();
-      return;
-    }
-  }
+  const auto cached = cache_.find(run.claim().id);
+  if (cached == cache_.end() || cached->second.state->claim().fence != run.claim().fence) { return; }
+  const LanePtr lane = cached->second.lane;
+  lane->discard.push_back(std::move(cached->second.state));
+  lane->work.notify_one();
+  ages_.erase(cached->second.age);
+  cache_.erase(cached);
 }
 
 void Lanes::collect(std::vector<engine::Settled>& into) {
@@ -166,42 +136,34 @@ void Lanes::announce() {
   if (news_.load() && news_.exchange(false)) { on_settled_(); }
 }
 
-bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience) {
+bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t room) {
   std::vector<RunState> discard;
   std::vector<RunState> ready;
   std::vector<engine::RunPtr> fresh;
   {
     std::unique_lock lock(mutex_);
     std::deque<engine::RunPtr>& coming = lane->asks ? asked_ : fresh_;
-    const auto nothing = [&] {
-      return lane->discard.empty() && lane->todo.empty() && lane->ready.empty() && (coming.empty() || holding_.load());
-    };
-    while (patience == Patience::some && !stopping_ && nothing()) {
-      if (!lane->asks && held_up_lane(engine::engine_now())) { return true; }
-      lane->idle = true;
-      lane->work.wait(lock);
-      lane->idle = false;
-    }
+    if (taking == Taking::waiting) { wait_for_work(lane, lock); }
     if (stopping_) { return false; }
     discard.swap(lane->discard);
     ready.swap(lane->ready);
-    bool slow = false;  // one of those is enough
-    const auto fits = [&](const std::string& workflow) {
-      if (batch.size() + fresh.size() >= batch_max) { return false; }
-      const bool quick = is_quick(workflow);
-      return quick || !std::exchange(slow, true);
-    };
-    while (!lane->todo.empty() && fits(lane->todo.front()->name())) {
+    bool slow = false;  // one that may take long; it keeps those beside it waiting, and is enough
+    const auto size = [&] { return batch.size() + fresh.size(); };
+    while (!lane->todo.empty() && size() < room) {
+      if (!is_quick(lane->todo.front()->name()) && std::exchange(slow, true)) { break; }
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    while (!coming.empty() && !holding_.load() && fits(coming.front()->claim().task)) {
+    while (taking != Taking::own && !slow && !coming.empty() && !holding_.load() && size() < room) {
+      const engine::Run& next = *coming.front();
+      slow = !is_quick(next.claim().task);
+      if (slow && !is_for(next, taking, size())) { break; }
       fresh.push_back(std::move(coming.front()));
       coming.pop_front();
     }
-    // This lane has its hands full, or may have for long. Those that nobody has measured wait for the first of them.
-    const bool full = batch.size() + fresh.size() >= batch_max;
-    if (!fresh_.empty() && (full || !may_be_quick(fresh_.front()->claim().task))) { wake_idle(); }
+    // This lane has its hands full, or may have for long.
+    const bool full = taking == Taking::own || slow || size() >= room;
+    if (full && !fresh_.empty()) { wake_idle(); }
   }
   for (const RunState& state : discard) { drop(state); }
   std::erase_if(batch, [this](const RunState& state) {
@@ -242,7 +204,7 @@ void Lanes::load(std::vector<RunState>& batch) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const model::Claim& claim = batch[i]->claim();
-    if (claim.fence == 1 && claim.inbox == 0) { continue; }  // nothing can be there
+    if (claim.fence == 1 && claim.inbox == 0) { continue; }  // nothing can be there: a fork begins with fence 2
     requests.push_back({.execution = claim.id,
                         .from_position = batch[i]->replay().recorded(),
                         .after_event = batch[i]->replay().seen()});
@@ -267,7 +229,7 @@ void Lanes::load(std::vector<RunState>& batch) {
 void Lanes::loop(const LanePtr& lane) {
   const AlternateStack alternate;
   std::vector<RunState> batch;
-  while (take(lane, batch, Patience::some)) {
+  while (take(lane, batch, Taking::waiting, batch_max)) {
     if (batch.empty()) {
       (void)help_out(lane);
       continue;
@@ -306,35 +268,31 @@ void Lanes::loop(const LanePtr& lane) {
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
   while (!batch.empty()) {
-    Turns took;
     std::vector<RunState> flushing;
-    go_on_all(lane, batch, flushing, took);
+    const bool quick = go_on_all(lane, batch, flushing);
     // Those that have come meanwhile join, and those that waited until one like them was measured: their entries share
     // the commit.
     batch.clear();
-    if (note_speeds(took) && flushing.size() < batch_max) {
-      if (take(lane, batch, Patience::none)) { go_on_all(lane, batch, flushing, took); }
-    } else {
-      const std::lock_guard lock(mutex_);
-      if (!fresh_.empty()) { wake_idle(); }
-    }
+    const std::size_t room = batch_max - std::min(batch_max, flushing.size());
+    if (take(lane, batch, quick ? Taking::joining : Taking::own, room)) { (void)go_on_all(lane, batch, flushing); }
     announce();
     flush(flushing);
     // The bodies of what they asked for; their records go with the next turn.
-    took.clear();
+    Turns took;
     batch = run_bodies(lane, std::move(flushing), took);
     (void)note_speeds(took);
   }
 }
 
-void Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, std::vector<RunState>& flushing,
-                      Turns& took) {
+bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, std::vector<RunState>& flushing) {
+  Turns took;
   Time mark = engine::engine_now();
   for (const RunState& state : batch) {
     if (go_on(lane, state)) { flushing.push_back(state); }
     const Time now = engine::engine_now();
     took.emplace_back(state, now - std::exchange(mark, now));
   }
+  return note_speeds(took);
 }
 
 bool Lanes::go_on(const LanePtr& lane, const RunState& state) {

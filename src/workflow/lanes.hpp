@@ -7,7 +7,8 @@
 //
 // As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
 // those at work have their hands full, or one of them is held up by a function that takes long. Workflows whose steps
-// take long, or that nobody has measured yet, go to a lane one at a time. Bodies that wait behind one that takes longer
+// take long go to a lane one at a time. Of a kind that nobody has measured yet one is taken; the others wait until it was
+// measured and join its commit, or for a moment. Bodies that wait behind one that takes longer
 // than was thought are run by idle lanes; the runs themselves stay, as a fiber belongs to its thread. Questions have a lane
 // of their own: who asks wants to know what keeps the others busy.
 #pragma once
@@ -52,6 +53,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] std::vector<std::string> questions() const override { return options_.questions(); }
   void start(std::function<void()> on_settled) override;
   void submit(std::vector<engine::RunPtr> runs) override;
+  void forget(const engine::Run& run) override;
   void collect(std::vector<engine::Settled>& into) override;
   void withdraw(std::vector<engine::RunPtr>& into) override;
   [[nodiscard]] int room() const override;
@@ -91,17 +93,26 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   };
 
   void loop(const LanePtr& lane);
-  // What there is to do; with `patience` it waits until there is something. False at the end.
-  enum class Patience : std::uint8_t { none, some };
-  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch, Patience patience);
+  // What there is to do, so many at most. False at the end.
+  enum class Taking : std::uint8_t {
+    waiting,  // until there is something
+    joining,  // those that would not hold up the others for long
+    own,      // only those that no other lane can have
+  };
+  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t room);
+  // Does a run that may take long go to a lane that takes so, and has so many? Holding mutex_.
+  [[nodiscard]] static bool is_for(const engine::Run& run, Taking taking, std::size_t beside);
+  // Until there is something for this lane. Holding mutex_.
+  void wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] RunState make(engine::RunPtr run);
   // Reads journals and events of those that need them; what cannot be read is given back.
   void load(std::vector<RunState>& batch);
   // Goes on with each until all wait, have ended or are given back.
   void run(const LanePtr& lane, std::vector<RunState> batch);
   using Turns = std::vector<std::pair<RunState, Duration>>;  // and how long each took
-  // Each until it needs the store, or does not any more.
-  void go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, std::vector<RunState>& flushing, Turns& took);
+  // Each until it needs the store, or does not any more. True when all were quick.
+  [[nodiscard]] bool go_on_all(const LanePtr& lane, const std::vector<RunState>& batch,
+                               std::vector<RunState>& flushing);
   // One run until it needs the store; true when it does.
   [[nodiscard]] bool go_on(const LanePtr& lane, const RunState& state);
   // Entries of all into the store; those that go on remain.
@@ -122,7 +133,10 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void submit_question(engine::RunPtr run);
   // Are turns of this workflow short, by measure? Holding mutex_.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;
-  [[nodiscard]] bool may_be_quick(const std::string& workflow) const;
+  [[nodiscard]] bool is_unknown(const std::string& workflow) const { return !speeds_.contains(workflow); }
+  // Will another lane, which is at work, know soon whether runs like the first of fresh_ are quick?
+  [[nodiscard]] bool is_left_to_another(const LanePtr& lane, Time now) const;
+  [[nodiscard]] bool is_at_work(const Lane& lane, Time now) const;
   // Will a lane that is at work take a run of this workflow in a moment? Holding mutex_.
   [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
   // What turns took. True when none of the batch is slow.

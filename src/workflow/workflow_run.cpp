@@ -147,8 +147,10 @@ void WorkflowRun::run_transaction() {
             result = (*transaction_body_)(tx);
             in_body = false;
             entry.data = workflow::encode_step({.ran_for = engine::engine_now() - start, .result = result});
-            tx.state_->transaction->advance(
-                {.execution = id_, .fence = run.claim().fence, .entries = entries, .clears_lost = run.claim().lost > 0});
+            tx.state_->transaction->advance({.execution = id_,
+                                             .fence = run.claim().fence,
+                                             .entries = entries,
+                                             .clears_lost = run.claim().lost > 0});
           });
         } catch (const StoreUnavailable& error) {
           if (!in_body) { store_trouble_ = error.what(); }

@@ -193,8 +193,9 @@ void Workflows::check_never_again(const generated::Program& program, const gener
   for (const auto& [key, calls] : observed.calls) {
     const auto recorded = recorded_at(key, calls.front().effect.execution);
     if (!recorded) continue;
-    // The record of a transactional step may say when its transaction began, in which the last call was made.
-    bool own = program.at(key.op).atomic;
+    // On SQLite the record of a transactional step says when its transaction began, in which the last call was made.
+    const generated::Op& op = program.at(key.op);
+    bool own = options_.store == "sqlite" && op.atomic && op.mode == generated::Mode::ok;
     for (const generated::Call& call : calls) {
       if (call.at <= *recorded || std::exchange(own, false) || tail_->fates().troubled.contains(call.process)) continue;
       findings_.violation("made again although recorded", key.actor + " operation " + std::to_string(key.op));

@@ -14,7 +14,8 @@ using namespace model;
 
 // set_config comes before the first identity is asked for, as that needs the time. Identities come in their order, so that
 // two batches that have some in common wait for each other rather than both for ever. One that is taken fails the statement:
-// ON CONFLICT would look for each before it is written, and once more confirm it after.
+// ON CONFLICT would look for each before it is written, and once more confirm it after. They are counted so that they come
+// first: a batch that waits for one of them has written nothing else.
 constexpr const char* fresh_text = R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
@@ -22,14 +23,16 @@ q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHER
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
   SELECT u.identity, u.execution, 1, u.fingerprint, t.now, coalesce($8::bigint, q.dedup_window_us)
-  FROM t, q, unnest($11::bytea[], $12::uuid[], $13::bytea[]) u(identity, execution, fingerprint)),
+  FROM t, q, unnest($11::bytea[], $12::uuid[], $13::bytea[]) u(identity, execution, fingerprint) RETURNING 1),
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
                         identity_key, parent, labels{born columns})
   SELECT u.id, $3::int, $4::text, u.input, $5::smallint, $6::int, $7::smallint, {state}, now, now, u.identity,
          u.identity_key, $9::uuid, $10::text{born values}
   FROM {rows})
-SELECT t.now, {is free}, 1 / CASE WHEN q.draining THEN 0 ELSE 1 END FROM t, q)";
+SELECT t.now, {is free},
+       1 / CASE WHEN q.draining OR (SELECT count(*) FROM held) <> cardinality($11::bytea[]) THEN 0 ELSE 1 END
+FROM t, q)";
 
 constexpr const char* plain_rows =
     "t, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[]) u(id, input, identity, identity_key)";
