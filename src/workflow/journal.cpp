@@ -48,7 +48,8 @@ std::string_view to_string(Entry entry) {
 model::JournalEntry begin_entry(std::string_view build) {
   model::JournalEntry entry;
   entry.kind = static_cast<std::uint8_t>(Entry::started);
-  entry.data = json{{"build", build}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  entry.data =
+      build.empty() ? R"({"build":""})" : json{{"build", build}}.dump(-1, ' ', false, json::error_handler_t::replace);
   return entry;
 }
 

@@ -319,7 +319,7 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
       case Need::transaction:
         if (state->replay().needs_flush()) { return true; }
         announce();  // the body may take long
-        run_body(lane, state);
+        run_body(lane, state, Time(Duration(now_us)));
         if (!goes_on(state)) { return false; }
         continue;
       case Need::wait: wait(lane, state); return false;

@@ -141,7 +141,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
   // What turns took. True when none of the batch is slow.
   [[nodiscard]] bool note_speeds(const Turns& took);
-  void run_body(const LanePtr& lane, const RunState& state);
+  void run_body(const LanePtr& lane, const RunState& state, Time now);
   // After its body: false when the store failed a transactional step, and the run goes on later.
   [[nodiscard]] bool goes_on(const RunState& state);
   // The bodies of those that are flushed; those that other lanes took come back as ready.

@@ -15,6 +15,7 @@ std::vector<RunState> Lanes::run_bodies(const LanePtr& lane, std::vector<RunStat
     const std::lock_guard lock(mutex_);
     lane->bodies.assign(std::make_move_iterator(flushed.begin()), std::make_move_iterator(flushed.end()));
   }
+  Time mark = engine::engine_now();
   while (true) {
     RunState state;
     {
@@ -23,9 +24,9 @@ std::vector<RunState> Lanes::run_bodies(const LanePtr& lane, std::vector<RunStat
       state = std::move(lane->bodies.front());
       lane->bodies.pop_front();
     }
-    const Time start = engine::engine_now();
-    run_body(lane, state);
-    took.emplace_back(state, engine::engine_now() - start);
+    run_body(lane, state, mark);
+    const Time now = engine::engine_now();
+    took.emplace_back(state, now - std::exchange(mark, now));
     if (goes_on(state)) { going.push_back(std::move(state)); }
   }
 }
@@ -52,7 +53,7 @@ bool Lanes::help_out(const LanePtr& lane) {
     ++other->lent;
     if (!other->bodies.empty()) { wake_idle(); }
   }
-  run_body(lane, state);
+  run_body(lane, state, engine::engine_now());
   const std::lock_guard lock(mutex_);
   --other->lent;
   other->ready.push_back(std::move(state));
@@ -60,8 +61,8 @@ bool Lanes::help_out(const LanePtr& lane) {
   return true;
 }
 
-void Lanes::run_body(const LanePtr& lane, const RunState& state) {
-  lane->held_since_us.store(engine::engine_now().time_since_epoch().count());
+void Lanes::run_body(const LanePtr& lane, const RunState& state, Time now) {
+  lane->held_since_us.store(now.time_since_epoch().count());
   state->run_step_or_transaction();
   lane->held_since_us.store(0);
 }
