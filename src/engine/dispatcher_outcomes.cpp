@@ -49,7 +49,6 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
     runs.push_back(batch[i].run);
     if (verdicts[i] == model::FinishVerdict::stale) {
       ++more.stale;
-      if (options_.workflows != nullptr) { options_.workflows->forget(*batch[i].run); }
       continue;
     }
     const model::QueueRef& its_queue = batch[i].run->claim().queue;

@@ -25,8 +25,6 @@ class WorkflowPool {
   virtual void submit(std::vector<RunPtr> runs) = 0;
   // Appends what was decided since the last call.
   virtual void collect(std::vector<Settled>& into) = 0;
-  // The store did not take its outcome: what is in memory of it is not where it stands.
-  virtual void forget(const Run& run) = 0;
   // Takes back runs that were not begun.
   virtual void withdraw(std::vector<RunPtr>& into) = 0;
   // How many more it would take now; 0: it is full.

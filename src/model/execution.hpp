@@ -77,9 +77,10 @@ struct BornRunning {
 // What people attach to an execution. Kept as one JSON object in the store, absent when all is empty.
 struct Labels {
   std::vector<std::string> tags;
-  std::string metadata;     // a JSON object, or empty
-  std::string traceparent;  // W3C, or empty
-  std::string actor;        // who asked for it, or empty (SPEC X8); a run that follows keeps it
+  std::string metadata;             // a JSON object, or empty
+  std::string traceparent;          // W3C, or empty
+  std::string actor;                // who asked for it, or empty (SPEC X8); a run that follows keeps it
+  std::optional<Uuid> forked_from;  // the run that it, or the first of its chain, took up
   friend bool operator==(const Labels&, const Labels&) = default;
 };
 

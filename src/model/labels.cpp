@@ -57,6 +57,10 @@ std::optional<std::string> encode_labels(const Labels& labels) {
     member("actor");
     text += base::json_quote(labels.actor);
   }
+  if (labels.forked_from) {
+    member("forked_from");
+    text += base::json_quote(labels.forked_from->to_string());
+  }
   if (text.empty()) { return std::nullopt; }
   return text + "}";
 }
@@ -76,6 +80,8 @@ Labels decode_labels(std::string_view text) {
       labels.traceparent = base::json_string(value, "labels");
     } else if (name == "actor") {
       labels.actor = base::json_string(value, "labels");
+    } else if (name == "forked_from") {
+      labels.forked_from = Uuid::parse(base::json_string(value, "labels"));
     }
   }
   return labels;

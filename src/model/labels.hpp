@@ -1,5 +1,5 @@
-// Labels as they are stored: one JSON object {"tags":[…],"metadata":{…},"traceparent":"…","actor":"…"}, absent when all is
-// empty.
+// Labels as they are stored: one JSON object {"tags":[…],"metadata":{…},"traceparent":"…","actor":"…",
+// "forked_from":"…"}, absent when all is empty.
 #pragma once
 
 #include "model/execution.hpp"

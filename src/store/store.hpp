@@ -116,8 +116,7 @@
 //   old one's, no fingerprint, run + 1; parent, labels, waiters, unused signals and a cancel it has not seen pass on.
 //   A waiting, continued, or any other finish with a turn whose entries cannot be appended (a taken position) is stale.
 // - Advance: as journal_append, all entries of one or none; clears_lost sets lost to 0.
-// - Seed: entries and events stand in journal and inbox when the execution is admitted, as if a first claim had left them:
-//   its fence is 1.
+// - Seed: entries and events stand in journal and inbox when the execution is admitted.
 // - Audit: a verb that is told who acts writes a line for each execution it did something to (cancelled or requested,
 //   created, discarded, annotated, accepted), in the same transaction; purge and move one for the call, if it did
 //   anything. Lines are kept for limits::audit_kept and then deleted by the sweep with retention.

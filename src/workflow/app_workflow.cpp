@@ -239,6 +239,7 @@ AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
   model::NewExecution request = state_->request(spec, from.execution.input, enqueue_options(options));
   request.kind = model::Kind::workflow;
   request.seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
+  request.labels.forked_from = run;
   const model::Admission admission = state_->engine().admit(std::move(request));
   engine::throw_if_refused(admission, {.task = spec.name, .key = options.workflow_id, .kind = model::Kind::workflow});
   return state_->handle(admission);

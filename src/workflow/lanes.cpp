@@ -8,6 +8,7 @@
 #include "workflow/closing.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hapax::workflow {
@@ -95,17 +96,6 @@ void Lanes::submit_question(engine::RunPtr run) {
   if (asker_) { asker_->work.notify_one(); }
 }
 
-void Lanes::forget(const engine::Run& run) {
-  const std::lock_guard lock(mutex_);
-  const auto cached = cache_.find(run.claim().id);
-  if (cached == cache_.end() || cached->second.state->claim().fence != run.claim().fence) { return; }
-  const LanePtr lane = cached->second.lane;
-  lane->discard.push_back(std::move(cached->second.state));
-  lane->work.notify_one();
-  ages_.erase(cached->second.age);
-  cache_.erase(cached);
-}
-
 void Lanes::collect(std::vector<engine::Settled>& into) {
   const std::lock_guard lock(mutex_);
   std::ranges::move(settled_, std::back_inserter(into));
@@ -143,26 +133,21 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
   {
     std::unique_lock lock(mutex_);
     std::deque<engine::RunPtr>& coming = lane->asks ? asked_ : fresh_;
-    if (taking == Taking::waiting) { wait_for_work(lane, lock); }
+    const bool helps = taking == Taking::waiting && !wait_for_work(lane, lock);
     if (stopping_) { return false; }
     discard.swap(lane->discard);
     ready.swap(lane->ready);
-    bool slow = false;  // one that may take long; it keeps those beside it waiting, and is enough
-    const auto size = [&] { return batch.size() + fresh.size(); };
-    while (!lane->todo.empty() && size() < room) {
+    bool slow = false;  // one that may take long is enough
+    while (!lane->todo.empty() && batch.size() < room) {
       if (!is_quick(lane->todo.front()->name()) && std::exchange(slow, true)) { break; }
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    while (taking != Taking::own && !slow && !coming.empty() && !holding_.load() && size() < room) {
-      const engine::Run& next = *coming.front();
-      slow = !is_quick(next.claim().task);
-      if (slow && !is_for(next, taking, size())) { break; }
-      fresh.push_back(std::move(coming.front()));
-      coming.pop_front();
-    }
     // This lane has its hands full, or may have for long.
-    const bool full = taking == Taking::own || slow || size() >= room;
+    bool full = helps || slow || taking == Taking::own;
+    if (!helps && (!full || has_waited_long(coming))) {
+      full = pick(coming, taking, room, batch.size() + ready.size(), fresh) || full;
+    }
     if (full && !fresh_.empty()) { wake_idle(); }
   }
   for (const RunState& state : discard) { drop(state); }
@@ -200,11 +185,28 @@ RunState Lanes::make(engine::RunPtr run) {
 }
 
 void Lanes::load(std::vector<RunState>& batch) {
+  read_histories(batch);
+  // A session was lost, with outcomes of it that were not sent: what waits in memory has done more than its journal says.
+  std::vector<RunState> anew;
+  for (RunState& state : batch) {
+    if (!state->begun() || !state->replay().is_short()) { continue; }
+    drop(state);
+    if (RunState again = make(state->run())) { anew.push_back(std::move(again)); }
+    state.reset();
+  }
+  std::erase(batch, nullptr);
+  if (anew.empty()) { return; }
+  read_histories(anew);
+  std::ranges::move(anew, std::back_inserter(batch));
+}
+
+void Lanes::read_histories(std::vector<RunState>& batch) {
   std::vector<model::HistoryRequest> requests;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const model::Claim& claim = batch[i]->claim();
-    if (claim.fence == 1 && claim.inbox == 0) { continue; }  // nothing can be there: a fork begins with fence 2
+    // Nothing can be there, unless it was planted.
+    if (claim.fence == 1 && claim.inbox == 0 && !claim.labels.forked_from) { continue; }
     requests.push_back({.execution = claim.id,
                         .from_position = batch[i]->replay().recorded(),
                         .after_event = batch[i]->replay().seen()});
@@ -288,14 +290,14 @@ bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, s
   Turns took;
   Time mark = engine::engine_now();
   for (const RunState& state : batch) {
-    if (go_on(lane, state)) { flushing.push_back(state); }
+    if (go_on(lane, state, batch.size() > 1 || !flushing.empty())) { flushing.push_back(state); }
     const Time now = engine::engine_now();
     took.emplace_back(state, now - std::exchange(mark, now));
   }
   return note_speeds(took);
 }
 
-bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
+bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
   while (true) {
     if (is_stopped(*state->run())) {
       drop(state);
@@ -317,7 +319,7 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
     switch (need) {
       case Need::step:
       case Need::transaction:
-        if (state->replay().needs_flush()) { return true; }
+        if (state->replay().needs_flush() || (in_company && may_take_long(state->name()))) { return true; }
         announce();  // the body may take long
         run_body(lane, state, Time(Duration(now_us)));
         if (!goes_on(state)) { return false; }
@@ -340,6 +342,16 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state) {
 }
 
 void Lanes::flush(std::vector<RunState>& batch) {
+  // Those that only have a body to run, after the others' records.
+  const auto mute =
+      std::ranges::stable_partition(batch, [](const RunState& state) { return !state->replay().fresh().empty(); });
+  std::vector<RunState> later(std::make_move_iterator(mute.begin()), std::make_move_iterator(mute.end()));
+  batch.erase(mute.begin(), mute.end());
+  send(batch);
+  std::ranges::move(later, std::back_inserter(batch));
+}
+
+void Lanes::send(std::vector<RunState>& batch) {
   if (batch.empty()) { return; }
   std::vector<model::Advance> turns;
   turns.reserve(batch.size());
@@ -394,30 +406,22 @@ void Lanes::end(const RunState& state) {
 void Lanes::wait(const LanePtr& lane, const RunState& state) {
   model::Finish finish = state->wait_finish();
   state->replay().forget_fresh();
-  std::vector<std::pair<LanePtr, RunState>> out;
+  std::vector<RunState> mine;
   {
     const std::lock_guard lock(mutex_);
     const Uuid id = state->claim().id;
     ages_.push_back(id);
     cache_.insert_or_assign(id, Cached{state, lane, std::prev(ages_.end())});
-    trim(out);
+    trim(lane, mine);
   }
-  for (const auto& [owner, old] : out) {
-    if (owner == lane) {
-      drop(old);
-    } else {
-      const std::lock_guard lock(mutex_);
-      owner->discard.push_back(old);
-      owner->work.notify_one();
-    }
-  }
+  for (const RunState& old : mine) { drop(old); }
   // Only now: from here it may be claimed again at any moment.
   settle(state->run(), std::move(finish));
 }
 
-// Holding mutex_: what is too much, the longest unused first. A run that waits inside a catch block stays: unwinding it
-// would run what the block has left to do.
-void Lanes::trim(std::vector<std::pair<LanePtr, RunState>>& out) {
+// Holding mutex_: what is too much, the longest unused first; those of this lane are told. A run that waits inside a catch
+// block stays: unwinding it would run what the block has left to do.
+void Lanes::trim(const LanePtr& lane, std::vector<RunState>& mine) {
   auto next = ages_.begin();
   while (cache_.size() > static_cast<std::size_t>(options_.cached) && next != ages_.end()) {
     const auto cached = cache_.find(*next);
@@ -425,7 +429,9 @@ void Lanes::trim(std::vector<std::pair<LanePtr, RunState>>& out) {
       ++next;
       continue;
     }
-    out.emplace_back(cached->second.lane, std::move(cached->second.state));
+    const LanePtr owner = cached->second.lane;
+    (owner == lane ? mine : owner->discard).push_back(std::move(cached->second.state));
+    if (owner != lane) { owner->work.notify_one(); }
     cache_.erase(cached);
     next = ages_.erase(next);
   }

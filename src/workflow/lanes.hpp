@@ -8,9 +8,9 @@
 // As few lanes as suffice: two would take turns at the store, and each call bring half as much. Another lane begins when
 // those at work have their hands full, or one of them is held up by a function that takes long. Workflows whose steps
 // take long go to a lane one at a time. Of a kind that nobody has measured yet one is taken; the others wait until it was
-// measured and join its commit, or for a moment. Bodies that wait behind one that takes longer
-// than was thought are run by idle lanes; the runs themselves stay, as a fiber belongs to its thread. Questions have a lane
-// of their own: who asks wants to know what keeps the others busy.
+// measured and join its commit, or for a moment. Bodies that wait behind one that takes longer than was thought are run by
+// idle lanes; the runs themselves stay, as a fiber belongs to its thread. Questions have a lane of their own: who asks
+// wants to know what keeps the others busy.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -53,7 +53,6 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] std::vector<std::string> questions() const override { return options_.questions(); }
   void start(std::function<void()> on_settled) override;
   void submit(std::vector<engine::RunPtr> runs) override;
-  void forget(const engine::Run& run) override;
   void collect(std::vector<engine::Settled>& into) override;
   void withdraw(std::vector<engine::RunPtr>& into) override;
   [[nodiscard]] int room() const override;
@@ -100,23 +99,30 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     own,      // only those that no other lane can have
   };
   [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t room);
+  // What a lane gets of those that come, beside so many of its own. True when it may have its hands full. Holding mutex_.
+  [[nodiscard]] bool pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t room, std::size_t beside,
+                          std::vector<engine::RunPtr>& picked);
   // Does a run that may take long go to a lane that takes so, and has so many? Holding mutex_.
   [[nodiscard]] static bool is_for(const engine::Run& run, Taking taking, std::size_t beside);
-  // Until there is something for this lane. Holding mutex_.
-  void wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock);
+  // Have they waited so long that somebody must take them, whatever else he has? Holding mutex_.
+  [[nodiscard]] static bool has_waited_long(const std::deque<engine::RunPtr>& coming);
+  // Until there is something for this lane; false when that is another lane's bodies. Holding mutex_.
+  [[nodiscard]] bool wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] RunState make(engine::RunPtr run);
   // Reads journals and events of those that need them; what cannot be read is given back.
   void load(std::vector<RunState>& batch);
+  void read_histories(std::vector<RunState>& batch);
   // Goes on with each until all wait, have ended or are given back.
   void run(const LanePtr& lane, std::vector<RunState> batch);
   using Turns = std::vector<std::pair<RunState, Duration>>;  // and how long each took
   // Each until it needs the store, or does not any more. True when all were quick.
   [[nodiscard]] bool go_on_all(const LanePtr& lane, const std::vector<RunState>& batch,
                                std::vector<RunState>& flushing);
-  // One run until it needs the store; true when it does.
-  [[nodiscard]] bool go_on(const LanePtr& lane, const RunState& state);
+  // One run until it needs the store; true when it does, or has a body to run that may take long while others wait.
+  [[nodiscard]] bool go_on(const LanePtr& lane, const RunState& state, bool in_company);
   // Entries of all into the store; those that go on remain.
   void flush(std::vector<RunState>& batch);
+  void send(std::vector<RunState>& batch);
   void end(const RunState& state);
   void wait(const LanePtr& lane, const RunState& state);
   // Its code and its journal do not agree.
@@ -126,7 +132,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void settle(const engine::RunPtr& run, model::Finish finish);
   void announce();
   void drop(const RunState& state);
-  void trim(std::vector<std::pair<LanePtr, RunState>>& out);
+  void trim(const LanePtr& lane, std::vector<RunState>& mine);
   void wake_idle();
   // Holding mutex_.
   void submit_one(engine::RunPtr run);
@@ -134,9 +140,9 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   // Are turns of this workflow short, by measure? Holding mutex_.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;
   [[nodiscard]] bool is_unknown(const std::string& workflow) const { return !speeds_.contains(workflow); }
-  // Will another lane, which is at work, know soon whether runs like the first of fresh_ are quick?
-  [[nodiscard]] bool is_left_to_another(const LanePtr& lane, Time now) const;
-  [[nodiscard]] bool is_at_work(const Lane& lane, Time now) const;
+  [[nodiscard]] bool may_take_long(const std::string& workflow) const;
+  // Until when another lane will know whether runs of an unknown workflow are quick; past: none will.
+  [[nodiscard]] Time known_by(const std::string& workflow) const;
   // Will a lane that is at work take a run of this workflow in a moment? Holding mutex_.
   [[nodiscard]] bool is_soon_looked_after(const std::string& workflow, Time now) const;
   // What turns took. True when none of the batch is slow.
@@ -174,7 +180,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     bool parked = false;
   };
   std::unordered_map<Uuid, Misfit> misfits_;
-  std::unordered_map<std::string, double> speeds_;  // seconds that turns of a workflow take; guarded by mutex_
+  std::unordered_map<std::string, double> speeds_;        // seconds that turns of a workflow take; guarded by mutex_
+  std::unordered_map<std::string, Time> measured_since_;  // of those without; guarded by mutex_
 };
 
 }  // namespace hapax::workflow

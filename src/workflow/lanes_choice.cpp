@@ -4,6 +4,8 @@
 #include "engine/step_thread.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace hapax::workflow {
@@ -14,6 +16,7 @@ namespace {
 constexpr double long_turn_seconds = 0.0005;
 // One that may take long waits so long for a lane of its own.
 constexpr Duration unattended_max = std::chrono::milliseconds(20);
+constexpr std::size_t passed_over_max = 64;
 
 }  // namespace
 
@@ -28,32 +31,61 @@ bool Lanes::note_speeds(const Turns& took) {
   for (const auto& [state, duration] : took) {
     const double seconds = std::chrono::duration<double>(duration).count();
     const auto [known, first] = speeds_.try_emplace(state->name(), seconds);
+    if (first) { measured_since_.erase(state->name()); }
     if (!first) { known->second = known->second * 0.8 + seconds * 0.2; }
     quick = quick && known->second < long_turn_seconds;
   }
   return quick;
 }
 
-bool Lanes::is_at_work(const Lane& lane, Time now) const {
-  const std::int64_t since = lane.held_since_us.load();
-  return !lane.asks && !lane.idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
+bool Lanes::may_take_long(const std::string& workflow) const {
+  const std::lock_guard lock(mutex_);
+  return !is_quick(workflow);
+}
+
+Time Lanes::known_by(const std::string& workflow) const {
+  const auto since = measured_since_.find(workflow);
+  return since == measured_since_.end() ? Time{} : since->second + held_up_after;
 }
 
 bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
-  return (is_quick(workflow) || is_unknown(workflow)) &&
-         std::ranges::any_of(lanes_, [&](const LanePtr& lane) { return is_at_work(*lane, now); });
+  if (is_unknown(workflow)) { return now < known_by(workflow); }
+  return is_quick(workflow) && std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
+           const std::int64_t since = lane->held_since_us.load();
+           return !lane->asks && !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
+         });
 }
 
-bool Lanes::is_left_to_another(const LanePtr& lane, Time now) const {
-  const engine::Run& first = *fresh_.front();
-  return is_unknown(first.claim().task) && now < first.received + held_up_after &&
-         std::ranges::any_of(lanes_, [&](const LanePtr& other) { return other != lane && is_at_work(*other, now); });
+// One that may take long keeps those beside it waiting, and is enough. Those that are not for this lane are passed over.
+bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t room, std::size_t beside,
+                 std::vector<engine::RunPtr>& picked) {
+  std::vector<engine::RunPtr> left;
+  bool slow = false;
+  while (!slow && !coming.empty() && !holding_.load() && beside + picked.size() < room &&
+         left.size() < passed_over_max) {
+    engine::RunPtr next = std::move(coming.front());
+    coming.pop_front();
+    const bool may_take_long = !is_quick(next->claim().task);
+    if (may_take_long && !is_for(*next, taking, beside + picked.size())) {
+      left.push_back(std::move(next));
+      continue;
+    }
+    slow = may_take_long;
+    if (is_unknown(next->claim().task)) { measured_since_.try_emplace(next->claim().task, engine::engine_now()); }
+    picked.push_back(std::move(next));
+  }
+  const bool full = slow || !left.empty() || beside + picked.size() >= room;
+  coming.insert(coming.begin(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+  return full;
 }
 
-// Alone, by a lane that has nothing else; or, where all lanes have been busy for a while, beside those of one.
+// Alone, by a lane that has nothing else; or, where no lane was free for a while, beside those of one.
 bool Lanes::is_for(const engine::Run& run, Taking taking, std::size_t beside) {
-  if (taking == Taking::waiting) { return beside == 0; }
-  return engine::engine_now() >= run.received + unattended_max;
+  return (taking == Taking::waiting && beside == 0) || engine::engine_now() >= run.received + unattended_max;
+}
+
+bool Lanes::has_waited_long(const std::deque<engine::RunPtr>& coming) {
+  return !coming.empty() && engine::engine_now() >= coming.front()->received + unattended_max;
 }
 
 // Holding mutex_.
@@ -67,21 +99,26 @@ void Lanes::wake_idle() {
   }
 }
 
-void Lanes::wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock) {
+bool Lanes::wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock) {
   const std::deque<engine::RunPtr>& coming = lane->asks ? asked_ : fresh_;
   while (!stopping_ && lane->discard.empty() && lane->todo.empty() && lane->ready.empty()) {
     const Time now = engine::engine_now();
-    const bool offered = !coming.empty() && !holding_.load();
-    if (offered && (lane->asks || !is_left_to_another(lane, now))) { return; }
-    if (!lane->asks && held_up_lane(now)) { return; }
+    std::optional<Time> until;
+    if (!coming.empty() && !holding_.load()) {
+      const std::string& workflow = coming.front()->claim().task;
+      if (lane->asks || !is_unknown(workflow) || now >= known_by(workflow)) { return true; }
+      until = known_by(workflow);
+    }
+    if (!lane->asks && held_up_lane(now)) { return false; }
     lane->idle = true;
-    if (offered) {
-      lane->work.wait_for(lock, coming.front()->received + held_up_after - now);
+    if (until) {
+      lane->work.wait_for(lock, *until - now);
     } else {
       lane->work.wait(lock);
     }
     lane->idle = false;
   }
+  return true;
 }
 
 }  // namespace hapax::workflow

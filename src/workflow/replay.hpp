@@ -40,7 +40,12 @@ class Replay {
   // The new entries are in the store since `at`.
   void kept(Time at);
   // They went with an outcome that waits: their instant is not known here, so they are read with what happens next.
-  void forget_fresh() { fresh_.clear(); }
+  void forget_fresh() {
+    sent_ = entries_.size() + fresh_.size();
+    fresh_.clear();
+  }
+  // What was read does not have them: that outcome was not kept, and the function is ahead of its journal.
+  [[nodiscard]] bool is_short() const { return entries_.size() < sent_; }
   // The function has seen all that was loaded: it is suspended at the journal's end.
   void skip_to_end() { cursor_ = entries_.size(); }
 
@@ -81,6 +86,7 @@ class Replay {
   std::vector<model::JournalEntry> entries_;  // in the store
   std::vector<model::JournalEntry> fresh_;    // not yet
   std::size_t cursor_ = 0;
+  std::size_t sent_ = 0;  // entries, when an outcome that waits was last sent
   std::int64_t seen_ = 0;
   Time now_{};
   std::unordered_map<std::int32_t, model::Event> outcomes_;

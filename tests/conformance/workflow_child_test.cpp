@@ -306,11 +306,12 @@ TEST_F(WorkflowConformance, ASeedIsThereFromTheBeginning) {
       Seed{.entries = {entry(0, "1"), entry(1, "2")},
            .events = {{.kind = EventKind::signal, .name = "a", .data = "5"},
                       {.kind = EventKind::ended, .position = 1, .status = Status::completed, .data = "6"}}});
+  item.labels.forked_from = flow().id;
   const Uuid id = admit_id(item);
   EXPECT_EQ(admit(item).verdict, AdmissionVerdict::created) << "asked again";
   const Claim claim = woken(id);
   EXPECT_EQ(claim.inbox, 2);
-  EXPECT_EQ(claim.fence, 2) << "not the first to be there";
+  EXPECT_EQ(claim.labels, item.labels) << "by which a worker knows that there is something to read";
   const History kept = history(id);
   ASSERT_EQ(kept.entries.size(), 2U);
   EXPECT_EQ(kept.entries[1].data, "2");
@@ -320,17 +321,6 @@ TEST_F(WorkflowConformance, ASeedIsThereFromTheBeginning) {
   EXPECT_EQ(kept.events[1].data, "6");
   EXPECT_EQ(advance_run(claim, {entry(1)}).verdict, stale);
   EXPECT_EQ(advance_run(claim, {entry(2)}).verdict, accepted);
-}
-
-TEST_F(WorkflowConformance, ASeedOfEntriesAloneIsSeenByTheFirstClaim) {
-  NewExecution item = flow();
-  item.seed = std::make_shared<const Seed>(Seed{.entries = {entry(0, "1")}, .events = {}});
-  const Claim claim = woken(admit_id(item));
-  EXPECT_EQ(claim.inbox, 0);
-  EXPECT_EQ(claim.fence, 2) << "by which a worker knows that there is something to read";
-  EXPECT_EQ(claim.attempt, 1);
-  EXPECT_EQ(history(claim.id).entries.size(), 1U);
-  EXPECT_EQ(begun().fence, 1) << "another, without";
 }
 
 TEST_F(WorkflowConformance, JournalAndEventsGoWithTheWorkflow) {

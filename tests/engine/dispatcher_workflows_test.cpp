@@ -27,7 +27,6 @@ class HandFlows final : public WorkflowPool {
     ended.clear();
   }
   void withdraw(std::vector<RunPtr>& /*into*/) override {}
-  void forget(const Run& run) override { forgotten.push_back(run.claim().id); }
   [[nodiscard]] int room() const override { return most - active(); }
   [[nodiscard]] int active() const override { return static_cast<int>(running.size()); }
   void look(Time /*now*/) override {}
@@ -52,7 +51,6 @@ class HandFlows final : public WorkflowPool {
   int most = 1000;
   std::vector<RunPtr> running;
   std::vector<Settled> ended;
-  std::vector<Uuid> forgotten;
 };
 
 // A worker of four threads that has a task and a workflow, or a workflow alone.
@@ -114,17 +112,6 @@ TEST_F(MixedDispatcherTest, WhenAllWorkflowsEndAtOnceARemoteStoreGetsThemInTwoHa
   flows.complete(40);
   (void)settle();
   EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
-}
-
-TEST_F(MixedDispatcherTest, WhatTheStoreDidNotTakeIsForgotten) {
-  open({"flow"});
-  admit_flows(2);
-  (void)settle();
-  flows.complete(2);
-  ++flows.ended[1].finish->fence;
-  const Uuid refused = flows.ended[1].run->claim().id;
-  (void)settle();
-  EXPECT_EQ(flows.forgotten, std::vector<Uuid>{refused});
 }
 
 TEST_F(MixedDispatcherTest, TheFewWaitForTheManyThatEndedTogetherAMomentAgo) {

@@ -377,58 +377,6 @@ TEST_P(WorkflowWorker, OneThatRecordsNothingHasATimelineToo) {
   }
 }
 
-// Each waits in its first step until all are there: one thread for each, though nobody knew that they take long.
-TEST_P(WorkflowWorker, OnesThatNobodyHasMeasuredDoNotWaitForEachOther) {
-  constexpr int many = 4;
-  const Workflow<int, int> flow{"meets"};
-  const Workflow<int, int> other{"meets later"};
-  App app = open();
-  std::latch born(many), claimed(many);
-  app.handle(flow, [&](WorkflowContext& ctx, const int& n) {
-    ctx.step("meet", [&] { born.arrive_and_wait(); });
-    return n;
-  });
-  app.handle(other, [&](WorkflowContext& ctx, const int& n) {
-    ctx.step("meet", [&] { claimed.arrive_and_wait(); });
-    return n;
-  });
-  std::vector<WorkflowHandle<int>> handles;
-  for (int i = 0; i < many; ++i) { handles.push_back(app.start(other, i, {.workflow_id = "c" + std::to_string(i)})); }
-  const Worker worker = app.work({.threads = many});
-  for (int i = 0; i < many; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
-  handles.clear();
-  for (int i = 0; i < many; ++i) { handles.push_back(app.start(flow, i, {.workflow_id = "b" + std::to_string(i)})); }
-  for (int i = 0; i < many; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
-}
-
-// A long one among many short ones goes to the thread that has nothing to do, and does not hold up their records.
-TEST_P(WorkflowWorker, ALongOneDoesNotHoldUpTheShortOnes) {
-  const Workflow<int, int> brief{"brief"};
-  const Workflow<int, int> slow{"slow"};
-  App app = open();
-  std::atomic<bool> over{false};
-  app.handle(brief, [&](WorkflowContext& ctx, const int& n) {
-    ctx.step("a", [] {});
-    return ctx.step("b", [&] { return n; });
-  });
-  app.handle(slow, [&](WorkflowContext& ctx, const int& n) {
-    ctx.step("until told", [&] {
-      while (!over.load()) { std::this_thread::sleep_for(1ms); }
-    });
-    return n;
-  });
-  const Worker worker = app.work({.threads = 2});
-  std::vector<WorkflowHandle<int>> first;
-  for (int i = 0; i < 20; ++i) { first.push_back(app.start(brief, i, {.workflow_id = "f" + std::to_string(i)})); }
-  auto held = app.start(slow, 5, {.workflow_id = "s"});
-  for (int i = 0; i < 200; ++i) {
-    EXPECT_EQ(app.start(brief, i, {.workflow_id = "b" + std::to_string(i)}).result_for(60s), i);
-  }
-  for (int i = 0; i < 20; ++i) { EXPECT_EQ(first[static_cast<std::size_t>(i)].result_for(60s), i); }
-  over.store(true);
-  EXPECT_EQ(held.result_for(60s), 5);
-}
-
 TEST_P(WorkflowWorker, ATransactionalStepIsOneCommitWithItsRecord) {
   if (GetParam() == "memory") { return; }
   const Workflow<int, int> flow{"ledger"};

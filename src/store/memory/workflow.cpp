@@ -97,7 +97,6 @@ SignalResult signal(State& state, const Signal& signal, const Actor& by, Time no
 }
 
 void plant(Record& record, const Seed& seed, Time now) {
-  record.execution.fence = 1;
   for (JournalEntry entry : seed.entries) {
     entry.execution = record.execution.id;
     entry.fence = 0;

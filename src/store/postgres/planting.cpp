@@ -21,9 +21,8 @@ events AS (
   SELECT e.execution, e.number, t.now, e.kind, e.name, e.position, e.child, e.status, e.data, e.error
   FROM t, unnest($9::uuid[], $10::bigint[], $11::smallint[], $12::text[], $13::int[], $14::uuid[], $15::smallint[],
                  $16::bytea[], $17::text[]) e(execution, number, kind, name, position, child, status, data, error))
-UPDATE {s}.live l SET fence = 1, inbox = nullif(u.many, 0)
-FROM (SELECT s AS execution, (SELECT count(*) FROM unnest($9::uuid[]) e WHERE e = s) AS many FROM unnest($18::uuid[]) s) u
-WHERE l.id = ANY (ARRAY[u.execution]))"};
+UPDATE {s}.live l SET inbox = u.many
+FROM (SELECT e AS execution, count(*) AS many FROM unnest($9::uuid[]) e GROUP BY e) u WHERE l.id = ANY (ARRAY[u.execution]))"};
 
 }  // namespace
 
@@ -32,12 +31,11 @@ void plant(Connection& connection, const std::vector<const NewExecution*>& fresh
   Array data(Type::bytea), children(Type::uuid);
   Array of_events(Type::uuid), numbers(Type::int8), event_kinds(Type::int2), event_names(Type::text);
   Array event_positions(Type::int4), event_children(Type::uuid), statuses(Type::int2), event_data(Type::bytea);
-  Array errors(Type::text), seeded(Type::uuid);
+  Array errors(Type::text);
   bool any = false;
   for (const NewExecution* item : fresh) {
     if (!item->seed) { continue; }
     any = true;
-    seeded.uuid(item->id);
     for (const JournalEntry& entry : item->seed->entries) {
       of_entries.uuid(item->id);
       positions.int4(entry.position);
@@ -65,7 +63,7 @@ void plant(Connection& connection, const std::vector<const NewExecution*>& fresh
   params.int8(offset_us);
   for (Array* array :
        {&of_entries, &positions, &at, &kinds, &names, &data, &children, &of_events, &numbers, &event_kinds,
-        &event_names, &event_positions, &event_children, &statuses, &event_data, &errors, &seeded}) {
+        &event_names, &event_positions, &event_children, &statuses, &event_data, &errors}) {
     params.array(std::move(*array));
   }
   connection.query(plant_statement, params);

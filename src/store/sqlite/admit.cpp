@@ -1,7 +1,7 @@
 // Admission. Without identity: 1 INSERT an item, and 1 SELECT for each queue of the batch; no identity table is touched
 // (SPEC I14). With identity: 1 INSERT more for a new one; for a held one that INSERT, which does nothing, and up to 4
 // SELECTs; a pending holder that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
-// it is ordered. With a seed: 1 INSERT for each entry and event, 2 UPDATEs. A guard: 1 SELECT for each session of the batch
+// it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE. A guard: 1 SELECT for each session of the batch
 // more; one that takes a holder over, what take_over costs. From eight with identities on most INSERTs are of 32 or 8.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"

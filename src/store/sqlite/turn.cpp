@@ -20,7 +20,6 @@ constexpr const char* running_sql = "SELECT 1 FROM live WHERE id = ? AND state =
 constexpr const char* append_sql =
     "INSERT INTO journal(execution, position, fence, kind, name, data, at, child) VALUES (?,?,?,?,?,?,?,?)";
 constexpr const char* take_back_sql = "DELETE FROM journal WHERE execution = ? AND position = ?";
-constexpr const char* planted_sql = "UPDATE live SET fence = 1 WHERE id = ?";
 constexpr const char* child_sql = "UPDATE journal SET child = ? WHERE execution = ? AND position = ?";
 constexpr const char* forgive_sql = "UPDATE live SET lost = 0 WHERE id = ?";
 
@@ -184,7 +183,6 @@ void plant(WriteTransaction& tx, const Uuid& execution, const Seed& seed) {
     static_cast<void>(cursor.run_unless_taken());
   }
   plant_events(tx, execution, seed.events);
-  tx.db().use(planted_sql).bind(execution).run();
 }
 
 void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const Turn& turn) {

@@ -1,0 +1,137 @@
+// Which thread gets which workflow, and what waits for what.
+#include "api/stores.hpp"
+
+#include <hapax/hapax.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hapax {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class LaneChoice : public OnStore {
+ protected:
+  static void await(const std::atomic<bool>& flag) {
+    while (!flag.load()) { std::this_thread::sleep_for(1ms); }
+  }
+};
+
+// Each waits in its first step until all are there: one thread for each, though nobody knew that they take long.
+TEST_P(LaneChoice, OnesThatNobodyHasMeasuredDoNotWaitForEachOther) {
+  constexpr int many = 4;
+  const Workflow<int, int> flow{"meets"};
+  const Workflow<int, int> other{"meets later"};
+  App app = open();
+  std::latch born(many), claimed(many);
+  app.handle(flow, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("meet", [&] { born.arrive_and_wait(); });
+    return n;
+  });
+  app.handle(other, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("meet", [&] { claimed.arrive_and_wait(); });
+    return n;
+  });
+  std::vector<WorkflowHandle<int>> handles;
+  for (int i = 0; i < many; ++i) { handles.push_back(app.start(other, i, {.workflow_id = "c" + std::to_string(i)})); }
+  const Worker worker = app.work({.threads = many});
+  for (int i = 0; i < many; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
+  handles.clear();
+  for (int i = 0; i < many; ++i) { handles.push_back(app.start(flow, i, {.workflow_id = "b" + std::to_string(i)})); }
+  for (int i = 0; i < many; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
+}
+
+// A long one among many short ones goes to the thread that has nothing to do, and does not hold up their records.
+TEST_P(LaneChoice, ALongOneDoesNotHoldUpTheShortOnes) {
+  const Workflow<int, int> brief{"brief"};
+  const Workflow<int, int> slow{"slow"};
+  App app = open();
+  std::atomic<bool> over{false};
+  app.handle(brief, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("a", [] {});
+    return ctx.step("b", [&] { return n; });
+  });
+  app.handle(slow, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("until told", [&] {
+      while (!over.load()) { std::this_thread::sleep_for(1ms); }
+    });
+    return n;
+  });
+  const Worker worker = app.work({.threads = 2});
+  std::vector<WorkflowHandle<int>> first;
+  for (int i = 0; i < 20; ++i) { first.push_back(app.start(brief, i, {.workflow_id = "f" + std::to_string(i)})); }
+  auto held = app.start(slow, 5, {.workflow_id = "s"});
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(app.start(brief, i, {.workflow_id = "b" + std::to_string(i)}).result_for(60s), i);
+  }
+  for (int i = 0; i < 20; ++i) { EXPECT_EQ(first[static_cast<std::size_t>(i)].result_for(60s), i); }
+  over.store(true);
+  EXPECT_EQ(held.result_for(60s), 5);
+}
+
+// All that one thread has: a brief one whose first step is to be recorded, and a slow one. The record does not wait for the
+// slow step to end.
+TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
+  const Workflow<int, int> blocker{"blocker"};
+  const Workflow<int, int> brief{"brief"};
+  const Workflow<int, int> slow{"slow"};
+  App app = open();
+  std::atomic<bool> blocked{false};
+  std::atomic<bool> over{false};
+  std::atomic<bool> looks{false};
+  std::atomic<bool> recorded{false};
+  Uuid watched;
+  app.handle(blocker, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("until told", [&] {
+      blocked.store(true);
+      await(over);
+    });
+    return n;
+  });
+  app.handle(brief, [](WorkflowContext& ctx, const int& n) {
+    ctx.step("a", [] {});
+    return ctx.step("b", [&] { return n; });
+  });
+  app.handle(slow, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("long", [&] {
+      if (!looks.load()) { return std::this_thread::sleep_for(20ms); }
+      for (const TimelineEntry& entry : app.timeline(watched)) {
+        if (entry.name == "a") { recorded.store(true); }
+      }
+    });
+    return n;
+  });
+  const Worker worker = app.work({.threads = 1});
+  // So that their speeds are known.
+  EXPECT_EQ(app.start(slow, 1, {.workflow_id = "slow 1"}).result_for(60s), 1);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(app.start(brief, i, {.workflow_id = "brief " + std::to_string(i)}).result_for(60s), i);
+  }
+  auto held = app.start(blocker, 1, {.workflow_id = "blocker"});
+  await(blocked);
+  auto first = app.start(brief, 1, {.workflow_id = "brief"});
+  watched = first.id();
+  looks.store(true);
+  auto second = app.start(slow, 2, {.workflow_id = "slow 2"});
+  while (first.status() != Status::running || second.status() != Status::running) { std::this_thread::sleep_for(1ms); }
+  std::this_thread::sleep_for(50ms);  // longer than a slow one waits for a thread of its own
+  over.store(true);
+  EXPECT_EQ(second.result_for(60s), 2);
+  EXPECT_TRUE(recorded.load());
+  EXPECT_EQ(first.result_for(60s), 1);
+  EXPECT_EQ(held.result_for(60s), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, LaneChoice, all_stores, [](const auto& store) { return store.param; });
+
+}  // namespace
+
+}  // namespace hapax

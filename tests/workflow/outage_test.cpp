@@ -1,0 +1,73 @@
+// Workflows on a worker whose store is away for longer than its lease.
+#include "api/stores.hpp"
+#include "engine/app_state.hpp"
+#include "engine/faulty_store.hpp"
+#include "store/open.hpp"
+
+#include <hapax/hapax.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace hapax {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class WorkflowOutage : public OnStore {
+ protected:
+  // On the store of this test, which the test can take away.
+  App open_faulty() {
+    auto store = std::make_unique<engine::FaultyStore>(store::open(url_, {.migrate = store::Migrate::yes}));
+    faulty_ = store.get();
+    return App(detail::make_app_state(std::move(store), "default"));
+  }
+
+  engine::FaultyStore* faulty_ = nullptr;
+};
+
+// The store goes away during the step. The outcome that waits for the timer, with the step's record, is never sent: the
+// session is lost with it. What the worker then has in memory is ahead of the journal.
+TEST_P(WorkflowOutage, OneThatWaitsIsTakenUpFromItsJournalIfItsOutcomeWasLost) {
+  const Workflow<int, int> flow{"paused"};
+  App app = open_faulty();
+  std::atomic<int> before{0};
+  std::atomic<int> after{0};
+  app.handle(flow, [&](WorkflowContext& ctx, const int& n) {
+    const int first = ctx.step("first", [&] { return n; });
+    const int second = ctx.step("second", [&] {
+      if (before.fetch_add(1) == 0) { faulty_->away.store(true); }
+      return first + 1;
+    });
+    ctx.sleep(1ms);
+    return ctx.step("third", [&] { return ++after, second + 1; });
+  });
+  const Worker worker = app.work({.threads = 1, .lease = 1s});
+  auto handle = app.start(flow, 1, {.workflow_id = "a"});
+  while (!faulty_->away.load()) { std::this_thread::sleep_for(1ms); }
+  // Somebody else finds that it is lost.
+  while (faulty_->inner().get(handle.id()).value().status == Status::running) {
+    std::this_thread::sleep_for(20ms);
+    (void)faulty_->inner().sweep({});
+  }
+  faulty_->away.store(false);
+  EXPECT_EQ(handle.result_for(60s), 3);
+  EXPECT_EQ(before.load(), 2) << "its first record was kept: the outcome was not lost, and nothing was tested";
+  EXPECT_EQ(after.load(), 1);
+  std::string names;
+  for (const TimelineEntry& line : app.timeline(handle.id())) { names += line.name + ";"; }
+  EXPECT_NE(names.find("first;second;"), std::string::npos) << names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, WorkflowOutage, all_stores, [](const auto& store) { return store.param; });
+
+}  // namespace
+
+}  // namespace hapax
