@@ -121,6 +121,7 @@ Asking asking_of(const model::NewExecution& request) {
 }
 
 void throw_if_refused(const model::Admission& admission, const Asking& asking) {
+  if (admission.verdict == model::AdmissionVerdict::created) { return; }  // most are, and need no words
   const std::string noun = asking.kind == model::Kind::workflow ? "Workflow" : "Task";
   const std::string who = asking.key.empty() ? noun + " '" + std::string(asking.task) + "' with the same input "
                                              : noun + " with ID '" + std::string(asking.key) + "' ";

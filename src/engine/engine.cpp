@@ -99,6 +99,7 @@ Engine::Engine(std::shared_ptr<store::Store> store)
 
 std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std::vector<model::Advance>> requests) {
   std::vector<model::Advance> all;
+  if (requests.size() == 1) { all.reserve(requests.front().size()); }
   for (std::vector<model::Advance>& request : requests) { std::ranges::move(request, std::back_inserter(all)); }
   std::vector<model::AdvanceReply> replies;
   try {

@@ -69,7 +69,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
     const std::lock_guard lock(mutex_);
     if (stopping_) { throw ShuttingDown(); }
     token = ++last_token_;
-    const auto found = std::ranges::find(recent_, id, &model::Outcome::id);
+    const auto found = recent_.find(id);
     if (found == recent_.end()) {
       const Time now = engine_now();
       const Time until = at_most ? now + std::min(*at_most, longest_wait) : never;
@@ -84,7 +84,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
       }
       return token;
     }
-    known = *found;
+    known = found->second;
   }
   callback(&*known, nullptr);
   return token;
@@ -169,12 +169,19 @@ void Waiters::publish(const std::vector<News>& news) {
       const bool waited_for = begin != end;
       waits_.erase(begin, end);
       if (each.keep && !waited_for && (!each.outcome.result || each.outcome.result->size() <= recent_bytes)) {
-        recent_.push_back(each.outcome);
-        if (recent_.size() > recent_max) { recent_.pop_front(); }
+        remember(each.outcome);
       }
     }
   }
   for (const auto& [callback, outcome] : calls) { callback(outcome, nullptr); }
+}
+
+void Waiters::remember(const model::Outcome& outcome) {
+  if (!recent_.insert_or_assign(outcome.id, outcome).second) { return; }
+  recent_order_.push_back(outcome.id);
+  if (recent_order_.size() <= recent_max) { return; }
+  recent_.erase(recent_order_.front());
+  recent_order_.pop_front();
 }
 
 void Waiters::hint() {

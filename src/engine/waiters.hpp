@@ -69,11 +69,13 @@ class Waiters {
   [[nodiscard]] Time step(Time now);
   void answer(const Uuid& id, const model::Outcome* outcome, const std::exception_ptr& error);
   void ensure_thread();
+  void remember(const model::Outcome& outcome);  // holding mutex_
 
   store::Store& store_;
   std::mutex mutex_;  // guards what follows
   std::unordered_multimap<Uuid, Wait> waits_;
-  std::deque<model::Outcome> recent_;
+  std::unordered_map<Uuid, model::Outcome> recent_;  // for waits that begin later
+  std::deque<Uuid> recent_order_;                    // of those, the oldest first
   Token last_token_ = 0;
   bool stopping_ = false;
   std::unique_ptr<StepThread> thread_;

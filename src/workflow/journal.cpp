@@ -80,8 +80,12 @@ std::string describe(Entry entry, std::string_view name) {
 
 // Written by hand, so that the result, which may be large, is neither parsed nor escaped again.
 std::string encode_step(const StepRecord& record) {
-  std::string text =
-      R"({"us":)" + std::to_string(record.ran_for.count()) + R"(,"attempts":)" + std::to_string(record.attempts);
+  std::string text;
+  text.reserve(64 + record.result.size());
+  text += R"({"us":)";
+  text += std::to_string(record.ran_for.count());
+  text += R"(,"attempts":)";
+  text += std::to_string(record.attempts);
   if (record.error) {
     const json error = {{"type", record.error->type}, {"message", record.error->message}};
     text += R"(,"delay_us":)" + std::to_string(record.delay.count()) + R"(,"error":)" +
@@ -90,7 +94,8 @@ std::string encode_step(const StepRecord& record) {
     text += result_member;
     text += record.result;
   }
-  return text + "}";
+  text += '}';
+  return text;
 }
 
 StepRecord decode_step(const model::JournalEntry& entry) {

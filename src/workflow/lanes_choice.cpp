@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace hapax::workflow {
@@ -28,11 +29,19 @@ bool Lanes::is_quick(const std::string& workflow) const {
 bool Lanes::note_speeds(const Turns& took) {
   const std::lock_guard lock(mutex_);
   bool quick = true;
+  auto known = speeds_.end();
   for (const auto& [state, duration] : took) {
     const double seconds = std::chrono::duration<double>(duration).count();
-    const auto [known, first] = speeds_.try_emplace(state->name(), seconds);
-    if (first) { measured_since_.erase(state->name()); }
-    if (!first) { known->second = known->second * 0.8 + seconds * 0.2; }
+    bool first = false;
+    // Most are of the kind before.
+    if (known == speeds_.end() || known->first != state->name()) {
+      std::tie(known, first) = speeds_.try_emplace(state->name(), seconds);
+    }
+    if (first) {
+      measured_since_.erase(state->name());
+    } else {
+      known->second = known->second * 0.8 + seconds * 0.2;
+    }
     quick = quick && known->second < long_turn_seconds;
   }
   return quick;

@@ -177,7 +177,7 @@ model::Finish WorkflowRun::finish() {
   finish.fence = claim().fence;
   finish.ran_for = engine::engine_now() - run_->started();
   model::Turn turn;
-  turn.entries = replay_.fresh();
+  turn.entries = replay_.take_fresh();
   turn.seen = replay_.seen();
   if (continued_) {
     finish.kind = model::FinishKind::continued;

@@ -54,6 +54,7 @@ WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.l
 }  // namespace
 
 AdvanceBatch::AdvanceBatch(std::span<const Advance> turns) : turns_(turns), barred_(turns.size(), false) {
+  order_.reserve(turns.size());
   for (std::size_t i = 0; i < turns.size(); ++i) { order_.push_back(i); }
   std::sort(order_.begin(), order_.end(),
             [&](std::size_t a, std::size_t b) { return turns[a].execution < turns[b].execution; });
@@ -89,7 +90,7 @@ std::optional<Call> AdvanceBatch::call_of_all(std::int64_t offset_us) const {
   const bool plain = std::all_of(turns_.begin(), turns_.end(), [](const Advance& turn) { return !turn.clears_lost; });
   if (!plain) { return std::nullopt; }
   Array ids(Type::uuid, turns_.size()), fences(Type::int8, turns_.size());
-  EntryArrays entries;
+  EntryArrays entries(turns_.size());
   for (const std::size_t i : order_) {
     ids.uuid(turns_[i].execution);
     fences.int8(turns_[i].fence);

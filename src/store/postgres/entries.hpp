@@ -16,6 +16,9 @@ using Children = std::unordered_map<const model::JournalEntry*, Uuid>;
 
 class EntryArrays {
  public:
+  EntryArrays() = default;
+  explicit EntryArrays(std::size_t expected) : expected_(expected) {}
+
   void add(const Uuid& execution, std::int64_t fence, std::span<const model::JournalEntry> entries,
            const Children& children);
   [[nodiscard]] bool empty() const { return empty_; }
@@ -25,9 +28,11 @@ class EntryArrays {
   void append_six_to(Params& params);
 
  private:
+  std::size_t expected_ = 8;
   bool empty_ = true;
-  Array executions_{Type::uuid}, fences_{Type::int8}, positions_{Type::int4}, kinds_{Type::int2}, names_{Type::text};
-  Array data_{Type::bytea}, children_{Type::uuid};
+  Array executions_{Type::uuid, expected_}, fences_{Type::int8, expected_}, positions_{Type::int4, expected_};
+  Array kinds_{Type::int2, expected_}, names_{Type::text, expected_}, data_{Type::bytea, 2 * expected_};
+  Array children_{Type::uuid, expected_};
 };
 
 // An INSERT of those entries whose execution is an `id` of `source`, behind a CTE `t` with the time: so an entry is kept

@@ -92,6 +92,8 @@ FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_u
       accepted_(finishes.size(), false),
       barred_(finishes.size(), false),
       hope_(hope) {
+  order_.reserve(finishes.size());
+  index_.reserve(finishes.size());
   for (std::size_t i = 0; i < finishes.size(); ++i) {
     // A second finish of one execution in a batch is settled after the first, as a repeated one.
     if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
@@ -111,6 +113,7 @@ std::vector<Call> FinishBatch::calls() {
   std::vector<Pause> pauses;
   EndingBatch ending;
   ending.tells = hope_ == Hope::nothing;
+  ending.entries = EntryArrays(finishes_.size());
   EntryArrays of_waiting, of_pauses;
   for (const std::size_t i : order_) {
     const Finish& finish = finishes_[i];

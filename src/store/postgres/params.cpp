@@ -1,19 +1,32 @@
 #include "store/postgres/params.hpp"
 
 #include <bit>
-#include <cstring>
 
 namespace hapax::store::postgres {
 
 namespace {
 
 template <class Unsigned>
+void write_big_endian(char* to, Unsigned value) {
+  for (std::size_t i = 0; i < sizeof(Unsigned); ++i) {
+    to[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * (sizeof(Unsigned) - 1 - i))));
+  }
+}
+
+template <class Unsigned>
 void put_big_endian(std::string& out, Unsigned value) {
   char bytes[sizeof(Unsigned)];
-  for (std::size_t i = 0; i < sizeof(Unsigned); ++i) {
-    bytes[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * (sizeof(Unsigned) - 1 - i))));
-  }
+  write_big_endian(bytes, value);
   out.append(bytes, sizeof(Unsigned));
+}
+
+// An element of an array: its length, then itself.
+template <class Unsigned>
+void put_element(std::string& out, Unsigned value) {
+  char bytes[4 + sizeof(Unsigned)];
+  write_big_endian(bytes, std::uint32_t{sizeof(Unsigned)});
+  write_big_endian(bytes + 4, value);
+  out.append(bytes, sizeof(bytes));
 }
 
 std::string_view view(const Uuid& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
@@ -43,6 +56,7 @@ std::string int64_bytes(std::int64_t value) {
 }
 
 constexpr std::size_t array_header_bytes = 20;
+constexpr std::size_t usual_parameters = 16;
 
 }  // namespace
 
@@ -50,45 +64,38 @@ void put_int16(std::string& out, std::int16_t value) { put_big_endian(out, stati
 void put_int32(std::string& out, std::int32_t value) { put_big_endian(out, static_cast<std::uint32_t>(value)); }
 void put_int64(std::string& out, std::int64_t value) { put_big_endian(out, static_cast<std::uint64_t>(value)); }
 
-Array::Array(Type element, std::size_t expected) : element_(element) {
-  data_.reserve(array_header_bytes + expected * 20);
-  data_.resize(array_header_bytes);
+Array::Array(Type element, std::size_t expected) : element_(element), expected_(expected) {}
+
+// One without elements takes no memory.
+std::string& Array::next() {
+  if (count_++ == 0) {
+    data_.reserve(array_header_bytes + expected_ * 20);
+    data_.resize(array_header_bytes);
+  }
+  return data_;
 }
 
 void Array::null() {
-  put_int32(data_, -1);
+  put_int32(next(), -1);
   has_null_ = true;
-  ++count_;
 }
 
 void Array::boolean(bool value) { bytes(std::string_view(value ? "\1" : "\0", 1)); }
 
-void Array::int2(int value) {
-  put_int32(data_, 2);
-  put_int16(data_, static_cast<std::int16_t>(value));
-  ++count_;
-}
+void Array::int2(int value) { put_element(next(), static_cast<std::uint16_t>(value)); }
 
-void Array::int4(std::int32_t value) {
-  put_int32(data_, 4);
-  put_int32(data_, value);
-  ++count_;
-}
+void Array::int4(std::int32_t value) { put_element(next(), static_cast<std::uint32_t>(value)); }
 
-void Array::int8(std::int64_t value) {
-  put_int32(data_, 8);
-  put_int64(data_, value);
-  ++count_;
-}
+void Array::int8(std::int64_t value) { put_element(next(), static_cast<std::uint64_t>(value)); }
 
 void Array::float8(double value) { int8(std::bit_cast<std::int64_t>(value)); }
 void Array::uuid(const Uuid& value) { bytes(view(value)); }
 void Array::digest(const base::Digest& value) { bytes(view(value)); }
 
 void Array::bytes(std::string_view value) {
-  put_int32(data_, static_cast<std::int32_t>(value.size()));
-  data_.append(value);
-  ++count_;
+  std::string& data = next();
+  put_int32(data, static_cast<std::int32_t>(value.size()));
+  data.append(value);
 }
 
 void Array::optional_bytes(const std::optional<std::string>& value) { value ? bytes(*value) : null(); }
@@ -96,14 +103,15 @@ void Array::optional_int8(const std::optional<std::int64_t>& value) { value ? in
 void Array::optional_uuid(const std::optional<Uuid>& value) { value ? uuid(*value) : null(); }
 
 std::string Array::take() {
-  std::string header;
-  put_int32(header, count_ == 0 ? 0 : 1);  // dimensions
-  put_int32(header, has_null_ ? 1 : 0);
-  put_int32(header, static_cast<std::int32_t>(element_));
-  if (count_ == 0) { return header; }
-  put_int32(header, count_);
-  put_int32(header, 1);  // lower bound
-  std::memcpy(data_.data(), header.data(), array_header_bytes);
+  if (count_ == 0) { data_.resize(12); }
+  char* const header = data_.data();
+  write_big_endian(header, std::uint32_t{count_ == 0 ? 0U : 1U});  // dimensions
+  write_big_endian(header + 4, std::uint32_t{has_null_ ? 1U : 0U});
+  write_big_endian(header + 8, static_cast<std::uint32_t>(element_));
+  if (count_ > 0) {
+    write_big_endian(header + 12, static_cast<std::uint32_t>(count_));
+    write_big_endian(header + 16, std::uint32_t{1});  // lower bound
+  }
   return std::move(data_);
 }
 
@@ -114,6 +122,10 @@ Array uuid_array(const std::vector<Uuid>& ids) {
 }
 
 Params& Params::add(unsigned type, std::string value) {
+  if (types_.empty()) {
+    types_.reserve(usual_parameters);
+    values_.reserve(usual_parameters);
+  }
   types_.push_back(type);
   values_.emplace_back(std::move(value));
   return *this;
@@ -155,7 +167,9 @@ Params& Params::array(Array&& array) { return add(array_type(array.element()), a
 
 Params::Raw Params::raw() const {
   pointers_.clear();
+  pointers_.reserve(values_.size());
   lengths_.clear();
+  lengths_.reserve(values_.size());
   for (const auto& value : values_) {
     pointers_.push_back(value ? value->data() : nullptr);
     lengths_.push_back(value ? static_cast<int>(value->size()) : 0);

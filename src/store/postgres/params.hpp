@@ -36,7 +36,7 @@ void put_int64(std::string& out, std::int64_t value);
 // One-dimensional array parameter, built element by element.
 class Array {
  public:
-  explicit Array(Type element, std::size_t expected = 0);
+  explicit Array(Type element, std::size_t expected = 8);
 
   void null();
   void boolean(bool value);
@@ -57,7 +57,11 @@ class Array {
   [[nodiscard]] std::string take();
 
  private:
+  // Where the next element goes.
+  std::string& next();
+
   Type element_;
+  std::size_t expected_;
   std::int32_t count_ = 0;
   bool has_null_ = false;
   std::string data_;
