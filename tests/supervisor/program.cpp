@@ -20,6 +20,12 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
+// A line in one piece, as several processes write.
+void say(const std::string& text) {
+  const std::string line = text + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
 void mark(const json& input) {
   if (!input.contains("file")) { return; }
   const std::string path = input.at("file");
@@ -71,7 +77,7 @@ int main(int argc, char** argv) {
   options.kill_after = duration("--kill-after", 5s);
   options.patience = duration("--patience", 1s);
   options.restart_after = duration("--restart-after", 20ms);
-  options.on_trouble = [](std::string_view text) { std::cerr << text << std::endl; };
+  options.on_trouble = [](std::string_view text) { say(std::string(text)); };
 
   const hapax::SupervisorReport report = hapax::supervise(options, [&](hapax::SupervisedProcess& process) {
     if (flags.contains("--fail")) { return std::stoi(flags["--fail"]); }
@@ -80,7 +86,7 @@ int main(int argc, char** argv) {
     hapax::Worker worker = app.work({.threads = flags.contains("--threads") ? std::stoi(flags["--threads"]) : 2,
                                      .lease = duration("--lease", 2s),
                                      .name = "place-" + std::to_string(process.number())});
-    std::cerr << "process " << process.number() << " works as " << getpid() << std::endl;
+    say("process " + std::to_string(process.number()) + " works as " + std::to_string(getpid()));
     process.run(worker);
     return 0;
   });
