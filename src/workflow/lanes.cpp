@@ -18,13 +18,14 @@ namespace {
 using Need = detail::WorkflowRun::Need;
 
 constexpr std::size_t batch_max = 64;
-// Takes part in no exception of the function's.
-bool is_stopped(const engine::Run& run) {
+
+}  // namespace
+
+// A cancel takes its way through the function, by an exception.
+bool Lanes::is_stopped(const engine::Run& run) {
   const engine::StopReason reason = run.stop_reason();
   return reason != engine::StopReason::none && reason != engine::StopReason::cancel_requested;
 }
-
-}  // namespace
 
 Lanes::Lanes(Options options)
     : options_(std::move(options)), stacks_(std::make_shared<StackPool>(options_.stack_bytes)) {}
@@ -126,7 +127,7 @@ void Lanes::announce() {
   if (news_.load() && news_.exchange(false)) { on_settled_(); }
 }
 
-bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t room) {
+bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t held) {
   std::vector<RunState> discard;
   std::vector<RunState> ready;
   std::vector<engine::RunPtr> fresh;
@@ -137,6 +138,8 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
     if (stopping_) { return false; }
     discard.swap(lane->discard);
     ready.swap(lane->ready);
+    held += ready.size() + lane->bodies.size();
+    const std::size_t room = batch_max - std::min(batch_max, held);
     bool slow = false;  // one that may take long is enough
     while (!lane->todo.empty() && batch.size() < room) {
       if (!is_quick(lane->todo.front()->name()) && std::exchange(slow, true)) { break; }
@@ -145,8 +148,11 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
     }
     // This lane has its hands full, or may have for long.
     bool full = helps || slow || taking == Taking::own;
-    if (!helps && (!full || has_waited_long(coming))) {
-      full = pick(coming, taking, room, batch.size() + ready.size(), fresh) || full;
+    held += batch.size();
+    if (!full) {
+      full = pick(coming, taking, batch_max, held, fresh);
+    } else if (!helps && must_take(coming, held)) {
+      (void)pick(coming, taking, held + 1, held, fresh);
     }
     if (full && !fresh_.empty()) { wake_idle(); }
   }
@@ -231,7 +237,7 @@ void Lanes::read_histories(std::vector<RunState>& batch) {
 void Lanes::loop(const LanePtr& lane) {
   const AlternateStack alternate;
   std::vector<RunState> batch;
-  while (take(lane, batch, Taking::waiting, batch_max)) {
+  while (take(lane, batch, Taking::waiting, 0)) {
     if (batch.empty()) {
       (void)help_out(lane);
       continue;
@@ -269,32 +275,40 @@ void Lanes::loop(const LanePtr& lane) {
 }
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
-  while (!batch.empty()) {
+  bool has_bodies = false;  // left over from the last turn
+  while (!batch.empty() || has_bodies) {
     std::vector<RunState> flushing;
-    const bool quick = go_on_all(lane, batch, flushing);
+    const bool quick = go_on_all(lane, batch, flushing) && !has_bodies;
     // Those that have come meanwhile join, and those that waited until one like them was measured: their entries share
     // the commit.
     batch.clear();
-    const std::size_t room = batch_max - std::min(batch_max, flushing.size());
-    if (take(lane, batch, quick ? Taking::joining : Taking::own, room)) { (void)go_on_all(lane, batch, flushing); }
+    if (take(lane, batch, quick ? Taking::joining : Taking::own, flushing.size())) {
+      (void)go_on_all(lane, batch, flushing);
+    }
     announce();
     flush(flushing);
     // The bodies of what they asked for; their records go with the next turn.
-    Turns took;
-    batch = run_bodies(lane, std::move(flushing), took);
-    (void)note_speeds(took);
+    batch.clear();
+    has_bodies = run_bodies(lane, std::move(flushing), batch);
   }
 }
 
 bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, std::vector<RunState>& flushing) {
   Turns took;
+  bool quick = true;
   Time mark = engine::engine_now();
   for (const RunState& state : batch) {
-    if (go_on(lane, state, batch.size() > 1 || !flushing.empty())) { flushing.push_back(state); }
+    const bool goes_on = go_on(lane, state, batch.size() > 1 || !flushing.empty());
+    if (goes_on) { flushing.push_back(state); }
     const Time now = engine::engine_now();
-    took.emplace_back(state, now - std::exchange(mark, now));
+    const Duration lasted = now - std::exchange(mark, now);
+    if (goes_on && !state->replay().needs_flush()) {
+      quick = false;  // its body is still to be run, and measured
+    } else {
+      took.emplace_back(state, lasted);
+    }
   }
-  return note_speeds(took);
+  return note_speeds(took) && quick;
 }
 
 bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
@@ -404,19 +418,29 @@ void Lanes::end(const RunState& state) {
 }
 
 void Lanes::wait(const LanePtr& lane, const RunState& state) {
+  const engine::RunPtr run = state->run();  // the state may have another from when it is in the cache
   model::Finish finish = state->wait_finish();
   state->replay().forget_fresh();
   std::vector<RunState> mine;
-  {
+  if (is_stopped(*run)) {
+    mine.push_back(state);
+  } else {
     const std::lock_guard lock(mutex_);
-    const Uuid id = state->claim().id;
+    const Uuid id = run->claim().id;
+    // An earlier claim of it, whose session was lost.
+    if (const auto old = cache_.find(id); old != cache_.end()) {
+      old->second.lane->discard.push_back(std::move(old->second.state));
+      old->second.lane->work.notify_one();
+      ages_.erase(old->second.age);
+      cache_.erase(old);
+    }
     ages_.push_back(id);
-    cache_.insert_or_assign(id, Cached{state, lane, std::prev(ages_.end())});
+    cache_.emplace(id, Cached{state, lane, std::prev(ages_.end())});
     trim(lane, mine);
   }
   for (const RunState& old : mine) { drop(old); }
   // Only now: from here it may be claimed again at any moment.
-  settle(state->run(), std::move(finish));
+  settle(run, std::move(finish));
 }
 
 // Holding mutex_: what is too much, the longest unused first; those of this lane are told. A run that waits inside a catch

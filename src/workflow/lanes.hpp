@@ -92,20 +92,21 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   };
 
   void loop(const LanePtr& lane);
-  // What there is to do, so many at most. False at the end.
+  // What there is to do, for a lane that has so many already. False at the end.
   enum class Taking : std::uint8_t {
     waiting,  // until there is something
     joining,  // those that would not hold up the others for long
     own,      // only those that no other lane can have
   };
-  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t room);
-  // What a lane gets of those that come, beside so many of its own. True when it may have its hands full. Holding mutex_.
-  [[nodiscard]] bool pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t room, std::size_t beside,
+  [[nodiscard]] bool take(const LanePtr& lane, std::vector<RunState>& batch, Taking taking, std::size_t held);
+  // What a lane gets of those that come, beside so many that it has, so many in all at most. True when it may have its
+  // hands full. Holding mutex_.
+  [[nodiscard]] bool pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t most, std::size_t beside,
                           std::vector<engine::RunPtr>& picked);
   // Does a run that may take long go to a lane that takes so, and has so many? Holding mutex_.
   [[nodiscard]] static bool is_for(const engine::Run& run, Taking taking, std::size_t beside);
-  // Have they waited so long that somebody must take them, whatever else he has? Holding mutex_.
-  [[nodiscard]] static bool has_waited_long(const std::deque<engine::RunPtr>& coming);
+  // Has the first waited so long that a lane with so many, slow ones among them, takes it? Holding mutex_.
+  [[nodiscard]] static bool must_take(const std::deque<engine::RunPtr>& coming, std::size_t held);
   // Until there is something for this lane; false when that is another lane's bodies. Holding mutex_.
   [[nodiscard]] bool wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] RunState make(engine::RunPtr run);
@@ -150,11 +151,13 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void run_body(const LanePtr& lane, const RunState& state, Time now);
   // After its body: false when the store failed a transactional step, and the run goes on later.
   [[nodiscard]] bool goes_on(const RunState& state);
-  // The bodies of those that are flushed; those that other lanes took come back as ready.
-  [[nodiscard]] std::vector<RunState> run_bodies(const LanePtr& lane, std::vector<RunState> flushed, Turns& took);
+  // The bodies of those that are flushed, and of those left over; those that other lanes took come back as ready. True when
+  // some are left over, as what was done is to be recorded first.
+  [[nodiscard]] bool run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::vector<RunState>& going);
   // A body that waits behind a long one of another lane. False when there is none.
   [[nodiscard]] bool help_out(const LanePtr& lane);
   [[nodiscard]] LanePtr held_up_lane(Time now) const;
+  [[nodiscard]] static bool is_stopped(const engine::Run& run);
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);
 

@@ -9,26 +9,40 @@
 
 namespace hapax::workflow {
 
-std::vector<RunState> Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, Turns& took) {
-  std::vector<RunState> going;
+bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::vector<RunState>& going) {
   {
     const std::lock_guard lock(mutex_);
-    lane->bodies.assign(std::make_move_iterator(flushed.begin()), std::make_move_iterator(flushed.end()));
+    std::ranges::move(flushed, std::back_inserter(lane->bodies));
   }
+  Turns took;
+  bool more = false;
+  bool held_up = false;
   Time mark = engine::engine_now();
   while (true) {
     RunState state;
     {
       const std::lock_guard lock(mutex_);
-      if (lane->bodies.empty()) { return going; }
+      if (lane->bodies.empty()) { break; }
+      // What was done is recorded before something begins that may take long, and after something that did.
+      more = !going.empty() && (held_up || !is_quick(lane->bodies.front()->name()));
+      if (more) { break; }
       state = std::move(lane->bodies.front());
       lane->bodies.pop_front();
     }
+    if (is_stopped(*state->run())) {
+      drop(state);
+      settle(state->run(), engine::release_finish(*state->run()));
+      continue;
+    }
     run_body(lane, state, mark);
     const Time now = engine::engine_now();
-    took.emplace_back(state, now - std::exchange(mark, now));
+    const Duration lasted = now - std::exchange(mark, now);
+    held_up = lasted >= held_up_after;
+    took.emplace_back(state, lasted);
     if (goes_on(state)) { going.push_back(std::move(state)); }
   }
+  (void)note_speeds(took);
+  return more;
 }
 
 // Holding mutex_.
@@ -53,7 +67,12 @@ bool Lanes::help_out(const LanePtr& lane) {
     ++other->lent;
     if (!other->bodies.empty()) { wake_idle(); }
   }
-  run_body(lane, state, engine::engine_now());
+  // One that was stopped is dropped by its own lane.
+  if (!is_stopped(*state->run())) {
+    const Time begun = engine::engine_now();
+    run_body(lane, state, begun);
+    (void)note_speeds({{state, engine::engine_now() - begun}});
+  }
   const std::lock_guard lock(mutex_);
   --other->lent;
   other->ready.push_back(std::move(state));

@@ -18,6 +18,9 @@ constexpr double long_turn_seconds = 0.0005;
 // One that may take long waits so long for a lane of its own.
 constexpr Duration unattended_max = std::chrono::milliseconds(20);
 constexpr std::size_t passed_over_max = 64;
+// A lane that has something slow takes another that has waited for one, if that is all it has; or after so long.
+constexpr std::size_t few = 2;
+constexpr Duration starving_after = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -66,11 +69,11 @@ bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
 }
 
 // One that may take long keeps those beside it waiting, and is enough. Those that are not for this lane are passed over.
-bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t room, std::size_t beside,
+bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t most, std::size_t beside,
                  std::vector<engine::RunPtr>& picked) {
   std::vector<engine::RunPtr> left;
   bool slow = false;
-  while (!slow && !coming.empty() && !holding_.load() && beside + picked.size() < room &&
+  while (!slow && !coming.empty() && !holding_.load() && beside + picked.size() < most &&
          left.size() < passed_over_max) {
     engine::RunPtr next = std::move(coming.front());
     coming.pop_front();
@@ -83,7 +86,7 @@ bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t 
     if (is_unknown(next->claim().task)) { measured_since_.try_emplace(next->claim().task, engine::engine_now()); }
     picked.push_back(std::move(next));
   }
-  const bool full = slow || !left.empty() || beside + picked.size() >= room;
+  const bool full = slow || !left.empty() || beside + picked.size() >= most;
   coming.insert(coming.begin(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
   return full;
 }
@@ -93,8 +96,9 @@ bool Lanes::is_for(const engine::Run& run, Taking taking, std::size_t beside) {
   return (taking == Taking::waiting && beside == 0) || engine::engine_now() >= run.received + unattended_max;
 }
 
-bool Lanes::has_waited_long(const std::deque<engine::RunPtr>& coming) {
-  return !coming.empty() && engine::engine_now() >= coming.front()->received + unattended_max;
+bool Lanes::must_take(const std::deque<engine::RunPtr>& coming, std::size_t held) {
+  if (coming.empty()) { return false; }
+  return engine::engine_now() >= coming.front()->received + (held < few ? unattended_max : starving_after);
 }
 
 // Holding mutex_.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -77,8 +78,8 @@ TEST_P(LaneChoice, ALongOneDoesNotHoldUpTheShortOnes) {
   EXPECT_EQ(held.result_for(60s), 5);
 }
 
-// All that one thread has: a brief one whose first step is to be recorded, and a slow one. The record does not wait for the
-// slow step to end.
+// All that one thread has: a brief one and a slow one. The records of the brief one, and its end, do not wait for the slow
+// step.
 TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
   const Workflow<int, int> blocker{"blocker"};
   const Workflow<int, int> brief{"brief"};
@@ -103,8 +104,9 @@ TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
   app.handle(slow, [&](WorkflowContext& ctx, const int& n) {
     ctx.step("long", [&] {
       if (!looks.load()) { return std::this_thread::sleep_for(20ms); }
-      for (const TimelineEntry& entry : app.timeline(watched)) {
-        if (entry.name == "a") { recorded.store(true); }
+      const auto until = std::chrono::steady_clock::now() + 5s;
+      while (!recorded.load() && std::chrono::steady_clock::now() < until) {
+        recorded.store(app.find(brief, watched).status() == Status::completed);
       }
     });
     return n;
@@ -128,6 +130,74 @@ TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
   EXPECT_TRUE(recorded.load());
   EXPECT_EQ(first.result_for(60s), 1);
   EXPECT_EQ(held.result_for(60s), 1);
+}
+
+// One thread for many slow ones: it does not begin them all, and each step is recorded when it is done.
+TEST_P(LaneChoice, OneThreadBeginsFewSlowOnesAtATime) {
+  const Workflow<int, int> slow{"slow"};
+  App app = open();
+  std::atomic<int> at_once{0};
+  std::atomic<int> most{0};
+  app.handle(slow, [&](WorkflowContext& ctx, const int& n) {
+    most.store(std::max(most.load(), ++at_once));
+    for (int i = 0; i < 6; ++i) {
+      ctx.step("long", [] { std::this_thread::sleep_for(15ms); });
+    }
+    --at_once;
+    return n;
+  });
+  const Worker worker = app.work({.threads = 1});
+  std::vector<WorkflowHandle<int>> handles;
+  for (int i = 0; i < 5; ++i) { handles.push_back(app.start(slow, i, {.workflow_id = std::to_string(i)})); }
+  for (int i = 0; i < 5; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
+  EXPECT_LE(most.load(), 3);  // the others have not waited for a second yet
+}
+
+// The step of one keeps the thread beyond the end of the worker's grace. That of another, which was next, is not begun.
+TEST_P(LaneChoice, NoStepBeginsOnceTheWorkerHasGivenUp) {
+  const Workflow<int, int> blocker{"blocker"};
+  const Workflow<int, int> pair{"pair"};
+  App app = open();
+  std::atomic<bool> blocked{false};
+  std::atomic<bool> unblock{false};
+  std::atomic<bool> held{false};
+  std::atomic<bool> over{false};
+  std::atomic<bool> ended{false};
+  std::atomic<int> begun{0};
+  app.handle(blocker, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("until told", [&] {
+      blocked.store(true);
+      await(unblock);
+    });
+    return n;
+  });
+  app.handle(pair, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("a", [] {});
+    ctx.step("b", [&] {
+      if (n == 0) { return; }
+      ++begun;
+      if (held.exchange(true)) { return; }
+      await(over);
+      ended.store(true);
+    });
+    return n;
+  });
+  Worker worker = app.work({.threads = 1, .grace = 50ms});
+  for (int i = 0; i < 20; ++i) {  // so that it is known to be quick
+    EXPECT_EQ(app.start(pair, 0, {.workflow_id = "known " + std::to_string(i)}).result_for(60s), 0);
+  }
+  (void)app.start(blocker, 1, {.workflow_id = "blocker"});
+  await(blocked);
+  auto one = app.start(pair, 1, {.workflow_id = "one"});
+  auto other = app.start(pair, 1, {.workflow_id = "other"});
+  while (one.status() != Status::running || other.status() != Status::running) { std::this_thread::sleep_for(1ms); }
+  unblock.store(true);
+  await(held);
+  worker.stop();
+  over.store(true);
+  await(ended);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(begun.load(), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, LaneChoice, all_stores, [](const auto& store) { return store.param; });
