@@ -99,7 +99,9 @@ Engine::Engine(std::shared_ptr<store::Store> store)
 
 std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std::vector<model::Advance>> requests) {
   std::vector<model::Advance> all;
-  if (requests.size() == 1) { all.reserve(requests.front().size()); }
+  std::size_t count = 0;
+  for (const std::vector<model::Advance>& request : requests) { count += request.size(); }
+  all.reserve(count);
   for (std::vector<model::Advance>& request : requests) { std::ranges::move(request, std::back_inserter(all)); }
   std::vector<model::AdvanceReply> replies;
   try {
@@ -115,9 +117,9 @@ std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std:
   std::vector<std::vector<model::AdvanceReply>> answers;
   auto next = replies.begin();
   for (const std::vector<model::Advance>& request : requests) {
-    const auto count = static_cast<std::ptrdiff_t>(request.size());
-    answers.emplace_back(next, next + count);
-    next += count;
+    const auto its_count = static_cast<std::ptrdiff_t>(request.size());
+    answers.emplace_back(next, next + its_count);
+    next += its_count;
   }
   std::vector<model::QueueRef> changed;
   for (const model::Advance& turn : all) {

@@ -314,8 +314,7 @@ bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, s
 bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
   while (true) {
     if (is_stopped(*state->run())) {
-      drop(state);
-      settle(state->run(), engine::release_finish(*state->run()));
+      release(state);
       return false;
     }
     if (state->run()->stop_reason() == engine::StopReason::cancel_requested) { refresh_cancel(state); }
@@ -393,9 +392,7 @@ void Lanes::send(std::vector<RunState>& batch) {
       batch[i]->replay().kept(replies[i].at);
       going.push_back(std::move(batch[i]));
     } else {
-      // Somebody else has it.
-      drop(batch[i]);
-      settle(batch[i]->run(), engine::release_finish(*batch[i]->run()));
+      release(batch[i]);
     }
   }
   batch = std::move(going);
@@ -459,6 +456,11 @@ void Lanes::trim(const LanePtr& lane, std::vector<RunState>& mine) {
     cache_.erase(cached);
     next = ages_.erase(next);
   }
+}
+
+void Lanes::release(const RunState& state) {
+  drop(state);
+  settle(state->run(), engine::release_finish(*state->run()));
 }
 
 void Lanes::drop(const RunState& state) {

@@ -130,6 +130,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void put_aside(const RunState& state);
   [[nodiscard]] bool another_build_is_there(const model::Claim& claim);
   void give_back(const RunState& state, std::string_view why);
+  // It is somebody else's, or was told to stop.
+  void release(const RunState& state);
   void settle(const engine::RunPtr& run, model::Finish finish);
   void announce();
   void drop(const RunState& state);

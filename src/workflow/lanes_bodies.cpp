@@ -30,8 +30,7 @@ bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::
       lane->bodies.pop_front();
     }
     if (is_stopped(*state->run())) {
-      drop(state);
-      settle(state->run(), engine::release_finish(*state->run()));
+      release(state);
       continue;
     }
     run_body(lane, state, mark);

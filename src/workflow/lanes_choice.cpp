@@ -19,7 +19,7 @@ constexpr double long_turn_seconds = 0.0005;
 constexpr Duration unattended_max = std::chrono::milliseconds(20);
 constexpr std::size_t passed_over_max = 64;
 // A lane that has something slow takes another that has waited for one, if that is all it has; or after so long.
-constexpr std::size_t few = 2;
+constexpr std::size_t beside_slow_max = 2;
 constexpr Duration starving_after = std::chrono::seconds(1);
 
 }  // namespace
@@ -98,7 +98,7 @@ bool Lanes::is_for(const engine::Run& run, Taking taking, std::size_t beside) {
 
 bool Lanes::must_take(const std::deque<engine::RunPtr>& coming, std::size_t held) {
   if (coming.empty()) { return false; }
-  return engine::engine_now() >= coming.front()->received + (held < few ? unattended_max : starving_after);
+  return engine::engine_now() >= coming.front()->received + (held < beside_slow_max ? unattended_max : starving_after);
 }
 
 // Holding mutex_.

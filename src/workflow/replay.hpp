@@ -36,10 +36,10 @@ class Replay {
 
   // ---- What is new -------------------------------------------------------------------------------------------------
   [[nodiscard]] const std::vector<model::JournalEntry>& fresh() const { return fresh_; }
+  // The same, for the outcome that the run ends with.
+  [[nodiscard]] std::vector<model::JournalEntry> take_fresh() { return std::exchange(fresh_, {}); }
   // Whether any of them must be there before anything else is done: all but the first, which only says that it began.
   [[nodiscard]] bool needs_flush() const;
-  // The same, for the outcome that it ends with.
-  [[nodiscard]] std::vector<model::JournalEntry> take_fresh() { return std::exchange(fresh_, {}); }
   // The new entries are in the store since `at`.
   void kept(Time at);
   // They went with an outcome that waits: their instant is not known here, so they are read with what happens next.

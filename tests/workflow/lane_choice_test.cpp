@@ -24,6 +24,23 @@ class LaneChoice : public OnStore {
   static void await(const std::atomic<bool>& flag) {
     while (!flag.load()) { std::this_thread::sleep_for(1ms); }
   }
+
+  // A workflow that keeps its thread until unblock_, so that what is started meanwhile is taken together.
+  void block(App& app) {
+    app.handle(blocker_, [this](WorkflowContext& ctx, const int& n) {
+      ctx.step("until told", [this] {
+        blocked_.store(true);
+        await(unblock_);
+      });
+      return n;
+    });
+    (void)app.start(blocker_, 1, {.workflow_id = "blocker"});
+    await(blocked_);
+  }
+
+  const Workflow<int, int> blocker_{"blocker"};
+  std::atomic<bool> blocked_{false};
+  std::atomic<bool> unblock_{false};
 };
 
 // Each waits in its first step until all are there: one thread for each, though nobody knew that they take long.
@@ -81,22 +98,12 @@ TEST_P(LaneChoice, ALongOneDoesNotHoldUpTheShortOnes) {
 // All that one thread has: a brief one and a slow one. The records of the brief one, and its end, do not wait for the slow
 // step.
 TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
-  const Workflow<int, int> blocker{"blocker"};
   const Workflow<int, int> brief{"brief"};
   const Workflow<int, int> slow{"slow"};
   App app = open();
-  std::atomic<bool> blocked{false};
-  std::atomic<bool> over{false};
   std::atomic<bool> looks{false};
   std::atomic<bool> recorded{false};
   Uuid watched;
-  app.handle(blocker, [&](WorkflowContext& ctx, const int& n) {
-    ctx.step("until told", [&] {
-      blocked.store(true);
-      await(over);
-    });
-    return n;
-  });
   app.handle(brief, [](WorkflowContext& ctx, const int& n) {
     ctx.step("a", [] {});
     return ctx.step("b", [&] { return n; });
@@ -117,19 +124,17 @@ TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(app.start(brief, i, {.workflow_id = "brief " + std::to_string(i)}).result_for(60s), i);
   }
-  auto held = app.start(blocker, 1, {.workflow_id = "blocker"});
-  await(blocked);
+  block(app);
   auto first = app.start(brief, 1, {.workflow_id = "brief"});
   watched = first.id();
   looks.store(true);
   auto second = app.start(slow, 2, {.workflow_id = "slow 2"});
   while (first.status() != Status::running || second.status() != Status::running) { std::this_thread::sleep_for(1ms); }
   std::this_thread::sleep_for(50ms);  // longer than a slow one waits for a thread of its own
-  over.store(true);
+  unblock_.store(true);
   EXPECT_EQ(second.result_for(60s), 2);
   EXPECT_TRUE(recorded.load());
   EXPECT_EQ(first.result_for(60s), 1);
-  EXPECT_EQ(held.result_for(60s), 1);
 }
 
 // One thread for many slow ones: it does not begin them all, and each step is recorded when it is done.
@@ -155,22 +160,12 @@ TEST_P(LaneChoice, OneThreadBeginsFewSlowOnesAtATime) {
 
 // The step of one keeps the thread beyond the end of the worker's grace. That of another, which was next, is not begun.
 TEST_P(LaneChoice, NoStepBeginsOnceTheWorkerHasGivenUp) {
-  const Workflow<int, int> blocker{"blocker"};
   const Workflow<int, int> pair{"pair"};
   App app = open();
-  std::atomic<bool> blocked{false};
-  std::atomic<bool> unblock{false};
   std::atomic<bool> held{false};
   std::atomic<bool> over{false};
   std::atomic<bool> ended{false};
   std::atomic<int> begun{0};
-  app.handle(blocker, [&](WorkflowContext& ctx, const int& n) {
-    ctx.step("until told", [&] {
-      blocked.store(true);
-      await(unblock);
-    });
-    return n;
-  });
   app.handle(pair, [&](WorkflowContext& ctx, const int& n) {
     ctx.step("a", [] {});
     ctx.step("b", [&] {
@@ -186,12 +181,11 @@ TEST_P(LaneChoice, NoStepBeginsOnceTheWorkerHasGivenUp) {
   for (int i = 0; i < 20; ++i) {  // so that it is known to be quick
     EXPECT_EQ(app.start(pair, 0, {.workflow_id = "known " + std::to_string(i)}).result_for(60s), 0);
   }
-  (void)app.start(blocker, 1, {.workflow_id = "blocker"});
-  await(blocked);
+  block(app);
   auto one = app.start(pair, 1, {.workflow_id = "one"});
   auto other = app.start(pair, 1, {.workflow_id = "other"});
   while (one.status() != Status::running || other.status() != Status::running) { std::this_thread::sleep_for(1ms); }
-  unblock.store(true);
+  unblock_.store(true);
   await(held);
   worker.stop();
   over.store(true);
