@@ -13,8 +13,13 @@ target_link_libraries(hapax_rooms INTERFACE ${room_targets})
 if(room_objects)
   add_library(hapax_library ${room_objects})
   set(scope PUBLIC)
-  target_link_libraries(hapax_library PRIVATE SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::Crypto OpenSSL::SSL Boost::context
-                                              absl::time hiredis)
+  target_link_libraries(hapax_library PRIVATE SQLite::SQLite3 OpenSSL::Crypto OpenSSL::SSL Boost::context absl::time)
+  if(HAPAX_WITH_POSTGRES)
+    target_link_libraries(hapax_library PRIVATE PostgreSQL::PostgreSQL)
+  endif()
+  if(HAPAX_WITH_REDIS)
+    target_link_libraries(hapax_library PRIVATE Hiredis::Hiredis)
+  endif()
 else()
   add_library(hapax_library INTERFACE)
   set(scope INTERFACE)
@@ -39,4 +44,5 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/hapaxConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/hapaxConfig.cmake" INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/hapaxConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/hapaxConfig.cmake" "${PROJECT_BINARY_DIR}/hapaxConfigVersion.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/FindHiredis.cmake"
   DESTINATION "${package_folder}" COMPONENT hapax_development)

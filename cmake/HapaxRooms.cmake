@@ -9,16 +9,20 @@ function(hapax_glob variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-# hapax_room(<name> [FLAT] [PROGRAM] SOURCES <folder> [LINKS <target>...]): target hapax_<name>. FLAT leaves out
-# sub-folders. PROGRAM is for what only our program needs: it is left out of the installed library.
+# hapax_room(<name> [FLAT] [PROGRAM] SOURCES <folder> [EXCLUDE <regex>] [LINKS <target>...]): target hapax_<name>. FLAT
+# leaves out sub-folders, EXCLUDE the files whose paths match. PROGRAM is for what only our program needs: it is left out of
+# the installed library.
 # A folder with no sources makes an empty target, so that others can name it in LINKS whatever is there.
 function(hapax_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;PROGRAM" "SOURCES" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;PROGRAM" "SOURCES;EXCLUDE" "LINKS")
   set(target hapax_${name})
   if(room_FLAT)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${room_SOURCES}/*.cpp")
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${room_SOURCES}/*.cpp")
+  endif()
+  if(room_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${room_EXCLUDE}")
   endif()
   if(name IN_LIST HAPAX_SKIP_ROOMS)
     set(sources "")

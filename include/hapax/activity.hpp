@@ -81,14 +81,33 @@ struct ActivityTarget {
   ActivityTarget(const Workflow<Fired<In>, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
   template <class Out>
   ActivityTarget(const Workflow<nlohmann::json, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
-  ActivityTarget(std::string task) : name(std::move(task)) {}                                       // NOLINT: implicit
-  ActivityTarget(const char* task) : name(task) {}                                                  // NOLINT: implicit
+  // Any other input type: the execution would be handed {"input": …, "trigger": …}, which does not convert to it.
+  template <class In, class Out>
+  ActivityTarget(const Task<In, Out>& task) : ActivityTarget(task.spec(), false) {  // NOLINT: implicit
+    refuse_input<In>();
+  }
+  template <class In, class Out>
+  ActivityTarget(const Workflow<In, Out>& flow) : ActivityTarget(flow.spec(), true) {  // NOLINT: implicit
+    refuse_input<In>();
+  }
+  ActivityTarget(std::string task) : name(std::move(task)) {}  // NOLINT: implicit
+  ActivityTarget(const char* task) : name(task) {}             // NOLINT: implicit
   ActivityTarget(const TaskSpec& spec, bool is_workflow)
       : name(spec.name), options(spec.options), workflow(is_workflow) {}
 
   std::string name{};
   TaskOptions options{};  // what is as usual is the catalogue's to say
   bool workflow = false;
+
+ private:
+  template <class In>
+  static constexpr void refuse_input() {
+    static_assert(
+        sizeof(In) == 0,
+        "an activity's target takes hapax::Fired<Input>, which has the definition's input and why it runs: "
+        "declare it as hapax::Task<hapax::Fired<Input>, Result> (or hapax::Workflow<...>), or give the target "
+        "by its name alone if another program handles it (docs/guides/schedules.md)");
+  }
 };
 
 // A further task that each run starts, once.

@@ -303,8 +303,7 @@ class App {
             call();
             return "null";
           } else {
-            static_assert(std::is_convertible_v<decltype(call()), Out>,
-                          "a handler returns what its task's result type can be made of");
+            check_result<Out, decltype(call())>();
             return detail::encode_lenient<Out>(call());
           }
         };
@@ -322,11 +321,24 @@ class App {
         (*fn)(context, input);
         return std::string("null");
       } else {
-        static_assert(std::is_convertible_v<decltype((*fn)(context, input)), Out>,
-                      "a workflow's function returns what its result type can be made of");
+        check_result<Out, decltype((*fn)(context, input))>();
         return detail::encode_lenient<Out>((*fn)(context, input));
       }
     };
+  }
+
+  template <class Out, class Returned>
+  static constexpr void check_result() {
+    static_assert(!std::is_void_v<Returned>,
+                  "the handler returns nothing, but its task or workflow was declared with a result type: return a "
+                  "value, or declare hapax::Task<In> (hapax::Workflow<In>) without one");
+    static_assert(std::is_convertible_v<Returned, Out>,
+                  "the handler returns something that does not convert to the result type its task or workflow was "
+                  "declared with");
+    static_assert(!detail::narrows<std::remove_cvref_t<Returned>, Out>,
+                  "the handler's number may lose its fraction, sign or upper digits as the declared result type (3.7 "
+                  "would be recorded as 3): declare the task or workflow with the type that is returned, or write "
+                  "static_cast<Result>(...) where the loss is meant");
   }
 
   // Input that does not have the task's shape will not have it the next time.

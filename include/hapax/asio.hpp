@@ -1,10 +1,13 @@
 // For Asio programs: the blocking calls with completion tokens (callbacks, use_future, spawn's yield_context, …).
 //
-//   hapax::asio::async_enqueue(app, charge_card, order, {}, [](std::exception_ptr error, hapax::Handle<Payment> handle) { … });
+//   hapax::asio::async_enqueue(app, charge_card, order, [](std::exception_ptr error, hapax::Handle<Payment> handle) { … });
 //   Payment payment = hapax::asio::async_result(handle, yield);
 //
 // The only header of hapax that includes Boost; hapax/hapax.hpp leaves it out. Completion handlers run on their associated
 // executor, which is kept busy until then.
+//
+// Under use_awaitable, give inputs and options names of their own before the expression: g++ 12 destroys temporary structs
+// in a co_await expression twice. It is refused at compile time there (docs/guides/asio.md).
 #pragma once
 
 #include <hapax/app.hpp>
@@ -16,6 +19,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
 #include <memory>
@@ -68,12 +72,39 @@ struct ResultSignature<void> {
   using type = void(std::exception_ptr);
 };
 
+// Whether a completion token gives something to co_await: use_awaitable, also inside as_tuple, redirect_error and their like.
+template <class Token>
+struct GivesAwaitable : std::false_type {};
+template <class Executor>
+struct GivesAwaitable<boost::asio::use_awaitable_t<Executor>> : std::true_type {};
+template <template <class...> class Adapter, class Token, class... Rest>
+requires(!std::is_same_v<Adapter<Token, Rest...>, boost::asio::use_awaitable_t<Token>>)  //
+    struct GivesAwaitable<Adapter<Token, Rest...>> : GivesAwaitable<Token> {
+};
+
+// A temporary of this type is destroyed twice in a co_await expression (g++ 12.2; clang 16 is right).
+template <class T, class Token>
+concept DestroyedTwice =
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ <= 12
+    std::is_aggregate_v<T> && !std::is_trivially_destructible_v<T> && GivesAwaitable<std::decay_t<Token>>::value;
+#else
+    false;
+#endif
+
+template <class T>
+constexpr void refuse_temporary() {
+  static_assert(
+      sizeof(T) == 0,
+      "g++ 12 destroys a temporary struct in a co_await expression twice: give the input and the options names "
+      "of their own in a statement before it (docs/guides/asio.md)");
+}
+
 }  // namespace detail
 
 // App::enqueue, completing with (std::exception_ptr, Handle<Out>).
 template <class In, class Out, class Token>
-auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_t<In>& input, EnqueueOptions options,
-                   Token&& token) {
+auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_t<In>& input,
+                   const EnqueueOptions& options, Token&& token) {
   return boost::asio::async_initiate<Token, void(std::exception_ptr, Handle<Out>)>(
       [](auto handler, App target, TaskSpec spec, std::string json, EnqueueOptions with) {
         detail::Completer completer(std::move(handler));
@@ -81,13 +112,19 @@ auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_
           completer(std::move(error), Handle<Out>(std::move(made)));
         });
       },
-      token, std::move(app), task.spec(), hapax::detail::encode_strict(input, "input"), std::move(options));
+      token, std::move(app), task.spec(), hapax::detail::encode_strict(input, "input"), options);
+}
+// With the task's own options.
+template <class In, class Out, class Token>
+auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_t<In>& input, Token&& token) {
+  const EnqueueOptions options;
+  return async_enqueue(std::move(app), task, input, options, std::forward<Token>(token));
 }
 
 // App::start, completing with (std::exception_ptr, WorkflowHandle<Out>).
 template <class In, class Out, class Token>
 auto async_start(App app, const Workflow<In, Out>& workflow, const std::type_identity_t<In>& input,
-                 StartOptions options, Token&& token) {
+                 const StartOptions& options, Token&& token) {
   return boost::asio::async_initiate<Token, void(std::exception_ptr, WorkflowHandle<Out>)>(
       [](auto handler, App target, TaskSpec spec, std::string json, StartOptions with) {
         detail::Completer completer(std::move(handler));
@@ -95,7 +132,42 @@ auto async_start(App app, const Workflow<In, Out>& workflow, const std::type_ide
           completer(std::move(error), WorkflowHandle<Out>(std::move(made)));
         });
       },
-      token, std::move(app), workflow.spec(), hapax::detail::encode_strict(input, "input"), std::move(options));
+      token, std::move(app), workflow.spec(), hapax::detail::encode_strict(input, "input"), options);
+}
+
+// The same calls with temporaries that would be destroyed twice.
+template <class In, class Out, class Token>
+requires detail::DestroyedTwice<EnqueueOptions, Token>
+void async_enqueue(App, const Task<In, Out>&, const std::type_identity_t<In>&, EnqueueOptions&&, Token&&) {
+  detail::refuse_temporary<In>();
+}
+template <class In, class Out, class Token>
+requires detail::DestroyedTwice<In, Token>
+void async_enqueue(App, const Task<In, Out>&, std::type_identity_t<In>&&, const EnqueueOptions&, Token&&) {
+  detail::refuse_temporary<In>();
+}
+template <class In, class Out, class Token>
+requires(detail::DestroyedTwice<In, Token>&& detail::DestroyedTwice<EnqueueOptions, Token>)  //
+    void async_enqueue(App, const Task<In, Out>&, std::type_identity_t<In>&&, EnqueueOptions&&, Token&&) {
+  detail::refuse_temporary<In>();
+}
+template <class In, class Out, class Token>
+requires detail::DestroyedTwice<In, Token>
+void async_enqueue(App, const Task<In, Out>&, std::type_identity_t<In>&&, Token&&) { detail::refuse_temporary<In>(); }
+template <class In, class Out, class Token>
+requires detail::DestroyedTwice<StartOptions, Token>
+void async_start(App, const Workflow<In, Out>&, const std::type_identity_t<In>&, StartOptions&&, Token&&) {
+  detail::refuse_temporary<In>();
+}
+template <class In, class Out, class Token>
+requires detail::DestroyedTwice<In, Token>
+void async_start(App, const Workflow<In, Out>&, std::type_identity_t<In>&&, const StartOptions&, Token&&) {
+  detail::refuse_temporary<In>();
+}
+template <class In, class Out, class Token>
+requires(detail::DestroyedTwice<In, Token>&& detail::DestroyedTwice<StartOptions, Token>)  //
+    void async_start(App, const Workflow<In, Out>&, std::type_identity_t<In>&&, StartOptions&&, Token&&) {
+  detail::refuse_temporary<In>();
 }
 
 // Handle::result, completing with (std::exception_ptr, Out), or (std::exception_ptr) when Out is void. Out must be

@@ -128,6 +128,12 @@ class Guarded<Result(Args...)> {
   Guarded(std::shared_ptr<hapax::detail::GuardCore> core, Function function)
       : core_(std::move(core)), function_(std::make_shared<Function>(std::move(function))) {}
 
+  // Temporary arguments that g++ 12 would destroy twice (hapax/asio.hpp); known to be so if none of them has a name.
+  template <class Token>
+  requires(detail::DestroyedTwice<std::decay_t<Args>, Token> || ...) void operator()(std::decay_t<Args>&&...,
+                                                                                     Token&&) const {
+    detail::refuse_temporary<Token>();
+  }
   // Arguments that cannot be a key throw here, as they would in a plain call.
   template <class Token>
   auto operator()(const std::decay_t<Args>&... args, Token&& token) const {

@@ -6,20 +6,40 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 namespace hapax {
 
-// A type for which nlohmann::json has conversions both ways.
+// Types that nlohmann::json can be made of, types that can be read from it, and types with conversions both ways.
 template <class T>
-concept JsonValue = std::is_same_v<T, nlohmann::json> || requires(nlohmann::json& json, const T& value) {
+concept JsonWritable = std::is_same_v<T, nlohmann::json> || requires(nlohmann::json& json, const T& value) {
   json = value;
-  {json.template get<T>()};
 };
+template <class T>
+concept JsonReadable = std::is_same_v<T, nlohmann::json> || requires(const nlohmann::json& json) {
+  json.template get<T>();
+};
+template <class T>
+concept JsonValue = JsonWritable<T> && JsonReadable<T>;
 
 namespace detail {
+
+// Whether a number of type From may lose something as a To: its fraction, its sign or its upper digits.
+template <class From, class To>
+inline constexpr bool narrows = [] {
+  if constexpr (!std::is_arithmetic_v<From> || !std::is_arithmetic_v<To> || std::is_same_v<From, To>) {
+    return false;
+  } else if constexpr (std::is_floating_point_v<From>) {
+    return std::is_integral_v<To> || std::numeric_limits<From>::digits > std::numeric_limits<To>::digits;
+  } else if constexpr (std::is_same_v<To, bool> || (std::is_signed_v<From> && std::is_unsigned_v<To>)) {
+    return true;
+  } else {
+    return std::numeric_limits<From>::digits > std::numeric_limits<To>::digits;
+  }
+}();
 
 // JSON has no NaN and no infinity; nlohmann would write null for them.
 inline bool has_only_finite(const nlohmann::json& json) {
@@ -35,6 +55,10 @@ inline bool has_only_finite(const nlohmann::json& json) {
 // What a caller hands in. Text that is not UTF-8 and numbers that are not finite throw InvalidArgument naming `field`.
 template <class T>
 std::string encode_strict(const T& value, const char* field) {
+  static_assert(
+      JsonWritable<T>,
+      "this type has no conversion to JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, member, ...) after "
+      "it, in its namespace (docs/guides/tasks.md)");
   try {
     const nlohmann::json json(value);
     if (!has_only_finite(json)) {
@@ -57,11 +81,18 @@ std::string encode_strict(const T& value, const char* field) {
 // What a handler returned: bytes that are not UTF-8 are replaced, so that a result can always be written.
 template <class T>
 std::string encode_lenient(const T& value) {
+  static_assert(
+      JsonWritable<T>,
+      "this type has no conversion to JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, member, ...) after "
+      "it, in its namespace (docs/guides/tasks.md)");
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 template <class T>
 T decode(const std::string& text, const char* field) {
+  static_assert(JsonReadable<T>,
+                "this type has no conversion from JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, member, ...) "
+                "after it, in its namespace, and give it a default constructor (docs/guides/tasks.md)");
   try {
     nlohmann::json json = nlohmann::json::parse(text);
     if constexpr (std::is_same_v<T, nlohmann::json>) {
@@ -71,6 +102,22 @@ T decode(const std::string& text, const char* field) {
     }
   } catch (const nlohmann::json::exception& error) {
     throw InvalidArgument(field, std::string("does not have the expected shape: ") + error.what());
+  }
+}
+
+// What a task or a workflow is declared with. Checked where the descriptor is made, so that the compiler names that line.
+template <class In, class Out>
+constexpr void require_json_types() {
+  static_assert(
+      JsonValue<In>,
+      "the input type has no conversion to and from JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, member, "
+      "...) after it, in its namespace and before the task or workflow, and give it a default constructor "
+      "(docs/guides/tasks.md)");
+  if constexpr (!std::is_void_v<Out>) {
+    static_assert(JsonValue<Out>,
+                  "the result type has no conversion to and from JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, "
+                  "member, ...) after it, in its namespace and before the task or workflow, and give it a default "
+                  "constructor; a task without a result is Task<In> (docs/guides/tasks.md)");
   }
 }
 

@@ -50,7 +50,9 @@ class Task {
   using input_type = In;
   using result_type = Out;
 
-  explicit Task(std::string name, TaskOptions options = {}) : spec_{std::move(name), std::move(options)} {}
+  explicit Task(std::string name, TaskOptions options = {}) : spec_{std::move(name), std::move(options)} {
+    detail::require_json_types<In, Out>();
+  }
 
   [[nodiscard]] const std::string& name() const { return spec_.name; }
   [[nodiscard]] const TaskOptions& options() const { return spec_.options; }

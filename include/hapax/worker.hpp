@@ -46,6 +46,12 @@ class Worker {
   void stop();
   void stop(Duration grace);
 
+  // Waits until the process is sent SIGINT or SIGTERM, then stop(); returns the signal's number. What the main function of a
+  // worker program ends with (docs/guides/worker-program.md). Several workers may wait at once, each on a thread: one signal
+  // ends them all. A second signal ends the process at once, as if nobody waited. The signals' handlers are those of before
+  // when it returns. Throws UsageError when the signals cannot be taken.
+  int run_until_signal();
+
   // True when this worker's queues have nothing pending (delayed and retrying included) or running.
   bool wait_until_empty(std::optional<Duration> at_most = std::nullopt);
 

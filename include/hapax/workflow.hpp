@@ -55,7 +55,9 @@ class Workflow {
                .priority = options.priority,
                .max_lost = options.max_lost,
                .reuse = options.reuse,
-               .dedup_window = options.dedup_window}} {}
+               .dedup_window = options.dedup_window}} {
+    detail::require_json_types<In, Out>();
+  }
 
   [[nodiscard]] const std::string& name() const { return spec_.name; }
   [[nodiscard]] const TaskSpec& spec() const { return spec_; }

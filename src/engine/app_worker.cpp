@@ -3,6 +3,7 @@
 #include <hapax/worker.hpp>
 
 #include "engine/app_state.hpp"
+#include "engine/stop_signal.hpp"
 #include "engine/worker_state.hpp"
 #include "model/question.hpp"
 
@@ -34,6 +35,12 @@ void Worker::stop() {
 void Worker::stop(Duration grace) {
   state_->worker->stop(grace);
   state_->forget_listener();
+}
+
+int Worker::run_until_signal() {
+  const int number = engine::wait_for_stop_signal();
+  stop();
+  return number;
 }
 
 bool Worker::wait_until_empty(std::optional<Duration> at_most) { return state_->worker->wait_until_empty(at_most); }

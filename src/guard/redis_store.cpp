@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
 #include "guard/redis_scripts.hpp"
+#include "guard/redis_url.hpp"
 #include "guard/rule.hpp"
 #include "model/identity.hpp"
 
@@ -295,3 +296,11 @@ GuardStoreInfo RedisGuardStore::info() const {
 }
 
 }  // namespace hapax::guard
+
+namespace hapax {
+
+GuardStorePtr redis_guard_store(const std::string& url) {
+  return std::make_shared<guard::RedisGuardStore>(guard::parse_redis_url(url));
+}
+
+}  // namespace hapax

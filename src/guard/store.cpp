@@ -6,7 +6,6 @@
 #include "engine/app_state.hpp"
 #include "guard/execution_store.hpp"
 #include "guard/fork.hpp"
-#include "guard/redis_store.hpp"
 #include "guard/redis_url.hpp"
 #include "store/open.hpp"
 
@@ -59,10 +58,6 @@ GuardStorePtr open_guard_store(const std::string& url) {
   throw InvalidArgument("store", "\"" + base::printable(store::display_url(url)) +
                                      "\" is not the URL of a record store; expected memory:, file:/path/of/a/folder, "
                                      "redis://host:6379/0, sqlite:app.db or postgresql://host/database");
-}
-
-GuardStorePtr redis_guard_store(const std::string& url) {
-  return std::make_shared<guard::RedisGuardStore>(guard::parse_redis_url(url));
 }
 
 GuardStorePtr guard_store(const App& app) {
