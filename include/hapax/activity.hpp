@@ -10,9 +10,9 @@
 //     render(fired.input, *fired.trigger.scheduled_for); …
 //   });
 //
-// An activity is stored: every process with a worker sees to its ticks, and whoever sends an event starts what it matches.
-// Applying the same definition again changes nothing, so programs apply theirs when they start. docs/guides/schedules.md,
-// missed-runs.md and events.md tell the rest; hapax/app.hpp has the calls.
+// An activity is stored: every process with a worker and every server sees to its ticks, and whoever sends an event starts
+// what it matches. Applying the same definition again changes nothing, so programs apply theirs when they start.
+// docs/guides/schedules.md, missed-runs.md and events.md tell the rest; hapax/app.hpp has the calls.
 #pragma once
 
 #include <hapax/task.hpp>

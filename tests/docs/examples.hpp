@@ -5,6 +5,9 @@
 #include <hapax/replay_tester.hpp>
 #include <hapax/testing.hpp>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>

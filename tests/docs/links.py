@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""links.py ROOT: every relative link of README.md, CONTRIBUTING.md and docs/ leads to a file, and its anchor to a heading."""
+"""links.py ROOT: every relative link of README.md, CONTRIBUTING.md and docs/ leads to a file, and its anchor to a heading; every
+curl that posts says its Content-Type, without which the server refuses it."""
 
 import glob
 import os
@@ -7,6 +8,7 @@ import re
 import sys
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+CURL_POSTS = re.compile(r"\bcurl .*(-X (POST|PUT|PATCH)|\s-d\b|--data)")
 
 
 def without_code(text):
@@ -30,7 +32,11 @@ def breaches(root):
     pages += sorted(glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True))
     for page in pages:
         with open(page, encoding="utf-8") as file:
-            links = LINK.findall(without_code(file.read()))
+            text = file.read()
+        for number, line in enumerate(text.split("\n"), 1):
+            if CURL_POSTS.search(line) and "content-type: " not in line.lower():
+                yield f"{os.path.relpath(page, root)}:{number}: a curl that posts without its Content-Type"
+        links = LINK.findall(without_code(text))
         for link in links:
             if re.match(r"[a-z]+:", link):
                 continue

@@ -21,7 +21,8 @@ struct Day {
 
 // Retentions in use (and those of queues that say none) from today on, three days ahead each, that have no partition yet.
 // Workflows' 30 days only once one of them went to the default partition, and then for ever: every partition is one more
-// to probe for each look into history. Stubs expire today.
+// to probe for each look into history. Stubs expire today. None for a role that does not own history, whose sweeps leave
+// partitions to whoever does (docs/operating/security.md); until then rows go to the default partition.
 constexpr const char* missing_days = R"(
 WITH day AS (SELECT 86400000000::bigint AS us),
 t AS (SELECT ({now} + $1::bigint) / day.us AS today FROM day),
@@ -42,11 +43,12 @@ SELECT 'history_' || to_char(to_timestamp(w.number * 86400) AT TIME ZONE 'UTC', 
 FROM wanted w, day
 WHERE to_regclass(format('%I.%I', $2::text,
         'history_' || to_char(to_timestamp(w.number * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD'))) IS NULL
+  AND (SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = format('%I.history', $2::text)::regclass)
 ORDER BY w.number LIMIT 100)";
 
-// Partitions that ended before now, oldest first. The name tells the day.
+// Partitions that ended before now, oldest first, and whether this role may drop them. The name tells the day.
 constexpr const char* past_days = R"(
-SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+SELECT c.relname::text, pg_has_role(c.relowner, 'USAGE') FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = format('%I.history', $2::text)::regclass AND c.relname ~ '^history_[0-9]{8}$'
   AND extract(epoch FROM to_date(substr(c.relname, 9), 'YYYYMMDD') + 1) * 1000000 <= {now} + $1::bigint
 ORDER BY c.relname LIMIT 30)";
@@ -206,9 +208,16 @@ Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit) 
   const Result past =
       connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(schema_name(connection)));
   for (int row = 0; row < past.rows() && !dropped.more; ++row) {
-    drop_partition(connection, RowReader(past, row).bytes(), offset_us, limit, dropped);
+    RowReader reader(past, row);
+    const std::string name = reader.bytes();
+    if (reader.boolean()) { drop_partition(connection, name, offset_us, limit, dropped); }
   }
   return dropped;
+}
+
+int past_partitions(Connection& connection, std::int64_t offset_us) {
+  return connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(schema_name(connection)))
+      .rows();
 }
 
 }  // namespace hapax::store::postgres

@@ -18,7 +18,10 @@ struct Dropped {
 
 // Deletes at most `limit` expired rows of the default partition with what hangs on them and as many tombstones, then works
 // on the oldest partition that is wholly past: what hangs on its executions goes first, bounded, and then the partition.
-// An identity whose window is not over stays, as a tombstone.
+// An identity whose window is not over stays, as a tombstone. A role that does not own a partition leaves it.
 Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit);
+
+// How many partitions are wholly past and still there (30 at most).
+int past_partitions(Connection& connection, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

@@ -1,3 +1,4 @@
+#include "store/postgres/partitions.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
@@ -166,11 +167,16 @@ void check_rows(Connection& connection, std::int64_t offset_us, std::vector<Find
              Params().int8(offset_us));
   findings.push_back(
       finding(overdue > 0 ? Finding::Level::warning : Finding::Level::ok, "overdue activities", std::to_string(overdue),
-              overdue > 0 ? "they were due a minute ago or longer and nobody ticks; start a worker" : ""));
+              overdue > 0 ? "they were due a minute ago or longer and nobody ticks; start a worker or a server" : ""));
   const std::int64_t stray = number(connection, "SELECT count(*) FROM (SELECT FROM {s}.history_default LIMIT 10000) x");
   findings.push_back(finding(stray >= 10000 ? Finding::Level::note : Finding::Level::ok, "history_default",
                              std::to_string(stray) + " rows",
                              stray >= 10000 ? "days without a partition of their own; run hapax cleanup" : ""));
+  constexpr std::int64_t day_us = 86'400'000'000;
+  const int past = past_partitions(connection, offset_us - day_us);
+  findings.push_back(finding(past > 0 ? Finding::Level::warning : Finding::Level::ok, "expired partitions",
+                             std::to_string(past),
+                             past > 0 ? "nobody drops them; run hapax cleanup as the owner of the schema" : ""));
 }
 
 void check_connections(Connection& connection, std::vector<Finding>& findings) {

@@ -101,7 +101,7 @@ Finding activities_finding(ReadTransaction& tx) {
   const std::int64_t count = cursor.bind(tx.now() - overdue_after).next() ? cursor.integer(0) : 0;
   return count == 0 ? Finding{Level::ok, "overdue activities", "none", ""}
                     : Finding{Level::warning, "overdue activities", std::to_string(count) + " with a tick a minute old",
-                              "any running worker starts their ticks; start one"};
+                              "any running worker or server starts their ticks; start one"};
 }
 
 }  // namespace
