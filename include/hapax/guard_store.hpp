@@ -181,6 +181,7 @@ class GuardStore {
   [[nodiscard]] virtual GuardAnswer begin(const GuardBegin& request) = 0;
 
   // Renews the heartbeat of everything held and answers the indexes of what is no longer held (taken over, forgotten).
+  // A record that cannot be renewed stops no other: the store tries all of them and then throws the first failure.
   // One thread a process and store calls it, while anything is held, at least every third of the shortest takeover_after
   // (every 10 s for `never`), with all that this process holds of the store: whether that is a write a record or one for
   // the whole process is the store's business.
@@ -221,6 +222,9 @@ struct MemoryGuardOptions {
 struct FileGuardOptions {
   bool sync =
       true;  // fsync of file and folder before an answer; without it a power cut may forget acknowledged records
+  // How long a verb waits for the lock of a sub-folder, which a disk that stalls or a stopped process may hold, before it
+  // throws StoreBusy: 1 ms to 10 minutes. A heartbeat does not wait that long: it renews the other records meanwhile.
+  Duration lock_timeout = std::chrono::seconds(30);
 };
 
 // For any number of processes of ONE machine (one kernel: not for network file systems). `folder` is made if need be.
@@ -242,8 +246,8 @@ class App;
 // child, as the app is not.
 [[nodiscard]] GuardStorePtr guard_store(const App& app);
 
-// By URL: "memory:", "file:/var/lib/app/guard", "redis://…", "rediss://…", "sqlite:app.db", "postgresql://…". Throws
-// InvalidArgument for what it does not know.
+// By URL: "memory:", "file:/var/lib/app/guard" (and "?lock_timeout=30s", see FileGuardOptions), "redis://…", "rediss://…",
+// "sqlite:app.db", "postgresql://…". Throws InvalidArgument for what it does not know.
 [[nodiscard]] GuardStorePtr open_guard_store(const std::string& url);
 
 }  // namespace hapax

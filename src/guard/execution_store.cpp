@@ -255,7 +255,8 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     }
     const bool taken_over = admission.verdict == model::AdmissionVerdict::taken_over;
     if ((admission.created() || taken_over) && admission.fence) {
-      session->started(*ticket, {.id = admission.id, .fence = *admission.fence});
+      const model::Held held{.id = admission.id, .fence = *admission.fence};
+      session->started(*ticket, held);
       if (!taken_over) { here.foresight.began(request.key.name); }
       answer.begun = GuardBegun::started;
       answer.hold = {.key = request.key,
@@ -263,7 +264,13 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
                      .token = admission.id.to_string(),
                      .takeover_after = request.takeover_after};
       answer.taken_over = taken_over;
-      answer.now = taken_over ? here.store->now() : admission.created_at;
+      try {
+        answer.now = taken_over ? here.store->now() : admission.created_at;
+      } catch (...) {
+        // The caller, who learns of no hold, runs nothing: the next beat must not renew it.
+        session->in_doubt(held);
+        throw;
+      }
       return answer;
     }
     session->given_up(*ticket);

@@ -29,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration lock_timeout = std::chrono::seconds(5);
 constexpr Duration first_pause = std::chrono::microseconds(50);
 constexpr Duration longest_pause = std::chrono::milliseconds(5);
 constexpr std::size_t name_digits = 64;
@@ -119,22 +118,25 @@ void make_folder(const std::string& folder) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder, bool make) {
+FolderLock::FolderLock(const std::string& folder, Duration timeout) {
   const std::string path = folder + "/lock";
-  const auto until = std::chrono::steady_clock::now() + lock_timeout;
-  for (Duration pause = first_pause; !try_lock(path); pause = std::min(pause * 2, longest_pause)) {
-    if (make) {
-      // The sub-folder is not there yet; once it is, only the lock is waited for.
-      make_folder(folder);
-      make = false;
-      continue;
-    }
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  for (Duration pause = first_pause; !try_lock_in(folder, path); pause = std::min(pause * 2, longest_pause)) {
     if (std::chrono::steady_clock::now() >= until) {
-      throw StoreBusy("file store of guarded calls: " + path + " has been locked for " + format_duration(lock_timeout) +
-                      " by another process; is one stopped?");
+      throw StoreBusy("file store of guarded calls: " + path + " has been locked for " + format_duration(timeout) +
+                      " (lock_timeout); is its disk stalled, or a process stopped?");
     }
     std::this_thread::sleep_for(pause);
   }
+}
+
+FolderLock::FolderLock(const std::string& folder) { (void)try_lock_in(folder, folder + "/lock"); }
+
+bool FolderLock::try_lock_in(const std::string& folder, const std::string& path) {
+  if (try_lock(path)) { return true; }
+  if (::access(folder.c_str(), F_OK) == 0) { return false; }
+  make_folder(folder);
+  return try_lock(path);
 }
 
 // Opened anew for each try, and inside the gate: a descriptor that a child inherits would share the lock with it.
@@ -153,6 +155,7 @@ bool FolderLock::try_lock(const std::string& path) {
 }
 
 FolderLock::~FolderLock() {
+  if (!holds()) { return; }
   ::flock(descriptor_, LOCK_UN);
   close_now(descriptor_);
   ForkGate::instance().leave();

@@ -49,16 +49,22 @@ class FileText {
   std::string far_;
 };
 
-// Held from construction to destruction. Throws StoreBusy when it cannot be had in time. No fork happens in this process
-// while one of its threads holds it: a child would inherit the lock and keep it.
+// The lock of a sub-folder, which is made if need be. Held to the destruction. No fork happens in this process while one of
+// its threads holds it: a child would inherit the lock and keep it.
 class FolderLock {
  public:
-  FolderLock(const std::string& folder, bool make);
+  // Waits, and throws StoreBusy when the lock cannot be had in time.
+  FolderLock(const std::string& folder, Duration timeout);
+  // Does not wait: holds() says whether it was free.
+  explicit FolderLock(const std::string& folder);
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
   ~FolderLock();
+  [[nodiscard]] bool holds() const { return descriptor_ >= 0; }
 
  private:
+  // Makes the folder when it is missing.
+  [[nodiscard]] bool try_lock_in(const std::string& folder, const std::string& path);
   [[nodiscard]] bool try_lock(const std::string& path);
 
   int descriptor_ = -1;

@@ -8,11 +8,25 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <numeric>
+#include <thread>
 
 namespace hapax::guard {
 
 namespace {
 constexpr std::size_t files_a_page = 20'000;  // looked at for one page of list, matching or not
+// How long a heartbeat tries again for folders that others have locked, all of them together. It is asked again soon.
+constexpr Duration beat_patience = std::chrono::seconds(1);
+constexpr Duration lock_timeout_min = std::chrono::milliseconds(1);
+constexpr Duration lock_timeout_max = std::chrono::minutes(10);
+constexpr Duration beat_pause = std::chrono::milliseconds(5);
+
+Duration checked_lock_timeout(Duration timeout) {
+  if (timeout < lock_timeout_min || timeout > lock_timeout_max) {
+    throw InvalidArgument("lock_timeout", format_duration(timeout) + " is out of range; expected 1ms to 10m");
+  }
+  return timeout;
+}
 }  // namespace
 
 Time KernelClock::now() const { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
@@ -32,7 +46,11 @@ std::string KernelClock::boot() const {
 
 FileGuardStore::FileGuardStore(const std::string& folder, const FileGuardOptions& options,
                                std::shared_ptr<const MachineClock> clock)
-    : place_(folder, options.sync), sync_(options.sync), clock_(std::move(clock)), boot_(clock_->boot()) {}
+    : lock_timeout_(checked_lock_timeout(options.lock_timeout)),
+      place_(folder, options.sync),
+      sync_(options.sync),
+      clock_(std::move(clock)),
+      boot_(clock_->boot()) {}
 
 RecordView FileGuardStore::view(const std::string& path, const FileText& text) {
   std::optional<RecordView> seen = view_record(text.view());
@@ -96,7 +114,7 @@ GuardAnswer FileGuardStore::begin(const GuardBegin& request) {
   GuardAnswer met;
   if (meet_unlocked(name, request, met)) { return met; }
   met = GuardAnswer{};
-  const FolderLock lock(name.folder(), true);
+  const FolderLock lock(name.folder(), lock_timeout_);
   met.now = clock_->now();
   std::optional<FileRecord> file = load(name.path);
   if (file) { meet_record(*file, request, met); }
@@ -128,26 +146,55 @@ void FileGuardStore::start(const FileName& name, const GuardBegin& request, cons
   answer.hold = {request.key, file.record.fence, file.token, request.takeover_after};
 }
 
+FileGuardStore::Beaten FileGuardStore::beat_one(const GuardHold& hold) const {
+  const FileName name = place_.name_of(hold.key);
+  const FolderLock lock(name.folder());
+  if (!lock.holds()) { return Beaten::busy; }
+  const std::optional<FileRecord> file = load(name.path);
+  if (!file || file->record.fence != hold.fence || file->token != hold.token ||
+      file->record.status != GuardStatus::in_progress) {
+    return Beaten::lost;
+  }
+  // Not synced: a holder does not outlive the power cut that loses its heartbeat.
+  place_.overwrite(name, heartbeat_offset, write_heartbeat(clock_->since_boot()));
+  return Beaten::renewed;
+}
+
+// Each hold by itself: a damaged record or a stuck folder lets the calls of no other be taken over.
 std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {
   std::vector<std::size_t> lost;
-  for (std::size_t index = 0; index < held.size(); ++index) {
-    const FileName name = place_.name_of(held[index].key);
-    const FolderLock lock(name.folder(), true);
-    const std::optional<FileRecord> file = load(name.path);
-    if (!file || file->record.fence != held[index].fence || file->token != held[index].token ||
-        file->record.status != GuardStatus::in_progress) {
-      lost.push_back(index);
-      continue;
+  std::vector<std::string> failures;
+  std::vector<std::size_t> waiting(held.size());
+  std::iota(waiting.begin(), waiting.end(), 0);
+  const auto until = std::chrono::steady_clock::now() + std::min(lock_timeout_, beat_patience);
+  while (!waiting.empty()) {
+    std::vector<std::size_t> busy;
+    for (const std::size_t index : waiting) {
+      try {
+        const Beaten beaten = beat_one(held[index]);
+        if (beaten == Beaten::lost) { lost.push_back(index); }
+        if (beaten == Beaten::busy) { busy.push_back(index); }
+      } catch (const std::exception& error) { failures.emplace_back(error.what()); }
     }
-    // Not synced: a holder does not outlive the power cut that loses its heartbeat.
-    place_.overwrite(name, heartbeat_offset, write_heartbeat(clock_->since_boot()));
+    waiting.swap(busy);
+    if (waiting.empty() || std::chrono::steady_clock::now() >= until) { break; }
+    std::this_thread::sleep_for(beat_pause);
   }
+  for (const std::size_t index : waiting) {
+    failures.push_back("file store of guarded calls: " + place_.name_of(held[index].key).folder() +
+                       "/lock is held by a process that is stopped or whose disk stalls");
+  }
+  if (!failures.empty()) {
+    throw StoreUnavailable(failures.front() + " (" + std::to_string(failures.size()) + " of " +
+                           std::to_string(held.size()) + " calls in progress could not be renewed)");
+  }
+  std::ranges::sort(lost);
   return lost;
 }
 
 GuardVerdict FileGuardStore::finish(const GuardHold& hold, const GuardFinish& finish) {
   const FileName name = place_.name_of(hold.key);
-  const FolderLock lock(name.folder(), true);
+  const FolderLock lock(name.folder(), lock_timeout_);
   std::optional<FileRecord> file = load(name.path);
   if (!file || file->record.fence != hold.fence || file->token != hold.token) { return GuardVerdict::stale; }
   const Time now = clock_->now();
@@ -203,7 +250,7 @@ GuardForgotten FileGuardStore::forget(const GuardKey& key, bool even_in_progress
   const FileName name = place_.name_of(key);
   const std::optional<std::string> seen = place_.read(name.path);
   if (!seen) { return GuardForgotten::absent; }
-  const FolderLock lock(name.folder(), true);
+  const FolderLock lock(name.folder(), lock_timeout_);
   const std::optional<std::string> text = place_.read(name.path);
   if (!text) { return GuardForgotten::absent; }
   // A damaged one can be forgotten too: that is how it is mended.
@@ -215,6 +262,19 @@ GuardForgotten FileGuardStore::forget(const GuardKey& key, bool even_in_progress
   return file && is_expired(file->record, clock_->now()) ? GuardForgotten::absent : GuardForgotten::forgotten;
 }
 
+bool FileGuardStore::sweep_one(const FileName& name) {
+  const std::optional<std::string> text = place_.read(name.path);
+  const std::optional<FileRecord> file = text ? read_record(*text) : std::nullopt;
+  if (!file || !is_expired(file->record, clock_->now())) { return false; }
+  // A sweep runs on the thread of the heartbeat: a folder that is locked is left for the next.
+  const FolderLock lock(name.folder());
+  if (!lock.holds()) { return false; }
+  // Somebody may have begun anew meanwhile.
+  if (place_.read(name.path) != text) { return false; }
+  place_.remove(name);
+  return true;
+}
+
 std::size_t FileGuardStore::sweep(std::size_t limit) {
   const std::vector<std::string> folders = place_.folders();
   std::size_t removed = 0;
@@ -222,25 +282,21 @@ std::size_t FileGuardStore::sweep(std::size_t limit) {
   // Goes on where the last sweep stopped, so that a large folder is gone through by turns.
   const std::size_t first = sweep_from_.load();
   std::size_t done = 0;
+  std::string failure;
   for (; done < folders.size() && removed < limit && looks < files_a_page; ++done) {
     const std::string& folder = folders[(first + done) % folders.size()];
     for (const std::string& record : place_.records(folder)) {
       if (removed >= limit) { break; }
       ++looks;
-      const FileName name = place_.name_at(folder, record);
-      const std::optional<std::string> text = place_.read(name.path);
-      const std::optional<FileRecord> file = text ? read_record(*text) : std::nullopt;
-      if (!file || !is_expired(file->record, clock_->now())) { continue; }
-      const FolderLock lock(name.folder(), true);
-      const std::optional<std::string> again = place_.read(name.path);
-      // Somebody may have begun anew meanwhile.
-      if (again && *again == *text) {
-        place_.remove(name);
-        ++removed;
+      try {
+        if (sweep_one(place_.name_at(folder, record))) { ++removed; }
+      } catch (const StoreUnavailable& error) {
+        if (failure.empty()) { failure = error.what(); }
       }
     }
   }
   sweep_from_.store(first + done);
+  if (!failure.empty()) { throw StoreUnavailable(failure); }
   return removed;
 }
 

@@ -46,6 +46,10 @@ class FileGuardStore final : public GuardStore {
   [[nodiscard]] GuardStoreInfo info() const override;
 
  private:
+  enum class Beaten : std::uint8_t { renewed, lost, busy };
+  [[nodiscard]] Beaten beat_one(const GuardHold& hold) const;
+  // Whether a record was expired and is gone now. Throws what reading it throws.
+  [[nodiscard]] bool sweep_one(const FileName& name);
   // The view is good as long as the text.
   [[nodiscard]] static RecordView view(const std::string& path, const FileText& text);
   [[nodiscard]] std::optional<FileRecord> load(const std::string& path) const;
@@ -56,6 +60,7 @@ class FileGuardStore final : public GuardStore {
              GuardAnswer& answer);
   [[nodiscard]] GuardRecord shown(FileRecord& file) const;  // leaves nothing behind in it
 
+  const Duration lock_timeout_;
   FilePlace place_;
   const bool sync_;
   const std::shared_ptr<const MachineClock> clock_;

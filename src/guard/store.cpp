@@ -18,6 +18,28 @@ namespace hapax {
 namespace {
 constexpr Duration first_pause = std::chrono::milliseconds(1);
 constexpr Duration longest_pause = std::chrono::milliseconds(100);
+
+// "file:///var/x" and "file:/var/x" are the same place; "file:x" is a folder below the present one.
+GuardStorePtr open_file_store(const std::string& rest) {
+  const std::size_t question = std::min(rest.find('?'), rest.size());
+  std::string folder = rest.substr(0, question);
+  if (folder.starts_with("//")) { folder.erase(0, 2); }
+  FileGuardOptions options;
+  std::string_view parameters = std::string_view(rest).substr(std::min(question + 1, rest.size()));
+  while (!parameters.empty()) {
+    const std::string_view one = parameters.substr(0, parameters.find('&'));
+    const std::string_view name = one.substr(0, one.find('='));
+    if (name != "lock_timeout" || name.size() == one.size()) {
+      throw InvalidArgument("store", "the URL of a file store has an unknown parameter '" +
+                                         base::printable(std::string(one.substr(0, 100))) +
+                                         "'; expected lock_timeout, such as file:/var/lib/app/guard?lock_timeout=30s");
+    }
+    options.lock_timeout = parse_duration(one.substr(name.size() + 1), "lock_timeout");
+    parameters.remove_prefix(std::min(one.size() + 1, parameters.size()));
+  }
+  return file_guard_store(folder, options);
+}
+
 }  // namespace
 
 std::string_view to_string(GuardStatus status) {
@@ -47,10 +69,7 @@ GuardStorePtr open_guard_store(const std::string& url) {
   const std::string scheme = url.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : url.substr(colon + 1);
   if (colon != std::string::npos && scheme == "memory" && rest.empty()) { return memory_guard_store(); }
-  if (colon != std::string::npos && scheme == "file" && !rest.empty()) {
-    // "file:///var/x" and "file:/var/x" are the same place; "file:x" is a folder below the present one.
-    return file_guard_store(rest.starts_with("//") ? rest.substr(2) : rest);
-  }
+  if (colon != std::string::npos && scheme == "file" && !rest.empty()) { return open_file_store(rest); }
   if (guard::is_redis_url(url)) { return redis_guard_store(url); }
   if (scheme == "sqlite" || scheme == "postgresql" || scheme == "postgres") {
     return std::make_shared<guard::ExecutionStore>([url] { return std::shared_ptr(store::open(url)); });

@@ -23,13 +23,21 @@ class FaultyStore final : public store::Store {
   std::atomic<int> refuse_admissions{0};
   // While true, a transaction of somebody else has the rows of outcomes that are "held".
   std::atomic<bool> blocking{false};
+  // That many looks at the store's clock are refused.
+  std::atomic<int> refuse_now{0};
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};
 
   [[nodiscard]] store::Store& inner() { return *inner_; }
 
   store::StoreInfo info() override { return inner_->info(); }
-  Time now() override { return inner_->now(); }
+  Time now() override {
+    if (refuse_now.load() > 0) {
+      --refuse_now;
+      throw StoreUnavailable("the clock is away, says the test");
+    }
+    return inner_->now();
+  }
   std::vector<model::Admission> admit(std::span<const model::NewExecution> items) override {
     check();
     ++admits;

@@ -1,10 +1,14 @@
 // Begins whose answer got lost: nobody runs them, so they are taken back and hold no key, also where nobody may take over.
 #include "server_rigs.hpp"
 
+#include "../engine/faulty_store.hpp"
+
 #include "base/fault.hpp"
+#include "guard/execution_store.hpp"
 #include "guard/redis_pool.hpp"
 #include "guard/redis_scripts.hpp"
 #include "guard/redis_url.hpp"
+#include "store/open.hpp"
 
 #include <hapax/error.hpp>
 #include <hapax/guard.hpp>
@@ -89,6 +93,46 @@ TEST_F(DoubtTest, OnPostgresTheStoreReadsBackWhatItBegan) {
   ASSERT_EQ(begun.begun, GuardBegun::started);
   EXPECT_EQ(store->finish(begun.hold, {.result = "1"}), GuardVerdict::accepted);
   EXPECT_EQ(store->begin(never("a")).record.result, "1");
+}
+
+// The take-over is committed, and then the store cannot say what time it is: the caller gets an error and runs nothing. Its
+// process beats on for another call, which must not keep the key that nobody works on.
+TEST_F(DoubtTest, ATakeOverThatWasNotToldToItsCallerIsNotRenewed) {
+  using namespace std::chrono_literals;
+  const Folder folder;
+  const std::string url = "sqlite:" + folder.path() + "/guard.db";
+  const auto offset = std::make_shared<std::atomic<std::int64_t>>(0);
+  const auto advance = [&](Duration by) { offset->fetch_add(by.count()); };
+  engine::FaultyStore* faulty = nullptr;
+  const auto open = [&] {
+    return std::make_shared<guard::ExecutionStore>([&] {
+      store::OpenOptions options;
+      options.migrate = store::Migrate::yes;
+      options.clock_offset_us = offset;
+      auto made = std::make_shared<engine::FaultyStore>(store::open(url, options));
+      faulty = made.get();
+      return std::shared_ptr<store::Store>(made);
+    });
+  };
+  const auto first = open();
+  const auto second = open();
+  GuardBegin brief = never("a");
+  brief.takeover_after = 10s;
+  ASSERT_EQ(first->begin(brief).begun, GuardBegun::started);
+  advance(11s);
+  GuardBegin other = never("b");
+  other.takeover_after = 10s;
+  const GuardAnswer held = second->begin(other);
+  ASSERT_EQ(held.begun, GuardBegun::started);
+  faulty->refuse_now = 1;
+  EXPECT_THROW((void)second->begin(brief), StoreUnavailable);
+  for (int beats = 0; beats < 4; ++beats) {
+    EXPECT_TRUE(second->beat(std::span(&held.hold, 1)).empty());
+    advance(4s);
+  }
+  const GuardAnswer again = second->begin(brief);
+  EXPECT_EQ(again.begun, GuardBegun::started);
+  EXPECT_TRUE(again.taken_over);
 }
 
 // It comes to the server behind the one that takes it back, as it was held up on its way.

@@ -11,9 +11,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
@@ -47,6 +50,31 @@ class FileStoreTest : public testing::Test {
     begin.takeover_after = 30s;
     return begin;
   }
+  // The record's file of a key that has just begun, by what is new in the folder.
+  fs::path begin_in_progress(guard::FileGuardStore& store, const std::string& key, std::vector<GuardHold>& held) {
+    const std::vector<fs::path> before = files();
+    const GuardAnswer begun = store.begin(request(key));
+    EXPECT_EQ(begun.begun, GuardBegun::started);
+    held.push_back(begun.hold);
+    for (const fs::path& each : files()) {
+      if (std::ranges::find(before, each) == before.end()) { return each; }
+    }
+    ADD_FAILURE() << key << " has no file";
+    return {};
+  }
+  // The lock of a folder, as a stopped process holds it.
+  class Stuck {
+   public:
+    explicit Stuck(const fs::path& folder) : descriptor_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT, 0600)) {
+      EXPECT_EQ(::flock(descriptor_, LOCK_EX), 0);
+    }
+    Stuck(const Stuck&) = delete;
+    Stuck& operator=(const Stuck&) = delete;
+    ~Stuck() { ::close(descriptor_); }
+
+   private:
+    int descriptor_;
+  };
   std::vector<fs::path> files() {
     std::vector<fs::path> found;
     for (const auto& each : fs::recursive_directory_iterator(folder_.path())) {
@@ -223,6 +251,107 @@ TEST_F(FileStoreTest, AFolderThatCannotBeIsAClearError) {
   EXPECT_THROW((void)open_guard_store("ftp://somewhere"), InvalidArgument);
   EXPECT_THROW((void)open_guard_store("file:"), InvalidArgument);
   EXPECT_EQ(open_guard_store("file:" + folder_.path() + "/new/")->info().location, "file:" + folder_.path() + "/new");
+}
+
+// Whichever of the holds is the bad one.
+TEST_F(FileStoreTest, ADamagedRecordStopsTheHeartbeatOfNoOtherCall) {
+  for (std::size_t bad = 0; bad < 3; ++bad) {
+    const auto store = open();
+    std::vector<GuardHold> held;
+    std::vector<std::string> keys;
+    std::vector<fs::path> paths;
+    for (int number = 0; number < 3; ++number) {
+      keys.push_back(std::to_string(bad) + "-" + std::to_string(number));
+      paths.push_back(begin_in_progress(*store, keys.back(), held));
+    }
+    std::ofstream(paths[bad], std::ios::trunc) << "damaged";
+    for (int beats = 0; beats < 3; ++beats) {
+      machine_->up += 20s;
+      EXPECT_THROW((void)store->beat(held), StoreUnavailable);
+    }
+    for (std::size_t other = 0; other < 3; ++other) {
+      if (other == bad) { continue; }
+      EXPECT_EQ(store->begin(request(keys[other])).begun, GuardBegun::in_progress) << bad << " " << other;
+      EXPECT_EQ(store->finish(held[other], {.result = "1"}), GuardVerdict::accepted);
+    }
+  }
+}
+
+TEST_F(FileStoreTest, AStuckFolderStopsTheHeartbeatOfNoCallInAnother) {
+  const auto store = open();
+  std::vector<GuardHold> held;
+  const fs::path stuck_file = begin_in_progress(*store, "stuck", held);
+  std::vector<std::string> others;
+  for (int number = 0; others.size() < 3; ++number) {
+    std::vector<GuardHold> one;
+    const std::string key = std::to_string(number);
+    if (begin_in_progress(*store, key, one).parent_path() == stuck_file.parent_path()) { continue; }
+    others.push_back(key);
+    held.push_back(one.front());
+  }
+  {
+    const Stuck stuck(stuck_file.parent_path());
+    for (int beats = 0; beats < 3; ++beats) {
+      machine_->up += 20s;
+      EXPECT_THROW((void)store->beat(held), StoreUnavailable);
+    }
+    for (const std::string& key : others) {
+      EXPECT_EQ(store->begin(request(key)).begun, GuardBegun::in_progress) << key;
+    }
+  }
+  // Once it is let go, the folder's own call is renewed as well, as nobody has taken it over.
+  EXPECT_TRUE(store->beat(held).empty());
+  EXPECT_EQ(store->begin(request("stuck")).begun, GuardBegun::in_progress);
+}
+
+// The sweep runs on the thread of the heartbeat.
+TEST_F(FileStoreTest, AStuckFolderOrAnUnreadableRecordDoesNotStopASweep) {
+  const auto store = std::make_shared<guard::FileGuardStore>(
+      folder_.path(), FileGuardOptions{.sync = false, .lock_timeout = 10min}, machine_);
+  std::vector<GuardHold> held;
+  std::vector<fs::path> paths;
+  for (int number = 0; number < 12; ++number) {
+    paths.push_back(begin_in_progress(*store, std::to_string(number), held));
+    EXPECT_EQ(store->finish(held.back(), {.result = "1", .ttl = 1s}), GuardVerdict::accepted);
+  }
+  machine_->wall += 2s;
+  const auto in_stuck_folder = static_cast<std::size_t>(
+      std::ranges::count(paths, paths[3].parent_path(), [](const fs::path& each) { return each.parent_path(); }));
+  // A record that cannot be opened, whoever runs the test: a symbolic link is never followed.
+  fs::remove(paths[7]);
+  fs::create_symlink("elsewhere", paths[7]);
+  {
+    const Stuck stuck(paths[3].parent_path());
+    EXPECT_THROW((void)store->sweep(100), StoreUnavailable);
+    const std::size_t kept_bad = paths[7].parent_path() == paths[3].parent_path() ? 0 : 1;
+    const auto left = static_cast<std::size_t>(
+        std::ranges::count_if(paths, [](const fs::path& each) { return fs::exists(fs::symlink_status(each)); }));
+    EXPECT_EQ(left, in_stuck_folder + kept_bad);
+  }
+  fs::remove(paths[7]);
+  EXPECT_GE(store->sweep(100), in_stuck_folder - 1);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(FileStoreTest, HowLongALockIsWaitedForIsAnOption) {
+  EXPECT_EQ(FileGuardOptions{}.lock_timeout, 30s);
+  std::vector<GuardHold> held;
+  const fs::path folder = begin_in_progress(*open(), "a", held).parent_path();
+  const Stuck stuck(folder);
+  const auto told = [](const GuardStorePtr& store, const GuardHold& hold) -> std::string {
+    try {
+      (void)store->finish(hold, {.result = "1"});
+    } catch (const StoreBusy& error) { return error.what(); }
+    return "nothing was thrown";
+  };
+  EXPECT_THAT(told(file_guard_store(folder_.path(), {.lock_timeout = 20ms}), held[0]),
+              testing::AllOf(testing::HasSubstr("20ms"), testing::HasSubstr("lock_timeout")));
+  EXPECT_THAT(told(open_guard_store("file:" + folder_.path() + "?lock_timeout=30ms"), held[0]),
+              testing::HasSubstr("30ms"));
+  EXPECT_THROW((void)file_guard_store(folder_.path(), {.lock_timeout = 0s}), InvalidArgument);
+  EXPECT_THROW((void)open_guard_store("file:" + folder_.path() + "?lock_timeout=11m"), InvalidArgument);
+  EXPECT_THROW((void)open_guard_store("file:" + folder_.path() + "?lock_timeout"), InvalidArgument);
+  EXPECT_THROW((void)open_guard_store("file:" + folder_.path() + "?patience=1s"), InvalidArgument);
 }
 
 TEST_F(FileStoreTest, SweepingRemovesTheFilesOfExpiredRecords) {
