@@ -73,7 +73,11 @@ void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::ch
 
 int work_alone(Shell& shell, const WorkOptions& options) {
   const auto begun = std::chrono::steady_clock::now();
-  const engine::WorkerStats stats = work(shell, plan_work(shell, options));
+  WorkPlan plan = plan_work(shell, options);
+  plan.leaving = [&](const engine::WorkerStats& stats) {
+    print_summary(shell, stats, std::chrono::steady_clock::now() - begun, nullptr);
+  };
+  const engine::WorkerStats stats = work(shell, std::move(plan));
   print_summary(shell, stats, std::chrono::steady_clock::now() - begun, nullptr);
   return exit_ok;
 }

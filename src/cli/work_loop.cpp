@@ -3,6 +3,7 @@
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/backend.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "engine/engine.hpp"
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -19,6 +22,10 @@ namespace hapax::cli {
 namespace {
 
 constexpr int usual_concurrency = 1;
+
+// How long after the grace period a worker may take to tell the store of its end: longer than the engine waits for its
+// handlers, and for programs to be killed.
+constexpr Duration after_grace = std::chrono::seconds(2);
 
 engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& options) {
   engine::WorkerOptions worker;
@@ -183,7 +190,18 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     }
   });
   int asked = 0;
+  auto overdue = std::chrono::steady_clock::time_point::max();
   while (!finished) {
+    if (std::chrono::steady_clock::now() >= overdue) {
+      // A call of a store that hangs cannot be ended from outside. The session ends by its lease.
+      process->kill_all();
+      remarks.add("the store does not answer; what this worker holds is taken over when its lease is over");
+      remarks.print(progress, supervised);
+      if (supervised != nullptr) { supervised->report(counts_of(worker.stats())); }
+      if (plan.leaving) { plan.leaving(worker.stats()); }
+      (void)std::fflush(nullptr);
+      std::_Exit(exit_store);
+    }
     const StopSignals::Event event = signals.wait(std::chrono::milliseconds(closing.joinable() ? 10 : 100));
     remarks.print(progress, supervised);
     if (supervised != nullptr) {
@@ -199,6 +217,8 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
                         "; once more to kill them");
       }
       close();
+      overdue = std::chrono::steady_clock::now() + std::min<Duration>(plan.worker.grace, std::chrono::hours(24 * 365)) +
+                plan.process.kill_after + after_grace;
     } else if (asked > 1) {
       process->kill_all();
     }

@@ -8,6 +8,7 @@
 #include "engine/worker.hpp"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct WorkPlan {
   engine::WorkerOptions worker;
   ProcessOptions process;
   bool until_empty = false;
+  // Called before the process leaves with a store that does not answer; may be empty.
+  std::function<void(const engine::WorkerStats&)> leaving;
 };
 [[nodiscard]] WorkPlan plan_work(const Shell& shell, const WorkOptions& options);
 

@@ -2,6 +2,7 @@
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
+#include "unit/own_postgres.hpp"
 #include "unit/postgres_fixture.hpp"
 
 #include <hapax/error.hpp>
@@ -219,31 +220,6 @@ TEST_F(PostgresStoreTest, TerminatedBackendsLoseNothingAndDoubleNothing) {
 
 // ---- Another server that may be stopped ----------------------------------------------------------------------------
 
-class OwnServer {
- public:
-  OwnServer() {
-    folder_ = output("create");
-    url_ = output("url " + folder_);
-  }
-  ~OwnServer() { output("remove " + folder_); }
-  void stop_immediately() { output("stop " + folder_ + " immediate"); }
-  void start() { output("start " + folder_); }
-  [[nodiscard]] const std::string& url() const { return url_; }
-
- private:
-  static std::string output(const std::string& arguments) {
-    const std::string script = environment("HAPAX_TEST_POSTGRES_CONTROL");
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((script + " " + arguments).c_str(), "r"), &pclose);
-    std::string text;
-    std::array<char, 256> buffer{};
-    while (pipe != nullptr && fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr) { text += buffer.data(); }
-    while (!text.empty() && text.back() == '\n') { text.pop_back(); }
-    return text;
-  }
-  std::string folder_;
-  std::string url_;
-};
-
 TEST(PostgresServerTest, AServerThatWasStoppedImmediatelyAndRestartedIsUsedAgain) {
   OwnServer server;
   const auto store = open(server.url(), {.migrate = Migrate::yes, .connect_timeout = 2s});
@@ -276,23 +252,6 @@ TEST(PostgresServerTest, MessagesNeverCarryThePassword) {
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()).find("s3cret"), std::string::npos) << error.what();
     }
-  }
-}
-
-TEST_F(PostgresStoreTest, WhatIsAcknowledgedIsOnDiskWhateverTheRoleSays) {
-  const std::string off = url_ + "&options=-c%20synchronous_commit%3Doff";
-  const auto careless = open(off);
-  careless->transaction([](Transaction& tx) {
-    const std::unique_ptr<PGresult, decltype(&PQclear)> shown(
-        PQexec(static_cast<PGconn*>(tx.native()), "SHOW synchronous_commit"), &PQclear);
-    EXPECT_STREQ(PQgetvalue(shown.get(), 0, 0), "on");
-  });
-  EXPECT_EQ(careless->sql("SELECT current_setting('synchronous_commit')", 1).rows.at(0).at(0), "on");
-  try {
-    (void)open(off + "&prepared=off");
-    ADD_FAILURE() << "behind a pooler it cannot be turned on";
-  } catch (const ConfigurationError& error) {
-    EXPECT_NE(std::string(error.what()).find("SET synchronous_commit = on"), std::string::npos) << error.what();
   }
 }
 

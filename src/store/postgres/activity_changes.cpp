@@ -136,7 +136,7 @@ std::vector<ActivityReply> PostgresStore::change_activities(std::span<const Acti
       const Pool::Lease lease = pool_.acquire();
       return change_once(*lease, changes, sent);
     } catch (const SqlError& error) {
-      if (!error.is_transient() || attempt >= transient_attempts) { throw_mapped(error, settings_.location); }
+      if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
     } catch (const ConnectionBroken& broken) {
       if (sent) {
         pool_.drop_idle();

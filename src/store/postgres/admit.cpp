@@ -152,7 +152,7 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
       break;
     } catch (const SqlError& error) {
       lost = error.is_unique_violation() && attempt < lost_attempts;
-      if (!lost && (!error.is_transient() || attempt >= transient_attempts)) {
+      if (!lost && !may_repeat(error, attempt)) {
         if (!unknown) { throw; }
         throw CommitUnknown(settings_.location + ": " + error.what() + "; whether the enqueue was kept is not known");
       }

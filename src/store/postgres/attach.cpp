@@ -132,7 +132,7 @@ class AttachedTransaction final : public Transaction {
       return;
     }
     try {
-      Connection aside(store_.settings(), store_.settings().options, Planning::plain);
+      Connection aside(store_.settings(), store_.settings().hosts, Planning::plain);
       store_.ensure_queues(aside, items);
     } catch (const SqlError& error) {
       throw_mapped(error, store_.settings().location);
@@ -216,7 +216,7 @@ void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
   try {
     const Pool::Lease lease = pool_.acquire(Planning::plain);
     TransactionGuard guard(*lease, TransactionGuard::Pipelined());
-    lease->command("BEGIN ISOLATION LEVEL READ COMMITTED");
+    lease->begin();
     {
       const Lending lent(this, lease->native());
       AttachedTransaction tx(*this, lease->native(), AttachedTransaction::Owner::pool);

@@ -3,15 +3,21 @@
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
+#include "store/postgres/durability.hpp"
 #include "store/postgres/sql_error.hpp"
 
 #include <poll.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 namespace hapax::store::postgres {
 
 namespace {
 
 // See Planning. JIT is off as the disabled paths' fictitious costs would wake it up.
+constexpr Duration connect_timeout_most = std::chrono::hours(1);
+
 constexpr const char* hot_options =
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
     " -c enable_bitmapscan=off -c enable_sort=off -c jit=off -c default_transaction_isolation=read\\ committed"
@@ -23,13 +29,19 @@ std::string sqlstate_of(const PGresult* result) {
   return state == nullptr ? "" : state;
 }
 
+// The server ends the session with this error, whatever its code.
+bool is_fatal(const PGresult* result) {
+  const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  return severity != nullptr && (std::string_view(severity) == "FATAL" || std::string_view(severity) == "PANIC");
+}
+
 bool is_error(ExecStatusType status) { return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE; }
 
 }  // namespace
 
-Connection::Connection(const Settings& settings, const ConnectionOptions& options, Planning planning)
-    : settings_(settings), prepares_(settings.prepared) {
-  connect(options, settings.prepared ? planning : Planning::plain);
+Connection::Connection(const Settings& settings, std::shared_ptr<Hosts> hosts, Planning planning)
+    : settings_(settings), hosts_(std::move(hosts)), prepares_(settings.prepares()) {
+  connect(prepares_ ? planning : Planning::plain);
 }
 
 Connection::Connection(const Settings& settings, PGconn* borrowed)
@@ -39,7 +51,65 @@ Connection::~Connection() {
   if (owned_) { PQfinish(connection_); }
 }
 
-void Connection::connect(const ConnectionOptions& options, Planning planning) {
+// A pooler that knows no startup options refuses the planner's: a host that refuses a connection with them is asked without.
+// A server that was starting up meanwhile takes them the next time, a pooler never does.
+void Connection::connect(Planning planning) {
+  std::string trouble;
+  const std::size_t first = hosts_->first();
+  for (std::size_t tried = 0; tried < hosts_->size(); ++tried) {
+    host_ = (first + tried) % hosts_->size();
+    const ConnectionOptions& options = hosts_->at(host_);
+    bool timed_out = false;
+    std::string why = connect_to(options, planning, host_time(options), timed_out);
+    if (!why.empty() && !timed_out && planning == Planning::hot &&
+        connect_to(options, Planning::plain, host_time(options), timed_out).empty()) {
+      why = connect_to(options, planning, host_time(options), timed_out);
+      if (!why.empty() && !timed_out) {
+        why = connect_to(options, Planning::plain, host_time(options), timed_out);
+        prepares_ = !why.empty();
+        if (!prepares_) { settings_.learned->unprepared.store(true); }
+      }
+    }
+    if (why.empty() && hosts_->size() > 1 && !is_current()) { why = "another server was promoted over it"; }
+    if (why.empty()) {
+      hosts_->answered(host_);
+      return;
+    }
+    PQfinish(connection_);
+    connection_ = nullptr;
+    broken_ = false;
+    trouble += (trouble.empty() ? "" : "; ") + why;
+  }
+  throw StoreUnavailable(settings_.location + ": " + trouble);
+}
+
+// What the URL says (libpq's connect_timeout, seconds), or a few seconds for each of several hosts. Less when the server
+// has just left a call without an answer.
+Duration Connection::host_time(const ConnectionOptions& options) const {
+  Duration time = hosts_->size() > 1 ? std::min<Duration>(host_timeout_usual, settings_.connect_timeout)
+                                     : settings_.connect_timeout;
+  for (const auto& [name, value] : options) {
+    const long seconds = name == "connect_timeout" ? std::strtol(value.c_str(), nullptr, 10) : 0;
+    if (seconds > 0) { time = std::min<Duration>(std::chrono::seconds(seconds), connect_timeout_most); }
+  }
+  return settings_.learned->unanswering.load() ? std::min(time, settings_.read_back_time()) : time;
+}
+
+bool Connection::is_current() {
+  static constexpr const char* timeline =
+      "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END";
+  try {
+    const LongAnswer limit(*this, host_time(hosts_->at(host_)));
+    const Result result = command(timeline);
+    const unsigned long number = std::strtoul(PQgetvalue(result.get(), 0, 0), nullptr, 16);
+    return number == 0 || hosts_->is_current(static_cast<std::uint32_t>(number));
+  } catch (const SqlError&) {
+    return true;  // a role that may not ask
+  } catch (const ConnectionBroken&) { return false; }
+}
+
+std::string Connection::connect_to(const ConnectionOptions& options, Planning planning, Duration at_most,
+                                   bool& timed_out) {
   std::vector<const char*> names;
   std::vector<const char*> values;
   std::string server_options = planning == Planning::hot ? hot_options : "";
@@ -57,30 +127,28 @@ void Connection::connect(const ConnectionOptions& options, Planning planning) {
   }
   names.push_back(nullptr);
   values.push_back(nullptr);
-  const auto refuse = [&](const std::string& why) {
-    PQfinish(connection_);
-    connection_ = nullptr;
-    throw StoreUnavailable(settings_.location + ": " + why);
-  };
-  const auto deadline = std::chrono::steady_clock::now() + settings_.connect_timeout;
+  PQfinish(connection_);
+  const auto deadline = std::chrono::steady_clock::now() + at_most;
   connection_ = PQconnectStartParams(names.data(), values.data(), 0);
-  if (connection_ == nullptr) { throw StoreUnavailable("out of memory for a connection"); }
+  if (connection_ == nullptr) { return "out of memory for a connection"; }
   // A library never prints.
   PQsetNoticeProcessor(
       connection_, [](void*, const char*) {}, nullptr);
   PostgresPollingStatusType state = PGRES_POLLING_WRITING;
   while (state != PGRES_POLLING_OK) {
     if (state == PGRES_POLLING_FAILED || PQstatus(connection_) == CONNECTION_BAD) {
-      refuse(one_line(PQerrorMessage(connection_)));
+      return one_line(PQerrorMessage(connection_));
     }
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0 || !wait_socket(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, left)) {
-      refuse("no connection within " + format_duration(settings_.connect_timeout));
+      timed_out = true;
+      return "no connection within " + format_duration(at_most);
     }
     state = PQconnectPoll(connection_);
   }
   PQsetnonblocking(connection_, 1);
+  return "";
 }
 
 bool Connection::is_broken() const { return broken_ || PQstatus(connection_) != CONNECTION_OK; }
@@ -102,6 +170,20 @@ void Connection::fail(const std::string& what) {
   throw ConnectionBroken(what);
 }
 
+void Connection::fail_silent(const std::string& what) {
+  broken_ = true;
+  // A borrowed connection tells nothing of the store's own.
+  if (hosts_ != nullptr) {
+    settings_.learned->unanswering.store(true);
+    hosts_->hung(host_);
+  }
+  throw ConnectionBroken(what + " within " + format_duration(std::chrono::duration_cast<Duration>(answer_limit())));
+}
+
+std::chrono::milliseconds Connection::answer_limit() const {
+  return std::chrono::ceil<std::chrono::milliseconds>(answer_limit_.value_or(settings_.answer_time()));
+}
+
 void Connection::flush() {
   while (true) {
     const int left = PQflush(connection_);
@@ -112,7 +194,7 @@ void Connection::flush() {
         fail(one_line(PQerrorMessage(connection_)));
       }
     }
-    if (!wait_socket(POLLIN | POLLOUT, answer_limit)) { fail("the server does not take data"); }
+    if (!wait_socket(POLLIN | POLLOUT, answer_limit())) { fail_silent("the server did not take data"); }
     if (PQconsumeInput(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   }
 }
@@ -120,9 +202,10 @@ void Connection::flush() {
 Result Connection::next_result() {
   while (PQisBusy(connection_) != 0) {
     const bool is_there = awake_ && awake_wait_.look(PQsocket(connection_));
-    if (!is_there && !wait_socket(POLLIN, answer_limit)) { fail("no answer from the server"); }
+    if (!is_there && !wait_socket(POLLIN, answer_limit())) { fail_silent("no answer from the server"); }
     if (PQconsumeInput(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   }
+  if (settings_.learned->unanswering.load(std::memory_order_relaxed)) { settings_.learned->unanswering.store(false); }
   return Result(PQgetResult(connection_));
 }
 
@@ -131,8 +214,18 @@ void Connection::check(const Result& result) {
   if (!is_error(PQresultStatus(result.get()))) { return; }
   const std::string state = sqlstate_of(result.get());
   const std::string message = one_line(PQresultErrorMessage(result.get()));
-  if (state.empty() || ends_connection(state) || PQstatus(connection_) != CONNECTION_OK) { fail(message); }
-  throw SqlError(state, message);
+  if (state.empty() || ends_connection(state) || is_fatal(result.get()) || PQstatus(connection_) != CONNECTION_OK) {
+    fail(message);
+  }
+  SqlError error(state, message);
+  // A session keeps the read-only default that it began with, and a standby stays one: only a new connection may write.
+  if (error.is_read_only()) { broken_ = true; }
+  // A pooler hands this connection sessions that others prepared statements in. From now on nothing is prepared.
+  if (error.is_mixed_up_statement() && owned_ && prepares_) {
+    settings_.learned->unprepared.store(true);
+    broken_ = true;
+  }
+  throw error;
 }
 
 // All results of what was sent; the last counts, an error before any.
@@ -185,11 +278,17 @@ void Connection::send(const Statement& statement, const Params& params) {
 }
 
 Result Connection::query(const Statement& statement, const Params& params) {
+  if (states_durability()) {
+    const Step step{&statement, &params};
+    return std::move(run_steps({&step, 1}, nullptr).front());
+  }
   prepare(statement);
   send(statement, params);
   flush();
   return collect();
 }
+
+void Connection::begin() { command(std::string("BEGIN ISOLATION LEVEL READ COMMITTED; ") + durability_text); }
 
 Result Connection::call_awake(const Call& call, const char* before_commit) {
   awake_ = settings_.awake;
@@ -204,9 +303,25 @@ Result Connection::call_awake(const Call& call, const char* before_commit) {
 }
 
 std::vector<Result> Connection::pipeline(std::span<const Call> calls, const char* before_commit) {
-  for (const Call& call : calls) { prepare(*call.statement); }
+  std::vector<Step> steps;
+  steps.reserve(calls.size());
+  for (const Call& call : calls) { steps.push_back({call.statement, &call.params}); }
+  return run_steps(steps, before_commit);
+}
+
+// The durability of a transaction of our own travels in the same round trip: before all else, but behind a BEGIN, which
+// could not set the isolation level after a query.
+std::vector<Result> Connection::run_steps(std::span<const Step> own_steps, const char* before_commit) {
+  static const Params no_params;
+  std::vector<Step> steps(own_steps.begin(), own_steps.end());
+  std::optional<std::size_t> durability_at;
+  if (states_durability() && !steps.empty()) {
+    durability_at = std::string_view(steps.front().statement->text).starts_with("BEGIN") ? 1 : 0;
+    steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(*durability_at), {&durability_statement, &no_params});
+  }
+  for (const Step& step : steps) { prepare(*step.statement); }
   if (PQenterPipelineMode(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
-  for (const Call& call : calls) { send(*call.statement, call.params); }
+  for (const Step& step : steps) { send(*step.statement, *step.params); }
   if (before_commit != nullptr) {
     try {
       base::fault_point(before_commit);
@@ -216,13 +331,13 @@ std::vector<Result> Connection::pipeline(std::span<const Call> calls, const char
   flush();
   std::vector<Result> results;
   Result error;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     Result result = next_result();
     if (result.get() == nullptr) { fail("the pipeline ended early"); }
     if (is_error(PQresultStatus(result.get())) && error.get() == nullptr) {
       error = std::move(result);
       if (PQstatus(connection_) != CONNECTION_OK) { check(error); }
-    } else {
+    } else if (i != durability_at) {
       results.push_back(std::move(result));
     }
     if (next_result().get() != nullptr) {  // each call's results end with a null one

@@ -1,8 +1,8 @@
 // Connection: one libpq connection, used by one thread at a time.
 //
 // Statements are prepared on first use (or sent unnamed with prepared=off). A refused statement throws SqlError and
-// leaves the connection usable; ConnectionBroken leaves it good for nothing. Reads are bounded: a server that is silent
-// for `answer_limit` counts as gone.
+// leaves the connection usable; ConnectionBroken leaves it good for nothing. Waits are bounded: a server
+// that is silent for the settings' answer_time() counts as gone (a LongAnswer says otherwise).
 #pragma once
 
 #include "store/postgres/awake_wait.hpp"
@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -28,26 +29,26 @@ enum class Planning : std::uint8_t { hot, plain };
 
 class Connection {
  public:
-  static constexpr std::chrono::seconds answer_limit{60};
-
-  // Connects within settings.connect_timeout or throws StoreUnavailable.
-  Connection(const Settings& settings, const ConnectionOptions& options, Planning planning);
+  // Connects to one of the hosts, each within its time (hosts.hpp), or throws StoreUnavailable.
+  Connection(const Settings& settings, std::shared_ptr<Hosts> hosts, Planning planning);
   // Works on a caller's connection: nothing is prepared on it, and it is not closed.
   Connection(const Settings& settings, PGconn* borrowed);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // One statement, one round trip, its own transaction unless one is open.
+  // One statement, one round trip, its own transaction unless one is open. That transaction states its durability.
   Result query(const Statement& statement, const Params& params);
   // All calls in one round trip under one Sync, and so in one transaction that is committed at its end (unless one is
   // open). Throws the first call's error; then none has taken effect. `before_commit` names a fault point.
   std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
   // The same of one call whose caller does nothing else: it waits awake (awake_wait.hpp).
   Result call_awake(const Call& call, const char* before_commit);
+  // Begins a transaction that states its durability: 1 round trip.
+  void begin();
   // SQL without parameters in the simple protocol; results as text. Several statements give the last one's result.
   Result command(const std::string& sql);
-  // A one-off with parameters (unnamed).
+  // A one-off with parameters (unnamed), for reads and clean-up: outside a transaction it states no durability.
   Result query_text(const std::string& sql, const Params& params, bool binary_result = true);
 
   [[nodiscard]] std::string sql(std::string_view text) const { return expand(text, settings_.quoted_schema); }
@@ -64,8 +65,40 @@ class Connection {
   void flush();
   [[noreturn]] void fail(const std::string& what);
 
+  // While it lives, the connection waits longer for an answer: COPY, sweeps, clean-up, migrations.
+  class LongAnswer {
+   public:
+    explicit LongAnswer(Connection& connection, Duration limit = long_answer)
+        : connection_(connection), before_(connection.answer_limit_) {
+      connection_.answer_limit_ = limit;
+    }
+    LongAnswer(const LongAnswer&) = delete;
+    LongAnswer& operator=(const LongAnswer&) = delete;
+    ~LongAnswer() { connection_.answer_limit_ = before_; }
+
+   private:
+    Connection& connection_;
+    std::optional<Duration> before_;
+  };
+
  private:
-  void connect(const ConnectionOptions& options, Planning planning);
+  void connect(Planning planning);
+  // Returns what went wrong; empty: it is connected.
+  std::string connect_to(const ConnectionOptions& options, Planning planning, Duration at_most, bool& timed_out);
+  // Whether the server may be used, as it is no primary that another was promoted over. 1 round trip.
+  [[nodiscard]] bool is_current();
+  [[nodiscard]] Duration host_time(const ConnectionOptions& options) const;
+  [[nodiscard]] std::chrono::milliseconds answer_limit() const;
+  // No answer in time.
+  [[noreturn]] void fail_silent(const std::string& what);
+  // One step of a pipeline; the parameters stay the caller's.
+  struct Step {
+    const Statement* statement;
+    const Params* params;
+  };
+  std::vector<Result> run_steps(std::span<const Step> steps, const char* before_commit);
+  // Whether a call that is sent now is a transaction of this store's own, which has to state its durability.
+  [[nodiscard]] bool states_durability() const { return owned_ && !in_transaction(); }
   void prepare(const Statement& statement);
   void send(const Statement& statement, const Params& params);
   Result collect();
@@ -74,10 +107,13 @@ class Connection {
 
   const Settings& settings_;
   AwakeWait awake_wait_;
-  bool awake_ = false;  // in call_awake()
+  bool awake_ = false;            // in call_awake()
+  std::shared_ptr<Hosts> hosts_;  // null: borrowed
+  std::size_t host_ = 0;
+  std::optional<Duration> answer_limit_;  // none: the settings'
   PGconn* connection_ = nullptr;
   bool owned_ = true;
-  bool prepares_ = true;
+  bool prepares_ = true;  // as it was when the first statement was prepared
   bool broken_ = false;
   std::unordered_map<const Statement*, std::string> texts_;  // prepared, or just expanded when nothing is
 };

@@ -1,5 +1,6 @@
 #include "store/postgres/copy_query.hpp"
 
+#include "store/postgres/durability.hpp"
 #include "store/postgres/params.hpp"
 #include "store/postgres/sql_error.hpp"
 
@@ -11,17 +12,21 @@ constexpr std::size_t chunk_bytes = 256 << 10;
 
 }  // namespace
 
-CopyQuery::CopyQuery(Connection& connection, const std::string& text) : connection_(connection) {
-  if (PQsendQuery(connection_.native(), text.c_str()) == 0) {
+CopyQuery::CopyQuery(Connection& connection, const std::string& text) : connection_(connection), patience_(connection) {
+  const std::string whole = std::string(durability_text) + ";" + text;
+  if (PQsendQuery(connection_.native(), whole.c_str()) == 0) {
     connection_.fail(one_line(PQerrorMessage(connection_.native())));
   }
   connection_.flush();
 }
 
 Result CopyQuery::answer() {
-  Result first = connection_.next_result();
-  if (first.get() == nullptr || PQresultStatus(first.get()) != PGRES_TUPLES_OK) { refuse(first); }
-  return first;
+  Result answer;
+  for (int results = 0; results < 2; ++results) {  // the durability's, then the question's
+    answer = connection_.next_result();
+    if (answer.get() == nullptr || PQresultStatus(answer.get()) != PGRES_TUPLES_OK) { refuse(answer); }
+  }
+  return answer;
 }
 
 void CopyQuery::begin() {

@@ -36,6 +36,7 @@ class CopyQuery {
   [[noreturn]] void refuse(const Result& result);
 
   Connection& connection_;
+  const Connection::LongAnswer patience_;
   std::string buffer_;
 };
 

@@ -237,7 +237,7 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       if (error.is_lock_timeout()) {
         throw Blocked(settings_.location + ": another open transaction has the row of one of the outcomes");
       }
-      if (!error.is_transient() || attempt >= transient_attempts) { throw_mapped(error, settings_.location); }
+      if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
     } catch (const ConnectionBroken& broken) {
       maybe_committed = true;
       if (attempt >= lost_attempts) {

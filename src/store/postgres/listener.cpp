@@ -39,8 +39,8 @@ void PostgresListener::connect(Clock::time_point now) {
   next_connect_ = now + reconnect_interval;
   probing_ = false;
   try {
-    auto fresh = std::make_unique<Connection>(settings_, settings_.listen ? *settings_.listen : settings_.options,
-                                              Planning::plain);
+    auto fresh =
+        std::make_unique<Connection>(settings_, settings_.listen ? settings_.listen : settings_.hosts, Planning::plain);
     std::string quoted = "\"";
     for (const char c : channel_name(settings_)) { quoted += c == '"' ? "\"\"" : std::string(1, c); }
     fresh->command("LISTEN " + quoted + "\"");

@@ -22,7 +22,7 @@ class PostgresListener final : public Listener {
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] bool can_listen() const { return settings_.listen.has_value() || settings_.prepared; }
+  [[nodiscard]] bool can_listen() const { return settings_.listen != nullptr || settings_.prepares(); }
   void connect(Clock::time_point now);
   // Reads what has come; true if there was a notification.
   bool read();

@@ -75,7 +75,7 @@ void Notifier::work() {
     std::chrono::milliseconds pause = spacing;
     try {
       if (connection == nullptr) {
-        connection = std::make_unique<Connection>(settings_, settings_.options, Planning::plain);
+        connection = std::make_unique<Connection>(settings_, settings_.hosts, Planning::plain);
       }
       connection->query(notify, Params().text(channel_name(settings_)).text(payload(queues)));
     } catch (const Error&) {

@@ -126,12 +126,23 @@ Finding finding(Finding::Level level, std::string subject, std::string detail, s
 }
 
 void check_durability(Connection& connection, std::vector<Finding>& findings) {
-  for (const char* name : {"fsync", "synchronous_commit", "full_page_writes"}) {
+  for (const char* name : {"fsync", "full_page_writes"}) {
     const std::string value = setting(connection, name);
     const bool off = value == "off";
     findings.push_back(finding(off ? Finding::Level::problem : Finding::Level::ok, name, value,
                                off ? "an acknowledged enqueue can be lost in a power cut; turn it on" : ""));
   }
+  // What a session begins with, beneath what this store's transactions state for themselves.
+  const Result result =
+      connection.query_text("SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'", Params());
+  const std::string value = RowReader(result, 0).bytes();
+  const bool raised = value == "off" || value == "local";
+  findings.push_back(finding(raised ? Finding::Level::warning : Finding::Level::ok, "synchronous_commit",
+                             raised ? value + "; the transactions of hapax raise it to on" : value,
+                             raised
+                                 ? "a transaction that a caller commits (enqueue_in, complete_in) is only as durable "
+                                   "as this; ALTER SYSTEM, DATABASE or ROLE ... SET synchronous_commit = on"
+                                 : ""));
 }
 
 void check_vacuum(Connection& connection, const Settings& settings, std::vector<Finding>& findings) {
@@ -199,6 +210,7 @@ TextTable PostgresStore::sql(std::string_view statement, int max_rows) {
     TransactionGuard guard(connection);
     connection.command(connection.sql(
         "SET TRANSACTION READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL search_path = {s}, public"));
+    const Connection::LongAnswer patience(connection);
     return read_table(connection, std::string(statement), max_rows);
   } catch (const SqlError& error) {
     throw InvalidArgument("sql", error.what());
@@ -214,6 +226,11 @@ std::vector<Finding> PostgresStore::doctor() {
                                old ? "PostgreSQL 14 or newer is needed" : ""));
     findings.push_back(
         finding(Finding::Level::ok, "schema", settings_.schema + ", version " + std::to_string(info().schema_version)));
+    if (settings_.prepared && !settings_.prepares()) {
+      findings.push_back(finding(Finding::Level::warning, "pooler",
+                                 "prepared statements get mixed up, so hapax goes on without them",
+                                 "add prepared=off to the store's URL, and listen_url for wake-ups"));
+    }
     check_durability(connection, findings);
     check_vacuum(connection, settings_, findings);
     check_rows(connection, offset_us(), findings);

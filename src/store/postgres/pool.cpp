@@ -52,7 +52,7 @@ Pool::Lease Pool::acquire(Planning planning) {
   }
   closing.reset();
   try {
-    return {*this, std::make_unique<Connection>(settings_, settings_.options, planning), planning};
+    return {*this, std::make_unique<Connection>(settings_, settings_.hosts, planning), planning};
   } catch (...) {
     const std::lock_guard lock(mutex_);
     --open_;

@@ -52,13 +52,26 @@ void PostgresStore::back_off(int attempt) {
   std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1 << std::min(attempt, 7), 100)));
 }
 
+bool PostgresStore::may_repeat(const SqlError& error, int attempt) {
+  if (error.is_read_only()) {
+    pool_.drop_idle();
+    return attempt < lost_attempts;
+  }
+  return error.is_transient() && attempt < transient_attempts;
+}
+
 void PostgresStore::connection_lost(const ConnectionBroken& broken, int attempt) {
   pool_.drop_idle();
-  if (attempt >= lost_attempts) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
+  // A server that left a call without an answer gets one more chance, and less time for it.
+  const bool twice = attempt >= 2 && settings_.learned->unanswering.load();
+  if (attempt >= lost_attempts || twice) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
 }
 
 Pool::Lease PostgresStore::acquire_to_read_back() {
-  const auto deadline = std::chrono::steady_clock::now() + settings_.connect_timeout;
+  const bool hangs = settings_.learned->unanswering.load();
+  const auto deadline =
+      std::chrono::steady_clock::now() +
+      (hangs ? std::min(settings_.connect_timeout, settings_.read_back_time()) : settings_.connect_timeout);
   for (int attempt = 1;; ++attempt) {
     try {
       return pool_.acquire();

@@ -114,7 +114,7 @@ class PostgresStore final : public Store {
         const Pool::Lease lease = pool_.acquire(planning);
         return work(*lease);
       } catch (const SqlError& error) {
-        if (!error.is_transient() || attempt >= transient_attempts) { throw_mapped(error, settings_.location); }
+        if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
       } catch (const ConnectionBroken& broken) { connection_lost(broken, attempt); }
       back_off(attempt);
     }
@@ -137,6 +137,9 @@ class PostgresStore final : public Store {
   static constexpr int transient_attempts = 10;
   static constexpr int lost_attempts = 4;
 
+  // Whether the same again may work after a refused statement, of which nothing was kept: at once after a deadlock, on new
+  // connections (the idle ones are dropped) after one that may not write.
+  [[nodiscard]] bool may_repeat(const SqlError& error, int attempt);
   static void back_off(int attempt);
   [[nodiscard]] static std::int64_t steady_seconds();
   // Idle connections are likely lost as well. Throws StoreUnavailable when it has happened too often.

@@ -18,7 +18,7 @@ int applied_version(Connection& connection) {
 
 // One version, if it is still the next: another process may have been faster while this one waited for the lock.
 void apply(Connection& connection, const Settings& settings, int version) {
-  connection.command("BEGIN");
+  connection.begin();
   connection.query_text("SELECT pg_advisory_xact_lock(hashtext($1)::bigint)",
                         Params().text("hapax migrate " + settings.schema), false);
   if (version == 1) {

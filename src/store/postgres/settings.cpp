@@ -41,7 +41,8 @@ std::string percent_decode(std::string_view text) {
 
 // Takes what is ours out of the query part and leaves a URL that libpq understands.
 std::vector<std::pair<std::string, std::string>> take_own_parameters(std::string& url) {
-  static constexpr std::array<std::string_view, 5> ours{"schema", "prepared", "pool", "listen_url", "awake"};
+  static constexpr std::array<std::string_view, 6> ours{"schema",     "prepared", "pool",
+                                                        "listen_url", "awake",    "answer_timeout"};
   std::vector<std::pair<std::string, std::string>> found;
   const std::size_t question = url.find('?');
   if (question == std::string::npos) { return found; }
@@ -95,6 +96,11 @@ void add_defaults(ConnectionOptions& options) {
   set_default(options, "keepalives_interval", "2");
   set_default(options, "keepalives_count", "3");
   set_default(options, "tcp_user_timeout", "10000");
+  // Of several hosts the one that takes writes is meant; a standby only reads.
+  const bool several = std::any_of(options.begin(), options.end(), [](const auto& option) {
+    return option.first.starts_with("host") && option.second.find(',') != std::string::npos;
+  });
+  if (several) { set_default(options, "target_session_attrs", "read-write"); }
 }
 
 std::string quote_identifier(const std::string& name) {
@@ -119,6 +125,15 @@ void take_pool(Settings& settings, const std::string& value) {
   }
 }
 
+void take_answer_timeout(Settings& settings, const std::string& value) {
+  settings.answer_timeout = parse_duration(value, "answer_timeout");
+  if (settings.answer_timeout < answer_timeout_least || settings.answer_timeout > answer_timeout_most) {
+    throw InvalidArgument("answer_timeout", "'" + base::printable(value) + "'; expected " +
+                                                format_duration(answer_timeout_least) + " to " +
+                                                format_duration(answer_timeout_most));
+  }
+}
+
 bool is_on(const std::string& name, const std::string& value) {
   if (value == "on" || value == "off") { return value == "on"; }
   throw InvalidArgument(name, "'" + base::printable(value) + "'; expected on or off");
@@ -137,14 +152,18 @@ Settings parse_settings(const std::string& url, Duration connect_timeout) {
     } else if (name == "pool") {
       take_pool(settings, value);
     } else if (name == "listen_url") {
-      settings.listen = libpq_options(value, "listen_url");
-      add_defaults(*settings.listen);
+      ConnectionOptions listen = libpq_options(value, "listen_url");
+      add_defaults(listen);
+      settings.listen = std::make_shared<Hosts>(listen);
+    } else if (name == "answer_timeout") {
+      take_answer_timeout(settings, value);
     } else {
       (name == "awake" ? settings.awake : settings.prepared) = is_on(name, value);
     }
   }
-  settings.options = libpq_options(rest, "store");
-  add_defaults(settings.options);
+  ConnectionOptions options = libpq_options(rest, "store");
+  add_defaults(options);
+  settings.hosts = std::make_shared<Hosts>(options);
   return settings;
 }
 

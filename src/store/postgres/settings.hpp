@@ -3,6 +3,10 @@
 
 #include <hapax/time.hpp>
 
+#include "store/postgres/hosts.hpp"
+
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,11 +14,25 @@
 
 namespace hapax::store::postgres {
 
-using ConnectionOptions = std::vector<std::pair<std::string, std::string>>;
+// How long a call may take whose server does not answer: seven tenths for the answer, the rest for reading back on
+// another connection. COPY, sweeps and clean-up, and migrations have limits of their own.
+inline constexpr Duration answer_timeout_usual = std::chrono::seconds(10);
+inline constexpr Duration answer_timeout_least = std::chrono::seconds(1);
+inline constexpr Duration answer_timeout_most = std::chrono::hours(1);
+inline constexpr Duration long_answer = std::chrono::seconds(60);
+inline constexpr Duration migration_answer = std::chrono::hours(24);
+// For one of several hosts to take a connection.
+inline constexpr Duration host_timeout_usual = std::chrono::seconds(3);
+
+// What the connections of a store have learned of its server. Any thread.
+struct Learned {
+  std::atomic<bool> unprepared = false;   // a pooler mixes up prepared statements
+  std::atomic<bool> unanswering = false;  // the last call got no answer in time: the next ones are less patient
+};
 
 struct Settings {
-  ConnectionOptions options;                // libpq's keywords, the password included
-  std::optional<ConnectionOptions> listen;  // from listen_url
+  std::shared_ptr<Hosts> hosts;   // with libpq's keywords, the password included
+  std::shared_ptr<Hosts> listen;  // from listen_url; may be null
   std::string schema = "hapax";
   std::string quoted_schema = "\"hapax\"";
   bool awake = true;     // off: nobody waits awake (awake_wait.hpp)
@@ -22,6 +40,14 @@ struct Settings {
   int pool = 16;         // connections at most, listener and notifier apart
   std::string location;  // for messages: no password
   Duration connect_timeout = std::chrono::seconds(10);
+  Duration answer_timeout = answer_timeout_usual;
+  std::shared_ptr<Learned> learned = std::make_shared<Learned>();
+
+  [[nodiscard]] bool prepares() const { return prepared && !learned->unprepared.load(std::memory_order_relaxed); }
+  [[nodiscard]] Duration read_back_time() const { return answer_timeout * 3 / 10; }
+  [[nodiscard]] Duration answer_time() const {
+    return learned->unanswering.load(std::memory_order_relaxed) ? read_back_time() : answer_timeout - read_back_time();
+  }
 };
 
 // Throws InvalidArgument naming the parameter. Messages never carry the password.

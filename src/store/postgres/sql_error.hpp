@@ -15,8 +15,14 @@ class SqlError : public std::runtime_error {
   SqlError(std::string sqlstate, const std::string& message)
       : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
   [[nodiscard]] const std::string& sqlstate() const { return sqlstate_; }
-  // Serialization failure or deadlock: the same again may work.
-  [[nodiscard]] bool is_transient() const { return sqlstate_ == "40001" || sqlstate_ == "40P01"; }
+  // Serialization failure, deadlock, or a pooler between: the same again may work.
+  [[nodiscard]] bool is_transient() const {
+    return sqlstate_ == "40001" || sqlstate_ == "40P01" || is_mixed_up_statement();
+  }
+  // A prepared statement is there already, or is not there: the session is not the one that it was prepared in.
+  [[nodiscard]] bool is_mixed_up_statement() const { return sqlstate_ == "42P05" || sqlstate_ == "26000"; }
+  // The session may not write: its default is read-only, or its server is a standby.
+  [[nodiscard]] bool is_read_only() const { return sqlstate_ == "25006"; }
   [[nodiscard]] bool is_lock_timeout() const { return sqlstate_ == "55P03"; }
   [[nodiscard]] bool is_unique_violation() const { return sqlstate_ == "23505"; }
   [[nodiscard]] bool is_division_by_zero() const { return sqlstate_ == "22012"; }

@@ -9,7 +9,7 @@ namespace hapax::store::postgres {
 
 class TransactionGuard {
  public:
-  explicit TransactionGuard(Connection& connection) : connection_(connection) { connection_.command("BEGIN"); }
+  explicit TransactionGuard(Connection& connection) : connection_(connection) { connection_.begin(); }
   // begin_call() is the first of what is sent next.
   struct Pipelined {};
   TransactionGuard(Connection& connection, Pipelined) : connection_(connection) {}

@@ -1,0 +1,278 @@
+// PostgreSQL that misbehaves: settings that change while hapax runs, read-only sessions, hosts that hang, poolers.
+#include "base/uuid7.hpp"
+#include "store/open.hpp"
+#include "unit/own_postgres.hpp"
+#include "unit/postgres_fixture.hpp"
+
+#include <hapax/error.hpp>
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <thread>
+
+namespace hapax::store {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+NewExecution item_of(const std::string& key = "") {
+  NewExecution item;
+  item.id = base::new_uuid7();
+  item.task = "work";
+  if (!key.empty()) {
+    item.identity = IdentityClaim{
+        .hash = identity_hash({.ns = "default", .scope = Scope::task, .name = item.task, .key = key}), .key = key};
+  }
+  return item;
+}
+
+std::string shown(Transaction& tx) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(
+      PQexec(static_cast<PGconn*>(tx.native()), "SHOW synchronous_commit"), &PQclear);
+  return PQgetvalue(result.get(), 0, 0);
+}
+
+const Finding* find(const std::vector<Finding>& findings, const std::string& subject) {
+  const auto found = std::ranges::find(findings, subject, &Finding::subject);
+  return found == findings.end() ? nullptr : &*found;
+}
+
+// ---- Durability ----------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, DurabilityIsRaisedFromOffAndLocalAndNeverLowered) {
+  for (const char* pooler : {"", "&prepared=off"}) {
+    for (const auto& [set, effective] :
+         std::vector<std::pair<std::string, std::string>>{{"off", "on"},
+                                                          {"local", "on"},
+                                                          {"on", "on"},
+                                                          {"remote_write", "remote_write"},
+                                                          {"remote_apply", "remote_apply"}}) {
+      const auto store = open(url_ + pooler + "&options=-c%20synchronous_commit%3D" + set);
+      store->transaction([&](Transaction& tx) { EXPECT_EQ(shown(tx), effective) << set << pooler; });
+      EXPECT_EQ(store->sql("SELECT current_setting('synchronous_commit')", 1).rows.at(0).at(0), effective) << set;
+      const auto findings = store->doctor();
+      const Finding* const finding = find(findings, "synchronous_commit");
+      ASSERT_NE(finding, nullptr);
+      EXPECT_EQ(finding->level, set == effective ? Finding::Level::ok : Finding::Level::warning) << set;
+    }
+  }
+}
+
+TEST_F(PostgresStoreTest, ATransactionOfTheCallersKeepsItsOwnDurability) {
+  Psql user(server_url());
+  user.run("BEGIN");
+  user.run("SET LOCAL synchronous_commit = off");
+  const NewExecution item = request();
+  EXPECT_TRUE(store_->attach(user.native())->admit({&item, 1}).at(0).created());
+  EXPECT_EQ(user.run("SHOW synchronous_commit"), "off");
+  user.run("ROLLBACK");
+}
+
+// Plain ones, identities, guards, COPY of both kinds: each way to be admitted acknowledges by itself.
+std::vector<Uuid> admit_each_way(Store& store, const std::string& mark) {
+  std::vector<Uuid> acknowledged;
+  const auto admit = [&](const std::vector<NewExecution>& items) {
+    for (const Admission& admission : store.admit(items)) {
+      EXPECT_TRUE(admission.created());
+      acknowledged.push_back(admission.id);
+    }
+  };
+  std::vector<NewExecution> many;
+  std::vector<NewExecution> many_keyed;
+  for (int i = 0; i < 600; ++i) {
+    many.push_back(item_of());
+    many_keyed.push_back(item_of(mark + "-many-" + std::to_string(i)));
+  }
+  admit(many);
+  admit(many_keyed);
+  for (int i = 0; i < 10; ++i) {
+    admit({item_of()});
+    admit({item_of(mark + std::to_string(i))});
+    store.transaction([&](Transaction& tx) {
+      const NewExecution item = item_of();
+      acknowledged.push_back(tx.admit({&item, 1}).at(0).id);
+    });
+  }
+  return acknowledged;
+}
+
+class Durability : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Durability, NoAcknowledgedEnqueueIsLostWhenSynchronousCommitIsTurnedOffMeanwhile) {
+  const std::string how = GetParam();
+  OwnServer server;
+  std::string url = server.url();
+  if (how == "pooler") {
+    server.start_pgbouncer();
+    url = server.pgbouncer_url();
+    (void)migrate(server.url());
+  }
+  auto store = open(url, {.migrate = Migrate::yes});
+  std::vector<Uuid> acknowledged = admit_each_way(*store, "before");
+  {
+    Psql admin(server.url());
+    for (const char* setting : {"wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'", "autovacuum = off"}) {
+      admin.run(std::string("ALTER SYSTEM SET ") + setting);
+    }
+    admin.run(how == "database" ? "ALTER DATABASE postgres SET synchronous_commit = off"
+                                : "ALTER SYSTEM SET synchronous_commit = off");
+    admin.run("SELECT pg_reload_conf()");
+    const auto give_up = SteadyClock::now() + 30s;
+    while (Psql(server.url()).run("SHOW synchronous_commit") != "off" && SteadyClock::now() < give_up) {}
+    if (how != "system") {
+      admin.run(
+          "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+          "backend_type = 'client backend'");
+    }
+  }
+  // The last ones that are on their way to the disk anyway must not carry the others along: each way comes last once.
+  for (const Uuid& id : admit_each_way(*store, "after")) { acknowledged.push_back(id); }
+  const NewExecution last = item_of();
+  EXPECT_TRUE(store->admit({&last, 1}).at(0).created());
+  acknowledged.push_back(last.id);
+  server.stop_immediately();
+  server.start();
+  store = open(server.url());
+  int lost = 0;
+  for (const Uuid& id : acknowledged) { lost += store->get(id) ? 0 : 1; }
+  EXPECT_EQ(lost, 0) << "of " << acknowledged.size();
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Durability, ::testing::Values("system", "database", "pooler"),
+                         [](const auto& parameter) { return std::string(parameter.param); });
+
+// ---- Read-only sessions --------------------------------------------------------------------------------------------
+
+TEST(PostgresFaultsTest, AConnectionThatMayNotWriteIsDroppedAndWritesGoOn) {
+  OwnServer server;
+  const auto store = open(server.url(), {.migrate = Migrate::yes});
+  const NewExecution before = item_of();
+  EXPECT_TRUE(store->admit({&before, 1}).at(0).created());
+  Psql admin(server.url());
+  admin.run("ALTER DATABASE postgres SET default_transaction_read_only = on");
+  admin.run(
+      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+      "backend_type = 'client backend'");
+  const NewExecution refused = item_of();
+  EXPECT_THROW((void)store->admit({&refused, 1}), StoreUnavailable);
+  NewSession session;
+  session.id = base::new_uuid7();
+  session.lease = 1h;
+  EXPECT_THROW(store->open_session(session), StoreUnavailable);
+  EXPECT_TRUE(store->get(before.id)) << "reads go on";
+  admin.run("SET default_transaction_read_only = off");
+  admin.run("ALTER DATABASE postgres RESET default_transaction_read_only");
+  const NewExecution after = item_of();
+  EXPECT_TRUE(store->admit({&after, 1}).at(0).created());
+  EXPECT_NO_THROW(store->open_session(session));
+  const ClaimRequest claim{.session = session.id, .claim_number = 1, .queues = {{}}, .limit = 5, .idle = 5};
+  EXPECT_EQ(store->claim(claim).claims.size(), 2U);
+}
+
+// ---- Hosts that hang -----------------------------------------------------------------------------------------------
+
+std::string with_hosts(const OwnServer& first, const OwnServer& second, const std::string& parameters) {
+  const std::string& url = second.url();
+  std::string whole = url;
+  whole.replace(whole.find(second.address()), second.address().size(), first.address() + "," + second.address());
+  return whole + "?" + parameters;
+}
+
+TEST(PostgresFaultsTest, AFirstHostThatHangsIsPassedOver) {
+  OwnServer first;
+  OwnServer second;
+  (void)migrate(second.url());
+  first.freeze();
+  for (const char* parameters : {"", "connect_timeout=2"}) {
+    const auto start = SteadyClock::now();
+    const auto store = open(with_hosts(first, second, parameters));
+    const NewExecution item = item_of();
+    EXPECT_TRUE(store->admit({&item, 1}).at(0).created());
+    EXPECT_GE(SteadyClock::now() - start, 1s) << "the first host was not even asked";
+    EXPECT_LT(SteadyClock::now() - start, 30s);
+  }
+}
+
+TEST(PostgresFaultsTest, OfSeveralHostsTheOneThatTakesWritesIsUsed) {
+  OwnServer reads;
+  OwnServer writes;
+  (void)migrate(writes.url());
+  // One password opens both, so that only the right to write tells them apart.
+  const std::string& url = writes.url();
+  const std::size_t at = url.find("postgres:") + 9;
+  Psql admin(reads.url());
+  admin.run("ALTER ROLE postgres PASSWORD '" + url.substr(at, url.find('@') - at) + "'");
+  admin.run("ALTER DATABASE postgres SET default_transaction_read_only = on");
+  const std::string whole = with_hosts(reads, writes, "");
+  const auto store = open(whole);
+  const NewExecution item = item_of();
+  EXPECT_TRUE(store->admit({&item, 1}).at(0).created());
+}
+
+// ---- A server that hangs -------------------------------------------------------------------------------------------
+
+TEST(PostgresFaultsTest, ACallOfAServerThatHangsEndsWithinItsAnswerTimeout) {
+  OwnServer server;
+  const auto store = open(server.url() + "?answer_timeout=4s", {.migrate = Migrate::yes});
+  const NewExecution before = item_of();
+  EXPECT_TRUE(store->admit({&before, 1}).at(0).created());
+  (void)store->now();
+  server.freeze();
+  const auto start = SteadyClock::now();
+  const NewExecution during = item_of();
+  EXPECT_THROW((void)store->admit({&during, 1}), StoreUnavailable) << "CommitUnknown, as nobody knows";
+  EXPECT_LT(SteadyClock::now() - start, 12s);
+  const auto again = SteadyClock::now();
+  EXPECT_THROW((void)store->now(), StoreUnavailable);
+  EXPECT_LT(SteadyClock::now() - again, 12s);
+  server.thaw();
+  const auto give_up = SteadyClock::now() + 60s;
+  bool back = false;
+  while (!back && SteadyClock::now() < give_up) {
+    try {
+      back = store->get(before.id).has_value();
+    } catch (const StoreUnavailable&) { std::this_thread::sleep_for(50ms); }
+  }
+  EXPECT_TRUE(back);
+  const NewExecution after = item_of();
+  EXPECT_TRUE(store->admit({&after, 1}).at(0).created());
+}
+
+TEST(PostgresFaultsTest, AnAnswerTimeoutOutOfRangeIsRefused) {
+  for (const char* value : {"0s", "2h", "soon", "-1s", ""}) {
+    try {
+      (void)open(std::string("postgresql://127.0.0.1:1/x?answer_timeout=") + value);
+      ADD_FAILURE() << value;
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find("answer_timeout"), std::string::npos) << error.what();
+    }
+  }
+}
+
+// ---- Poolers -------------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStoreTest, APoolerThatMixesUpPreparedStatementsIsNoticed) {
+  std::string url = environment("HAPAX_TEST_PGBOUNCER_URL");
+  url = url.substr(0, url.find('?')) + "?schema=" + schema_;
+  const auto store = open(url);
+  for (int i = 0; i < 20; ++i) {
+    const std::vector<NewExecution> items{request(), keyed("k" + std::to_string(i))};
+    for (const Admission& admission : store->admit(items)) { EXPECT_TRUE(admission.created()); }
+    (void)store->now();
+  }
+  EXPECT_EQ(count("live"), "40");
+  const auto findings = store->doctor();
+  const Finding* const finding = find(findings, "pooler");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->advice.find("prepared=off"), std::string::npos);
+}
+
+}  // namespace
+
+}  // namespace hapax::store
