@@ -6,7 +6,10 @@
 #include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "model/trace_context.hpp"
 #include "wire/execution_read.hpp"
+
+#include <cstdio>
 
 namespace hapax::cli {
 namespace {
@@ -31,6 +34,14 @@ void print_admission(const Shell& shell, const std::string& document, const std:
   print(line);
   if (status == Status::completed && !result_expired) { print(base::printable(result.value_or("null"))); }
   if (end && end->error) { print(base::printable(error_line(end->error))); }
+}
+
+// Trace context never refuses work (SPEC V2).
+void drop_unusable_trace(RequestFields& fields) {
+  if (fields.traceparent.empty() || !model::accepted_traceparent(fields.traceparent).empty()) { return; }
+  std::fprintf(stderr, "remark: --traceparent (HAPAX_TRACEPARENT) '%s' is no W3C trace context and is ignored\n",
+               base::printable(base::keep_head(fields.traceparent, 100)).c_str());
+  fields.traceparent.clear();
 }
 
 }  // namespace
@@ -66,6 +77,7 @@ int admit_one(Shell& shell, const AdmitOptions& options) {
   RequestFields fields = options.fields;
   if (options.input) { fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
   if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
+  drop_unusable_trace(fields);
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");
   shell.use_configuration();
   const std::string document = shell.backend().admit(fields);

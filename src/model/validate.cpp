@@ -87,21 +87,6 @@ void check_retry(const RetryPolicy& policy) {
   }
 }
 
-// 00-<32 hex>-<16 hex>-<2 hex>, as https://www.w3.org/TR/trace-context/ writes it.
-void check_traceparent(std::string_view text) {
-  bool good = text.size() == 55;
-  for (std::size_t index = 0; good && index < text.size(); ++index) {
-    const char letter = text[index];
-    const bool hyphen = index == 2 || index == 35 || index == 52;
-    good = hyphen ? letter == '-' : (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
-  }
-  if (!good) {
-    throw InvalidArgument("traceparent", quoted(text) +
-                                             " is not a W3C trace parent; expected the form "
-                                             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-  }
-}
-
 void check_labels(const Labels& labels) {
   if (labels.tags.size() > limits::tags) {
     throw InvalidArgument("tags", std::to_string(labels.tags.size()) + " tags were given; expected at most " +
@@ -119,7 +104,6 @@ void check_labels(const Labels& labels) {
                                             "{\"customer\": \"acme\"}");
     }
   }
-  if (!labels.traceparent.empty()) { check_traceparent(labels.traceparent); }
 }
 
 }  // namespace

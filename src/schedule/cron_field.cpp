@@ -96,7 +96,12 @@ class FieldReader {
     const int first = value_in(range.substr(0, dash));
     if (dash != std::string_view::npos) { return range_of(first, value_in(range.substr(dash + 1)), step); }
     if (slash == std::string_view::npos) { return add_range(first, first, 1); }
-    add_range(field_.kind == FieldKind::weekday ? first % 7 : first, last_value(), step);
+    if (field_.kind == FieldKind::weekday && first == 7) {
+      const std::string count = std::to_string(step);
+      refuse(quoted("7/" + count) + " means different days to different programs; write 0/" + count +
+             " to count from Sunday to Saturday, or 7 for Sundays alone");
+    }
+    add_range(first, last_value(), step);
   }
 
   void range_of(int first, int last, int step) {

@@ -126,10 +126,11 @@ std::vector<Event> parse_event_batch(std::string_view json, MissingId missing_id
 }
 
 std::string id_from_content(const Event& event) {
-  // An absent subject is the empty one, which no event may have; the kinds of data are told apart by a mark.
-  const std::string data = event.data          ? "j" + base::canonical_json(*event.data, "data")
-                           : event.data_base64 ? "b" + *event.data_base64
-                                               : std::string();
+  // An absent subject is the empty one, which no event may have; the kinds of data are told apart by a mark. Data of no
+  // bytes counts as none, as binary mode cannot tell them apart.
+  const std::string data = event.data ? "j" + base::canonical_json(*event.data, "data")
+                           : event.data_base64 && !event.data_base64->empty() ? "b" + *event.data_base64
+                                                                              : std::string();
   const std::string_view subject = event.subject ? std::string_view(*event.subject) : std::string_view();
   const std::array<std::string_view, 4> parts = {event.source, event.type, subject, data};
   return "sha256-" + base::to_hex(base::sha256_parts(parts));
@@ -158,9 +159,10 @@ void append_event(std::string& out, const Event& event) {
 }
 
 bool is_attribute_name(std::string_view name) {
-  return !name.empty() && name.size() <= 20 && std::all_of(name.begin(), name.end(), [](char character) {
-    return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
-  });
+  return !name.empty() && name.size() <= attribute_name_bytes &&
+         std::all_of(name.begin(), name.end(), [](char character) {
+           return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
+         });
 }
 
 std::optional<std::string> value_at(const Event& event, std::string_view pointer) {

@@ -41,9 +41,9 @@ enum class MissingId {
 // A list of events. An error begins with the number of its event: "events[3].type: …".
 [[nodiscard]] std::vector<Event> parse_event_batch(std::string_view json, MissingId missing_id = MissingId::hash);
 
-// Binary mode: ce-id, ce-source, … with names in either case, percent-decoded; content-type is the datacontenttype.
-// Other headers are passed by. A body of JSON, or with no content-type, is taken as data; a text as a JSON string; any
-// other as data_base64.
+// Binary mode: ce-id, ce-source, … with names in either case, values unquoted and percent-decoded; content-type is the
+// datacontenttype. Other headers are passed by. A body of JSON, or with no content-type, is taken as data; text and XML in
+// UTF-8 as a JSON string, as structured mode has them; any other as data_base64.
 struct HttpMessage {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string_view body;
@@ -58,7 +58,10 @@ struct HttpMessage {
 [[nodiscard]] std::string encode_event(const Event& event);
 void append_event(std::string& out, const Event& event);
 
-// An attribute's name as CloudEvents has them: lower-case letters and digits, at most 20.
+// CloudEvents advises 20, and lets senders use more.
+inline constexpr std::size_t attribute_name_bytes = 64;
+
+// An attribute's name as CloudEvents has them: lower-case letters and digits, at most attribute_name_bytes.
 [[nodiscard]] bool is_attribute_name(std::string_view name);
 
 // The JSON of what a checked JSON Pointer finds in the envelope: /data/order/id, /subject, /tenant. Nothing when it is

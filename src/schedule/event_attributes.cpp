@@ -48,6 +48,19 @@ std::string such_as(const Attribute& attribute) {
   return "; expected a text such as \"" + std::string(attribute.example) + "\"";
 }
 
+// Members of one envelope: those of CloudEvents, data among them, and extensions. Null ones count, as in event.schema.json.
+constexpr std::size_t event_members = attributes.size() + 1 + limits::event_extensions;
+
+// Trace context never refuses work (SPEC V2): one that cannot be an attribute is left out.
+bool is_trace_context(std::string_view name) { return name == "traceparent" || name == "tracestate"; }
+
+bool is_short_text(std::string_view json) {
+  if (!json.starts_with('"')) { return false; }
+  std::string text;
+  base::append_json_unescaped(text, json.substr(1, json.size() - 2));
+  return text.size() <= limits::event_source_bytes && base::is_valid_utf8(text) && !base::has_control_characters(text);
+}
+
 const Attribute* find(std::string_view name) {
   const auto* const found =
       std::find_if(attributes.begin(), attributes.end(), [name](const Attribute& one) { return one.name == name; });
@@ -55,7 +68,8 @@ const Attribute* find(std::string_view name) {
 }
 
 void check_text(const Attribute& attribute, std::string_view text) {
-  if (text.empty()) { refuse(attribute.name, "is empty" + such_as(attribute)); }
+  // Data of no bytes is data.
+  if (text.empty() && attribute.name != "data_base64") { refuse(attribute.name, "is empty" + such_as(attribute)); }
   if (text.size() > attribute.most_bytes) {
     refuse(attribute.name,
            "has " + std::to_string(text.size()) + " bytes; expected at most " + std::to_string(attribute.most_bytes));
@@ -81,9 +95,9 @@ void check_name(std::string_view name) {
   for (const Attribute& one : attributes) { known.push_back(one.name); }
   const std::string near = base::closest(name, known);
   refuse(base::printable(base::keep_head(name, 60)),
-         "is no attribute's name" + (near.empty()
-                                         ? "; expected at most 20 lower-case letters and digits, such as \"tenant\""
-                                         : "; did you mean \"" + near + "\"?"));
+         "is no attribute's name" + (near.empty() ? "; expected at most " + std::to_string(attribute_name_bytes) +
+                                                        " lower-case letters and digits, such as \"tenant\""
+                                                  : "; did you mean \"" + near + "\"?"));
 }
 
 std::string encode_base64(std::string_view bytes) {
@@ -119,9 +133,21 @@ std::string media_type(std::string_view text) {
   return lower;
 }
 
+// Data that structured mode has as a JSON string.
+bool is_text_type(std::string_view type) {
+  return type.starts_with("text/") || type == "application/xml" || type.ends_with("+xml");
+}
+
 }  // namespace
 
+void EventAttributes::count() {
+  if (++members_ > event_members) {
+    refuse("event", "has more than " + std::to_string(event_members) + " attributes; expected fewer extensions");
+  }
+}
+
 void EventAttributes::set_json(std::string_view name, std::string_view json) {
+  count();
   if (name == "data") {
     if (json_depth_of(json) > limits::event_depth) {
       refuse("data", "has more than " + std::to_string(limits::event_depth) +
@@ -130,8 +156,11 @@ void EventAttributes::set_json(std::string_view name, std::string_view json) {
     event_.data = json;
     return;
   }
-  if (json == "null") { return; }
   const Attribute* const attribute = find(name);
+  if (json == "null") {
+    if (attribute == nullptr) { check_name(name); }
+    return;
+  }
   if (attribute == nullptr) {
     set_extension(name, json);
     return;
@@ -139,17 +168,24 @@ void EventAttributes::set_json(std::string_view name, std::string_view json) {
   if (json.front() != '"') { refuse(name, "is " + shown(json) + such_as(*attribute)); }
   std::string text;
   base::append_json_unescaped(text, json.substr(1, json.size() - 2));
-  set_text(name, std::move(text));
+  set_known(name, std::move(text));
 }
 
 void EventAttributes::set_text(std::string_view name, std::string text) {
-  const Attribute* const attribute = find(name);
-  if (attribute == nullptr) {
-    if (!base::is_valid_utf8(text)) { refuse(shown(name), "'" + shown(text) + "' is not UTF-8"); }
-    set_extension(name, base::json_quote(text));
+  count();
+  if (find(name) != nullptr) {
+    set_known(name, std::move(text));
     return;
   }
-  check_text(*attribute, text);
+  if (!base::is_valid_utf8(text)) {
+    if (is_trace_context(name)) { return; }
+    refuse(shown(name), "'" + shown(text) + "' is not UTF-8");
+  }
+  set_extension(name, base::json_quote(text));
+}
+
+void EventAttributes::set_known(std::string_view name, std::string text) {
+  check_text(*find(name), text);
   if (name == "specversion") {
     if (text != "1.0") { refuse(name, "is '" + shown(text) + "'; expected \"1.0\", the version of CloudEvents"); }
     has_specversion_ = true;
@@ -175,10 +211,7 @@ void EventAttributes::set_text(std::string_view name, std::string text) {
 
 void EventAttributes::set_extension(std::string_view name, std::string_view json) {
   check_name(name);
-  if (event_.extensions.size() >= limits::event_extensions) {
-    refuse(name, "is one attribute too many; expected at most " + std::to_string(limits::event_extensions) +
-                     " beside those of CloudEvents");
-  }
+  if (is_trace_context(name) && !is_short_text(json)) { return; }
   if (json.front() == '"') {
     std::string text;
     base::append_json_unescaped(text, json.substr(1, json.size() - 2));
@@ -204,7 +237,7 @@ void EventAttributes::set_body(std::string_view body) {
     base::check_json(body, "data");
     const std::size_t first = body.find_first_not_of(" \t\r\n");
     set_json("data", body.substr(first, body.find_last_not_of(" \t\r\n") - first + 1));
-  } else if (type.starts_with("text/") && base::is_valid_utf8(body)) {
+  } else if (is_text_type(type) && base::is_valid_utf8(body)) {
     event_.data = base::json_quote(body);
   } else {
     event_.data_base64 = encode_base64(body);

@@ -21,9 +21,12 @@ class EventAttributes {
   [[nodiscard]] Event finish(MissingId missing_id);
 
  private:
+  void count();  // one attribute more
+  void set_known(std::string_view name, std::string text);
   void set_extension(std::string_view name, std::string_view json);
 
   Event event_;
+  std::size_t members_ = 0;
   bool has_specversion_ = false;
 };
 

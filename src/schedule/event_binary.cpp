@@ -44,6 +44,19 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
+// A value in double quotes is what stands between them, where a backslash stands before a character that is itself. Nothing
+// else is quoted.
+std::string unquoted(std::string_view text) {
+  if (text.size() < 2 || text.front() != '"') { return std::string(text); }
+  std::string out;
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '"') { return at + 1 == text.size() ? out : std::string(text); }
+    if (text[at] == '\\' && at + 1 < text.size()) { ++at; }
+    out.push_back(text[at]);
+  }
+  return std::string(text);
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) { return {}; }
@@ -65,6 +78,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
     if (bytes > most) { throw PayloadTooLarge("event", bytes, most); }
     const std::string attribute = is_type ? "datacontenttype" : name.substr(prefix.size());
     if (std::find(seen.begin(), seen.end(), attribute) != seen.end()) {
+      if (attribute == "traceparent" || attribute == "tracestate") { continue; }
       throw InvalidArgument(base::printable(attribute), "is given twice; expected one header");
     }
     seen.push_back(attribute);
@@ -72,7 +86,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
       throw InvalidArgument(attribute, "is a header; expected the data as the body");
     }
     const std::string_view text = trimmed(value);
-    attributes.set_text(attribute, is_type ? std::string(text) : percent_decoded(text));
+    attributes.set_text(attribute, is_type ? std::string(text) : percent_decoded(unquoted(text)));
   }
   if (bytes > most) { throw PayloadTooLarge("event", bytes, most); }
   attributes.set_body(message.body);

@@ -32,6 +32,14 @@ constexpr std::size_t batches_ahead = 3;  // of the one that is written
 // For the next batch, while others wait for the transaction: it may be long in coming, if few events start anything.
 constexpr std::chrono::milliseconds longest_wait{20};
 
+// CloudEvents' own extension for trace context; empty without it.
+std::string traceparent_of(const Event& event) {
+  for (const auto& [name, json] : event.extensions) {
+    if (name == "traceparent" && json.starts_with('"')) { return json.substr(1, json.size() - 2); }
+  }
+  return {};
+}
+
 }  // namespace
 
 // The executions of some events, admitted in one transaction. The executions of one run are never parted.
@@ -125,7 +133,10 @@ class EventRouter::Batch {
     run.execution = admission.id;
     run.created = admission.created();
     run.error = tally.trouble;
-    run.is_draining = admission.verdict == model::AdmissionVerdict::queue_draining;
+    if (admission.verdict == model::AdmissionVerdict::queue_draining) {
+      run.refusal = std::make_exception_ptr(
+          QueueDraining("queue '" + request.queue.name + "' is draining and takes nothing new"));
+    }
     if (!place.alone) { return; }
     Counted& mine = counted[run.activity];
     mine.counts += tally.counts;
@@ -228,22 +239,19 @@ class EventRouter::Routing {
     next_ = event;
     if (!filling_->has_room_for(run)) { write(); }
     std::vector<Routed::Run>& runs = answers_[event].runs;
-    runs.push_back({.activity = activity.id,
-                    .run_id = run.run_id,
-                    .execution = {},
-                    .created = false,
-                    .error = {},
-                    .is_draining = false});
+    runs.push_back(
+        {.activity = activity.id, .run_id = run.run_id, .execution = {}, .created = false, .error = {}, .refusal = {}});
     filling_->add(event, runs.size() - 1, activity, std::move(run));
   }
 
-  void refuse(std::size_t event, const Activity& activity, const std::string& trouble) {
+  void refuse(std::size_t event, const Activity& activity, const InvalidArgument& error) {
+    const std::string trouble = trouble_of(error);
     answers_[event].runs.push_back({.activity = activity.id,
                                     .run_id = {},
                                     .execution = {},
                                     .created = false,
                                     .error = trouble,
-                                    .is_draining = false});
+                                    .refusal = std::current_exception()});
     Counted& counted = counted_[activity.id];
     ++counted.counts.refused;
     counted.trouble = trouble;
@@ -432,9 +440,10 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
         RunRequests run;
         try {
           context.parent = all->uuids[match];
+          context.traceparent = sender.traceparent.empty() ? traceparent_of(events[i]) : sender.traceparent;
           run = run_requests(activity, EventReason{events[i]}, context, base::new_uuid7);
         } catch (const InvalidArgument& error) {
-          routing.refuse(i, activity, trouble_of(error));
+          routing.refuse(i, activity, error);
           continue;
         }
         routing.start(i, activity, std::move(run));

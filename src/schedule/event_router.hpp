@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,8 +37,9 @@ struct Routed {
     std::string run_id;
     Uuid execution;  // also of the run that was there before
     bool created = false;
-    std::string error;         // neither started nor there already: why
-    bool is_draining = false;  // for its queue drains: sent again later, it may start
+    std::string error;  // neither started nor there already: why
+    // What refused it, a hapax::Error: none when it was started, was there already, or its activity is there no more.
+    std::exception_ptr refusal;
   };
   std::vector<Run> runs;  // by activity
   // Activities that want it and are paused: there it is dropped. Both empty: nobody subscribes to it.

@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
 #include "model/identity.hpp"
+#include "model/trace_context.hpp"
 #include "model/validate.hpp"
 
 #include <map>
@@ -172,7 +173,7 @@ model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   request.kind = wanted.kind;
   request.input = std::move(wanted.input);
   request.labels.actor = context.actor;
-  request.labels.traceparent = context.traceparent;
+  request.labels.traceparent = model::accepted_traceparent(context.traceparent);
   if (wanted.kind == model::Kind::workflow) { request.max_attempts = 1; }
   model::IdentityClaim& identity = request.identity.emplace();
   identity.hash = wanted.identity;

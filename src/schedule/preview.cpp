@@ -121,6 +121,11 @@ std::string format_local(const Zone& zone, Time time) {
 
 std::vector<PreviewedFire> preview_fires(const CronTrigger& trigger, std::string_view activity_id, Time from,
                                          int count) {
+  if (from < limits::first_tick || from >= limits::ticks_end) {
+    throw InvalidArgument("from", format_time(from) +
+                                      " lies outside the years that have ticks; expected an instant from "
+                                      "1970-01-01T00:00:00Z to 2199-12-31T23:59:59Z");
+  }
   std::vector<PreviewedFire> fires;
   const int most = std::clamp(count, 0, limits::preview_fires);
   Instant before = floor<seconds>(from);

@@ -1,5 +1,6 @@
 #include "server/exchange.hpp"
 
+#include "model/trace_context.hpp"
 #include "server/header_values.hpp"
 #include "server/limits.hpp"
 #include "server/status_line.hpp"
@@ -147,7 +148,10 @@ Response Exchange::dispatch() {
     check_scope(principal_);
   }
   check_body();
-  if (const auto trace = request.header("traceparent"); trace && is_traceparent(*trace)) { traceparent_ = *trace; }
+  // Two of them contradict each other: neither counts.
+  if (const auto traces = request.header_values("traceparent"); traces.size() == 1) {
+    traceparent_ = model::accepted_traceparent(traces.front());
+  }
   return route_->handler(*this);
 }
 

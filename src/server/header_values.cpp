@@ -34,12 +34,6 @@ bool is_utf8(std::string_view content_type) {
   }
 }
 
-bool is_lower_hex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
-bool is_zero(std::string_view text) { return text.find_first_not_of('0') == std::string_view::npos; }
-
 }  // namespace
 
 std::string_view media_type(std::string_view content_type) {
@@ -56,19 +50,6 @@ bool is_ndjson(std::string_view content_type) {
   return (same_ignoring_case(type, "application/x-ndjson") || same_ignoring_case(type, "application/ndjson") ||
           same_ignoring_case(type, "application/jsonl")) &&
          is_utf8(content_type);
-}
-
-bool is_traceparent(std::string_view value) {
-  // 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
-  constexpr std::size_t length = 55;
-  if (value.size() < length || value[2] != '-' || value[35] != '-' || value[52] != '-') { return false; }
-  const std::string_view version = value.substr(0, 2);
-  if (!is_lower_hex(version) || version == "ff") { return false; }
-  if (value.size() > length && (version == "00" || value[length] != '-' || value.size() > 200)) { return false; }
-  const std::string_view trace = value.substr(3, 32);
-  const std::string_view parent = value.substr(36, 16);
-  return is_lower_hex(trace) && !is_zero(trace) && is_lower_hex(parent) && !is_zero(parent) &&
-         is_lower_hex(value.substr(53, 2));
 }
 
 bool is_loopback_host(std::string_view host) {

@@ -12,9 +12,6 @@ namespace hapax::server {
 // The type without its parameters, as it came: "application/json".
 [[nodiscard]] std::string_view media_type(std::string_view content_type);
 
-// W3C Trace Context, version 00 and later ones that begin alike; not all zeros.
-[[nodiscard]] bool is_traceparent(std::string_view value);
-
 // localhost, 127.0.0.0/8 or [::1]; in lower case, without a port.
 [[nodiscard]] bool is_loopback_host(std::string_view host);
 // Whether an Origin names the host that the request went to, with its port.

@@ -49,7 +49,9 @@ constexpr std::array members = {
     Member{"deadline", [](RequestFields& f, const JsonMember& m) { f.deadline = m.text(); }},
     Member{"tags", [](RequestFields& f, const JsonMember& m) { f.tags = m.texts(); }},
     Member{"metadata", [](RequestFields& f, const JsonMember& m) { f.metadata = std::string(m.json); }},
-    Member{"traceparent", [](RequestFields& f, const JsonMember& m) { f.traceparent = m.text(); }},
+    // Of no use is what is no text either; it refuses nothing (SPEC V2).
+    Member{"traceparent",
+           [](RequestFields& f, const JsonMember& m) { f.traceparent = m.json.starts_with('"') ? m.text() : ""; }},
 };
 
 // What a workflow's start has (StartOptions).

@@ -18,6 +18,13 @@ class Enqueue:
         self.assertEqual((answer["created"], answer["status"], answer["run"]), (True, "pending", 1))
         self.assertNotIn("deduplicated_from", answer)
 
+    def test_trace_context_never_refuses_work(self):
+        for bad in ("x", "00-" + "0" * 32 + "-b7ad6b7169203331-01"):
+            for arguments, more in ((["--traceparent", bad], {}), ([], {"HAPAX_TRACEPARENT": bad})):
+                done = self.hapax("enqueue", "greet", "--json", *arguments, env=more)
+                self.assertEqual(done.code, OK, done)
+                self.assertIn("is no W3C trace context and is ignored", done.err)
+
     def test_a_bare_name_runs_each_time(self):
         self.assertNotEqual(self.enqueue("greet"), self.enqueue("greet"))
 

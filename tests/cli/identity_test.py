@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import unittest
 
 from _hapax import *
@@ -40,6 +41,16 @@ class Identity:
         self.assertNotEqual(self.enqueue("charge", "--input", "1"), self.enqueue("charge", "--input", "2"))
         self.assertNotEqual(self.enqueue("notify"), self.enqueue("notify"))
         self.assertNotEqual(self.enqueue("nobody-knows-me"), self.enqueue("nobody-knows-me"))
+
+    def test_the_vectors_of_the_documentation_are_the_identities(self):
+        self.catalogue(TASKS + "[tasks.ship]\n")
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/concepts/identity.md")
+        with open(page, encoding="utf-8") as file:
+            rows = [[cell.strip(" `") for cell in line.strip("|\n").split("|")] for line in file if re.search(r"`[0-9a-f]{64}` \|$", line)]
+        self.assertGreaterEqual(len(rows), 9)
+        for task, strategy, given, canonical, identity in rows:
+            told = self.good("identity", task, *(["--task-id", given] if strategy == "key" else ["--input", given]))
+            self.assertEqual((told["identity"], told.get("canonical") or ""), (identity, canonical), given)
 
     def test_a_task_that_wants_a_key_says_so(self):
         self.catalogue()

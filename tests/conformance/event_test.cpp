@@ -54,12 +54,12 @@ TEST_F(EventConformance, AnEventWhoseQueueDrainsSaysSo) {
   store().configure_queue({.name = "slow"}, {.draining = true});
   const schedule::Routed refused = route(event("e1"));
   ASSERT_EQ(refused.runs.size(), 1U);
-  EXPECT_TRUE(refused.runs[0].is_draining);
+  EXPECT_TRUE(refused.runs[0].refusal);
   EXPECT_FALSE(refused.runs[0].created);
   store().configure_queue({.name = "slow"}, {.draining = false});
   const schedule::Routed taken = route(event("e1"));
   EXPECT_TRUE(taken.runs.at(0).created);
-  EXPECT_FALSE(taken.runs.at(0).is_draining);
+  EXPECT_FALSE(taken.runs.at(0).refusal);
 }
 
 TEST_F(EventConformance, AnEventStartsEachActivityOnce) {

@@ -127,7 +127,7 @@ class Enqueue:
                              ("delay", "99999999999999999d"), ("run_at", "2090-01-01T00:00:00Z"), ("run_at", "tomorrow"),
                              ("max_attempts", 0), ("on_conflict", "maybe"), ("reuse", "often"), ("tags", "x"),
                              ("timeout", "1 hour"), ("weight", 0), ("wait_timeout", "x"), ("queue", ""), ("queue", 7),
-                             ("traceparent", 5), ("metadata", [1])):
+                             ("metadata", [1])):
             answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {field: value})
             problem = self.problem(answer, 400, "InvalidArgument", field)
             self.assertEqual(problem["field"], field)
@@ -146,6 +146,18 @@ class Enqueue:
         self.api.enqueue(self.task, queue=self.queue, headers={"traceparent": trace})
         [claim] = self.api.claim(self.queue)["claims"]
         self.assertEqual(claim["traceparent"], trace)
+
+    def test_trace_context_never_refuses_work(self):
+        trace = "-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        read = {"cc" + trace + "-x": "00" + trace, "cc" + trace: "00" + trace, "ff" + trace: None, "00" + trace + "-x": None,
+                "x": None, "": None, 5: None, "x" * 5000: None}
+        path = f"/v1/tasks/{self.task}/executions"
+        for sent, carried in read.items():
+            made = [self.api.post(path, {"traceparent": sent, "queue": self.queue}, expect=201)]
+            if isinstance(sent, str):
+                made.append(self.api.post(path, {"queue": self.queue}, headers={"traceparent": sent}, expect=201))
+            for one in made:
+                self.assertEqual(self.api.get("/v1/executions/" + one.json["id"]).json["traceparent"], carried, sent)
 
     def test_a_draining_queue(self):
         self.api.post(f"/v1/queues/{self.queue}/drain")

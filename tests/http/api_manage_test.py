@@ -204,6 +204,48 @@ class Activities:
         self.api.post(f"/v1/queues/{self.queue}/resume")
         self.assertTrue(self.api.post("/v1/events", event).json["runs"][0]["created"])
 
+    def test_an_event_is_answered_with_the_status_of_its_worst_run(self):
+        kind, other = "order." + self.task, "other-" + self.queue
+        for name, queue, input in (("good", self.queue, None), ("large", self.queue, {"a": ["{{event.data}}"] * 8}),
+                                   ("drained", other, None)):
+            self.api.put(f"/v1/activities/{name}-{self.task}", {"trigger": {"type": "event", "types": [kind]},
+                                                                "target": {"task": self.task, "queue": queue}, "input": input}, expect=201)
+        event = {"specversion": "1.0", "id": "e1", "source": "/shop", "type": kind, "data": "x" * 200_000}
+        refused = self.problem(self.api.ask("POST", "/v1/events", event), 413, "PayloadTooLarge", "large-" + self.task)
+        runs = {run["activity"].split("-")[0]: run for run in refused["event"]["runs"]}
+        self.assertEqual([runs[name]["created"] for name in ("good", "large", "drained")], [True, False, True])
+        batch = self.api.post("/v1/events", [event, {**event, "id": "e2", "data": 1}]).json["events"]
+        self.assertEqual([(one.get("error"), one.get("status")) for one in batch], [("PayloadTooLarge", 413), (None, None)])
+        self.api.post(f"/v1/queues/{other}/drain")
+        again = {**event, "id": "e3"}
+        self.problem(self.api.ask("POST", "/v1/events", again), 409, "QueueDraining", "drained-" + self.task, "send the event again")
+        self.api.post(f"/v1/queues/{other}/resume")
+        last = self.problem(self.api.ask("POST", "/v1/events", again), 413, "PayloadTooLarge")
+        runs = {run["activity"].split("-")[0]: run["created"] for run in last["event"]["runs"]}
+        self.assertEqual(runs, {"good": False, "large": False, "drained": True})
+
+    def test_trace_context_never_loses_an_event(self):
+        kind, trace = "order." + self.task, "-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        self.api.put("/v1/activities/on-" + self.task,
+                     {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        event = {"specversion": "1.0", "source": "/shop", "type": kind}
+        for number, (header, extension, carried) in enumerate((("cc" + trace + "-x", None, "00" + trace), ("x", None, None),
+                                                               (None, "00" + trace, "00" + trace), (None, "x" * 3000, None))):
+            sent = {**event, "id": str(number), **({"traceparent": extension} if extension else {})}
+            answer = self.api.post("/v1/events", sent, headers={"traceparent": header} if header else {}).json
+            self.assertTrue(answer["runs"][0]["created"], answer)
+            self.assertEqual(self.api.get("/v1/executions/" + answer["runs"][0]["execution"]).json["traceparent"], carried)
+
+    def test_a_binary_event_with_quoted_headers_is_the_same_event(self):
+        kind = "order." + self.task
+        self.api.put("/v1/activities/on-" + self.task,
+                     {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        plain = {"ce-specversion": "1.0", "ce-id": "e1", "ce-source": "/shop", "ce-type": kind}
+        quoted = {name: f'"{value}"' for name, value in plain.items()}
+        made = [self.api.ask("POST", "/v1/events", "1", headers={"Content-Type": "application/json", **headers}).json["runs"][0]["created"]
+                for headers in (plain, quoted)]
+        self.assertEqual(made, [True, False])
+
     def test_what_activities_start_says_who_asked_for_it(self):
         kind, trace = "order." + self.task, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         self.api.put("/v1/activities/on-" + self.task,

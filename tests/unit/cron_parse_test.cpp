@@ -79,9 +79,20 @@ TEST(CronParse, SundayIsZeroAndSeven) {
   EXPECT_EQ(fields("0 0 * * 5-7").weekdays, set_of({5, 6, 0}));
   EXPECT_EQ(fields("0 0 * * 0-7").weekdays, set_of({0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(fields("0 0 * * 1-7/2").weekdays, set_of({1, 3, 5, 0}));
-  EXPECT_EQ(fields("0 0 * * 7/3").weekdays, set_of({0, 3, 6}));
+  EXPECT_EQ(fields("0 0 * * 0/3").weekdays, set_of({0, 3, 6}));
   EXPECT_EQ(fields("0 0 * * 5/1").weekdays, set_of({5, 6}));
   EXPECT_EQ(fields("0 0 * * */3").weekdays, set_of({0, 3, 6}));
+}
+
+// As robfig/cron and croniter have it: the week of a/n ends with Saturday. Of 7/n no two programs agree.
+TEST(CronParse, StepsFromAWeekdayEndWithSaturdayAndFromSevenAreRefused) {
+  EXPECT_EQ(fields("0 0 * * 1/2").weekdays, set_of({1, 3, 5}));
+  EXPECT_EQ(fields("0 0 * * MON/3").weekdays, set_of({1, 4}));
+  EXPECT_EQ(fields("0 0 * * SUN/2").weekdays, set_of({0, 2, 4, 6}));
+  for (const char* text : {"0 0 * * 7/1", "0 0 * * 7/3", "0 0 * * 1,7/2"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("means different days to different programs; write 0/")) << text;
+  }
+  EXPECT_EQ(fields("0 0 7/7 * *").days, set_of({7, 14, 21, 28}));
 }
 
 TEST(CronParse, WeekdaysAndMonthsMayRunOverTheirEnd) {

@@ -88,7 +88,7 @@ TEST(Event, BadEnvelopesGetAnErrorThatNamesTheAttribute) {
   EXPECT_THAT(refusal_of(changed("time", "noon")), HasSubstr("time: "));
   EXPECT_THAT(refusal_of(changed("specVersion", "1.0")), HasSubstr("did you mean \"specversion\"?"));
   EXPECT_THAT(refusal_of(changed("my_tenant", "x")),
-              HasSubstr("my_tenant: is no attribute's name; expected at most 20"));
+              HasSubstr("my_tenant: is no attribute's name; expected at most 64"));
   EXPECT_THAT(refusal_of(changed("tenant", json::object())), HasSubstr("tenant: is {}; expected a text, a boolean or"));
   EXPECT_THAT(refusal_of(changed("retries", 3000000000)), HasSubstr("retries: is 3000000000; expected"));
   EXPECT_THAT(refusal_of(changed("data_base64", "AAEC")), HasSubstr("data_base64: given together with data"));
@@ -99,7 +99,7 @@ TEST(Event, Base64IsChecked) {
   const auto event = [](const std::string& text) {
     return R"({"specversion":"1.0","id":"1","source":"s","type":"t","data_base64":")" + text + "\"}";
   };
-  for (const char* good : {"AAEC", "AA==", "AAA=", "+/9z"}) { EXPECT_EQ(refusal_of(event(good)), "") << good; }
+  for (const char* good : {"AAEC", "AA==", "AAA=", "+/9z", ""}) { EXPECT_EQ(refusal_of(event(good)), "") << good; }
   for (const char* bad : {"AAE", "A===", "AA=A", "AA-_", "===="}) {
     EXPECT_THAT(refusal_of(event(bad)), HasSubstr("data_base64: '" + std::string(bad) + "' is not base64")) << bad;
   }
@@ -115,7 +115,7 @@ TEST(Event, SizeDepthAndNumberOfAttributesAreBounded) {
   EXPECT_THAT(refusal_of(nested(41)), HasSubstr("data: has more than 40"));
   json many = json::parse(whole);
   for (int i = 0; i < 40; ++i) { many["x" + std::to_string(i)] = i; }
-  EXPECT_THAT(refusal_of(many.dump()), HasSubstr("is one attribute too many; expected at most 32"));
+  EXPECT_THAT(refusal_of(many.dump()), HasSubstr("event: has more than 42 attributes"));
 }
 
 TEST(Event, WhatIsTakenCanBeWrittenAndTakenAgain) {
@@ -192,6 +192,68 @@ TEST(Event, ABodyIsTakenByItsContentType) {
             "AAEC/w==");
   EXPECT_EQ(binary({{"content-type", "image/png"}}, "ab").data_base64, "YWI=");
   EXPECT_FALSE(binary({{"content-type", "image/png"}}, "").data_base64);
+}
+
+TEST(Event, AHeadersValueInDoubleQuotesIsUnquoted) {
+  const auto tenant = [](const std::string& value) {
+    return binary({{"ce-tenant", value}}, "").extensions.at(0).second;
+  };
+  EXPECT_EQ(tenant("\"acme\""), "\"acme\"");
+  EXPECT_EQ(tenant("\"a \\\"b\\\\ %C3%BC\""), R"("a \"b\\ ü")");
+  EXPECT_EQ(tenant("\"\""), "\"\"");
+  EXPECT_EQ(tenant("a\"b"), R"("a\"b")");
+  EXPECT_EQ(tenant("\"a\" b"), R"("\"a\" b")");
+  const Event quoted = parse_binary_event({.headers = {{"ce-specversion", "\"1.0\""},
+                                                       {"ce-id", "\"evt_1\""},
+                                                       {"ce-source", "\"/shop\""},
+                                                       {"ce-type", "\"t\""}},
+                                           .body = ""});
+  EXPECT_EQ(quoted.id, "evt_1");
+  EXPECT_EQ(quoted.source, "/shop");
+}
+
+// The event without an id is one event, however it is sent.
+TEST(Event, DataIsTheSameInStructuredAndBinaryMode) {
+  const auto both = [](const std::string& type, std::string_view body, const std::string& member) {
+    std::vector<std::pair<std::string, std::string>> headers = {
+        {"ce-specversion", "1.0"}, {"ce-source", "s"}, {"ce-type", "t"}};
+    if (!type.empty()) { headers.emplace_back("content-type", type); }
+    const Event by_headers = parse_binary_event({.headers = std::move(headers), .body = body});
+    const std::string content = type.empty() ? "" : R"("datacontenttype":")" + type + "\",";
+    const Event by_json = parse_event(R"({"specversion":"1.0","source":"s","type":"t",)" + content + member + "}");
+    EXPECT_EQ(by_headers.id, by_json.id) << type << " " << member;
+    if (!body.empty()) { EXPECT_EQ(encode_event(by_headers), encode_event(by_json)) << type; }
+  };
+  both("application/xml", "<a b=\"1\"/>", R"("data":"<a b=\"1\"/>")");
+  both("application/soap+xml; charset=utf-8", "<a/>", R"("data":"<a/>")");
+  both("text/xml", "<a/>", R"("data":"<a/>")");
+  both("text/plain", "hello", R"("data":"hello")");
+  both("application/json", "{\"n\":1}", R"("data":{"n":1})");
+  both("application/octet-stream", std::string_view("\0\x01\x02", 3), R"("data_base64":"AAEC")");
+  both("application/octet-stream", "", R"("data_base64":"")");
+  both("", "[1]", R"("data":[1])");
+}
+
+TEST(Event, ExtensionsAreBoundedAsTheSchemaSays) {
+  const auto with = [](int extensions) {
+    std::string text = R"({"specversion":"1.0","source":"s","type":"t")";
+    for (int i = 0; i < extensions; ++i) { text += ",\"e" + std::to_string(i) + "\":1"; }
+    return text + "}";
+  };
+  EXPECT_EQ(refusal_of(with(39)), "");
+  EXPECT_THAT(refusal_of(with(40)), HasSubstr("event: has more than 42 attributes"));
+  EXPECT_EQ(refusal_of(changed(std::string(64, 'x'), 1)), "");
+  EXPECT_THAT(refusal_of(changed(std::string(65, 'x'), 1)), HasSubstr("is no attribute's name; expected at most 64"));
+  EXPECT_THAT(refusal_of(changed("my_tenant", nullptr)), HasSubstr("is no attribute's name"));
+}
+
+TEST(Event, TraceContextNeverRefusesAnEvent) {
+  for (const json& bad :
+       {json("x"), json(std::string(2000, 'x')), json("a\nb"), json(7), json::object(), json(nullptr)}) {
+    EXPECT_EQ(refusal_of(changed("traceparent", bad)), "") << bad;
+    EXPECT_EQ(refusal_of(changed("tracestate", bad)), "") << bad;
+  }
+  EXPECT_NO_THROW((void)binary({{"ce-traceparent", "%ff"}, {"ce-traceparent", "2"}, {"ce-tracestate", "%0a"}}, ""));
 }
 
 TEST(Event, BadBinaryEventsAreRefused) {

@@ -132,6 +132,20 @@ TEST(Preview, ATickWhoseJitterReachesIntoTheOutageIsPartOfIt) {
   EXPECT_EQ(preview_outage(jittered, "a", {.from = due, .length = 2h})[0].dropped, 0);
 }
 
+TEST(Preview, FromAnInstantOutsideTheYearsThatHaveTicksSaysSo) {
+  for (const char* from : {"1969-12-31T23:59:59Z", "2200-01-01T00:00:00Z", "2262-01-01T00:00:00Z"}) {
+    try {
+      (void)fires(trigger("@daily"), from, 1);
+      ADD_FAILURE() << from;
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(error.field(), "from");
+      EXPECT_THAT(error.what(), testing::HasSubstr("1970-01-01T00:00:00Z to 2199-12-31T23:59:59Z")) << from;
+    }
+  }
+  EXPECT_EQ(fires(trigger("@daily"), "1970-01-01T00:00:00Z", 1).size(), 1U);
+  EXPECT_EQ(fires(trigger("@daily"), "2199-12-31T23:59:59Z", 1).size(), 0U);
+}
+
 TEST(Preview, OfAnOutageIsBounded) {
   CronTrigger seconds = trigger("* * * * * *");
   seconds.misfire_grace = 2h;

@@ -207,12 +207,11 @@ TEST(CheckNewExecution, MetadataMustBeAnObjectWithinItsLimit) {
             "PayloadTooLarge");
 }
 
-TEST(CheckNewExecution, ChecksTheTraceParent) {
-  expect_taken(
-      [](NewExecution& r) { r.labels.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"; });
-  for (const std::string& bad : {"x"s, "00-0AF7651916CD43DD8448EB211C80319C-B7AD6B7169203331-01"s,
-                                 "00-0af7651916cd43dd8448eb211c80319c+b7ad6b7169203331-01"s}) {
-    EXPECT_EQ(refusal([&](NewExecution& r) { r.labels.traceparent = bad; }).field, "traceparent");
+// What is handed on of it, the doors decide (trace_context.hpp).
+TEST(CheckNewExecution, TraceContextNeverRefusesWork) {
+  for (const std::string& any : {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"s, "x"s,
+                                 "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x"s}) {
+    expect_taken([&](NewExecution& r) { r.labels.traceparent = any; });
   }
 }
 

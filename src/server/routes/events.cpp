@@ -8,6 +8,7 @@
 #include "wire/json_out.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace hapax::server {
 
@@ -65,15 +66,48 @@ Received receive(const Request& request, const std::string& body, schedule::Miss
   return {.events = {schedule::parse_event(body, missing_id)}};
 }
 
-// What an acknowledged event was to start is started (SPEC P1): one whose queue drains is refused, like an enqueue there.
-// To send it again is safe, also where others of its runs have begun.
+wire::Problem problem_of_refusal(const std::exception_ptr& refusal) {
+  try {
+    std::rethrow_exception(refusal);
+  } catch (const std::exception& error) { return wire::problem_of(error); }
+}
+
+// Whether the run may start when the event is sent again.
+bool may_start_later(const wire::Problem& problem) { return problem.name == "QueueDraining"; }
+
+struct RefusedRun {
+  std::string activity;
+  wire::Problem problem;
+};
+
+// A run that may start when the event is sent again is worse than one that never will: its sender has to try again.
+std::optional<RefusedRun> worst_run(const schedule::Routed& routed) {
+  std::optional<RefusedRun> worst;
+  for (const schedule::Routed::Run& run : routed.runs) {
+    if (!run.refusal) { continue; }
+    RefusedRun refused{.activity = run.activity, .problem = problem_of_refusal(run.refusal)};
+    if (may_start_later(refused.problem)) { return refused; }
+    if (!worst) { worst = std::move(refused); }
+  }
+  return worst;
+}
+
+// An acknowledged event's runs are all started (SPEC P1), so the event's answer is that of its worst run. Sending the event
+// again is safe: the runs that were started are met again.
 std::optional<wire::Problem> refusal_of(const schedule::Routed& routed, const Principal& principal) {
-  const auto draining = std::find_if(routed.runs.begin(), routed.runs.end(),
-                                     [](const schedule::Routed::Run& run) { return run.is_draining; });
-  if (draining == routed.runs.end()) { return std::nullopt; }
-  const std::string what = principal.read ? "activity '" + draining->activity + "': its queue"
-                                          : std::string("the queue of something that it starts");
-  return wire::problem_of(QueueDraining(what + " is draining and takes nothing new; send the event again later"));
+  std::optional<RefusedRun> worst = worst_run(routed);
+  if (!worst) { return std::nullopt; }
+  wire::Problem problem = std::move(worst->problem);
+  const bool later = may_start_later(problem);
+  if (principal.read) {
+    problem.message = "activity '" + worst->activity + "': " + problem.message;
+  } else {
+    problem.facts.clear();
+    problem.message = later ? "the queue of something that it starts is draining and takes nothing new"
+                            : "something that it starts was refused";
+  }
+  if (later) { problem.message += "; send the event again later"; }
+  return problem;
 }
 
 // Whoever may not read is told that it was taken, and not what it started.
@@ -105,7 +139,12 @@ Response post(Api& api, Call& call) {
   const std::vector<schedule::Routed> routed =
       call.blocking([&] { return tenant->router().route(received.events, sender); });
   if (!received.is_batch) {
-    if (const auto refusal = refusal_of(routed.front(), call.principal())) { return problem_answer_of(*refusal); }
+    if (auto refusal = refusal_of(routed.front(), call.principal())) {
+      if (call.principal().read) {
+        refusal->facts += ",\"event\":" + wire::event_json(received.events.front(), routed.front(), 0);
+      }
+      return problem_answer_of(*refusal);
+    }
     return json_answer(told(received.events.front(), routed.front(), call.principal()));
   }
   std::vector<std::string> items;
