@@ -1,5 +1,8 @@
 #include "server/exchange.hpp"
 
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
 #include "server/header_values.hpp"
 #include "server/limits.hpp"
 #include "server/status_line.hpp"
@@ -146,8 +149,11 @@ Response Exchange::dispatch() {
     let_in_ = true;
     check_scope(principal_);
   }
+  check_key();
   check_body();
-  if (const auto trace = request.header("traceparent"); trace && is_traceparent(*trace)) { traceparent_ = *trace; }
+  // A request with several traceparent headers has none (W3C Trace Context, 3.2.2): nobody knows which one counts.
+  const std::vector<std::string_view> traces = request.header_values("traceparent");
+  if (traces.size() == 1 && is_traceparent(traces.front())) { traceparent_ = traces.front(); }
   return route_->handler(*this);
 }
 
@@ -202,6 +208,15 @@ void Exchange::check_origin() const {
   if (foreign_site || (origin && !is_same_origin(*origin, request_->header("host").value_or("")))) {
     throw Forbidden("a page of another origin may not change anything here");
   }
+}
+
+// A client that sends a key expects that its second request meets the first. A route that would run twice says so.
+void Exchange::check_key() const {
+  const auto key = request_->header("idempotency-key");
+  if (!key || route_->takes_key) { return; }
+  throw InvalidArgument("Idempotency-Key", base::printable(base::keep_head(*key, 60)) +
+                                               " came, but this route makes nothing that a key could name; expected no "
+                                               "such header (POST /v1/tasks/{task}/executions takes it)");
 }
 
 void Exchange::check_body() const {
