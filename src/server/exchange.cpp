@@ -1,5 +1,8 @@
 #include "server/exchange.hpp"
 
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
 #include "model/trace_context.hpp"
 #include "server/header_values.hpp"
 #include "server/limits.hpp"
@@ -147,8 +150,9 @@ Response Exchange::dispatch() {
     let_in_ = true;
     check_scope(principal_);
   }
+  check_key();
   check_body();
-  // Two of them contradict each other: neither counts.
+  // A request with several traceparent headers has none (W3C Trace Context, 3.2.2): nobody knows which one counts.
   if (const auto traces = request.header_values("traceparent"); traces.size() == 1) {
     traceparent_ = model::accepted_traceparent(traces.front());
   }
@@ -206,6 +210,15 @@ void Exchange::check_origin() const {
   if (foreign_site || (origin && !is_same_origin(*origin, request_->header("host").value_or("")))) {
     throw Forbidden("a page of another origin may not change anything here");
   }
+}
+
+// A client that sends a key expects that its second request meets the first. A route that would run twice says so.
+void Exchange::check_key() const {
+  const auto key = request_->header("idempotency-key");
+  if (!key || route_->takes_key) { return; }
+  throw InvalidArgument("Idempotency-Key", base::printable(base::keep_head(*key, 60)) +
+                                               " came, but this route makes nothing that a key could name; expected no "
+                                               "such header (POST /v1/tasks/{task}/executions takes it)");
 }
 
 void Exchange::check_body() const {

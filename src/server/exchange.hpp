@@ -42,6 +42,7 @@ class Exchange final : public Call {
   [[nodiscard]] Response options() const;
   void check_host() const;
   void check_origin() const;
+  void check_key() const;
   void check_body() const;
   [[nodiscard]] std::string_view next_piece();
   void expect_body();

@@ -32,6 +32,8 @@ bool is_token(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return token_characters[static_cast<unsigned char>(c)]; });
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string_view trimmed(std::string_view text) {
@@ -107,6 +109,30 @@ bool is_absolute(std::string_view target) {
          (target.size() > 8 && same_ignoring_case(target.substr(0, 8), "https://"));
 }
 
+// RFC 9110, 7.2: uri-host [ ":" port ]. An empty value says that the target has no authority.
+bool is_host(std::string_view value) {
+  if (value.starts_with('[')) {
+    const std::size_t end = value.find(']');
+    if (end == std::string_view::npos || end == 1) { return false; }
+    const std::string_view address = value.substr(1, end - 1);
+    if (!std::all_of(address.begin(), address.end(),
+                     [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.' || c == 'v' || c == 'V'; })) {
+      return false;
+    }
+    value.remove_prefix(end + 1);
+    if (!value.empty() && value.front() != ':') { return false; }
+  }
+  const std::size_t colon = std::min(value.find(':'), value.size());
+  for (std::size_t i = 0; i < colon; ++i) {
+    const char c = value[i];
+    const bool letter = is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
+    const bool escape = c == '%' && i + 2 < colon && hex_digit(value[i + 1]) >= 0 && hex_digit(value[i + 2]) >= 0;
+    if (!letter && !escape && std::string_view("-._~!$&'()*+,;=").find(c) == std::string_view::npos) { return false; }
+  }
+  const std::string_view port = value.substr(std::min(colon + 1, value.size()));
+  return std::all_of(port.begin(), port.end(), is_digit);
+}
+
 void parse_target(Request& request) {
   const std::string_view target = request.target;
   if (target.size() > limits::http_target_bytes) {
@@ -146,6 +172,8 @@ void parse_request_line(Request& request, std::string_view line) {
     request.version_minor = 1;
   } else if (version == "HTTP/1.0") {
     request.version_minor = 0;
+  } else if (version.size() == 8 && version.starts_with("HTTP/1.") && is_digit(version.back())) {
+    request.version_minor = 1;  // RFC 9110, 2.5: a higher minor version is processed as the highest known one
   } else if (version.size() == 8 && version.substr(0, 5) == "HTTP/") {
     throw HttpError(505, "VersionNotSupported", "expected HTTP/1.1 or HTTP/1.0").closing();
   } else {
@@ -241,6 +269,9 @@ void parse_head(Request& request) {
       std::count_if(request.headers.begin(), request.headers.end(), [](const Header& h) { return h.name == "host"; });
   if (hosts > 1) { refuse("there are two Host headers"); }
   if (hosts == 0 && request.version_minor > 0) { refuse("there is no Host header"); }
+  if (hosts == 1 && !is_host(*request.header("host"))) {
+    refuse("Host is not a name or an address; expected one such as queue.example.org:7171");
+  }
 }
 
 Framing framing_of(const Request& request) {

@@ -32,6 +32,7 @@ struct Route {
   Handler handler;
   std::size_t body_limit = 0;  // bytes; 0: limits::http_body(), or limits::http_stream for ndjson
   std::size_t line_limit = 0;  // of ndjson; 0: limits::http_body()
+  bool takes_key = false;      // the handler reads Idempotency-Key; every other route refuses a request that has one
 };
 
 // Built once, then read by all threads.

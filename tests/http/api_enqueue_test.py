@@ -1,10 +1,12 @@
 """Enqueueing over HTTP: admissions by SPEC I2, I4, I8, I9 and I12, keys in headers and bodies, batches."""
 
 import json
+import socket
 import threading
 import unittest
 
 from _api import on_stores
+from _server import request
 
 
 @on_stores
@@ -283,6 +285,42 @@ class Batch:
         self.assertEqual([(line["line"], line["error"], line["status"]) for line in told if "error" in line],
                          [(6001, "PayloadTooLarge", 413), (6003, "PayloadTooLarge", 413)])
         self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["ready"], 6001)
+
+    def test_a_body_that_breaks_off_still_tells_which_lines_were_admitted(self):
+        line = (json.dumps({"task": self.task, "queue": self.queue}) + "\n").encode()
+        head = ("POST /v1/executions/batch HTTP/1.1", f"Hapax-Namespace: {self.api.ns or 'default'}",
+                "Content-Type: application/x-ndjson")
+        whole = line * 6000
+        chunk = f"{len(whole):x}\r\n".encode() + whole + b"\r\n"
+        broken = {"malformed chunk": (request(*head, "Transfer-Encoding: chunked", body=chunk + b"zz\r\n"), False),
+                  "early end": (request(*head, f"Content-Length: {len(whole) + 10}", body=whole), True)}
+        for name, (data, ends) in broken.items():
+            with self.subTest(name), self.api.server.connect(timeout=60) as client:
+                before = self.ready()
+                client.send(data)
+                if ends:
+                    client.socket.shutdown(socket.SHUT_WR)
+                answer = client.answer()
+                self.assertEqual(answer.status, 200, answer)
+                told = [json.loads(one) for one in answer.body.splitlines()]
+                admitted = [one for one in told if one.get("created")]
+                self.assertEqual([one["line"] for one in told], list(range(1, 6002)))
+                self.assertEqual(len(admitted), 5000)
+                self.assertEqual([one["line"] for one in admitted], list(range(1, 5001)))
+                for one in told[5000:]:
+                    self.assertEqual((one["error"], one["status"]), ("BadRequest", 400))
+                    self.assertIn("not admitted", one["detail"])
+                    self.api.document.check_schema("BatchAnswer", one)
+                self.assertEqual(self.ready() - before, 5000)
+
+    def test_a_body_that_breaks_off_before_anything_was_admitted_is_400(self):
+        data = request("POST /v1/executions/batch HTTP/1.1", "Content-Type: application/x-ndjson", "Transfer-Encoding: chunked",
+                       body=b"zz\r\n")
+        self.assertEqual(self.api.server.raw(data).status, 400)
+
+    def ready(self):
+        queues = self.api.get("/v1/queues").json["queues"]
+        return sum(queue["ready"] for queue in queues if queue["queue"] == self.queue)
 
     def test_nothing(self):
         self.assertEqual(self.api.post("/v1/executions/batch", "", headers=self.NDJSON).body, b"")

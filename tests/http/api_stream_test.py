@@ -72,6 +72,13 @@ class Streams:
             ours.complete(claim, 1)
             stream.until(lambda name, data: name == "execution" and data["status"] == "completed")
 
+    def test_head_ends_at_once_and_its_connection_takes_the_next_request(self):
+        with self.api.server.connect(timeout=30) as client:
+            client.send("HEAD /v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = client.answer(head_only=True)
+            self.assertEqual((answer.status, answer.header("content-type")), (200, "text/event-stream"))
+            self.assertEqual(client.ask("GET", "/healthz").status, 200)
+
     def test_what_was_missed_comes_again(self):
         ours = self.api.other("ns-" + self.queue)
         with Stream(ours) as stream:

@@ -281,6 +281,22 @@ class Requests(Case):
                 data = f"POST /v1/tasks/pay/executions HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n".encode()
                 self.refused(self.server.raw(data), 421, "MisdirectedRequest", "Host")
 
+    def test_a_key_where_it_means_nothing_is_400_and_nothing_happens(self):
+        before = self.stored()
+        ndjson = "Content-Type: application/x-ndjson"
+        event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+        for method, path, *rest in (("POST", "/v1/executions/batch", ndjson, '{"task":"pay"}\n'),
+                                    ("POST", "/v1/events", "Content-Type: application/cloudevents+json", json.dumps(event)),
+                                    ("POST", "/v1/queues/keyless/pause"), ("POST", "/v1/claims", JSON, '{"queues":["q"]}'),
+                                    ("PUT", "/v1/tasks/pay", JSON, "{}"), ("GET", "/v1/executions")):
+            with self.subTest(method + " " + path):
+                answer = self.ask(method, path, "Idempotency-Key: once", *rest[:1], body=rest[1] if rest else None)
+                self.refused(answer, 400, "InvalidArgument", "Idempotency-Key", "once")
+        self.assertEqual(self.stored(), before)
+        self.assertNotIn("keyless", [queue["queue"] for queue in self.ask("GET", "/v1/queues").json["queues"]])
+        long = self.ask("POST", "/v1/queues/keyless/pause", "Idempotency-Key: " + "k" * 5000)
+        self.assertLess(len(long.body), 1500)
+
     def test_a_change_from_another_origin(self):
         for header in ("Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"):
             self.refused(self.enqueue({}, header), 403, "Forbidden")

@@ -115,6 +115,13 @@ class GoodRequests(Case):
         for bad in (trace[:-1], trace.upper(), trace.replace("00-", "ff-", 1), "00-" + "0" * 32 + "-b7ad6b7169203331-01"):
             self.assertEqual(self.server.get("/echo", "traceparent: " + bad).json["traceparent"], "", bad)
 
+    def test_two_traceparents_are_ignored_and_the_request_is_served(self):
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        other = trace.replace("b7ad", "b7ae")
+        for second in (other, trace, "nonsense"):
+            answer = self.server.get("/echo", "traceparent: " + trace, "traceparent: " + second)
+            self.assertEqual((answer.status, answer.json["traceparent"]), (200, ""), second)
+
     def test_without_tokens_a_header_chooses_the_namespace(self):
         self.assertEqual(self.server.get("/echo").json["namespace"], "default")
         self.assertEqual(self.server.get("/echo", "Hapax-Namespace: shop").json["namespace"], "shop")
@@ -231,6 +238,15 @@ class Smuggling(Case):
             with self.subTest(value):
                 answer = self.server.ask("POST", "/echo", JSON, "Content-Encoding: " + value, body="{}")
                 self.refused(answer, 415, "UnsupportedMediaType")
+
+    def test_a_higher_minor_version_is_served_as_http_1_1(self):
+        answer = self.server.raw(request("GET /healthz HTTP/1.2"))
+        self.assertEqual((answer.status, answer.json), (200, {"status": "up"}))
+
+    def test_a_host_that_is_no_host_is_400(self):
+        for host in ("a b", "a/b", "a@b", "a:b"):
+            with self.subTest(host):
+                self.refused(self.server.raw(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()), 400, "BadRequest", closed=True)
 
     def test_versions(self):
         self.refused(self.server.raw(request("GET /healthz HTTP/2.0")), 505, "VersionNotSupported", closed=True)

@@ -96,13 +96,32 @@ TEST(ParseHead, RefusesWhatReadersMightTakeDifferently) {
     EXPECT_EQ(refusal(head(first)), 400) << first;
   }
   EXPECT_EQ(refusal(head("GET / HTTP/2.0")), 505);
-  EXPECT_EQ(refusal(head("GET / HTTP/1.2")), 505);
   for (const char* header : {"X : y\r\n", "X\t: y\r\n", " X: y\r\n", "X: y\r\n z\r\n", ": y\r\n", "X\r\n",
                              "X: a\rb\r\n", "X: a\x01\r\n", "X@: y\r\n", "Host: other\r\n"}) {
     EXPECT_EQ(refusal(head("GET / HTTP/1.1", header)), 400) << header;
   }
   EXPECT_EQ(refusal("GET / HTTP/1.1\r\n\r\n"), 400);
   EXPECT_EQ(refusal(head("GET / HTTP/1.1", "X: caf\xc3\xa9\r\n")), 0);
+}
+
+TEST(ParseHead, AHigherMinorVersionIsTakenAsHttp11) {
+  for (const char* first : {"GET / HTTP/1.2", "GET / HTTP/1.9"}) { EXPECT_EQ(refusal(head(first)), 0) << first; }
+  EXPECT_EQ(refusal(head("GET / HTTP/1.x")), 505);
+  EXPECT_EQ(refusal("GET / HTTP/1.2\r\n\r\n"), 400) << "HTTP/1.1 needs a Host header";
+}
+
+TEST(ParseHead, AHostThatIsNoneIsRefused) {
+  const auto with_host = [](const std::string& host) {
+    return refusal("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+  };
+  for (const char* host :
+       {"a b", "a/b", "a@b", "a:b", "a:1:2", "[::1", "[]", "[::1]x", "[g::]", "a%zz", "\"a\"", "caf\xc3\xa9"}) {
+    EXPECT_EQ(with_host(host), 400) << host;
+  }
+  for (const char* host :
+       {"", "a", "a:", "a:80", "a.example:7171", "[::1]", "[::1]:80", "127.0.0.1:1", "a_b-c~", "a%20b"}) {
+    EXPECT_EQ(with_host(host), 0) << host;
+  }
 }
 
 TEST(Framing, ByLengthOrChunksAndNeverBoth) {

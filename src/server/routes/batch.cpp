@@ -48,7 +48,7 @@ class BatchEnqueue {
   Response run() {
     std::string line;
     while (true) {
-      const LineRead read = call_.next_line(line);
+      const LineRead read = next_line(line);
       if (read == LineRead::none_left) { break; }
       ++number_;
       if (read == LineRead::too_long) {
@@ -75,6 +75,28 @@ class BatchEnqueue {
     std::int64_t line = 0;
     std::string problem;  // empty: the next item's admission
   };
+
+  // The next line. A body that breaks off (a malformed chunk, an early end, too slow, too long) refuses the lines that no
+  // transaction has admitted yet; the answer of those that one has is not lost with them.
+  [[nodiscard]] LineRead next_line(std::string& line) {
+    try {
+      return call_.next_line(line);
+    } catch (const ClientGone&) { throw; } catch (const HttpError& error) {
+      if (is_atomic_ || !has_answers()) { throw; }
+      const wire::Problem problem{.name = std::string(error.name()),
+                                  .message = std::string(error.what()) + "; this line was not admitted",
+                                  .http_status = error.status(),
+                                  .facts = {}};
+      places_.push_back({.line = number_ + 1, .problem = {}});
+      for (const Place& place : places_) {
+        answers_ += place.problem.empty() ? told(problem, place.line) : place.problem;
+        answers_ += '\n';
+      }
+      places_.clear();
+      batch_.clear();
+      return LineRead::none_left;
+    }
+  }
 
   // All lines of the request are one transaction: the first that cannot be taken refuses them all.
   void take_all_or_none(const std::string& line) {

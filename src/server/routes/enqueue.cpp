@@ -118,17 +118,20 @@ void add_enqueue_routes(Router& router, const std::shared_ptr<Api>& api) {
               .pattern = "/v1/tasks/{task}/executions",
               .scope = Scope::enqueue,
               .body = BodyRule::json,
-              .handler = [api](Call& call) { return admit(*api, call, model::Kind::task); }});
+              .handler = [api](Call& call) { return admit(*api, call, model::Kind::task); },
+              .takes_key = true});
   router.add({.method = "POST",
               .pattern = "/v1/workflows/{workflow}/executions",
               .scope = Scope::enqueue,
               .body = BodyRule::json,
-              .handler = [api](Call& call) { return admit(*api, call, model::Kind::workflow); }});
+              .handler = [api](Call& call) { return admit(*api, call, model::Kind::workflow); },
+              .takes_key = true});
   router.add({.method = "POST",
               .pattern = "/v1/tasks/{task}/identity",
               .scope = Scope::read,
               .body = BodyRule::json,
-              .handler = [api](Call& call) { return identity(*api, call); }});
+              .handler = [api](Call& call) { return identity(*api, call); },
+              .takes_key = true});
 }
 
 }  // namespace hapax::server

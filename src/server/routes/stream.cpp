@@ -33,6 +33,15 @@ Response stream(Api& api, Call& call) {
   check_query(call.request(), {"last_event_id"});
   const std::string last(call.request().header("last-event-id").value_or(""));
   const std::string last_seen = last.empty() ? call.request().parameter("last_event_id").value_or("") : last;
+  Response head{.status = 200,
+                .content_type = "text/event-stream",
+                .body = {},
+                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}};
+  // The answer to HEAD is the head alone: a stream without events would never end.
+  if (call.request().method == "HEAD") {
+    call.begin_stream(std::move(head));
+    return {};
+  }
   const auto signal = std::make_shared<Signal>();
   const std::shared_ptr<Feed> feed = api.feeds().feed(call.principal().ns);
   const Listening listening(feed, signal);
@@ -46,10 +55,8 @@ Response stream(Api& api, Call& call) {
   const Feed::Start start = feed->start(last_seen);
   wire::JsonObject ready;
   ready.text("namespace", call.principal().ns).boolean("missed", start.missed);
-  call.begin_stream({.status = 200,
-                     .content_type = "text/event-stream",
-                     .body = "retry: 2000\nevent: ready\ndata: " + ready.str() + "\n\n",
-                     .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
+  head.body = "retry: 2000\nevent: ready\ndata: " + ready.str() + "\n\n";
+  call.begin_stream(std::move(head));
   std::uint64_t place = start.place;
   Duration silent{0};
   while (true) {
