@@ -129,7 +129,7 @@ void read_runs(Connection& connection, std::vector<DueActivity>& due, std::int64
 
 // 1 round trip, as have the next two.
 std::vector<ActivityState> PostgresStore::activities(const ActivityQuery& query) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     Params params;
     params.text(query.ns).text(query.after.value_or(""));
     query.kind ? params.int2(static_cast<int>(*query.kind)) : params.null(Type::int2);
@@ -146,7 +146,7 @@ std::vector<ActivityState> PostgresStore::activities(const ActivityQuery& query)
 }
 
 std::vector<ActivityVersion> PostgresStore::activity_versions(std::string_view ns, std::string_view id) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const Result result = connection.query(versions_statement, Params().text(ns).text(id));
     std::vector<ActivityVersion> versions;
     for (int row = 0; row < result.rows(); ++row) {
@@ -163,7 +163,7 @@ std::vector<ActivityVersion> PostgresStore::activity_versions(std::string_view n
 }
 
 std::int64_t PostgresStore::activity_generation(std::string_view ns) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const Result result = connection.query(generation_statement, Params().text(ns));
     return result.rows() == 0 ? std::int64_t{0} : RowReader(result, 0).int8();
   });
@@ -172,7 +172,7 @@ std::int64_t PostgresStore::activity_generation(std::string_view ns) {
 // 1 statement in 1 round trip when nothing is due, else 3 in 2, however many are. It reads what is due and the one behind.
 // An activity that changes in between has another revision, so that what is decided by this is not applied.
 DueActivities PostgresStore::due_activities(int limit) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const auto most = static_cast<std::size_t>(std::clamp(limit, 0, limits::list_page));
     const Result result =
         connection.query(due_statement(), Params().int8(offset_us()).int8(static_cast<std::int64_t>(most)));

@@ -86,7 +86,7 @@ bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us) {
 
 // 1 round trip.
 std::vector<AuditLine> PostgresStore::audit(const AuditQuery& query) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     Params params;
     params.text(query.ns);
     query.action ? params.text(*query.action) : params.null(Type::text);

@@ -65,7 +65,7 @@ bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 
 // 1 round trip.
 StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const std::vector<Call> calls{{&tasks_statement, Params().text(ns)}, {&settings_statement, Params().text(ns)}};
     const std::vector<Result> results = connection.pipeline(calls);
     StoredCatalogue all;

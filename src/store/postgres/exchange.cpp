@@ -171,7 +171,7 @@ ClaimWork PostgresStore::claim_work(Connection& connection) {
 // 1 round trip. Two claims of one session at the same instant may both find it empty-handed: a worker that asks twice at
 // once has itself to blame for the neighbour.
 std::optional<ClaimRequest> PostgresStore::with_holdings(const ClaimRequest& claim) {
-  return run([&](Connection& connection) -> std::optional<ClaimRequest> {
+  return read([&](Connection& connection) -> std::optional<ClaimRequest> {
     const Result result = connection.query(holdings_statement, Params().uuid(claim.session));
     RowReader reader(result, 0);
     ClaimRequest known = claim;
@@ -237,7 +237,9 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       if (error.is_lock_timeout()) {
         throw Blocked(settings_.location + ": another open transaction has the row of one of the outcomes");
       }
-      if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
+      if (!may_repeat(error, attempt)) {
+        throw_mapped(error, settings_.location, finishes.empty() ? Doing::reading : Doing::storing);
+      }
     } catch (const ConnectionBroken& broken) {
       maybe_committed = true;
       if (attempt >= lost_attempts) {

@@ -109,7 +109,7 @@ Guard read_guard(RowReader& reader) {
 
 // 1 round trip for one that has ended or was never begun, 2 for one in progress, or that expires where others do not.
 std::optional<Guard> PostgresStore::guard(const base::Digest& identity) {
-  std::optional<Guard> guard = run([&](Connection& connection) -> std::optional<Guard> {
+  std::optional<Guard> guard = read([&](Connection& connection) -> std::optional<Guard> {
     const Params params = Params().int8(offset_us()).digest(identity);
     const bool lasting = lasting_guards_.load(std::memory_order_relaxed) >= lasting_enough;
     const Result ended = connection.query(lasting ? lasting_statement() : ended_statement(), params);

@@ -74,7 +74,7 @@ Event read_event(RowReader& reader) {
 // 2 statements in 1 round trip, whatever the number of requests.
 std::vector<History> PostgresStore::histories(std::span<const HistoryRequest> requests) {
   if (requests.empty()) { return {}; }
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     Array places(Type::int4), ids(Type::uuid), positions(Type::int8), numbers(Type::int8);
     std::int32_t place = 0;
     for (const HistoryRequest& request : requests) {

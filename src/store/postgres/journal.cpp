@@ -112,7 +112,7 @@ FinishVerdict PostgresStore::relabel(const model::Held& held, const Labels& labe
 
 // 1 round trip.
 std::vector<JournalEntry> PostgresStore::journal_read(const Uuid& execution) {
-  return run([&](Connection& connection) { return read_entries(connection, execution, offset_us()); });
+  return read([&](Connection& connection) { return read_entries(connection, execution, offset_us()); });
 }
 
 }  // namespace hapax::store::postgres

@@ -218,7 +218,7 @@ TextTable PostgresStore::sql(std::string_view statement, int max_rows) {
 }
 
 std::vector<Finding> PostgresStore::doctor() {
-  return run(Planning::plain, [&](Connection& connection) {
+  return read(Planning::plain, [&](Connection& connection) {
     std::vector<Finding> findings;
     const std::string version = setting(connection, "server_version");
     const bool old = PQserverVersion(connection.native()) < 140000;

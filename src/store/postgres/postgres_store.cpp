@@ -23,7 +23,7 @@ PostgresStore::PostgresStore(Settings settings, const OpenOptions& options)
       vacuum_(pool_) {}
 
 StoreInfo PostgresStore::info() {
-  return run(Planning::plain, [&](Connection& connection) {
+  return read(Planning::plain, [&](Connection& connection) {
     StoreInfo info;
     info.backend = "postgresql";
     const char* const version = PQparameterStatus(connection.native(), "server_version");
@@ -41,7 +41,7 @@ StoreInfo PostgresStore::info() {
 }
 
 Time PostgresStore::now() {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     return RowReader(connection.query(now_statement, Params().int8(offset_us())), 0).time();
   });
 }

@@ -108,13 +108,13 @@ class PostgresStore final : public Store {
   // Runs `work(connection)` and, as far as that is safe, again: after a deadlock or serialization failure (nothing was
   // kept) and after a lost connection. So `work` is a read, or a write that means the same when it is done twice.
   template <class Work>
-  auto run(Planning planning, const Work& work) {
+  auto run(Planning planning, const Work& work, Doing doing = Doing::storing) {
     for (int attempt = 1;; ++attempt) {
       try {
         const Pool::Lease lease = pool_.acquire(planning);
         return work(*lease);
       } catch (const SqlError& error) {
-        if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
+        if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location, doing); }
       } catch (const ConnectionBroken& broken) { connection_lost(broken, attempt); }
       back_off(attempt);
     }
@@ -123,6 +123,16 @@ class PostgresStore final : public Store {
   template <class Work>
   auto run(const Work& work) {
     return run(Planning::hot, work);
+  }
+
+  // The same for what stores nothing that a caller sent.
+  template <class Work>
+  auto read(Planning planning, const Work& work) {
+    return run(planning, work, Doing::reading);
+  }
+  template <class Work>
+  auto read(const Work& work) {
+    return read(Planning::hot, work);
   }
 
   using Items = std::vector<const NewExecution*>;

@@ -270,7 +270,7 @@ void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& pat
 
 // 1 round trip; counts what is live.
 std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
-  return run(Planning::plain, [&](Connection& connection) {
+  return read(Planning::plain, [&](Connection& connection) {
     const Result result = connection.query_text(connection.sql(list_text), Params().int8(offset_us()).text(ns));
     std::vector<QueueInfo> infos;
     for (int row = 0; row < result.rows(); ++row) {

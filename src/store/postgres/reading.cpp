@@ -102,24 +102,17 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
   }
   if (query.tag) {
     filter.params.text(*query.tag);
-    // jsonb can't hold the \u0000 that metadata may have; tags have none.
-    const std::string has_tag = ".labels, '\\u0000', '\\ufffd')::jsonb -> 'tags' ? " + filter.next() + "::text";
-    filter.live += " AND replace(l" + has_tag;
-    filter.history += " AND replace(h" + has_tag;
+    const std::string has_tag = ".labels, " + filter.next() + "::text)";
+    filter.live += " AND {s}.has_tag(l" + has_tag;
+    filter.history += " AND {s}.has_tag(h" + has_tag;
   }
   for (const MetadataMatch& match : query.metadata) {
     filter.params.text(match.key);
-    const std::string member = ".labels, '\\u0000', '\\ufffd')::json -> 'metadata' -> " + filter.next() + "::text";
+    std::string has_metadata = ".labels, " + filter.next() + "::text, ";
     filter.params.text(match.value);
-    const std::string value = filter.next() + "::text";
-    // As json, not jsonb, a number is as it was written.
-    const auto condition = [&](const std::string& table) {
-      const std::string found = "(replace(" + table + member + ")";
-      return " AND CASE json_typeof(" + found + ") WHEN 'object' THEN false WHEN 'array' THEN false WHEN 'null' THEN " +
-             value + " = 'null' ELSE " + found + " #>> '{}' = " + value + " END";
-    };
-    filter.live += condition("l");
-    filter.history += condition("h");
+    has_metadata += filter.next() + "::text)";
+    filter.live += " AND {s}.has_metadata(l" + has_metadata;
+    filter.history += " AND {s}.has_metadata(h" + has_metadata;
   }
   if (query.identity) {
     filter.params.digest(*query.identity);
@@ -176,14 +169,14 @@ std::optional<Execution> read_one(Connection& connection, QueueIds& queues, cons
 
 // 1 round trip.
 std::optional<Execution> PostgresStore::get(const Uuid& id) {
-  return run([&](Connection& connection) { return read_one(connection, queue_ids_, id, offset_us()); });
+  return read([&](Connection& connection) { return read_one(connection, queue_ids_, id, offset_us()); });
 }
 
 // 1 round trip.
 std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid> ids) {
   std::vector<std::optional<Outcome>> outcomes(ids.size());
   if (ids.empty()) { return outcomes; }
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const Result result =
         connection.query(outcomes_statement, Params().int8(offset_us()).array(uuid_array({ids.begin(), ids.end()})));
     std::unordered_map<Uuid, Outcome> found;
@@ -208,13 +201,13 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
 
 // 1 round trip.
 std::optional<Holding> PostgresStore::holding(const base::Digest& identity) {
-  return run([&](Connection& connection) { return find_holding(connection, identity, offset_us()); });
+  return read([&](Connection& connection) { return find_holding(connection, identity, offset_us()); });
 }
 
 // 1 round trip. Newest first by merging the tables' id indexes, so a page costs what it shows plus what it filters out; of
 // one parent by merging those of parents.
 std::vector<Execution> PostgresStore::list(const ListQuery& query) {
-  return run(Planning::plain, [&](Connection& connection) {
+  return read(Planning::plain, [&](Connection& connection) {
     Filter filter = make_filter(query, offset_us());
     const std::string limit = std::to_string(std::clamp(query.limit, 0, limits::list_page));
     const std::string text = fill(
@@ -239,7 +232,7 @@ std::vector<Execution> PostgresStore::list(const ListQuery& query) {
 
 // 2 round trips.
 std::vector<Attempt> PostgresStore::attempts(const Uuid& id) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     std::vector<Attempt> attempts;
     const std::optional<Execution> execution = read_one(connection, queue_ids_, id, offset_us());
     if (!execution) { return attempts; }

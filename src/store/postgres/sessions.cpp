@@ -200,7 +200,7 @@ BeatReply PostgresStore::beat(const Beat& beat) {
 
 // 1 round trip.
 std::vector<Uuid> PostgresStore::cancel_requests(const Uuid& session) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const Result result = connection.query(cancel_requests_statement, Params().uuid(session));
     std::vector<Uuid> ids;
     for (int row = 0; row < result.rows(); ++row) { ids.push_back(RowReader(result, row).uuid()); }
@@ -210,7 +210,7 @@ std::vector<Uuid> PostgresStore::cancel_requests(const Uuid& session) {
 
 // A claim that comes between finds no session at its commit; the sweep takes back what it holds. 5 round trips.
 void PostgresStore::close_session(const Uuid& session) {
-  run([&](Connection& connection) {
+  read([&](Connection& connection) {
     FreedKeys freed;
     TransactionGuard guard(connection);
     // Deleted last: what ends as cancelled here still names its worker.
@@ -236,7 +236,7 @@ void PostgresStore::close_session(const Uuid& session) {
 }
 
 std::vector<SessionInfo> PostgresStore::sessions() {
-  return run(Planning::plain, [&](Connection& connection) {
+  return read(Planning::plain, [&](Connection& connection) {
     const Result result = connection.query_text(connection.sql(list_statement), Params());
     std::vector<SessionInfo> infos;
     for (int row = 0; row < result.rows(); ++row) {

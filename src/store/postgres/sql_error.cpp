@@ -13,20 +13,24 @@ bool ends_connection(std::string_view sqlstate) {
          sqlstate.starts_with("08");
 }
 
-void throw_mapped(const SqlError& error, const std::string& location) {
+void throw_mapped(const SqlError& error, const std::string& location, Doing doing) {
   const std::string& state = error.sqlstate();
   const std::string message = location + ": " + error.what();
   if (state == "42P01" || state == "3F000" || state == "42703") {
     throw SchemaMismatch(message + "; the schema is missing or older than this build: run hapax migrate");
   }
   if (state == "55P03" || error.is_transient() || state == "57014") { throw StoreBusy(message); }
+  // Stored text is valid, so this is about a parameter, also of a statement that reads.
   if (state == "22021" || state == "22P05") {
     throw InvalidArgument("text", "the database can't store it: " + std::string(error.what()));
   }
-  // Something in the request itself: sent again it would be refused again.
-  if (state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0")) {
-    throw InvalidArgument("request", "the database refused it: " + std::string(error.what()));
+  const bool is_about_data =
+      state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0");
+  if (is_about_data && doing == Doing::reading) {
+    throw StoreUnavailable(message + " (SQLSTATE " + state + ", of what is stored; hapax doctor says more)");
   }
+  // Something in the request itself: sent again it would be refused again.
+  if (is_about_data) { throw InvalidArgument("request", "the database refused it: " + std::string(error.what())); }
   static constexpr std::array<std::string_view, 9> unavailable{
       "53",     // out of disk, memory, connections
       "58",     // system errors, input and output

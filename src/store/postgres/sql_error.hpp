@@ -3,6 +3,7 @@
 // Internal to this folder. Store verbs catch both, retry or read back where that is right, and throw hapax errors.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,8 +41,12 @@ class ConnectionBroken : public std::runtime_error {
 // The connection closes with these: the server ends sessions, it does not refuse a statement.
 [[nodiscard]] bool ends_connection(std::string_view sqlstate);
 
+// What a statement was for. A data error (division, overflow, constraint) of a statement that stores what a caller sent
+// is about that; of one that only reads, it is about what is stored already, by whomever.
+enum class Doing : std::uint8_t { storing, reading };
+
 // Throws the hapax error that a refused statement means to a caller.
-[[noreturn]] void throw_mapped(const SqlError& error, const std::string& location);
+[[noreturn]] void throw_mapped(const SqlError& error, const std::string& location, Doing doing = Doing::storing);
 
 // libpq's message without a trailing newline, on one line.
 [[nodiscard]] std::string one_line(const char* message);

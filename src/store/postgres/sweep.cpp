@@ -144,19 +144,19 @@ FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset
 // Each kind of work is a transaction of its own, bounded by the limit: 5 and 4 round trips when there is nothing to do,
 // and 1 for limit keys.
 SweepReport PostgresStore::sweep(const SweepRequest& request) {
-  SweepReport report = run([&](Connection& connection) {
+  SweepReport report = read([&](Connection& connection) {
     const Connection::LongAnswer patience(connection);
     SweepReport swept;
     unpark(connection, sweep_sessions(connection, request.limit, offset_us(), swept));
     return swept;
   });
-  run([&](Connection& connection) {
+  read([&](Connection& connection) {
     const Connection::LongAnswer patience(connection);
     unpark(connection, sweep_deadlines(connection, request.limit, offset_us(), report));
     unpark_stranded(connection);
   });
   if (request.retention) {
-    run(Planning::plain, [&](Connection& connection) {
+    read(Planning::plain, [&](Connection& connection) {
       const Connection::LongAnswer patience(connection);
       const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
       report.expired += static_cast<int>(dropped.executions);

@@ -85,7 +85,7 @@ Token PostgresStore::add_token(const NewToken& token, const Actor& by) {
 }
 
 std::vector<Token> PostgresStore::tokens(std::string_view ns) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const Result result = connection.query(list_all, Params().text(ns));
     std::vector<Token> some;
     for (int row = 0; row < result.rows(); ++row) { some.push_back(read_token(result, row)); }
@@ -94,14 +94,14 @@ std::vector<Token> PostgresStore::tokens(std::string_view ns) {
 }
 
 std::optional<Token> PostgresStore::find_token(const base::Digest& hash) {
-  return run([&](Connection& connection) {
+  return read([&](Connection& connection) {
     const Result result = connection.query(find_one, Params().digest(hash));
     return result.rows() == 0 ? std::nullopt : std::optional(read_token(result, 0));
   });
 }
 
 bool PostgresStore::has_tokens() {
-  return run([&](Connection& connection) { return RowReader(connection.query(any, Params()), 0).boolean(); });
+  return read([&](Connection& connection) { return RowReader(connection.query(any, Params()), 0).boolean(); });
 }
 
 // After a lost answer it is asked again, and may answer that it was revoked already.

@@ -62,19 +62,18 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
   filter.add("queues.ns = ?", std::string_view(query.ns));
   if (query.queue) { filter.add("queues.name = ?", std::string_view(*query.queue)); }
   if (query.task) { filter.add(table + ".task = ?", std::string_view(*query.task)); }
+  // Rows of other namespaces may be asked too. json_each fails on what is no JSON, so CASE keeps it from such labels.
+  const std::string if_labels_read = "CASE WHEN json_valid(" + table + ".labels) THEN EXISTS (SELECT 1 FROM json_each(";
   if (query.tag) {
-    filter.add(table + ".labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(" + table +
-                   ".labels, '$.tags') WHERE json_each.value = ?)",
+    filter.add(if_labels_read + table + ".labels, '$.tags') WHERE json_each.value = ?) END",
                std::string_view(*query.tag));
   }
   for (const MetadataMatch& match : query.metadata) {
-    filter.add(table + ".labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(" + table +
-                   ".labels, '$.metadata') AS m WHERE m.key = ?",
-               std::string_view(match.key));
+    filter.add(if_labels_read + table + ".labels, '$.metadata') AS m WHERE m.key = ?", std::string_view(match.key));
     // -> gives a number as it was written, where m.atom is its value; it does not find keys that have a quote in them.
     const std::string number = "coalesce(" + table + ".labels -> m.fullkey, CAST(m.atom AS TEXT))";
     filter.add_more(" AND CASE m.type WHEN 'text' THEN m.value WHEN 'integer' THEN " + number + " WHEN 'real' THEN " +
-                        number + " WHEN 'object' THEN NULL WHEN 'array' THEN NULL ELSE m.type END = ?)",
+                        number + " WHEN 'object' THEN NULL WHEN 'array' THEN NULL ELSE m.type END = ?) END",
                     std::string_view(match.value));
   }
   if (query.parent) { filter.add(table + ".parent = ?", *query.parent); }
