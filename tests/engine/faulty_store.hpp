@@ -23,6 +23,8 @@ class FaultyStore final : public store::Store {
   std::atomic<int> refuse_admissions{0};
   // While true, a transaction of somebody else has the rows of outcomes that are "held".
   std::atomic<bool> blocking{false};
+  // The journal of this execution cannot be read, and fails whoever asks for it among others.
+  std::optional<Uuid> unreadable;
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};
 
@@ -157,6 +159,9 @@ class FaultyStore final : public store::Store {
   }
   std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
     check();
+    for (const auto& request : requests) {
+      if (request.execution == unreadable) { throw StoreUnavailable("the journal was damaged by the test"); }
+    }
     return inner_->histories(requests);
   }
   std::vector<model::SignalResult> signal(std::span<const model::Signal> signals,
