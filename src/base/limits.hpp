@@ -64,6 +64,13 @@ inline constexpr int finish_batch = 2000;  // outcomes in one exchange
 inline constexpr int sweep_batch = 1000;   // rows one sweep pass may change per kind of work
 inline constexpr int list_page = 1000;
 
+// A sweep that fails on a row passes over it for a while, so that the others get their turn.
+inline constexpr std::size_t sweep_set_aside = 10'000;  // such rows of a process
+inline constexpr Duration sweep_set_aside_for = std::chrono::minutes(1);
+inline constexpr int sweep_failures = 3;                 // failed sweeps in a row after which a server is not ready
+inline constexpr std::size_t sweep_error_bytes = 2000;   // of what is told of one
+inline constexpr std::size_t payload_shown_bytes = 200;  // of a payload that does not convert, in the error about it
+
 inline constexpr Duration audit_kept = std::chrono::days(400);  // a year and a month, for yearly reviews
 inline constexpr int tokens = 1000;                             // of one namespace that are good at a time
 inline constexpr Duration delay_max = std::chrono::days(3660);  // run_at at most ten years away

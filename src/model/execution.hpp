@@ -308,6 +308,9 @@ struct SweepReport {
   int timed_out = 0;  // deadlines
   int expired = 0;    // finished executions deleted
   bool more = false;  // a limit was hit: call again at once
+  // Rows that the sweep left as they are because it could not read or change them, and what went wrong with the first.
+  int bad = 0;
+  std::string first_error;
   friend bool operator==(const SweepReport&, const SweepReport&) = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include "model/execution.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace hapax::model {
@@ -15,5 +16,10 @@ inline constexpr std::string_view outliving_metadata = R"({"parent_close":"aband
 inline constexpr std::string_view parent_ended = "its parent has ended";
 
 [[nodiscard]] bool outlives_parent(const Labels& labels);
+
+// Is a live child workflow cancelled as its parent ends at `now`? A child that outlives its parent is not. Nor is a child
+// whose own deadline has passed: the sweep times it out, so that its outcome does not depend on which of the two a sweep
+// meets first, or on where one sweep ends and the next begins.
+[[nodiscard]] bool closes_with_parent(const Labels& labels, const std::optional<Time>& deadline, Time now);
 
 }  // namespace hapax::model

@@ -93,6 +93,8 @@ struct HistoryRequest {
 struct History {
   std::vector<JournalEntry> entries;
   std::vector<Event> events;
+  // Why this one cannot be read (its key is missing, a row is damaged); then both lists are empty. Empty: it was read.
+  std::string unreadable;
 };
 
 struct Signal {

@@ -5,6 +5,7 @@
 #include <hapax/error.hpp>
 
 #include "model/execution.hpp"
+#include "model/turn.hpp"
 
 #include <string_view>
 
@@ -20,6 +21,11 @@ inline constexpr std::string_view unreadable_type = "DecryptionFailed";
 // For whoever needs the payload: throws DecryptionFailed rather than let nothing pass for it.
 inline void check_readable(const Execution& execution) {
   if (is_unreadable(execution)) { throw DecryptionFailed(execution.error->message); }
+}
+
+// The same of a history that was asked for by itself.
+inline void check_readable(const History& history) {
+  if (!history.unreadable.empty()) { throw DecryptionFailed(history.unreadable); }
 }
 
 }  // namespace hapax::model

@@ -250,6 +250,9 @@ class Store {
   [[nodiscard]] virtual std::vector<SessionInfo> sessions() = 0;
 
   // ---- Background ------------------------------------------------------------------------------------------------
+  // Takes back what lost sessions held, ends what passed its deadline and, if asked to, deletes what has expired. A row that
+  // cannot be read or changed is left, counted in the report and passed over for limits::sweep_set_aside_for; all other rows
+  // are swept. Throws only what concerns the whole store (StoreUnavailable and its kin).
   [[nodiscard]] virtual SweepReport sweep(const SweepRequest& request) = 0;
 
   // ---- Reading ---------------------------------------------------------------------------------------------------
@@ -334,7 +337,8 @@ class Store {
   [[nodiscard]] virtual std::vector<AdvanceReply> advance(std::span<const Advance> turns) = 0;
   // Other labels for a running execution, fenced.
   [[nodiscard]] virtual FinishVerdict relabel(const Held& held, const Labels& labels) = 0;
-  // Journal and events, one for each request. Of what is unknown or has expired: nothing.
+  // Journal and events, one for each request. Of what is unknown or has expired: nothing. A history that does not open says so
+  // in History::unreadable and does not fail the others.
   [[nodiscard]] virtual std::vector<History> histories(std::span<const HistoryRequest> requests) = 0;
   // Sent to a run that was continued, it goes to the last run.
   [[nodiscard]] virtual std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by = {}) = 0;

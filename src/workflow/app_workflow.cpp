@@ -142,6 +142,7 @@ std::string workflow::ask_run(const std::shared_ptr<detail::AppState>& app, cons
   }
   const model::HistoryRequest request{.execution = execution->id};
   auto histories = app->store().histories({&request, 1});
+  model::check_readable(histories.front());
   std::optional<std::string> answer;
   std::vector<std::string> known;
   const auto ask = [&](detail::WorkflowRun& run) {
@@ -182,6 +183,7 @@ workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
   model::check_readable(*execution);
   const model::HistoryRequest request{.execution = id};
   auto histories = app.store().histories({&request, 1});
+  model::check_readable(histories.front());
   if (execution->kind == model::Kind::workflow) { workflow::restore_begin(*execution, histories.front().entries); }
   return {.execution = std::move(*execution), .history = std::move(histories.front())};
 }

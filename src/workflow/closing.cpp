@@ -15,10 +15,14 @@ void cancel_children(store::Store& store, const model::Claim& parent, std::vecto
   query.kind = model::Kind::workflow;
   query.payloads = false;
   query.limit = limits::list_page;
+  const Time now = store.now();
   while (true) {
     const std::vector<model::Execution> page = store.list(query);
     for (const model::Execution& one : page) {
-      if (!model::outlives_parent(one.labels) && std::ranges::find(children, one.id) == children.end()) {
+      const bool closes = model::closes_with_parent(one.labels, one.deadline, now);
+      if (!closes) {
+        std::erase(children, one.id);
+      } else if (std::ranges::find(children, one.id) == children.end()) {
         children.push_back(one.id);
       }
     }

@@ -221,7 +221,7 @@ void Lanes::read_histories(std::vector<RunState>& batch) {
   if (requests.empty()) { return; }
   std::vector<model::History> histories;
   try {
-    histories = options_.app->store().histories(requests);
+    histories = ask_histories(requests);
   } catch (const std::exception& error) {
     for (const RunState& state : batch) { give_back(state, error.what()); }
     batch.clear();
@@ -229,9 +229,15 @@ void Lanes::read_histories(std::vector<RunState>& batch) {
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
     detail::WorkflowRun& state = *batch[places[i]];
+    if (!histories[i].unreadable.empty()) {
+      snooze(batch[places[i]], histories[i].unreadable);
+      batch[places[i]].reset();
+      continue;
+    }
     state.replay().load(std::move(histories[i].entries), std::move(histories[i].events));
     if (state.begun()) { state.replay().skip_to_end(); }
   }
+  std::erase(batch, nullptr);
 }
 
 void Lanes::loop(const LanePtr& lane) {

@@ -113,6 +113,12 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   // Reads journals and events of those that need them; what cannot be read is given back.
   void load(std::vector<RunState>& batch);
   void read_histories(std::vector<RunState>& batch);
+  // One history for each request. Where one request fails the call, each is asked for alone, and the history that cannot be
+  // read is marked unreadable. Throws when the store is away.
+  [[nodiscard]] std::vector<model::History> ask_histories(std::span<const model::HistoryRequest> requests);
+  [[nodiscard]] model::History ask_history(const model::HistoryRequest& request);
+  // Its journal cannot be read here: it is told and tried again later.
+  void snooze(const RunState& state, std::string_view why);
   // Goes on with each until all wait, have ended or are given back.
   void run(const LanePtr& lane, std::vector<RunState> batch);
   using Turns = std::vector<std::pair<RunState, Duration>>;  // and how long each took

@@ -1,7 +1,12 @@
 // What lanes do with runs that cannot go on, and how they end.
 #include "workflow/lanes.hpp"
 
+#include <hapax/error.hpp>
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "engine/step_thread.hpp"
+#include "model/unreadable.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +19,8 @@ namespace {
 constexpr int left_before_parking = 16;
 constexpr std::size_t misfits_kept = 10'000;
 constexpr Duration never_yields = std::chrono::seconds(10);
+// For a worker with the right key, or until the row is mended.
+constexpr Duration unreadable_for = std::chrono::minutes(5);
 
 }  // namespace
 
@@ -57,6 +64,41 @@ void Lanes::give_back(const RunState& state, std::string_view why) {
   settle(state->run(), engine::release_finish(*state->run()));
 }
 
+std::vector<model::History> Lanes::ask_histories(std::span<const model::HistoryRequest> requests) {
+  if (requests.size() == 1) { return {ask_history(requests.front())}; }
+  try {
+    return options_.app->store().histories(requests);
+  } catch (const std::exception&) {
+    std::vector<model::History> all;
+    for (const model::HistoryRequest& request : requests) { all.push_back(ask_history(request)); }
+    return all;
+  }
+}
+
+model::History Lanes::ask_history(const model::HistoryRequest& request) {
+  store::Store& store = options_.app->store();
+  std::string why;
+  for (int tries = 0; tries < 2; ++tries) {
+    try {
+      return std::move(store.histories({&request, 1}).front());
+    } catch (const std::exception& error) { why = error.what(); }
+    (void)store.outcomes({&request.execution, 1});  // throws when the store is away: then no journal is at fault
+  }
+  return {.entries = {}, .events = {}, .unreadable = std::move(why)};
+}
+
+void Lanes::snooze(const RunState& state, std::string_view why) {
+  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is tried again in " +
+          format_duration(unreadable_for) + ", as its journal cannot be read here: " + std::string(why));
+  drop(state);
+  model::Finish finish = engine::release_finish(*state->run());
+  finish.kind = model::FinishKind::snoozed;
+  finish.delay = unreadable_for;
+  finish.error = model::ErrorInfo{
+      .type = "JournalUnreadable", .message = base::keep_head(why, limits::error_message_bytes), .detail = ""};
+  settle(state->run(), std::move(finish));
+}
+
 // Its cancellation was asked for while it runs: the event is there by now.
 void Lanes::refresh_cancel(const RunState& state) {
   if (state->replay().cancel() || state->replay().replaying()) { return; }
@@ -65,6 +107,7 @@ void Lanes::refresh_cancel(const RunState& state) {
                                       .after_event = state->replay().seen()};
   try {
     auto histories = options_.app->store().histories({&request, 1});
+    model::check_readable(histories.front());
     state->replay().load({}, std::move(histories.front().events));
   } catch (const std::exception& error) { trouble(error.what()); }
 }

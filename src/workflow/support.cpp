@@ -4,6 +4,7 @@
 
 #include "engine/outcome.hpp"
 #include "model/question.hpp"
+#include "model/unreadable.hpp"
 #include "workflow/closing.hpp"
 #include "workflow/lanes.hpp"
 #include "workflow/question.hpp"
@@ -64,6 +65,7 @@ class InlineTurn {
   void load() {
     const model::HistoryRequest request{.execution = run_.claim().id};
     auto history = app_.store().histories({&request, 1});
+    model::check_readable(history.front());
     run_.replay().load(std::move(history.front().entries), std::move(history.front().events));
   }
 

@@ -1,5 +1,6 @@
 // A workflow that others end takes its child workflows along, unless they outlive it (SPEC W4). One that ends by itself
-// says so to its children before (tests/workflow).
+// says so to its children before (tests/workflow). A child whose own deadline has passed is timed out, whatever ends its
+// parent and whichever of the two a sweep meets first.
 #include "conformance/workflow_fixture.hpp"
 
 #include "model/parent_close.hpp"
@@ -133,6 +134,102 @@ TEST_F(ParentClose, ACancellationIsTheWorkflowsOwnToPassOn) {
   EXPECT_EQ(store().cancel({&family.parent.id, 1}, "no need").at(0).verdict, CancelVerdict::requested);
   EXPECT_EQ(status(family.fresh), Status::pending);
   expect_left_alone(family.begun);
+}
+
+// A parent that has begun and the child workflow that it waits for, each with a deadline.
+class ParentAndChildDeadlines : public ParentClose {
+ protected:
+  enum class Child : std::uint8_t { fresh, begun };
+
+  struct Pair {
+    Uuid parent;
+    Uuid child;
+  };
+
+  Pair make_pair(Duration parent_deadline, Duration child_deadline, Child state = Child::fresh) {
+    NewExecution item = parent();
+    item.deadline = parent_deadline;
+    (void)admit_id(item);
+    TestWorker starter = flow_worker(24h, {"flows"});
+    const Claim claim = claim_one(starter);
+    NewExecution its = child("child");
+    its.parent = claim.id;
+    its.deadline = child_deadline;
+    Turn turn;
+    turn.entries.push_back(starting(0, its));
+    EXPECT_EQ(finish(turn_finish(claim, FinishKind::waiting, std::move(turn))), FinishVerdict::accepted);
+    if (state == Child::begun) {
+      TestWorker hand = flow_worker(24h, {"child"});
+      EXPECT_EQ(wait(claim_one(hand)), FinishVerdict::accepted);
+    }
+    return {.parent = claim.id, .child = its.id};
+  }
+
+  void expect_timed_out(const Uuid& id) {
+    EXPECT_EQ(status(id), Status::timed_out);
+    EXPECT_EQ(get(id).error.value_or(ErrorInfo{}).type, "DeadlineExceeded");
+  }
+};
+
+TEST_F(ParentAndChildDeadlines, BothPastInOneSweepTimeOutAndTheNextSweepGoesOn) {
+  const Pair pair = make_pair(1min, 1min);
+  const NewExecution lost = request("work", "tasks");
+  (void)admit_id(lost);
+  TestWorker doomed = worker(30s, {"tasks"});
+  (void)claim_one(doomed);
+  advance(2min);
+
+  EXPECT_EQ(sweep(), (SweepReport{.lost_sessions = 1, .requeued = 1, .timed_out = 2}));
+
+  expect_timed_out(pair.parent);
+  expect_timed_out(pair.child);
+  EXPECT_EQ(status(lost.id), Status::pending);
+  EXPECT_EQ(sweep(), SweepReport{});
+}
+
+TEST_F(ParentAndChildDeadlines, TheOrderOfTheDeadlinesDoesNotMatter) {
+  const Pair pair = make_pair(2min, 1min);
+  advance(3min);
+  EXPECT_EQ(sweep(), (SweepReport{.timed_out = 2}));
+  expect_timed_out(pair.parent);
+  expect_timed_out(pair.child);
+}
+
+TEST_F(ParentAndChildDeadlines, AChildThatHasBegunTimesOutToo) {
+  const Pair pair = make_pair(1min, 1min, Child::begun);
+  advance(2min);
+  EXPECT_EQ(sweep(), (SweepReport{.timed_out = 2}));
+  expect_timed_out(pair.parent);
+  expect_timed_out(pair.child);
+}
+
+TEST_F(ParentAndChildDeadlines, AChildThatTheNextSweepMeetsTimesOut) {
+  const Pair pair = make_pair(1min, 1min);
+  advance(2min);
+  EXPECT_EQ(store().sweep({.limit = 1}).timed_out, 1);
+  expect_timed_out(pair.parent);
+  EXPECT_EQ(store().sweep({.limit = 1}).timed_out, 1);
+  expect_timed_out(pair.child);
+}
+
+TEST_F(ParentAndChildDeadlines, AChildWhoseDeadlineIsToComeIsCancelled) {
+  const Pair pair = make_pair(1min, 1h);
+  advance(2min);
+  EXPECT_EQ(sweep(), (SweepReport{.timed_out = 1}));
+  expect_timed_out(pair.parent);
+  EXPECT_EQ(status(pair.child), Status::cancelled);
+  EXPECT_EQ(get(pair.child).error.value_or(ErrorInfo{}).message, parent_ended);
+}
+
+TEST_F(ParentAndChildDeadlines, ANewerRequestThatTerminatesTheParentLeavesTheChildToItsDeadline) {
+  const Pair pair = make_pair(1h, 1min);
+  advance(2min);
+  NewExecution newer = parent();
+  newer.identity->on_conflict = OnConflict::terminate_existing;
+  EXPECT_TRUE(admit(newer).created());
+  EXPECT_EQ(status(pair.parent), Status::cancelled);
+  EXPECT_EQ(sweep(), (SweepReport{.timed_out = 1}));
+  expect_timed_out(pair.child);
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ class FaultyStore final : public store::Store {
   std::atomic<bool> blocking{false};
   // That many looks at the store's clock are refused.
   std::atomic<int> refuse_now{0};
+  // The journal of this execution cannot be read, and fails whoever asks for it among others.
+  std::optional<Uuid> unreadable;
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};
 
@@ -165,6 +167,9 @@ class FaultyStore final : public store::Store {
   }
   std::vector<model::History> histories(std::span<const model::HistoryRequest> requests) override {
     check();
+    for (const auto& request : requests) {
+      if (request.execution == unreadable) { throw StoreUnavailable("the journal was damaged by the test"); }
+    }
     return inner_->histories(requests);
   }
   std::vector<model::SignalResult> signal(std::span<const model::Signal> signals,

@@ -247,6 +247,33 @@ TEST_F(EncryptedStoreTest, AClaimThatDoesNotOpenIsPutBackAndTheOthersAreHandedOu
   EXPECT_GT(both->get(old)->run_at, both->now());
 }
 
+TEST_F(EncryptedStoreTest, AJournalThatDoesNotOpenIsMarkedAndItsNeighboursAreRead) {
+  const auto start = [](Store& store, const std::string& data) {
+    NewExecution flow;
+    flow.id = base::new_uuid7();
+    flow.task = "order";
+    flow.kind = Kind::workflow;
+    EXPECT_TRUE(store.admit({&flow, 1}).at(0).created());
+    const Signal signal{.execution = flow.id, .name = "approve", .data = data};
+    EXPECT_EQ(store.signal({&signal, 1}).at(0).verdict, SignalVerdict::accepted);
+    return HistoryRequest{.execution = flow.id};
+  };
+  std::vector<HistoryRequest> requests;
+  requests.push_back(start(*open_with(key_file("first", "a")), "\"old\""));
+  requests.push_back(start(*open_with(key_file("both", "ab")), "\"new\""));
+  const auto only_new = open_with(key_file("new", "b"));
+
+  const std::vector<History> histories = only_new->histories(requests);
+
+  ASSERT_EQ(histories.size(), 2U);
+  EXPECT_THAT(histories[0].unreadable, HasSubstr(requests[0].execution.to_string()));
+  EXPECT_TRUE(histories[0].events.empty());
+  EXPECT_THROW(model::check_readable(histories[0]), DecryptionFailed);
+  EXPECT_EQ(histories[1].unreadable, "");
+  ASSERT_EQ(histories[1].events.size(), 1U);
+  EXPECT_EQ(histories[1].events[0].data, "\"new\"");
+}
+
 TEST_F(EncryptedStoreTest, ARetriedRunReadsItsInput) {
   const auto store = open_with(key_file("keys", "a"));
   const Uuid id = enqueue(*store);

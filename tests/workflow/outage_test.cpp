@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -64,6 +65,49 @@ TEST_P(WorkflowOutage, OneThatWaitsIsTakenUpFromItsJournalIfItsOutcomeWasLost) {
   std::string names;
   for (const TimelineEntry& line : app.timeline(handle.id())) { names += line.name + ";"; }
   EXPECT_NE(names.find("first;second;"), std::string::npos) << names;
+}
+
+TEST_P(WorkflowOutage, OneUnreadableJournalIsSnoozedAndToldAndItsNeighboursGoOn) {
+  const Workflow<int, int> flow{"patient"};
+  App app = open_faulty();
+  app.handle(flow, [](WorkflowContext& ctx, const int& n) { return n + ctx.wait_signal<int>("go"); });
+  std::mutex mutex;
+  std::string told;
+  // Nothing stays in memory, so that each claim reads the journal.
+  const Worker worker = app.work({.threads = 1, .workflow_cache = 0, .on_trouble = [&](std::string_view text) {
+                                    const std::lock_guard lock(mutex);
+                                    told += text;
+                                  }});
+  auto bad = app.start(flow, 1, {.workflow_id = "bad"});
+  auto good = app.start(flow, 2, {.workflow_id = "good"});
+  const auto waits = [&](const Uuid& id) {
+    const auto found = faulty_->inner().get(id);
+    return found && found->status == Status::pending && found->fence > 0;
+  };
+  while (!waits(bad.id()) || !waits(good.id())) { std::this_thread::sleep_for(5ms); }
+  faulty_->away.store(true);  // both are due when the worker looks next
+  faulty_->unreadable = bad.id();
+  for (const Uuid& id : {bad.id(), good.id()}) {
+    const model::Signal signal{.execution = id, .name = "go", .data = "40"};
+    ASSERT_EQ(faulty_->inner().signal({&signal, 1}).at(0).verdict, model::SignalVerdict::accepted);
+  }
+  faulty_->away.store(false);
+  EXPECT_EQ(good.result_for(60s), 42);
+  std::vector<model::Attempt> attempts;
+  for (int looks = 0; looks < 3000 && attempts.empty(); ++looks) {
+    attempts = faulty_->inner().attempts(bad.id());
+    std::this_thread::sleep_for(20ms);
+  }
+  ASSERT_FALSE(attempts.empty());
+  EXPECT_EQ(attempts.front().outcome, "snoozed");
+  ASSERT_TRUE(attempts.front().error);
+  EXPECT_EQ(attempts.front().error->type, "JournalUnreadable");
+  const model::Execution later = faulty_->inner().get(bad.id()).value();
+  EXPECT_EQ(later.status, Status::pending);
+  EXPECT_GT(later.run_at, faulty_->inner().now() + 1min) << "it is not claimed again at once";
+  const std::lock_guard lock(mutex);
+  EXPECT_NE(told.find(bad.id().to_string()), std::string::npos) << told;
+  EXPECT_NE(told.find("damaged by the test"), std::string::npos) << told;
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkflowOutage, all_stores, [](const auto& store) { return store.param; });

@@ -67,7 +67,9 @@ void close_children(State& state, const Execution& parent, Time now) {
   for (auto child = state.children.lower_bound({parent.id, Uuid{}});
        child != state.children.end() && child->first == parent.id; ++child) {
     const Execution& execution = state.records.at(child->second).execution;
-    if (execution.kind != Kind::workflow || outlives_parent(execution.labels)) { continue; }
+    if (execution.kind != Kind::workflow || !closes_with_parent(execution.labels, execution.deadline, now)) {
+      continue;
+    }
     static_cast<void>(cancel(state, execution.id, {.reason = parent_ended, .by = itself}, now));
   }
 }

@@ -6,7 +6,9 @@
 #include "store/memory/listener.hpp"
 #include "store/memory/verbs.hpp"
 #include "store/open.hpp"
+#include "store/overdue_finding.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -296,10 +298,17 @@ class MemoryStore final : public Store {
   }
 
   std::vector<Finding> doctor() override {
+    const std::lock_guard lock(mutex_);
+    const Time at = now();
+    const auto overdue = std::ranges::count_if(
+        state_.deadlines, [&](const memory::TimedId& one) { return one.first <= at - overdue_patience; });
+    const bool alive =
+        std::ranges::any_of(state_.sessions, [&](const auto& one) { return one.second.expires_at > at; });
     return {{.level = Finding::Level::note,
              .subject = "durability",
              .detail = "the memory store forgets everything when its process ends",
-             .advice = "open a sqlite: or postgresql:// store to keep it"}};
+             .advice = "open a sqlite: or postgresql:// store to keep it"},
+            overdue_finding(overdue, alive)};
   }
 
  private:

@@ -1,3 +1,4 @@
+#include "store/overdue_finding.hpp"
 #include "store/postgres/partitions.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/transaction_guard.hpp"
@@ -179,6 +180,11 @@ void check_rows(Connection& connection, std::int64_t offset_us, std::vector<Find
   findings.push_back(
       finding(overdue > 0 ? Finding::Level::warning : Finding::Level::ok, "overdue activities", std::to_string(overdue),
               overdue > 0 ? "they were due a minute ago or longer and nobody ticks; start a worker or a server" : ""));
+  const std::int64_t passed = number(connection, "SELECT count(*) FROM {s}.live WHERE deadline < {now} + $1::bigint",
+                                     Params().int8(offset_us - overdue_patience.count()));
+  const std::int64_t alive = number(
+      connection, "SELECT count(*) FROM {s}.sessions WHERE expires_at > {now} + $1::bigint", Params().int8(offset_us));
+  findings.push_back(overdue_finding(passed, alive > 0));
   const std::int64_t stray = number(connection, "SELECT count(*) FROM (SELECT FROM {s}.history_default LIMIT 10000) x");
   findings.push_back(finding(stray >= 10000 ? Finding::Level::note : Finding::Level::ok, "history_default",
                              std::to_string(stray) + " rows",

@@ -15,6 +15,7 @@
 #include "store/postgres/queue_ids.hpp"
 #include "store/postgres/sql_error.hpp"
 #include "store/postgres/vacuum.hpp"
+#include "store/set_aside.hpp"
 
 #include <cstddef>
 #include <map>
@@ -211,6 +212,7 @@ class PostgresStore final : public Store {
   QueueIds queue_ids_;
   LimitedQueues limited_;
   LookPositions looks_;
+  SetAside set_aside_;
   std::atomic<std::int64_t> telling_until_ = 0;  // steady_seconds()
   std::atomic<std::int64_t> mixed_until_ = 0;
   std::atomic<std::int64_t> meeting_until_ = 0;

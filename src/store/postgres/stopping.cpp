@@ -21,7 +21,7 @@ UPDATE {s}.live SET cancel_requested = true, cancel_error = $2::text
 WHERE id = ANY ($1::uuid[]) AND NOT cancel_requested)"};
 
 constexpr Statement children_statement{"hapax_children", R"(
-SELECT l.id, l.labels FROM {s}.live l WHERE l.parent = ANY ($1::uuid[]) AND l.kind = 1 ORDER BY l.id::text COLLATE "C")"};
+SELECT l.id, l.labels, l.deadline, {now} + $2::bigint FROM {s}.live l WHERE l.parent = ANY ($1::uuid[]) AND l.kind = 1 ORDER BY l.id::text COLLATE "C")"};
 
 }  // namespace
 
@@ -67,13 +67,15 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
 }
 
 void close_children(Connection& connection, const std::vector<Uuid>& ended, std::int64_t offset_us, FreedKeys& freed) {
-  const Result result = connection.query(children_statement, Params().array(uuid_array(ended)));
+  const Result result = connection.query(children_statement, Params().array(uuid_array(ended)).int8(offset_us));
   StopRequest request{.reason = parent_ended};
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);
     const Uuid id = reader.uuid();
     const auto labels = reader.optional_bytes();
-    if (!labels || !outlives_parent(decode_labels(*labels))) { request.cancel.push_back(id); }
+    const auto deadline = reader.optional_time();
+    const Time now = reader.time();
+    if (closes_with_parent(labels ? decode_labels(*labels) : Labels{}, deadline, now)) { request.cancel.push_back(id); }
   }
   if (!request.cancel.empty()) { static_cast<void>(stop(connection, request, offset_us, freed)); }
 }

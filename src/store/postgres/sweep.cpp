@@ -5,7 +5,13 @@
 #include "store/postgres/stopping.hpp"
 #include "store/postgres/transaction_guard.hpp"
 
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "model/labels.hpp"
+
+#include <new>
+#include <optional>
+#include <span>
 
 namespace hapax::store::postgres {
 
@@ -30,7 +36,7 @@ SELECT DISTINCT l.session FROM {s}.live l
 WHERE l.state = 1 AND l.kind <> 2 AND NOT EXISTS (SELECT FROM {s}.sessions s WHERE s.id = l.session) LIMIT $1::bigint)"};
 
 constexpr Statement held_by{"hapax_held_by_sessions", R"(
-SELECT id, fence, session FROM {s}.live WHERE state = 1 AND session = ANY ($1::uuid[]) AND kind <> 2
+SELECT id, fence FROM {s}.live WHERE state = 1 AND session = ANY ($1::uuid[]) AND kind <> 2 AND id <> ALL ($3::uuid[])
 ORDER BY session, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
 
 constexpr Statement forget{"hapax_forget_sessions", R"(
@@ -39,7 +45,7 @@ DELETE FROM {s}.sessions s WHERE s.id = ANY ($1::uuid[])
 
 constexpr Statement overdue{"hapax_overdue", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
-SELECT id FROM {s}.live WHERE deadline IS NOT NULL AND deadline <= (SELECT now FROM t)
+SELECT id FROM {s}.live WHERE deadline IS NOT NULL AND deadline <= (SELECT now FROM t) AND id <> ALL ($3::uuid[])
 ORDER BY deadline LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
 
 constexpr Statement old_stats{"hapax_old_stats",
@@ -57,21 +63,66 @@ std::vector<Uuid> read_ids(const Result& result) {
   return ids;
 }
 
-// Running executions of these sessions wait again, or end if they were lost too often or are to be cancelled. Returns
-// how many there were.
-int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, std::int64_t offset_us,
-         SweepReport& report, FreedKeys& freed) {
-  const Result held = connection.query(held_by, Params().array(uuid_array(sessions)).int8(limit));
-  std::vector<Waiting> waiting;
-  for (int row = 0; row < held.rows(); ++row) {
-    RowReader reader(held, row);
-    const Uuid id = reader.uuid();
-    waiting.push_back({.id = id, .fence = reader.int8(), .why = BackInLine::lost});
+// One sweep: what it tells, the limit keys that it frees, and the rows that it and earlier sweeps left.
+struct Sweep {
+  SetAside& aside;
+  std::int64_t offset_us = 0;
+  SweepReport report;
+  FreedKeys freed;
+};
+
+// Is this about the data of a row? Deadlocks, the disk, the server and its schema are the whole store's.
+bool is_of_a_row(const SqlError& error) {
+  const std::string& state = error.sqlstate();
+  return state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0");
+}
+
+// Does `work` behind a savepoint: what is wrong with the data that it met, having undone it all; nothing when it was done. 2
+// round trips.
+template <class Work>
+std::optional<std::string> try_apart(Connection& connection, Sweep& sweep, Work work) {
+  const SweepReport report = sweep.report;
+  const FreedKeys freed = sweep.freed;
+  std::string trouble;
+  connection.command("SAVEPOINT hapax_apart");
+  try {
+    work();
+    connection.command("RELEASE SAVEPOINT hapax_apart");
+    return std::nullopt;
+  } catch (const SqlError& error) {
+    if (!is_of_a_row(error)) { throw; }
+    trouble = error.what();
+  } catch (const ConnectionBroken&) { throw; } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) { trouble = error.what(); }
+  connection.command("ROLLBACK TO SAVEPOINT hapax_apart; RELEASE SAVEPOINT hapax_apart");
+  sweep.report = report;
+  sweep.freed = freed;
+  return trouble;
+}
+
+// Does `work` on all rows at once; where a row fails it, on each half by itself, until the bad rows are alone and set aside.
+template <class Row, class Work>
+void try_in_halves(Connection& connection, Sweep& sweep, std::span<const Row> rows, const Work& work) {
+  if (rows.empty()) { return; }
+  const std::optional<std::string> trouble = try_apart(connection, sweep, [&] { work(rows); });
+  if (!trouble) { return; }
+  if (rows.size() == 1) {
+    const Result now =
+        connection.query_text(connection.sql("SELECT {now} + $1::bigint"), Params().int8(sweep.offset_us));
+    sweep.aside.add(rows.front().id, RowReader(now, 0).time(), *trouble);
+    return;
   }
-  if (waiting.empty()) { return 0; }
-  const Call call = wait_call(waiting, offset_us);
+  const std::size_t half = rows.size() / 2;
+  try_in_halves(connection, sweep, rows.first(half), work);
+  try_in_halves(connection, sweep, rows.subspan(half), work);
+}
+
+// Running executions wait again, or end if they were lost too often or are to be cancelled.
+void lose(Connection& connection, Sweep& sweep, std::span<const Waiting> waiting) {
+  const Call call = wait_call({waiting.begin(), waiting.end()}, sweep.offset_us);
   const Result back = connection.query(*call.statement, call.params);
-  freed.add_waiting(back);
+  sweep.freed.add_waiting(back);
   std::vector<Ending> endings;
   std::vector<Uuid> dead;
   for (int row = 0; row < back.rows(); ++row) {
@@ -86,87 +137,134 @@ int lose(Connection& connection, const std::vector<Uuid>& sessions, int limit, s
           .type = "WorkerLost", .message = "lost with its worker " + std::to_string(lost) + " times", .detail = ""};
       endings.push_back({.id = id, .status = Status::failed, .error = encode_error(error)});
       dead.push_back(id);
-      report.dead += 1;
+      sweep.report.dead += 1;
     } else {
-      report.requeued += 1;
+      sweep.report.requeued += 1;
     }
   }
   if (!endings.empty()) {
-    const Call end = end_call(endings, offset_us);
-    freed.add_ended(connection.query(*end.statement, end.params));
+    const Call end = end_call(endings, sweep.offset_us);
+    sweep.freed.add_ended(connection.query(*end.statement, end.params));
   }
-  if (!dead.empty()) { close_children(connection, dead, offset_us, freed); }
-  return held.rows();
+  if (!dead.empty()) { close_children(connection, dead, sweep.offset_us, sweep.freed); }
 }
 
-// Returns the limit keys that this frees, as does the next.
-FreedKeys sweep_sessions(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
-  FreedKeys freed;
-  SweepReport swept;  // told only when committed
+// A session with a row that was set aside stays until that row is mended: `forget` passes over it.
+void sweep_sessions(Connection& connection, int limit, Sweep& sweep) {
   TransactionGuard guard(connection);
-  connection.query(far_sessions, Params().int8(offset_us));
-  std::vector<Uuid> lost = read_ids(connection.query(lost_sessions, Params().int8(offset_us).int8(limit)));
+  connection.query(far_sessions, Params().int8(sweep.offset_us));
+  const std::vector<Uuid> lost = read_ids(connection.query(lost_sessions, Params().int8(sweep.offset_us).int8(limit)));
   const std::vector<Uuid> gone = read_ids(connection.query(orphans, Params().int8(limit)));
   std::vector<Uuid> all = lost;
   all.insert(all.end(), gone.begin(), gone.end());
   if (all.empty()) {
     guard.commit();
-    return freed;
+    return;
   }
-  swept.more = lose(connection, all, limit, offset_us, swept, freed) >= limit || std::ssize(lost) >= limit;
-  swept.lost_sessions = static_cast<int>(connection.query(forget, Params().array(uuid_array(lost))).affected());
+  const Result held =
+      connection.query(held_by, Params().array(uuid_array(all)).int8(limit).array(uuid_array(sweep.aside.rows())));
+  std::vector<Waiting> waiting;
+  for (int row = 0; row < held.rows(); ++row) {
+    RowReader reader(held, row);
+    const Uuid id = reader.uuid();
+    waiting.push_back({.id = id, .fence = reader.int8(), .why = BackInLine::lost});
+  }
+  try_in_halves(connection, sweep, std::span<const Waiting>(waiting),
+                [&](std::span<const Waiting> rows) { lose(connection, sweep, rows); });
+  sweep.report.lost_sessions = static_cast<int>(connection.query(forget, Params().array(uuid_array(lost))).affected());
   guard.commit();
-  report = swept;
-  return freed;
+  sweep.report.more = std::ssize(waiting) >= limit || (std::ssize(lost) >= limit && sweep.report.lost_sessions > 0);
 }
 
-FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset_us, SweepReport& report) {
-  FreedKeys freed;
+void time_out(Connection& connection, Sweep& sweep, std::span<const Ending> endings) {
+  const Call call = end_call({endings.begin(), endings.end()}, sweep.offset_us);
+  const Result ended = connection.query(*call.statement, call.params);
+  sweep.freed.add_ended(ended);
+  std::vector<Uuid> ids;
+  for (const Ending& ending : endings) { ids.push_back(ending.id); }
+  close_children(connection, ids, sweep.offset_us, sweep.freed);
+  sweep.report.timed_out += ended.rows();
+}
+
+void sweep_deadlines(Connection& connection, int limit, Sweep& sweep) {
   TransactionGuard guard(connection);
-  const std::vector<Uuid> ids = read_ids(connection.query(overdue, Params().int8(offset_us).int8(limit)));
-  std::vector<Ending> endings;
+  const std::vector<Uuid> ids = read_ids(
+      connection.query(overdue, Params().int8(sweep.offset_us).int8(limit).array(uuid_array(sweep.aside.rows()))));
   static const std::string& error = keep_text(
       encode_error({.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}));
+  std::vector<Ending> endings;
   for (const Uuid& id : ids) { endings.push_back({.id = id, .status = Status::timed_out, .error = error}); }
-  if (!endings.empty()) {
-    const Call call = end_call(endings, offset_us);
-    freed.add_ended(connection.query(*call.statement, call.params));
-    close_children(connection, ids, offset_us, freed);
-  }
+  try_in_halves(connection, sweep, std::span<const Ending>(endings),
+                [&](std::span<const Ending> rows) { time_out(connection, sweep, rows); });
   guard.commit();
-  report.timed_out += static_cast<int>(ids.size());
-  report.more = report.more || std::ssize(ids) >= limit;
-  return freed;
+  sweep.report.more = std::ssize(ids) >= limit;
+}
+
+void add(SweepReport& total, const SweepReport& part) {
+  total.lost_sessions += part.lost_sessions;
+  total.requeued += part.requeued;
+  total.dead += part.dead;
+  total.timed_out += part.timed_out;
+  total.expired += part.expired;
+  total.more = total.more || part.more;
+}
+
+// A part that fails for its data does not keep the others from their turn; what is wrong with the whole store does.
+template <class Part>
+void try_part(SweepReport& report, Part part) {
+  try {
+    add(report, part());
+  } catch (const StoreUnavailable&) { throw; } catch (const SchemaMismatch&) {
+    throw;
+  } catch (const Error& error) {
+    report.bad += 1;
+    if (report.first_error.empty()) { report.first_error = base::keep_head(error.what(), limits::sweep_error_bytes); }
+  }
 }
 
 }  // namespace
 
 // Each kind of work is a transaction of its own, bounded by the limit: 5 and 4 round trips when there is nothing to do,
-// and 1 for limit keys.
+// and 1 for limit keys. Each row is judged by itself: rows go together, and in halves where one of them is bad.
 SweepReport PostgresStore::sweep(const SweepRequest& request) {
-  SweepReport report = read([&](Connection& connection) {
-    const Connection::LongAnswer patience(connection);
-    SweepReport swept;
-    unpark(connection, sweep_sessions(connection, request.limit, offset_us(), swept));
-    return swept;
+  if (set_aside_.size() > 0) { set_aside_.forget_old(now()); }
+  SweepReport report;
+  const auto begin = [&] { return Sweep{.aside = set_aside_, .offset_us = offset_us(), .report = {}, .freed = {}}; };
+  try_part(report, [&] {
+    return read([&](Connection& connection) {
+      const Connection::LongAnswer patience(connection);
+      Sweep sweep = begin();
+      sweep_sessions(connection, request.limit, sweep);
+      unpark(connection, sweep.freed);
+      return sweep.report;
+    });
   });
-  read([&](Connection& connection) {
-    const Connection::LongAnswer patience(connection);
-    unpark(connection, sweep_deadlines(connection, request.limit, offset_us(), report));
-    unpark_stranded(connection);
+  try_part(report, [&] {
+    return read([&](Connection& connection) {
+      const Connection::LongAnswer patience(connection);
+      Sweep sweep = begin();
+      sweep_deadlines(connection, request.limit, sweep);
+      unpark(connection, sweep.freed);
+      unpark_stranded(connection);
+      return sweep.report;
+    });
   });
   if (request.retention) {
-    read(Planning::plain, [&](Connection& connection) {
-      const Connection::LongAnswer patience(connection);
-      const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
-      report.expired += static_cast<int>(dropped.executions);
-      report.more = report.more || dropped.more;
-      make_partitions(connection, offset_us());
-      connection.query(old_stats, Params().int8(offset_us()));
-      connection.query(old_rates, Params().int8(offset_us()).int8(request.limit));
-      report.more = sweep_audit(connection, request.limit, offset_us()) || report.more;
+    try_part(report, [&] {
+      return read(Planning::plain, [&](Connection& connection) {
+        const Connection::LongAnswer patience(connection);
+        SweepReport swept;
+        const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
+        swept.expired = static_cast<int>(dropped.executions);
+        make_partitions(connection, offset_us());
+        connection.query(old_stats, Params().int8(offset_us()));
+        connection.query(old_rates, Params().int8(offset_us()).int8(request.limit));
+        swept.more = sweep_audit(connection, request.limit, offset_us()) || dropped.more;
+        return swept;
+      });
     });
   }
+  set_aside_.tell(report);
   return report;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* ask_sql = "UPDATE live SET cancel_requested = 1, cancel_reason = ? WHERE id = ?";
 constexpr const char* children_sql =
-    "SELECT id, labels FROM live INDEXED BY live_parent WHERE parent = ? AND kind = 1 ORDER BY id";
+    "SELECT id, labels, deadline FROM live INDEXED BY live_parent WHERE parent = ? AND kind = 1 ORDER BY id";
 constexpr const char* status_sql = "SELECT status FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* live_run_sql = "SELECT state, run FROM live WHERE id = ?";
 constexpr const char* ended_run_sql = "SELECT status, run FROM history WHERE id = ? AND expires_at > ?";
@@ -124,7 +124,9 @@ void end_by_others(WriteTransaction& tx, FoundLive& found, const Ending& ending)
     cursor.bind(parent);
     while (cursor.next()) {
       const Labels labels = cursor.is_null(1) ? Labels{} : decode_labels(cursor.text(1));
-      if (!outlives_parent(labels)) { children.push_back(cursor.uuid(0)); }
+      if (closes_with_parent(labels, cursor.optional(2, &Cursor::time), tx.now())) {
+        children.push_back(cursor.uuid(0));
+      }
     }
   }
   for (const Uuid& id : children) { static_cast<void>(cancel(tx, id, parent_ended, {})); }

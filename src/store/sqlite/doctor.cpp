@@ -1,4 +1,5 @@
 // What `hapax doctor` finds in a SQLite store.
+#include "store/overdue_finding.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -104,13 +105,21 @@ Finding activities_finding(ReadTransaction& tx) {
                               "any running worker or server starts their ticks; start one"};
 }
 
+Finding deadlines_finding(ReadTransaction& tx) {
+  Cursor cursor = tx.db().use(
+      "SELECT (SELECT count(*) FROM live INDEXED BY live_deadline WHERE deadline IS NOT NULL AND deadline <= ?1),"
+      " EXISTS (SELECT 1 FROM sessions WHERE expires_at > ?2)");
+  const bool read = cursor.bind(tx.now() - overdue_patience, tx.now()).next();
+  return overdue_finding(read ? cursor.integer(0) : 0, read && cursor.flag(1));
+}
+
 }  // namespace
 
 std::vector<Finding> doctor(Writer& writer, ReadTransaction& tx) {
   return {version_finding(),           schema_finding(tx.db()),     durability_finding(tx.db()),
           wal_finding(writer),         lock_finding(writer.path()), integrity_finding(tx.db()),
           disk_finding(writer.path()), dead_letters_finding(tx),    sessions_finding(tx),
-          activities_finding(tx)};
+          activities_finding(tx),      deadlines_finding(tx)};
 }
 
 }  // namespace hapax::store::sqlite

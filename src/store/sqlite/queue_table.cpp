@@ -1,5 +1,7 @@
 #include "store/sqlite/queue_table.hpp"
 
+#include "store/sqlite/sqlite_error.hpp"
+
 #include "model/claim_limits.hpp"
 #include "model/retention.hpp"
 
@@ -64,7 +66,7 @@ const QueueRow& QueueTable::by_id(std::int64_t id) {
   Cursor cursor = db_.use(by_id_sql);
   cursor.bind(id);
   if (!cursor.next()) {
-    throw StoreUnavailable("SQLite store " + db_.path() + ": queue number " + std::to_string(id) + " is missing");
+    throw BadRow("SQLite store " + db_.path() + ": queue number " + std::to_string(id) + " is missing");
   }
   return keep(cursor);
 }

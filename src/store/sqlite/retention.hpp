@@ -45,6 +45,7 @@ struct RetentionCursor {
   Uuid after;
   Time since{};  // when the walk over this stretch began
   bool active = false;
+  bool left = false;  // a row of this stretch was set aside
 };
 
 }  // namespace hapax::store::sqlite

@@ -24,6 +24,11 @@ void throw_sqlite_error(sqlite3* db, int code, std::string_view path, std::strin
     case SQLITE_IOERR: throw StoreUnavailable(where + "the disk reported an error" + tail);
     case SQLITE_PERM:
     case SQLITE_AUTH: throw StoreUnavailable(where + "access is not permitted" + tail);
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_RANGE:
+    case SQLITE_TOOBIG: throw BadRow(where + "unexpected error " + std::to_string(code) + tail);
     default: throw StoreUnavailable(where + "unexpected error " + std::to_string(code) + tail);
   }
 }

@@ -95,7 +95,7 @@ class SqliteStore final : public Store {
     const std::lock_guard lock(sweep_mutex_);
     WriteTransaction tx(writer_, WriteTransaction::Begin::alone);
     sqlite::RetentionCursor cursor = retention_cursor_;
-    SweepReport report = sqlite::sweep(tx, request, cursor);
+    SweepReport report = sqlite::sweep(tx, request, cursor, set_aside_);
     tx.commit("sqlite.sweep.before_commit");
     retention_cursor_ = cursor;
     return report;
@@ -347,6 +347,7 @@ class SqliteStore final : public Store {
   sqlite::Writer writer_;
   sqlite::ReaderPool readers_;
   sqlite::GuardHints guard_hints_;
+  SetAside set_aside_;
   std::mutex sweep_mutex_;
   sqlite::RetentionCursor retention_cursor_;  // guarded by it
 };

@@ -1,8 +1,12 @@
 // The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. With nothing to do it
 // costs 2 SELECTs and an UPDATE that finds nothing (with retention 1 more, and 4 DELETEs that find nothing) and no fdatasync.
+//
+// Each row is judged by itself, behind a savepoint: what goes wrong with it is undone and told, and the others go on. So is
+// each of the three parts, for what it does besides rows. Errors of the disk and of locks end the sweep.
 #include "model/labels.hpp"
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/live_row.hpp"
+#include "store/sqlite/savepoint.hpp"
 #include "store/sqlite/verbs.hpp"
 
 namespace hapax::store::sqlite {
@@ -30,6 +34,58 @@ constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
 constexpr const char* delete_attempts_sql = "DELETE FROM attempts WHERE execution = ?";
 constexpr const char* delete_journal_sql = "DELETE FROM journal WHERE execution = ?";
 constexpr const char* delete_stats_sql = "DELETE FROM queue_stats WHERE second < ?";
+
+// One sweep: its transaction, the rows that it and earlier sweeps left, and what it tells.
+struct Sweep {
+  WriteTransaction& tx;
+  SetAside& aside;
+  SweepReport report;
+
+  // True when `work` was done; else the row is as it was before, and set aside.
+  template <class Work>
+  bool try_on(const Uuid& row, Work work) {
+    const SweepReport before = report;
+    const std::optional<std::string> trouble = try_apart(tx.db(), work);
+    if (!trouble) { return true; }
+    report = before;
+    aside.add(row, tx.now(), *trouble);
+    return false;
+  }
+
+  // The same of what is no single row.
+  template <class Work>
+  void try_part(Work work) {
+    const SweepReport before = report;
+    const std::optional<std::string> trouble = try_apart(tx.db(), work);
+    if (!trouble) { return; }
+    report = before;
+    report.bad += 1;
+    if (report.first_error.empty()) { report.first_error = base::keep_head(*trouble, limits::sweep_error_bytes); }
+  }
+
+  // At most `limit` of the rows that a statement finds, without those set aside. `all` says whether that is all there is.
+  struct Rows {
+    std::vector<Uuid> ids;
+    bool all = true;
+    bool left = false;  // some are set aside
+  };
+  [[nodiscard]] Rows pick(const std::vector<Uuid>& found, int limit) const {
+    Rows rows;
+    for (const Uuid& id : found) {
+      if (aside.contains(id)) {
+        rows.left = true;
+      } else if (std::ssize(rows.ids) == limit) {
+        rows.all = false;
+        break;
+      } else {
+        rows.ids.push_back(id);
+      }
+    }
+    return rows;
+  }
+  // How many rows must be looked at so that pick() knows.
+  [[nodiscard]] int look(int limit) const { return limit + 1 + aside.size(); }
+};
 
 std::vector<Uuid> read_ids(Cursor& cursor) {
   std::vector<Uuid> ids;
@@ -65,7 +121,9 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   end_by_others(tx, found, ending);
 }
 
-void sweep_sessions(WriteTransaction& tx, int limit, SweepReport& report) {
+// A session with a row that was set aside stays until that row is mended: its other rows are lost with it now.
+void sweep_sessions(Sweep& sweep, int limit) {
+  WriteTransaction& tx = sweep.tx;
   // The clock was set back: their leases are no longer for that.
   tx.db().use(far_sessions_sql).bind(tx.now()).run();
   std::vector<Uuid> lost;
@@ -75,41 +133,44 @@ void sweep_sessions(WriteTransaction& tx, int limit, SweepReport& report) {
   }
   int budget = limit;
   for (const Uuid& session : lost) {
-    const std::vector<Uuid> running = claimed_by(tx.db(), session, budget + 1);
-    const bool all = std::ssize(running) <= budget;
-    for (const Uuid& id : running) {
-      if (budget == 0) { break; }
-      lose(tx, id, report);
+    Sweep::Rows running = sweep.pick(claimed_by(tx.db(), session, sweep.look(budget)), budget);
+    for (const Uuid& id : running.ids) {
+      if (!sweep.try_on(id, [&] { lose(tx, id, sweep.report); })) { running.left = true; }
       budget -= 1;
     }
-    if (!all) {
-      report.more = true;
+    if (!running.all) {
+      sweep.report.more = true;
       return;
     }
+    if (running.left) { continue; }
     tx.db().use(forget_session_sql).bind(session).run();
-    report.lost_sessions += 1;
+    sweep.report.lost_sessions += 1;
   }
 }
 
-void sweep_deadlines(WriteTransaction& tx, int limit, SweepReport& report) {
-  std::vector<Uuid> passed;
+void time_out(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
+  FoundLive found(tx, id);
+  if (!found) { return; }  // it has ended with another row of this sweep
+  end_by_others(tx, found,
+                {.status = Status::timed_out,
+                 .error = encode_error(
+                     {.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}),
+                 .started_at = found->session ? found->claimed_at : std::nullopt});
+  report.timed_out += 1;
+}
+
+void sweep_deadlines(Sweep& sweep, int limit) {
+  WriteTransaction& tx = sweep.tx;
+  std::vector<Uuid> found;
   {
     Cursor cursor = tx.db().use(deadlines_sql);
-    passed = read_ids(cursor.bind(tx.now(), limit + 1));
+    found = read_ids(cursor.bind(tx.now(), sweep.look(limit)));
   }
-  if (std::ssize(passed) > limit) {
-    passed.pop_back();
-    report.more = true;
+  const Sweep::Rows passed = sweep.pick(found, limit);
+  for (const Uuid& id : passed.ids) {
+    (void)sweep.try_on(id, [&] { time_out(tx, id, sweep.report); });
   }
-  for (const Uuid& id : passed) {
-    FoundLive found(tx, id);
-    end_by_others(tx, found,
-                  {.status = Status::timed_out,
-                   .error = encode_error(
-                       {.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}),
-                   .started_at = found->session ? found->claimed_at : std::nullopt});
-    report.timed_out += 1;
-  }
+  if (!passed.all) { sweep.report.more = true; }
 }
 
 struct Expired {
@@ -144,8 +205,10 @@ bool next_stretch(WriteTransaction& tx, RetentionCursor& at) {
   return true;
 }
 
-// Walks the stretch on from the cursor. A stretch whose hour is not over yet is kept for later sweeps.
-void walk(WriteTransaction& tx, RetentionCursor& at, int& may_look, int& may_delete, SweepReport& report) {
+// Walks the stretch on from the cursor. A stretch whose hour is not over yet, or with a row that was set aside, is kept for
+// later sweeps.
+void walk(Sweep& sweep, RetentionCursor& at, int& may_look, int& may_delete) {
+  WriteTransaction& tx = sweep.tx;
   std::vector<Expired> expired;
   bool at_end = true;
   {
@@ -160,52 +223,69 @@ void walk(WriteTransaction& tx, RetentionCursor& at, int& may_look, int& may_del
       }
       at.after = cursor.uuid(0);
       may_look -= 1;
-      if (cursor.time(1) <= tx.now()) {
-        expired.push_back({.id = at.after,
-                           .identity = cursor.optional(2, &Cursor::digest),
-                           .status = static_cast<Status>(cursor.small(3)),
-                           .finished_at = cursor.time(4),
-                           .kind = static_cast<Kind>(cursor.small(5))});
-        may_delete -= 1;
+      if (cursor.time(1) > tx.now()) { continue; }
+      if (sweep.aside.contains(at.after)) {
+        at.left = true;
+        continue;
       }
+      expired.push_back({.id = at.after,
+                         .identity = cursor.optional(2, &Cursor::digest),
+                         .status = static_cast<Status>(cursor.small(3)),
+                         .finished_at = cursor.time(4),
+                         .kind = static_cast<Kind>(cursor.small(5))});
+      may_delete -= 1;
     }
   }
-  for (const Expired& one : expired) { forget(tx, one); }
-  report.expired += static_cast<int>(expired.size());
+  for (const Expired& one : expired) {
+    if (sweep.try_on(one.id, [&] { forget(tx, one); })) {
+      sweep.report.expired += 1;
+    } else {
+      at.left = true;
+    }
+  }
   if (at_end) {
     at.active = false;
     // What it passed early in the walk may have expired since, unless the hour was over then.
-    if (at.expiry_hour < expiry_hour(at.since)) {
+    if (at.expiry_hour < expiry_hour(at.since) && !at.left) {
       tx.db().use(stretch_done_sql).bind(at.expiry_hour, at.id_hour).run();
     }
   }
 }
 
-void sweep_expired(WriteTransaction& tx, int limit, RetentionCursor& at, SweepReport& report) {
+void sweep_expired(Sweep& sweep, int limit, RetentionCursor& at) {
+  WriteTransaction& tx = sweep.tx;
   int may_look = limit * walk_factor;
   int may_delete = limit;
   while (at.active || next_stretch(tx, at)) {
     if (may_look == 0 || may_delete == 0) {
-      report.more = true;
+      sweep.report.more = true;
       return;
     }
-    walk(tx, at, may_look, may_delete, report);
+    walk(sweep, at, may_look, may_delete);
   }
   const auto kept_from = std::chrono::floor<std::chrono::seconds>(tx.now() - stats_kept);
   tx.db().use(delete_stats_sql).bind(kept_from.time_since_epoch().count()).run();
   sweep_key_rates(tx);
-  if (sweep_tombstones(tx, limit) >= limit) { report.more = true; }
-  if (sweep_audit(tx, limit) >= limit) { report.more = true; }
+  if (sweep_tombstones(tx, limit) >= limit) { sweep.report.more = true; }
+  if (sweep_audit(tx, limit) >= limit) { sweep.report.more = true; }
 }
 
 }  // namespace
 
-SweepReport sweep(WriteTransaction& tx, const SweepRequest& request, RetentionCursor& cursor) {
-  SweepReport report;
-  sweep_sessions(tx, request.limit, report);
-  sweep_deadlines(tx, request.limit, report);
-  if (request.retention) { sweep_expired(tx, request.limit, cursor, report); }
-  return report;
+SweepReport sweep(WriteTransaction& tx, const SweepRequest& request, RetentionCursor& cursor, SetAside& aside) {
+  Sweep sweep{.tx = tx, .aside = aside, .report = {}};
+  aside.forget_old(tx.now());
+  sweep.try_part([&] { sweep_sessions(sweep, request.limit); });
+  sweep.try_part([&] { sweep_deadlines(sweep, request.limit); });
+  if (request.retention) {
+    const RetentionCursor before = cursor;
+    sweep.try_part([&] {
+      cursor = before;
+      sweep_expired(sweep, request.limit, cursor);
+    });
+  }
+  aside.tell(sweep.report);
+  return sweep.report;
 }
 
 }  // namespace hapax::store::sqlite

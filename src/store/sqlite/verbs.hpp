@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/holder.hpp"
+#include "store/set_aside.hpp"
 #include "store/sqlite/guard_hints.hpp"
 #include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -117,7 +118,8 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 [[nodiscard]] std::vector<SessionInfo> sessions(ReadTransaction& tx);
 
 // sweep.cpp
-[[nodiscard]] SweepReport sweep(WriteTransaction& tx, const SweepRequest& request, RetentionCursor& cursor);
+[[nodiscard]] SweepReport sweep(WriteTransaction& tx, const SweepRequest& request, RetentionCursor& cursor,
+                                SetAside& aside);
 
 // read.cpp
 [[nodiscard]] std::optional<Execution> get(ReadTransaction& tx, const Uuid& id);
