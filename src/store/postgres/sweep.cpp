@@ -145,19 +145,19 @@ FreedKeys sweep_deadlines(Connection& connection, int limit, std::int64_t offset
 // and 1 for limit keys.
 SweepReport PostgresStore::sweep(const SweepRequest& request) {
   SweepReport report = run([&](Connection& connection) {
-    const Connection::LongAnswer patience(connection);
+    const Connection::AnswerLimit patience(connection);
     SweepReport swept;
     unpark(connection, sweep_sessions(connection, request.limit, offset_us(), swept));
     return swept;
   });
   run([&](Connection& connection) {
-    const Connection::LongAnswer patience(connection);
+    const Connection::AnswerLimit patience(connection);
     unpark(connection, sweep_deadlines(connection, request.limit, offset_us(), report));
     unpark_stranded(connection);
   });
   if (request.retention) {
     run(Planning::plain, [&](Connection& connection) {
-      const Connection::LongAnswer patience(connection);
+      const Connection::AnswerLimit patience(connection);
       const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
       report.expired += static_cast<int>(dropped.executions);
       report.more = report.more || dropped.more;
