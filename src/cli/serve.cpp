@@ -1,4 +1,5 @@
 #include "cli/arguments.hpp"
+#include "cli/end_limit.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
 #include "cli/signals.hpp"
@@ -16,6 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -142,10 +144,15 @@ int run(Shell& shell, const Options& options) {
   raise_file_limit();
   shell.use_configuration();
   const Duration grace = parse_duration(options.grace, "grace");
+  check_grace(grace, "grace");
   // Before any other thread starts, so that all of them inherit it.
   StopSignals signals(StopSignals::Hangup::reloads);
   server::LogWriter log(STDERR_FILENO);
   const auto say = [&log](std::string_view event, std::string_view detail) { log.add(event_line(event, detail)); };
+  EndLimit end_limit([&] {
+    say("stopped", "the store does not answer");
+    log.flush();
+  });
   const server::ServerOptions server_settings = server_options(options, log);
 
   Pulse ticker;
@@ -179,6 +186,7 @@ int run(Shell& shell, const Options& options) {
     }
   }
   say("stopping", "requests may finish within " + format_duration(grace));
+  const EndLimit::Clock::time_point grace_ends = EndLimit::Clock::now() + grace;
   const bool finished = server.stop(grace);
   say("stopped", finished ? "all requests were finished" : "requests were cut off");
   if (server.stuck()) {
@@ -186,6 +194,7 @@ int run(Shell& shell, const Options& options) {
     log.flush();
     _exit(exit_store);
   }
+  if (may_hang(shell)) { end_limit.set(std::max(grace_ends, EndLimit::Clock::now()) + EndLimit::after_grace); }
   api->stop();
   return exit_ok;
 }

@@ -3,7 +3,7 @@
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/backend.hpp"
-#include "cli/exit_code.hpp"
+#include "cli/end_limit.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "engine/engine.hpp"
@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -23,9 +21,8 @@ namespace {
 
 constexpr int usual_concurrency = 1;
 
-// How long after the grace period a worker may take to tell the store of its end: longer than the engine waits for its
-// handlers, and for programs to be killed.
-constexpr Duration after_grace = std::chrono::seconds(2);
+// For a killed program to be gone.
+constexpr Duration kill_patience = std::chrono::seconds(2);
 
 engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& options) {
   engine::WorkerOptions worker;
@@ -50,6 +47,7 @@ engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& opti
   // A lease of the command line goes with a heartbeat of its own.
   if (!options.lease) { worker.heartbeat = configured.heartbeat; }
   worker.grace = optional_duration(options.grace, "grace").value_or(configured.grace.value_or(config::usual_grace));
+  check_grace(worker.grace, "grace");
   if (!options.name.empty()) { model::check_name(options.name, "name"); }
   worker.name = options.name;
   worker.build = std::string("hapax ") + HAPAX_VERSION;
@@ -137,6 +135,7 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
                 .process = {.kill_after = parse_duration(options.kill_after, "kill-after"),
                             .timeout = optional_duration(options.timeout, "timeout")},
                 .until_empty = options.until_empty};
+  check_grace(plan.process.kill_after, "kill-after");
   // A program has until it is killed; only then its thread is given up and another takes its place.
   plan.worker.stop_patience = plan.process.kill_after + std::chrono::seconds(1);
   return plan;
@@ -152,6 +151,17 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
   // Before any other thread starts, so that all of them inherit it.
   StopSignals signals(StopSignals::Hangup::stops, supervised);
   plan.worker.events.trouble = [&remarks](std::string_view text) { remarks.add(text); };
+  ProgressLine progress(shell);
+  engine::WorkerStats last;
+  const auto leave = [&] {
+    process->kill_all();
+    remarks.add("the store does not answer; what this worker holds is taken over when its lease is over");
+    remarks.print(progress, supervised);
+    if (supervised != nullptr) { supervised->report(counts_of(last)); }
+    progress.clear();
+    if (plan.leaving) { plan.leaving(last); }
+  };
+  EndLimit end_limit(leave);
   const bool asks_server = !shell.server_url().empty();
   if (asks_server) {
     // The server sweeps, and starts what is due.
@@ -167,7 +177,6 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     ticking.on_trouble = plan.worker.events.trouble;
     schedule::start_ticker(*engine, std::move(ticking));
   }
-  ProgressLine progress(shell);
   if (supervised != nullptr) {
     worker.tell_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });
     supervised->ready();
@@ -190,18 +199,12 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     }
   });
   int asked = 0;
-  auto overdue = std::chrono::steady_clock::time_point::max();
-  while (!finished) {
-    if (std::chrono::steady_clock::now() >= overdue) {
-      // A call of a store that hangs cannot be ended from outside. The session ends by its lease.
-      process->kill_all();
-      remarks.add("the store does not answer; what this worker holds is taken over when its lease is over");
-      remarks.print(progress, supervised);
-      if (supervised != nullptr) { supervised->report(counts_of(worker.stats())); }
-      if (plan.leaving) { plan.leaving(worker.stats()); }
-      (void)std::fflush(nullptr);
-      std::_Exit(exit_store);
-    }
+  std::optional<EndLimit::Clock::time_point> overdue;
+  // Programs have a little longer, until they are killed.
+  const auto end_at = [&] {
+    return *overdue + (process->busy() ? plan.process.kill_after + kill_patience : Duration());
+  };
+  while (!finished && (!overdue || EndLimit::Clock::now() < end_at())) {
     const StopSignals::Event event = signals.wait(std::chrono::milliseconds(closing.joinable() ? 10 : 100));
     remarks.print(progress, supervised);
     if (supervised != nullptr) {
@@ -217,18 +220,19 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
                         "; once more to kill them");
       }
       close();
-      overdue = std::chrono::steady_clock::now() + std::min<Duration>(plan.worker.grace, std::chrono::hours(24 * 365)) +
-                plan.process.kill_after + after_grace;
+      if (may_hang(shell)) { overdue = EndLimit::Clock::now() + plan.worker.grace + EndLimit::after_grace; }
     } else if (asked > 1) {
       process->kill_all();
     }
   }
+  last = worker.stats();
+  if (overdue) { end_limit.set(end_at()); }
   closing.join();
   watching.join();
   // Programs that outlived the grace period have been told to stop; none is left behind.
   wait_for(*process, plan.process.kill_after);
   process->kill_all();
-  wait_for(*process, std::chrono::seconds(2));
+  wait_for(*process, kill_patience);
   remarks.print(progress, supervised);
   if (supervised != nullptr) { supervised->report(counts_of(worker.stats())); }
   return worker.stats();

@@ -30,6 +30,13 @@ class OwnServer {
   }
   void stop_immediately() { output("stop " + folder_ + " immediate"); }
   void start() { output("start " + folder_); }
+  // As a standby that is promoted: it goes on on the next timeline.
+  void start_promoted() {
+    std::ofstream(folder_ + "/data/standby.signal").close();
+    start();
+    (void)Psql(url_).run("SELECT pg_promote(true, 60)");
+  }
+  void stop() { output("stop " + folder_ + " fast"); }
   void start_pgbouncer() { output("pgbouncer " + folder_); }
   [[nodiscard]] const std::string& url() const { return url_; }
   // With prepared=off.

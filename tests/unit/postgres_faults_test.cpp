@@ -184,6 +184,23 @@ std::string with_hosts(const OwnServer& first, const OwnServer& second, const st
   return whole + "?" + parameters;
 }
 
+void share_password(Psql& admin, const OwnServer& with) {
+  const std::string& url = with.url();
+  const std::size_t at = url.find("postgres:") + 9;
+  admin.run("ALTER ROLE postgres PASSWORD '" + url.substr(at, url.find('@') - at) + "'");
+}
+
+// From now on each commit waits for a replica of this name; an empty one: for none.
+void wait_for_replica(Psql& admin, const std::string& name) {
+  admin.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
+  admin.run("SELECT pg_reload_conf()");
+  const auto give_up = SteadyClock::now() + 30s;
+  // Backends go by what the checkpointer has told them.
+  while (admin.run("SHOW synchronous_standby_names") != name && SteadyClock::now() < give_up) {
+    std::this_thread::sleep_for(20ms);
+  }
+}
+
 TEST(PostgresFaultsTest, AFirstHostThatHangsIsPassedOver) {
   OwnServer first;
   OwnServer second;
@@ -202,17 +219,47 @@ TEST(PostgresFaultsTest, AFirstHostThatHangsIsPassedOver) {
 TEST(PostgresFaultsTest, OfSeveralHostsTheOneThatTakesWritesIsUsed) {
   OwnServer reads;
   OwnServer writes;
+  // One password and one schema are on both, so that only the right to write tells them apart.
+  (void)migrate(reads.url());
   (void)migrate(writes.url());
-  // One password opens both, so that only the right to write tells them apart.
-  const std::string& url = writes.url();
-  const std::size_t at = url.find("postgres:") + 9;
   Psql admin(reads.url());
-  admin.run("ALTER ROLE postgres PASSWORD '" + url.substr(at, url.find('@') - at) + "'");
+  share_password(admin, writes);
   admin.run("ALTER DATABASE postgres SET default_transaction_read_only = on");
-  const std::string whole = with_hosts(reads, writes, "");
-  const auto store = open(whole);
+  ASSERT_EQ(Psql(with_hosts(reads, writes, "target_session_attrs=any")).run("SHOW default_transaction_read_only"), "on")
+      << "the first host takes connections";
+  const auto store = open(with_hosts(reads, writes, ""));
   const NewExecution item = item_of();
   EXPECT_TRUE(store->admit({&item, 1}).at(0).created());
+  EXPECT_EQ(Psql(writes.url()).run("SELECT count(*) FROM hapax.live"), "1");
+}
+
+// The standby was promoted, and the old primary waits for it in each commit. Once the new one was seen, the old one is not
+// gone back to, not even when the new one is away.
+TEST(PostgresFaultsTest, AnOldPrimaryThatCannotCommitIsLeftForGood) {
+  OwnServer old;
+  OwnServer promoted;
+  (void)migrate(old.url());
+  (void)migrate(promoted.url());
+  promoted.stop();
+  promoted.start_promoted();
+  Psql admin(old.url());
+  share_password(admin, promoted);
+  const auto store = open(with_hosts(old, promoted, "answer_timeout=6s"), {.connect_timeout = 3s});
+  const NewExecution before = item_of();
+  EXPECT_TRUE(store->admit({&before, 1}).at(0).created());
+  ASSERT_EQ(admin.run("SELECT count(*) FROM hapax.live"), "1") << "the old primary was asked first";
+  wait_for_replica(admin, "gone");
+  const NewExecution during = item_of();
+  EXPECT_TRUE(store->admit({&during, 1}).at(0).created());
+  EXPECT_EQ(Psql(promoted.url()).run("SELECT count(*) FROM hapax.live"), "1");
+  wait_for_replica(admin, "");
+  promoted.stop();
+  const NewExecution refused = item_of();
+  EXPECT_THROW((void)store->admit({&refused, 1}), StoreUnavailable);
+  promoted.start();
+  const NewExecution after = item_of();
+  EXPECT_TRUE(store->admit({&after, 1}).at(0).created());
+  EXPECT_EQ(Psql(promoted.url()).run("SELECT count(*) FROM hapax.live"), "2");
 }
 
 // ---- A server that hangs -------------------------------------------------------------------------------------------
@@ -242,6 +289,29 @@ TEST(PostgresFaultsTest, ACallOfAServerThatHangsEndsWithinItsAnswerTimeout) {
   EXPECT_TRUE(back);
   const NewExecution after = item_of();
   EXPECT_TRUE(store->admit({&after, 1}).at(0).created());
+}
+
+// A cancelled wait would be answered with success, so that the connection is left and the server is never told to stop.
+TEST(PostgresFaultsTest, ACommitThatWaitsForAReplicaIsUnknownWithinTheAnswerTimeoutAndKeptLater) {
+  OwnServer server;
+  const auto store = open(server.url() + "?answer_timeout=4s", {.migrate = Migrate::yes});
+  const NewExecution before = item_of();
+  EXPECT_TRUE(store->admit({&before, 1}).at(0).created());
+  Psql admin(server.url());
+  wait_for_replica(admin, "gone");
+  for (const std::string& key : {std::string(), std::string("order-1")}) {
+    const NewExecution waits = item_of(key);
+    const auto start = SteadyClock::now();
+    EXPECT_THROW((void)store->admit({&waits, 1}), CommitUnknown);
+    EXPECT_LT(SteadyClock::now() - start, 15s);
+    EXPECT_FALSE(store->get(waits.id)) << "it is not acknowledged before the replica has it";
+  }
+  wait_for_replica(admin, "");
+  const auto give_up = SteadyClock::now() + 60s;
+  while (admin.run("SELECT count(*) FROM hapax.live") != "3" && SteadyClock::now() < give_up) {
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(admin.run("SELECT count(*) FROM hapax.live"), "3");
 }
 
 TEST(PostgresFaultsTest, AnAnswerTimeoutOutOfRangeIsRefused) {

@@ -106,7 +106,7 @@ std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, st
 
 // After a lost answer the server is asked what became of the transaction, which it may still be working on.
 bool PostgresStore::was_committed(const SentChange& sent) {
-  const auto deadline = std::chrono::steady_clock::now() + settings_.connect_timeout;
+  const auto deadline = std::chrono::steady_clock::now() + settings_.read_back_patience();
   std::string trouble = "it is still under way";
   for (int attempt = 1;; ++attempt) {
     try {
@@ -130,6 +130,7 @@ bool PostgresStore::was_committed(const SentChange& sent) {
 std::vector<ActivityReply> PostgresStore::change_activities(std::span<const ActivityChange> changes) {
   check_not_lending();
   if (changes.empty()) { return {}; }
+  const auto begun = std::chrono::steady_clock::now();
   for (int attempt = 1;; ++attempt) {
     std::optional<SentChange> sent;
     try {
@@ -142,7 +143,7 @@ std::vector<ActivityReply> PostgresStore::change_activities(std::span<const Acti
         pool_.drop_idle();
         if (was_committed(*sent)) { return std::move(sent->replies); }
       }
-      connection_lost(broken, attempt);
+      if (!may_reconnect(attempt, begun)) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
     }
     back_off(attempt);
   }

@@ -144,10 +144,14 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
   std::vector<Admission> answered;
   Items open = items;
   bool unknown = false;  // an earlier attempt may still commit
+  bool silent = false;   // a server left one without an answer: the whole keeps to the answer timeout
+  const auto begun = std::chrono::steady_clock::now();
   for (int attempt = 1; !open.empty(); ++attempt) {
     bool lost = false;
     try {
       const Pool::Lease lease = pool_.acquire();
+      std::optional<Connection::AnswerLimit> rest;
+      if (silent) { rest.emplace(*lease, settings_.read_back_time()); }
       answered = admit_once(*lease, open, patience);
       break;
     } catch (const SqlError& error) {
@@ -160,6 +164,7 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
       pool_.drop_idle();
       lost = true;
       unknown = true;
+      silent = silent || settings_.learned->unanswering.load();
     } catch (const CommitUnknown&) { throw; } catch (const StoreUnavailable& error) {
       if (!unknown) { throw; }
       throw CommitUnknown(std::string(error.what()) + "; whether the enqueue was kept is not known");
@@ -167,9 +172,10 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
     if (lost) {
       known.merge(read_back_until_known(open));
       std::erase_if(open, [&](const NewExecution* item) { return known.contains(item->id); });
-      if (!open.empty() && attempt >= lost_attempts) {
-        throw CommitUnknown(settings_.location + ": the connection broke " + std::to_string(attempt) +
-                            " times; whether the enqueue was kept is not known");
+      const bool late = silent && std::chrono::steady_clock::now() - begun >= settings_.answer_timeout;
+      if (!open.empty() && (late || attempt >= lost_attempts)) {
+        throw CommitUnknown(settings_.location + ": no answer after " + std::to_string(attempt) +
+                            " attempts; whether the enqueue was kept is not known");
       }
     }
     back_off(attempt);

@@ -15,9 +15,9 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// See Planning. JIT is off as the disabled paths' fictitious costs would wake it up.
 constexpr Duration connect_timeout_most = std::chrono::hours(1);
 
+// See Planning. JIT is off as the disabled paths' fictitious costs would wake it up.
 constexpr const char* hot_options =
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
     " -c enable_bitmapscan=off -c enable_sort=off -c jit=off -c default_transaction_isolation=read\\ committed"
@@ -70,7 +70,7 @@ void Connection::connect(Planning planning) {
         if (!prepares_) { settings_.learned->unprepared.store(true); }
       }
     }
-    if (why.empty() && hosts_->size() > 1 && !is_current()) { why = "another server was promoted over it"; }
+    if (why.empty() && hosts_->size() > 1) { why = look_at_timeline(); }
     if (why.empty()) {
       hosts_->answered(host_);
       return;
@@ -95,17 +95,18 @@ Duration Connection::host_time(const ConnectionOptions& options) const {
   return settings_.learned->unanswering.load() ? std::min(time, settings_.read_back_time()) : time;
 }
 
-bool Connection::is_current() {
+std::string Connection::look_at_timeline() {
   static constexpr const char* timeline =
       "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END";
   try {
-    const LongAnswer limit(*this, host_time(hosts_->at(host_)));
+    const AnswerLimit limit(*this, host_time(hosts_->at(host_)));
     const Result result = command(timeline);
     const unsigned long number = std::strtoul(PQgetvalue(result.get(), 0, 0), nullptr, 16);
-    return number == 0 || hosts_->is_current(static_cast<std::uint32_t>(number));
+    const bool current = number == 0 || hosts_->is_current(static_cast<std::uint32_t>(number));
+    return current ? "" : "another server was promoted over it";
   } catch (const SqlError&) {
-    return true;  // a role that may not ask
-  } catch (const ConnectionBroken&) { return false; }
+    return "";  // a role that may not ask
+  } catch (const ConnectionBroken& broken) { return broken.what(); }
 }
 
 std::string Connection::connect_to(const ConnectionOptions& options, Planning planning, Duration at_most,

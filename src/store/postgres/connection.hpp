@@ -2,7 +2,7 @@
 //
 // Statements are prepared on first use (or sent unnamed with prepared=off). A refused statement throws SqlError and
 // leaves the connection usable; ConnectionBroken leaves it good for nothing. Waits are bounded: a server
-// that is silent for the settings' answer_time() counts as gone (a LongAnswer says otherwise).
+// that is silent for the settings' answer_time() counts as gone (an AnswerLimit says otherwise).
 #pragma once
 
 #include "store/postgres/awake_wait.hpp"
@@ -65,16 +65,17 @@ class Connection {
   void flush();
   [[noreturn]] void fail(const std::string& what);
 
-  // While it lives, the connection waits longer for an answer: COPY, sweeps, clean-up, migrations.
-  class LongAnswer {
+  // While it lives, the connection waits this long for an answer: longer for COPY, sweeps, clean-up and migrations,
+  // shorter where something is asked again.
+  class AnswerLimit {
    public:
-    explicit LongAnswer(Connection& connection, Duration limit = long_answer)
+    explicit AnswerLimit(Connection& connection, Duration limit = long_answer)
         : connection_(connection), before_(connection.answer_limit_) {
       connection_.answer_limit_ = limit;
     }
-    LongAnswer(const LongAnswer&) = delete;
-    LongAnswer& operator=(const LongAnswer&) = delete;
-    ~LongAnswer() { connection_.answer_limit_ = before_; }
+    AnswerLimit(const AnswerLimit&) = delete;
+    AnswerLimit& operator=(const AnswerLimit&) = delete;
+    ~AnswerLimit() { connection_.answer_limit_ = before_; }
 
    private:
     Connection& connection_;
@@ -85,8 +86,8 @@ class Connection {
   void connect(Planning planning);
   // Returns what went wrong; empty: it is connected.
   std::string connect_to(const ConnectionOptions& options, Planning planning, Duration at_most, bool& timed_out);
-  // Whether the server may be used, as it is no primary that another was promoted over. 1 round trip.
-  [[nodiscard]] bool is_current();
+  // Returns why the server may not be used: it is a primary that another was promoted over. 1 round trip.
+  [[nodiscard]] std::string look_at_timeline();
   [[nodiscard]] Duration host_time(const ConnectionOptions& options) const;
   [[nodiscard]] std::chrono::milliseconds answer_limit() const;
   // No answer in time.

@@ -36,7 +36,7 @@ class CopyQuery {
   [[noreturn]] void refuse(const Result& result);
 
   Connection& connection_;
-  const Connection::LongAnswer patience_;
+  const Connection::AnswerLimit patience_;
   std::string buffer_;
 };
 

@@ -211,6 +211,7 @@ Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRe
 Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim) {
   bool maybe_committed = false;
   Stepped stepped;
+  const auto begun = std::chrono::steady_clock::now();
   for (int attempt = 1;; ++attempt) {
     try {
       const Pool::Lease lease = maybe_committed ? acquire_to_read_back() : pool_.acquire();
@@ -242,11 +243,10 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       }
     } catch (const ConnectionBroken& broken) {
       maybe_committed = true;
-      if (attempt >= lost_attempts) {
+      if (!may_reconnect(attempt, begun)) {
         throw CommitUnknown(settings_.location + ": " + broken.what() +
                             "; whether the outcomes were kept is not known");
       }
-      connection_lost(broken, attempt);
     }
     back_off(attempt);
   }

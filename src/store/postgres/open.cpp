@@ -29,7 +29,7 @@ std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& 
   postgres::Settings settings = postgres::parse_settings(url, options.connect_timeout);
   on_connection(settings, [&](postgres::Connection& connection) {
     if (options.migrate == Migrate::yes) {
-      const postgres::Connection::LongAnswer patience(connection, postgres::migration_answer);
+      const postgres::Connection::AnswerLimit patience(connection, postgres::migration_answer);
       postgres::migrate(connection, settings, 0);
     }
     postgres::check_schema_version(connection, settings);
@@ -40,7 +40,7 @@ std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& 
 MigrationReport migrate_postgres(const std::string& url, int to_version) {
   const postgres::Settings settings = postgres::parse_settings(url, OpenOptions().connect_timeout);
   return on_connection(settings, [&](postgres::Connection& connection) {
-    const postgres::Connection::LongAnswer patience(connection, postgres::migration_answer);
+    const postgres::Connection::AnswerLimit patience(connection, postgres::migration_answer);
     return postgres::migrate(connection, settings, to_version);
   });
 }

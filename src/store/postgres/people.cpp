@@ -216,7 +216,7 @@ TextTable PostgresStore::sql(std::string_view statement, int max_rows) {
     TransactionGuard guard(connection);
     connection.command(connection.sql(
         "SET TRANSACTION READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL search_path = {s}, public"));
-    const Connection::LongAnswer patience(connection);
+    const Connection::AnswerLimit patience(connection);
     return read_table(connection, std::string(statement), max_rows);
   } catch (const SqlError& error) {
     throw InvalidArgument("sql", error.what());

@@ -60,18 +60,15 @@ bool PostgresStore::may_repeat(const SqlError& error, int attempt) {
   return error.is_transient() && attempt < transient_attempts;
 }
 
-void PostgresStore::connection_lost(const ConnectionBroken& broken, int attempt) {
+bool PostgresStore::may_reconnect(int attempt, std::chrono::steady_clock::time_point begun) {
   pool_.drop_idle();
   // A server that left a call without an answer gets one more chance, and less time for it.
   const bool twice = attempt >= 2 && settings_.learned->unanswering.load();
-  if (attempt >= lost_attempts || twice) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
+  return !twice && attempt < lost_attempts && std::chrono::steady_clock::now() - begun < settings_.answer_timeout;
 }
 
 Pool::Lease PostgresStore::acquire_to_read_back() {
-  const bool hangs = settings_.learned->unanswering.load();
-  const auto deadline =
-      std::chrono::steady_clock::now() +
-      (hangs ? std::min(settings_.connect_timeout, settings_.read_back_time()) : settings_.connect_timeout);
+  const auto deadline = std::chrono::steady_clock::now() + settings_.read_back_patience();
   for (int attempt = 1;; ++attempt) {
     try {
       return pool_.acquire();

@@ -110,13 +110,16 @@ class PostgresStore final : public Store {
   // kept) and after a lost connection. So `work` is a read, or a write that means the same when it is done twice.
   template <class Work>
   auto run(Planning planning, const Work& work, Doing doing = Doing::storing) {
+    const auto begun = std::chrono::steady_clock::now();
     for (int attempt = 1;; ++attempt) {
       try {
         const Pool::Lease lease = pool_.acquire(planning);
         return work(*lease);
       } catch (const SqlError& error) {
         if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location, doing); }
-      } catch (const ConnectionBroken& broken) { connection_lost(broken, attempt); }
+      } catch (const ConnectionBroken& broken) {
+        if (!may_reconnect(attempt, begun)) { throw StoreUnavailable(settings_.location + ": " + broken.what()); }
+      }
       back_off(attempt);
     }
   }
@@ -153,8 +156,9 @@ class PostgresStore final : public Store {
   [[nodiscard]] bool may_repeat(const SqlError& error, int attempt);
   static void back_off(int attempt);
   [[nodiscard]] static std::int64_t steady_seconds();
-  // Idle connections are likely lost as well. Throws StoreUnavailable when it has happened too often.
-  void connection_lost(const ConnectionBroken& broken, int attempt);
+  // Whether to try once more after a lost connection: not too often, and no longer than answer_timeout after `begun`. The
+  // idle connections are dropped, as they are likely lost as well.
+  [[nodiscard]] bool may_reconnect(int attempt, std::chrono::steady_clock::time_point begun);
   // A connection to read back on after a commit whose answer was lost. Tries for the connect timeout, as the server may
   // be restarting, then throws CommitUnknown.
   Pool::Lease acquire_to_read_back();

@@ -5,6 +5,7 @@
 
 #include "store/postgres/hosts.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -45,9 +46,14 @@ struct Settings {
 
   [[nodiscard]] bool prepares() const { return prepared && !learned->unprepared.load(std::memory_order_relaxed); }
   [[nodiscard]] Duration read_back_time() const { return answer_timeout * 3 / 10; }
-  [[nodiscard]] Duration answer_time() const {
-    return learned->unanswering.load(std::memory_order_relaxed) ? read_back_time() : answer_timeout - read_back_time();
+  [[nodiscard]] Duration answer_time() const { return hangs() ? read_back_time() : answer_timeout - read_back_time(); }
+  // How long a connection to read back on is tried for: a server that is gone may be restarting, one that hangs does not.
+  [[nodiscard]] Duration read_back_patience() const {
+    return hangs() ? std::min(connect_timeout, read_back_time()) : connect_timeout;
   }
+
+ private:
+  [[nodiscard]] bool hangs() const { return learned->unanswering.load(std::memory_order_relaxed); }
 };
 
 // Throws InvalidArgument naming the parameter. Messages never carry the password.

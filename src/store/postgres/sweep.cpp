@@ -232,7 +232,7 @@ SweepReport PostgresStore::sweep(const SweepRequest& request) {
   const auto begin = [&] { return Sweep{.aside = set_aside_, .offset_us = offset_us(), .report = {}, .freed = {}}; };
   try_part(report, [&] {
     return read([&](Connection& connection) {
-      const Connection::LongAnswer patience(connection);
+      const Connection::AnswerLimit patience(connection);
       Sweep sweep = begin();
       sweep_sessions(connection, request.limit, sweep);
       unpark(connection, sweep.freed);
@@ -241,7 +241,7 @@ SweepReport PostgresStore::sweep(const SweepRequest& request) {
   });
   try_part(report, [&] {
     return read([&](Connection& connection) {
-      const Connection::LongAnswer patience(connection);
+      const Connection::AnswerLimit patience(connection);
       Sweep sweep = begin();
       sweep_deadlines(connection, request.limit, sweep);
       unpark(connection, sweep.freed);
@@ -252,7 +252,7 @@ SweepReport PostgresStore::sweep(const SweepRequest& request) {
   if (request.retention) {
     try_part(report, [&] {
       return read(Planning::plain, [&](Connection& connection) {
-        const Connection::LongAnswer patience(connection);
+        const Connection::AnswerLimit patience(connection);
         SweepReport swept;
         const Dropped dropped = drop_expired(connection, offset_us(), request.limit);
         swept.expired = static_cast<int>(dropped.executions);

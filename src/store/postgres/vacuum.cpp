@@ -32,7 +32,7 @@ void Vacuum::run() {
   const auto begun = std::chrono::steady_clock::now();
   try {
     const Pool::Lease lease = pool_.acquire(Planning::plain);
-    const Connection::LongAnswer patience(*lease);
+    const Connection::AnswerLimit patience(*lease);
     // Without TRUNCATE, which would lock out everybody else for a moment.
     lease->command(lease->sql("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {s}.live"));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): autovacuum is still there
