@@ -92,7 +92,9 @@ struct ListOptions {
   std::optional<Time> created_from{};      // inclusive
   std::optional<Time> created_before{};    // exclusive
   bool dead_only = false;
-  bool payloads = true;         // with input and result
+  // With input and result. A page with them ends at 16 MiB and may be shorter than `limit`: only an empty page is
+  // certainly the last. Without them, a page shorter than `limit` is the last.
+  bool payloads = true;
   std::optional<Uuid> after{};  // a cursor: continue below the last id of the page before
   int limit = 50;               // 1 to 1,000
 };

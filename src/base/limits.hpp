@@ -63,6 +63,14 @@ inline constexpr int claim_batch = 1000;   // executions in one claim
 inline constexpr int finish_batch = 2000;  // outcomes in one exchange
 inline constexpr int sweep_batch = 1000;   // rows one sweep pass may change per kind of work
 inline constexpr int list_page = 1000;
+// A page with payloads ends behind the execution that brings it to this, a claim likewise, however many were asked for:
+// 1,000 inputs of 1 MiB in one answer would be a gigabyte in the store, the server and the client at once.
+inline constexpr std::size_t list_bytes = 16 << 20;
+inline constexpr std::size_t claim_bytes = 16 << 20;
+// A search by text reads every payload that it looks at: it stops at so many executions, or behind the one that brings
+// their payloads to so many bytes, and tells where to go on.
+inline constexpr int search_rows = 10'000;
+inline constexpr std::size_t search_bytes = 64 << 20;
 
 // A sweep that fails on a row passes over it for a while, so that the others get their turn.
 inline constexpr std::size_t sweep_set_aside = 10'000;  // such rows of a process

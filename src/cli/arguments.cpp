@@ -98,8 +98,10 @@ void each_execution(Backend& backend, Listing listing, std::int64_t limit,
     for (const std::string& document : page) {
       if (!fn(document)) { return; }
     }
-    if (std::ssize(page) < listing.query.limit) { return; }
-    left -= listing.query.limit;
+    // A page with payloads may end at limits::list_bytes, so only an empty one is certainly the last.
+    const bool is_short = std::ssize(page) < listing.query.limit;
+    if (page.empty() || (is_short && !listing.query.payloads)) { return; }
+    left -= std::ssize(page);
     listing.query.after = JsonView(page.back()).uuid("id");
   }
 }

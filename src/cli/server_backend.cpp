@@ -112,7 +112,7 @@ std::vector<std::string> ServerBackend::list(const Listing& listing) {
     const std::string answer = api_->get(path({"executions"}) + paged.text());
     const std::vector<std::string_view> items = JsonView(answer).items("executions");
     documents.insert(documents.end(), items.begin(), items.end());
-    if (std::ssize(items) < wanted) { break; }
+    if (items.empty() || (std::ssize(items) < wanted && !asked.payloads)) { break; }
     after = JsonView(documents.back()).uuid("id");
   }
   return documents;

@@ -11,6 +11,7 @@
 #include "engine/waiters.hpp"
 #include "model/identity.hpp"
 #include "schedule/activity.hpp"
+#include "store/brief.hpp"
 #include "wire/acting_json.hpp"
 #include "wire/execution_json.hpp"
 #include "wire/find.hpp"
@@ -71,14 +72,15 @@ class StoreBulk : public Bulk {
 StoreBackend::StoreBackend(Shell& shell)
     : shell_(shell), store_(shell.shared_store()), ns_(shell.ns()), engine_(store_), activities_(engine_, ns_) {}
 
-model::Execution StoreBackend::get(const Uuid& id) {
-  std::optional<model::Execution> found = store().get(id);
+model::Execution StoreBackend::get(const Uuid& id, Payloads payloads) {
+  const auto read = [&] { return payloads == Payloads::with ? store().get(id) : store::get_briefly(store(), ns_, id); };
+  std::optional<model::Execution> found = read();
   if (!found || found->queue.ns != ns_) {
     throw NotFound("no execution " + id.to_string() + " in namespace '" + ns_ + "'");
   }
   // What has passed its deadline is told as timed out, also where no worker is there to end it.
   if (found->deadline && !is_terminal(found->status) && engine::end_if_overdue(store(), id)) {
-    found = store().get(id);
+    found = read();
     if (!found) { throw NotFound("execution " + id.to_string() + " is not kept any more"); }
   }
   return std::move(*found);
@@ -91,7 +93,7 @@ Uuid StoreBackend::find(const ExecutionName& name) {
   return find_by_key(store(), ns_, {.kind = kind, .task = task, .key = key, .queue = name.queue});
 }
 
-void StoreBackend::check(const Uuid& id) { (void)get(id); }
+void StoreBackend::check(const Uuid& id) { (void)get(id, Payloads::without); }
 
 std::string StoreBackend::show(const Uuid& id) {
   const model::Execution execution = get(id);
@@ -152,7 +154,7 @@ std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_mo
 }
 
 std::string StoreBackend::explain(const Uuid& id) {
-  const model::Execution execution = get(id);
+  const model::Execution execution = get(id, Payloads::without);
   return explain_json(execution, model::explain(engine::gather_facts(store(), execution)));
 }
 
@@ -194,8 +196,9 @@ std::string StoreBackend::retry(std::span<const Uuid> ids, const Retrying& how) 
   }
   // Workers of other processes find the new runs by themselves; this lets them know at once.
   std::set<model::QueueRef> queues;
-  for (const Uuid& id : ids.first(std::min<std::size_t>(ids.size(), 20))) {
-    if (const auto execution = store().get(id)) { queues.insert(execution->queue); }
+  for (const model::Execution& execution :
+       store::list_briefly(store(), ns_, ids.first(std::min<std::size_t>(ids.size(), 20)))) {
+    queues.insert(execution.queue);
   }
   store().announce(std::vector<model::QueueRef>(queues.begin(), queues.end()));
   JsonObject object;

@@ -55,7 +55,8 @@ class StoreBackend : public Backend {
  private:
   [[nodiscard]] store::Store& store() { return *store_; }
   // In the shell's namespace, else NotFound.
-  [[nodiscard]] model::Execution get(const Uuid& id);
+  enum class Payloads : std::uint8_t { with, without };
+  [[nodiscard]] model::Execution get(const Uuid& id, Payloads payloads = Payloads::with);
   [[nodiscard]] std::string configure(const std::string& name, model::QueuePatch patch);
 
   Shell& shell_;

@@ -11,6 +11,7 @@
 #include "model/retention.hpp"
 #include "model/unreadable.hpp"
 #include "model/validate.hpp"
+#include "store/brief.hpp"
 
 #include <algorithm>
 
@@ -219,8 +220,8 @@ int App::annotate(std::span<const Uuid> ids, std::string_view note) {
 }
 
 std::vector<Explanation> App::explain(const Uuid& id) {
-  const auto execution = state_->store().get(id);
-  if (!execution || execution->queue.ns != state_->ns()) { throw NotFound("there is no execution " + id.to_string()); }
+  const auto execution = store::get_briefly(state_->store(), state_->ns(), id);
+  if (!execution) { throw NotFound("there is no execution " + id.to_string()); }
   std::vector<Explanation> explanations;
   for (model::Reason& reason : model::explain(engine::gather_facts(state_->store(), *execution))) {
     explanations.push_back({std::move(reason.code), std::move(reason.sentence), std::move(reason.remedy)});

@@ -8,6 +8,7 @@
 #include "engine/through_runs.hpp"
 #include "model/question.hpp"
 #include "model/validate.hpp"
+#include "store/brief.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -120,13 +121,7 @@ bool AppState::is_own(const Uuid& id) {
   return execution && execution->queue.ns == ns_;
 }
 
-std::vector<Uuid> AppState::own(std::span<const Uuid> ids) {
-  std::vector<Uuid> mine;
-  for (const Uuid& id : ids) {
-    if (is_own(id)) { mine.push_back(id); }
-  }
-  return mine;
-}
+std::vector<Uuid> AppState::own(std::span<const Uuid> ids) { return store::own_ids(store(), ns_, ids); }
 
 void AppState::add_handler(const std::string& task, RawHandler handler) {
   model::check_name(task, "task");

@@ -399,9 +399,12 @@ struct ListQuery {
   std::optional<Time> created_from;      // inclusive
   std::optional<Time> created_before;    // exclusive
   bool dead_only = false;
-  bool payloads = true;       // fill input and result
+  // Fill input and result. A page with them may be shorter than `limit` (limits::list_bytes): is_last_page tells.
+  bool payloads = true;
   std::optional<Uuid> after;  // cursor: continue below this id
   int limit = 50;             // newest first (by id)
+  // Unless empty: these only, of every kind, guards too. At most limits::list_page.
+  std::vector<Uuid> ids = {};
 };
 
 // A task's entry in the catalogue (SPEC I3). The definition is model/task_definition.hpp's JSON.

@@ -25,9 +25,9 @@ struct Guard {
   Time now{};          // the store's, when it was read
 };
 
-// Guards are many and nobody's work to look after: a list has them when it asks for them.
+// Guards are many and nobody's work to look after: a list has them when it asks for them, by kind, queue or id.
 [[nodiscard]] inline bool leaves_guards_out(const ListQuery& query) {
-  return !query.kind && query.queue != std::string(guard_queue);
+  return !query.kind && query.ids.empty() && query.queue != std::string(guard_queue);
 }
 
 }  // namespace hapax::model

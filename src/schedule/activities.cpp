@@ -120,9 +120,12 @@ std::optional<std::string> Activities::last_result(const Uuid& activity) {
   query.ns = ns_;
   query.parent = activity;
   query.statuses = {Status::completed};
+  query.payloads = false;
   query.limit = 10;
-  for (model::Execution& run : engine_.store().list(query)) {
-    if (!run.continued_as && run.result) { return std::move(run.result); }
+  for (const model::Execution& run : engine_.store().list(query)) {
+    if (run.continued_as) { continue; }
+    const std::optional<model::Execution> whole = engine_.store().get(run.id);
+    if (whole && whole->result) { return whole->result; }
   }
   return std::nullopt;
 }

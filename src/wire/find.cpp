@@ -8,6 +8,7 @@
 #include "model/activity_origin.hpp"
 #include "model/identity.hpp"
 #include "model/validate.hpp"
+#include "store/brief.hpp"
 
 namespace hapax::wire {
 namespace {
@@ -39,7 +40,7 @@ std::optional<Uuid> find_among(store::Store& store, const std::string& ns, const
 
 std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution) {
   if (!execution.parent) { return std::nullopt; }
-  const std::optional<model::Execution> parent = store.get(*execution.parent);
+  const std::optional<model::Execution> parent = store::get_briefly(store, execution.queue.ns, *execution.parent);
   if (!parent || parent->kind != model::Kind::workflow) { return std::nullopt; }
   return parent->identity_key;
 }

@@ -25,6 +25,9 @@ TEST_F(GuardPeopleConformance, AListHasThemWhenItAsksForThem) {
   ListQuery queue;
   queue.queue = std::string(guard_queue);
   EXPECT_EQ(store().list(queue).size(), 2U);
+  ListQuery named;
+  named.ids = {ended.id, running.id, task};
+  EXPECT_EQ(store().list(named).size(), 3U);
   ListQuery tasks;
   tasks.kind = Kind::task;
   EXPECT_EQ(store().list(tasks).size(), 1U);

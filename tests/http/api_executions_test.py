@@ -81,6 +81,47 @@ class Looking:
                 break
         self.assertEqual(seen, list(reversed(made)))
 
+    def pages(self, query):
+        """All pages of a list."""
+        pages, cursor = [], None
+        while not pages or cursor:
+            pages.append(self.api.get(query + (f"&cursor={cursor}" if cursor else "")).json)
+            cursor = pages[-1]["next"]
+            self.assertLess(len(pages), 100)
+        return pages
+
+    def peak(self):
+        """What the server has held at most since the last call, in bytes."""
+        proc = f"/proc/{self.servers[0].process.pid}"
+        with open(proc + "/status", encoding="utf-8") as status:
+            peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+        with open(proc + "/clear_refs", "w", encoding="utf-8") as clear:
+            clear.write("5")
+        return peak
+
+    def test_lists_and_searches_are_bounded_by_the_bytes_of_payloads(self):
+        large = 900_000
+        made = [self.api.enqueue(self.task, ("needle" if number == 0 else "") + "x" * large, queue=self.queue)["id"]
+                for number in range(80)]
+        made.reverse()
+        query = f"/v1/executions?task={self.task}&limit=1000"
+        self.peak()
+        before = self.peak()
+        self.assertEqual([each["id"] for each in self.api.get(query).json["executions"]], made)
+        self.assertEqual(self.api.get(f"/v1/executions/{made[0]}/explain").json["id"], made[0])
+        self.assertLess(self.peak() - before, 40 * large)
+
+        pages = self.pages(query + "&payloads=true")
+        self.assertEqual([each["id"] for page in pages for each in page["executions"]], made)
+        for page in pages:
+            self.assertLessEqual(sum(len(each["input"]) for each in page["executions"]), (16 << 20) + 2 * large)
+            self.assertNotIn("search_stopped", page)
+        self.assertGreaterEqual(len(pages), 4)
+
+        searched = self.pages(query + "&text=needle")
+        self.assertEqual([each["id"] for page in searched for each in page["executions"]], made[-1:])
+        self.assertEqual([page["search_stopped"] for page in searched], [True, False])
+
     def test_a_tampered_cursor(self):
         for number in range(3):
             self.api.enqueue(self.task, number)

@@ -6,6 +6,7 @@
 #include "base/uuid7.hpp"
 #include "server/routes/answers.hpp"
 #include "server/routes/feed.hpp"
+#include "store/brief.hpp"
 #include "wire/acting_json.hpp"
 #include "wire/json_out.hpp"
 
@@ -30,7 +31,7 @@ Response cancel(Api& api, Call& call) {
   const Uuid id = path_id(call);
   const std::string& ns = call.principal().ns;
   const model::CancelResult result = call.blocking([&] {
-    (void)api.find(ns, id);
+    (void)api.find_briefly(ns, id);
     return api.store().cancel({&id, 1}, reason, {actor_of(call.principal())}).front();
   });
   const bool done =
@@ -76,7 +77,7 @@ Response retry(Api& api, Call& call) {
   const model::RetryRequest request{
       .id = id, .new_id = base::new_uuid7(), .new_effect_key = body.flag("new_effect_key")};
   const model::RetryResult result = call.blocking([&] {
-    const model::Execution execution = api.find(ns, id);
+    const model::Execution execution = api.find_briefly(ns, id);
     model::RetryResult made = api.store().retry({&request, 1}, {actor_of(call.principal())}).front();
     if (made.verdict == model::RetryVerdict::created) { api.engine().wake_workers({&execution.queue, 1}); }
     return made;
@@ -119,7 +120,7 @@ std::string retry_selected(Api& api, Call& call, const Selection& selection, con
       if (made) { api.feeds().changed(ns, batch[i].new_id); }
     }
     // Workers find the new runs by themselves; this lets them know at once.
-    if (const auto first = api.store().get(ids.front())) { queues.insert(first->queue); }
+    if (const auto first = store::get_briefly(api.store(), ns, ids.front())) { queues.insert(first->queue); }
   });
   const std::vector<model::QueueRef> changed(queues.begin(), queues.end());
   api.engine().wake_workers(changed);

@@ -4,6 +4,7 @@
 
 #include "server/routes/feed.hpp"
 #include "server/routes/remote_sessions.hpp"
+#include "store/brief.hpp"
 
 namespace hapax::server {
 
@@ -42,13 +43,27 @@ std::shared_ptr<Tenant> Api::tenant(const std::string& ns) {
   return tenants_.emplace(ns, std::make_shared<Tenant>(engine_, ns)).first->second;
 }
 
-model::Execution Api::find(const std::string& ns, const Uuid& id) {
-  std::optional<model::Execution> found = store().get(id);
+namespace {
+
+model::Execution required(std::optional<model::Execution> found, const std::string& ns, const Uuid& id) {
   if (!found || found->queue.ns != ns) {
     throw NotFound("no execution " + id.to_string() + " in namespace '" + ns + "'");
   }
-  seen_.add(ns, id);
   return std::move(*found);
+}
+
+}  // namespace
+
+model::Execution Api::find(const std::string& ns, const Uuid& id) {
+  model::Execution found = required(store().get(id), ns, id);
+  seen_.add(ns, id);
+  return found;
+}
+
+model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) {
+  model::Execution found = required(store::get_briefly(store(), ns, id), ns, id);
+  seen_.add(ns, id);
+  return found;
 }
 
 void add_api_routes(Router& router, const std::shared_ptr<Api>& api) {

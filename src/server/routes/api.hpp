@@ -43,6 +43,8 @@ class Api {
 
   // The execution, if it is one of the caller's namespace; else throws NotFound. Blocks: for store threads.
   [[nodiscard]] model::Execution find(const std::string& ns, const Uuid& id);
+  // The same without its payloads.
+  [[nodiscard]] model::Execution find_briefly(const std::string& ns, const Uuid& id);
 
   // Ends what it and the engine do in the background and answers who still waits. Before the engine goes.
   void stop();

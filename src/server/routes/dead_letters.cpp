@@ -6,7 +6,10 @@
 #include "server/routes/api.hpp"
 #include "server/routes/feed.hpp"
 #include "server/routes/listing.hpp"
+#include "store/brief.hpp"
 #include "wire/json_out.hpp"
+
+#include <set>
 
 namespace hapax::server {
 
@@ -28,7 +31,7 @@ Selection dead_selection(const Members& body, const std::string& ns) {
 // One that is named and is no dead letter is not found, as long as it is the only one.
 void check_single(Api& api, const std::string& ns, const Selection& selection) {
   if (selection.query || selection.ids.size() != 1) { return; }
-  const model::Execution execution = api.find(ns, selection.ids.front());
+  const model::Execution execution = api.find_briefly(ns, selection.ids.front());
   if (!execution.dead) {
     throw NotFound("execution " + execution.id.to_string() + " is " + std::string(to_string(execution.status)) +
                    " and not a dead letter");
@@ -38,10 +41,11 @@ void check_single(Api& api, const std::string& ns, const Selection& selection) {
 // Named ones that are no dead letters are not retried here: POST /v1/executions/retry does that.
 Selection only_dead(Api& api, const std::string& ns, Selection selection) {
   if (selection.query) { return selection; }
-  std::erase_if(selection.ids, [&](const Uuid& id) {
-    const std::optional<model::Execution> found = api.store().get(id);
-    return !found || found->queue.ns != ns || !found->dead;
-  });
+  std::set<Uuid> dead;
+  for (const model::Execution& found : store::list_briefly(api.store(), ns, selection.ids)) {
+    if (found.dead) { dead.insert(found.id); }
+  }
+  std::erase_if(selection.ids, [&dead](const Uuid& id) { return !dead.contains(id); });
   return selection;
 }
 

@@ -61,7 +61,7 @@ Response attempts(Api& api, Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
   return json_answer(call.blocking([&] {
-    (void)api.find(call.principal().ns, id);
+    (void)api.find_briefly(call.principal().ns, id);
     wire::JsonObject object;
     object.text("id", id.to_string());
     return object.raw("attempts", wire::attempts_json(api.store().attempts(id))).str();
@@ -78,7 +78,7 @@ Response journal(Api& api, Call& call) {
     throw InvalidArgument("format", "expected timeline, for people, or export, for a replay test");
   }
   return json_answer(call.blocking([&] {
-    (void)api.find(ns, id);
+    (void)api.find_briefly(ns, id);
     App app = api.tenant(ns)->app();
     if (format == "export") { return app.export_journal(id); }
     wire::JsonObject object;
@@ -134,7 +134,7 @@ Response explain(Api& api, Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
   return json_answer(call.blocking([&] {
-    const model::Execution execution = api.find(call.principal().ns, id);
+    const model::Execution execution = api.find_briefly(call.principal().ns, id);
     return wire::explain_json(execution, model::explain(engine::gather_facts(api.store(), execution)));
   }));
 }

@@ -2,6 +2,7 @@
 
 #include "base/random.hpp"
 #include "base/uuid7.hpp"
+#include "store/brief.hpp"
 #include "wire/execution_json.hpp"
 
 #include <algorithm>
@@ -202,25 +203,20 @@ void Feeds::look(const std::string& ns, Feed& feed) {
       if (seen.insert(execution.id).second) { look_at(feed, execution); }
     }
   }
-  std::vector<Uuid> open;
-  for (const auto& [id, known] : feed.known_) {
-    if (!known.is_over && !seen.contains(id) && !touched.contains(id)) { open.push_back(id); }
-  }
-  if (!open.empty()) {
-    const auto outcomes = store.outcomes(open);
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      if (!outcomes[i]) {
-        feed.known_.erase(open[i]);
-      } else if (is_terminal(outcomes[i]->status)) {
-        touched.insert(open[i]);
-      }
-    }
-  }
+  std::vector<Uuid> others;
   for (const Uuid& id : touched) {
-    if (seen.contains(id)) { continue; }
-    const std::optional<model::Execution> execution = store.get(id);
-    if (execution && execution->queue.ns == ns) { look_at(feed, *execution); }
+    if (!seen.contains(id)) { others.push_back(id); }
   }
+  std::set<Uuid> gone;  // as long as they are not found
+  for (const auto& [id, known] : feed.known_) {
+    if (!known.is_over && !seen.contains(id) && !touched.contains(id)) { gone.insert(id); }
+  }
+  others.insert(others.end(), gone.begin(), gone.end());
+  for (const model::Execution& execution : store::list_briefly(store, ns, others)) {
+    gone.erase(execution.id);
+    if (touched.contains(execution.id) || is_terminal(execution.status)) { look_at(feed, execution); }
+  }
+  for (const Uuid& id : gone) { feed.known_.erase(id); }
   while (feed.known_.size() > known_most) { feed.known_.erase(feed.known_.begin()); }
   feed.has_looked_ = true;
 }

@@ -6,10 +6,12 @@
 #include "engine/door.hpp"
 #include "model/identity.hpp"
 #include "model/labels.hpp"
+#include "model/list_page.hpp"
 #include "model/strategy.hpp"
 #include "model/validate.hpp"
 #include "schedule/activity.hpp"
 #include "server/routes/cursor.hpp"
+#include "store/brief.hpp"
 #include "wire/execution_json.hpp"
 #include "wire/json_out.hpp"
 #include "wire/words.hpp"
@@ -22,8 +24,6 @@ namespace hapax::server {
 namespace {
 
 constexpr int usual_page = 50;
-// Executions that one search by text may look at.
-constexpr int searched_most = 10'000;
 constexpr std::size_t text_bytes = 200;
 
 std::vector<Status> statuses_of(const std::string& list) {
@@ -151,6 +151,8 @@ std::string list_page(store::Store& store, const Listing& listing) {
   std::vector<std::string> items;
   std::optional<Uuid> next;
   int looked_at = 0;
+  std::size_t bytes = 0;
+  bool stopped = false;
   while (true) {
     query.limit = searches ? limits::list_page / 5 : listing.query.limit;
     const std::vector<model::Execution> page = store.list(query);
@@ -160,14 +162,15 @@ std::string list_page(store::Store& store, const Listing& listing) {
       items.push_back(wire::execution_json(execution, listing.query.payloads));
       if (std::ssize(items) == listing.query.limit) { break; }
     }
-    const bool is_last =
-        page.size() < static_cast<std::size_t>(query.limit) && (page.empty() || next == page.back().id);
-    if (is_last) {
+    if (model::is_last_page(query, page) && (page.empty() || next == page.back().id)) {
       next.reset();
       break;
     }
+    if (std::ssize(items) == listing.query.limit || !searches) { break; }
     looked_at += static_cast<int>(page.size());
-    if (std::ssize(items) == listing.query.limit || looked_at >= searched_most) { break; }
+    for (const model::Execution& execution : page) { bytes += model::payload_bytes(execution); }
+    stopped = looked_at >= limits::search_rows || bytes >= limits::search_bytes;
+    if (stopped) { break; }
     query.after = next;
   }
   wire::JsonObject object;
@@ -177,6 +180,7 @@ std::string list_page(store::Store& store, const Listing& listing) {
   } else {
     object.null("next");
   }
+  if (searches) { object.boolean("search_stopped", stopped); }
   return object.str();
 }
 
@@ -224,11 +228,7 @@ bool each_batch(Call& call, store::Store& store, const Selection& selection,
                 const std::function<void(std::span<const Uuid>)>& act) {
   if (!selection.query) {
     call.blocking([&] {
-      std::vector<Uuid> own;
-      for (const Uuid& id : selection.ids) {
-        const std::optional<model::Execution> found = store.get(id);
-        if (found && found->queue.ns == call.principal().ns) { own.push_back(id); }
-      }
+      const std::vector<Uuid> own = store::own_ids(store, call.principal().ns, selection.ids);
       if (!own.empty()) { act(own); }
     });
     return true;

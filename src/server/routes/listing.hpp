@@ -28,8 +28,9 @@ struct Listing {
 enum class ListOf : std::uint8_t { executions, dead_letters };
 [[nodiscard]] Listing listing_of(const Request& request, Tenant& tenant, ListOf what = ListOf::executions);
 
-// {"executions":[…],"next":"…"|null}. A search by text looks at so many executions and no more: a page may be short, or
-// empty, and still have a next.
+// {"executions":[…],"next":"…"|null}. A page with payloads ends at limits::list_bytes. A search by text looks at so many
+// executions, and so many bytes of them, and no more: `search_stopped` says so. In both cases a page may be short, or empty,
+// and still have a next.
 [[nodiscard]] std::string list_page(store::Store& store, const Listing& listing);
 
 // Ids as a body names them: {"ids":[…]}, or {"filter":{"status","queue","task","tag"}}, or {"all":true}. One of them.

@@ -170,7 +170,7 @@ Response fork(Api& api, Call& call) {
   const Uuid id = path_id(call);
   const std::string& ns = call.principal().ns;
   return call.blocking([&] {
-    (void)api.find(ns, id);
+    (void)api.find_briefly(ns, id);
     const AnyHandle forked =
         api.tenant(ns)
             ->app_of(actor_of(call.principal()))

@@ -15,6 +15,8 @@ using encrypted::Cipher;
 
 // How long a claim whose input does not open is put back: for a worker with the right keys.
 constexpr Duration unreadable_for = std::chrono::minutes(5);
+// Of an activity, for the one whose result is asked for.
+constexpr std::size_t runs_looked_at = 1000;
 
 class EncryptedTransaction final : public Transaction {
  public:
@@ -239,8 +241,9 @@ class EncryptedStore final : public Store {
     query.parent = due.state.uuid;
     query.statuses = {Status::completed};
     query.limit = 100;
-    for (int page = 0; page < 10; ++page) {
+    for (std::size_t looked_at = 0; looked_at < runs_looked_at;) {
       std::vector<Execution> runs = inner_->list(query);
+      looked_at += runs.size();
       for (Execution& run : runs) {
         if (run.result != due.last_result) { continue; }
         cipher_.open(run);

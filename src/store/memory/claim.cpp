@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "store/memory/verbs.hpp"
 
 #include <algorithm>
@@ -88,11 +89,16 @@ class Claiming {
     for (Queue* const queue : queues_) {
       take(*queue, queue->ready, static_cast<std::size_t>(request_.limit) - reply_.claims.size());
     }
-    if (reply_.claims.size() < static_cast<std::size_t>(request_.limit)) { reply_.next_due = next_due(); }
+    if (reply_.claims.size() < static_cast<std::size_t>(request_.limit)) {
+      reply_.next_due = is_heavy() ? Duration{0} : next_due();
+    }
     return std::move(reply_);
   }
 
  private:
+  // The inputs of one reply are enough; what is left is the next claim's.
+  [[nodiscard]] bool is_heavy() const { return bytes_ >= limits::claim_bytes; }
+
   // With a rate for each key, those whose turn has come by the clock.
   void unpark_allowed(Queue& queue) {
     if (!queue.settings.limits.key_rate) { return; }
@@ -121,7 +127,7 @@ class Claiming {
     if (queue.limited()) { limits.emplace(limits_of(queue)); }
     std::size_t taken = 0;
     auto next = line.begin();
-    while (taken < most) {
+    while (taken < most && !is_heavy()) {
       next = first_claimable(line, next, request_, now_);
       if (next == line.end()) { break; }
       Record& record = *next->second;
@@ -138,6 +144,7 @@ class Claiming {
       }
       state_.start(record, session_, request_.claim_number, now_);
       reply_.claims.push_back(make_claim(record, now_));
+      bytes_ += reply_.claims.back().input.size();
       reply_.claims.back().limited = limits.has_value();
       taken += 1;
     }
@@ -171,6 +178,7 @@ class Claiming {
   int idle_;
   std::vector<Queue*> queues_;
   std::optional<Duration> wait_;
+  std::size_t bytes_ = 0;  // of inputs
   ClaimReply reply_;
 };
 

@@ -1,8 +1,11 @@
 #include "base/limits.hpp"
 #include "model/labels.hpp"
+#include "model/list_page.hpp"
 #include "store/memory/verbs.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace hapax::store::memory {
 
@@ -26,6 +29,31 @@ bool matches(const Execution& execution, const ListQuery& query, Time now) {
          (!query.dead_only || execution.dead);
 }
 
+// A page under way: what is added to it has its payloads or not, as the query asks, and is as much as the query allows.
+class Page {
+ public:
+  explicit Page(const ListQuery& query) : query_(query) {}
+
+  [[nodiscard]] bool is_full() const {
+    return std::ssize(page_) >= std::clamp(query_.limit, 0, limits::list_page) || bytes_ >= limits::list_bytes;
+  }
+  void add(const Execution& execution) {
+    page_.push_back(execution);
+    if (query_.payloads) {
+      bytes_ += payload_bytes(execution);
+    } else {
+      page_.back().input = std::string();  // clear() would keep its memory
+      page_.back().result.reset();
+    }
+  }
+  [[nodiscard]] std::vector<Execution> take() { return std::move(page_); }
+
+ private:
+  const ListQuery& query_;
+  std::vector<Execution> page_;
+  std::size_t bytes_ = 0;
+};
+
 }  // namespace
 
 std::optional<Outcome> outcome(State& state, const Uuid& id, Time now) {
@@ -41,20 +69,23 @@ std::optional<Outcome> outcome(State& state, const Uuid& id, Time now) {
 }
 
 std::vector<Execution> list(const State& state, const ListQuery& query, Time now) {
-  std::vector<Execution> page;
-  const auto limit = static_cast<std::size_t>(std::clamp(query.limit, 0, limits::list_page));
-  auto next = query.after ? state.records.lower_bound(*query.after) : state.records.end();
-  while (next != state.records.begin() && page.size() < limit) {
-    --next;
-    if (matches(next->second.execution, query, now)) {
-      page.push_back(next->second.execution);
-      if (!query.payloads) {
-        page.back().input.clear();
-        page.back().result.reset();
+  Page page(query);
+  if (!query.ids.empty()) {
+    for (const Uuid& id : std::set<Uuid, std::greater<>>(query.ids.begin(), query.ids.end())) {
+      const auto found = state.records.find(id);
+      const bool is_wanted = found != state.records.end() && (!query.after || id < *query.after);
+      if (is_wanted && matches(found->second.execution, query, now) && !page.is_full()) {
+        page.add(found->second.execution);
       }
     }
+    return page.take();
   }
-  return page;
+  auto next = query.after ? state.records.lower_bound(*query.after) : state.records.end();
+  while (next != state.records.begin() && !page.is_full()) {
+    --next;
+    if (matches(next->second.execution, query, now)) { page.add(next->second.execution); }
+  }
+  return page.take();
 }
 
 std::vector<Attempt> attempts(State& state, const Uuid& id, Time now) {

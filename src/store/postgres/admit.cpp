@@ -47,6 +47,16 @@ void lose_reply(Connection& connection) {
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
+// How long a lost connection's server process may live on before the commit counts as unknown.
+constexpr std::chrono::seconds decided_within{5};
+
+constexpr Statement backend_lives{"hapax_backend_lives",
+                                  "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1::int)"};
+
+bool is_alive(Connection& connection, int backend) {
+  return RowReader(connection.query(backend_lives, Params().int4(backend)), 0).boolean();
+}
+
 // How long holders are asked about after one was met.
 constexpr std::chrono::seconds meeting_time{10};
 
@@ -139,6 +149,11 @@ void PostgresStore::ensure_keyed(Connection& connection, const Items& items) {
 
 // Admits, and after a lost answer reads back which ids are there: those were admitted, the rest is asked for again. An
 // id that its first, still unfinished transaction inserts meanwhile is a unique violation, and read back too.
+//
+// The server process of the lost connection must be gone before ids are asked for again. A process that stalled may still
+// have the first request before it, and would admit the same ids once more after their executions have run and left
+// `live`. The process is never ended from here: a commit that waits for a replica would then be visible, and not safe.
+// Behind a pooler PQbackendPID names no process of the server, and ids are asked for again at once (running.md).
 std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Duration patience) {
   std::unordered_map<Uuid, Admission> known;
   std::vector<Admission> answered;
@@ -148,13 +163,16 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
   const auto begun = std::chrono::steady_clock::now();
   for (int attempt = 1; !open.empty(); ++attempt) {
     bool lost = false;
+    std::optional<int> lost_backend;
     try {
       const Pool::Lease lease = pool_.acquire();
+      lost_backend = PQbackendPID(lease->native());
       std::optional<Connection::AnswerLimit> rest;
       if (silent) { rest.emplace(*lease, settings_.read_back_time()); }
       answered = admit_once(*lease, open, patience);
       break;
     } catch (const SqlError& error) {
+      lost_backend.reset();
       lost = error.is_unique_violation() && attempt < lost_attempts;
       if (!lost && !may_repeat(error, attempt)) {
         if (!unknown) { throw; }
@@ -170,7 +188,7 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
       throw CommitUnknown(std::string(error.what()) + "; whether the enqueue was kept is not known");
     }
     if (lost) {
-      known.merge(read_back_until_known(open));
+      known.merge(read_back_until_known(open, lost_backend));
       std::erase_if(open, [&](const NewExecution* item) { return known.contains(item->id); });
       const bool late = silent && std::chrono::steady_clock::now() - begun >= settings_.answer_timeout;
       if (!open.empty() && (late || attempt >= lost_attempts)) {
@@ -190,11 +208,24 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
   return admissions;
 }
 
-std::unordered_map<Uuid, Admission> PostgresStore::read_back_until_known(const Items& items) {
+std::unordered_map<Uuid, Admission> PostgresStore::read_back_until_known(const Items& items,
+                                                                         std::optional<int> lost_backend) {
+  const auto give_up = std::chrono::steady_clock::now() + decided_within;
   for (int attempt = 1;; ++attempt) {
     try {
       const Pool::Lease lease = acquire_to_read_back();
-      return read_back_admissions(*lease, items);
+      for (int look = 1;; ++look) {
+        // Asked first: ids that are not there when the process is gone will never be.
+        const bool is_decided = !lost_backend || !is_alive(*lease, *lost_backend);
+        std::unordered_map<Uuid, Admission> found = read_back_admissions(*lease, items);
+        if (is_decided || found.size() == items.size()) { return found; }
+        if (std::chrono::steady_clock::now() >= give_up) {
+          throw CommitUnknown(settings_.location + ": server process " + std::to_string(*lost_backend) +
+                              " lost its connection and may still have the enqueue before it; whether it is kept is "
+                              "not known");
+        }
+        back_off(look);
+      }
     } catch (const ConnectionBroken& broken) {
       if (attempt >= lost_attempts) {
         throw CommitUnknown(settings_.location + ": " + broken.what() + "; whether the enqueue was kept is not known");

@@ -34,6 +34,9 @@ UPDATE {s}.live SET state = 0 WHERE ctid = ANY (ARRAY(SELECT tid FROM due)))"};
 // snapshot and lock, and it still qualifies), the outer UPDATE does not see it: the row stays ready for the next claim,
 // and `missed` says so. No row can be updated that was not locked and checked, and none twice.
 //
+// The inputs of one reply are bounded by bytes ($9): `light` is what of `fresh`, in its order, comes before the bound. The
+// rest stays ready, and the answer says that more is due. The size of an input is known without reading it.
+//
 // Queues with limits are passed over, and named in the answer: they take the long way (limited_claim.hpp).
 constexpr const char* claim_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
@@ -51,17 +54,21 @@ suspect AS MATERIALIZED (
     ORDER BY l.priority DESC, l.run_at, l.id LIMIT 1 FOR UPDATE SKIP LOCKED) s
   WHERE $8::boolean LIMIT 1),
 fresh AS MATERIALIZED (
-  SELECT f.tid FROM q CROSS JOIN LATERAL (
-    SELECT l.ctid AS tid FROM {s}.live l
+  SELECT f.tid, f.bytes FROM q CROSS JOIN LATERAL (
+    SELECT l.ctid AS tid, octet_length(l.input) AS bytes FROM {s}.live l
     WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0 AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
       AND ((cardinality($7::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($7::text[]))
     ORDER BY l.priority DESC, l.run_at, l.id LIMIT $6::bigint FOR UPDATE SKIP LOCKED) f
   WHERE NOT EXISTS (SELECT FROM suspect) LIMIT $6::bigint),
+light AS MATERIALIZED (
+  SELECT w.tid FROM (
+    SELECT tid, sum(bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM fresh) w
+  WHERE w.before IS NULL OR w.before < $9::bigint),
 taken AS (
   UPDATE {s}.live l
   SET state = 1, attempt = l.attempt + 1, fence = l.fence + 1, session = $4::uuid, claim_number = $5::bigint,
       claimed_at = (SELECT now FROM t), left_by = NULL
-  WHERE l.ctid = ANY (ARRAY(SELECT tid FROM suspect UNION ALL SELECT tid FROM fresh))
+  WHERE l.ctid = ANY (ARRAY(SELECT tid FROM suspect UNION ALL SELECT tid FROM light))
   RETURNING {claimed})
 SELECT (SELECT now FROM t),
        NOT $8::boolean AND EXISTS (
@@ -175,6 +182,7 @@ Call claim_call(const ClaimRequest& request, std::int64_t offset_us) {
   Params params;
   params.int8(offset_us).array(std::move(names.spaces)).array(std::move(names.names)).uuid(request.session);
   params.int8(request.claim_number).int8(request.limit).array(std::move(tasks)).boolean(request.alone);
+  params.int8(static_cast<std::int64_t>(limits::claim_bytes));
   return {&claim_statement(), std::move(params)};
 }
 

@@ -1,5 +1,6 @@
 #include "store/postgres/claim_groups.hpp"
 
+#include "base/limits.hpp"
 #include "store/postgres/claim.hpp"
 
 #include <algorithm>
@@ -53,9 +54,11 @@ class GroupedClaim {
     }
     for (const Group& group : groups_) {
       if (left() <= 0) { break; }
+      if (is_heavy()) { break; }
       const bool suspect = all_at_once && request_.alone;
       group.limited ? take_limited(group.queues.front(), suspect, true) : take_plain(group.queues, suspect);
     }
+    if (is_heavy()) { reply_.next_due = Duration{0}; }
     const bool is_suspect = !reply_.claims.empty() && reply_.claims.front().lost > 0;
     if (left() <= 0 || is_suspect) { reply_.next_due.reset(); }
     if (request_.alone) { reply_.suspects_due = false; }
@@ -68,6 +71,8 @@ class GroupedClaim {
     std::vector<QueueRef> queues;
   };
 
+  // The inputs of one reply are enough; what is left is the next claim's.
+  [[nodiscard]] bool is_heavy() const { return bytes_ >= limits::claim_bytes; }
   [[nodiscard]] int left() const { return request_.limit - static_cast<int>(reply_.claims.size()); }
 
   bool take_suspect() {
@@ -105,12 +110,15 @@ class GroupedClaim {
     add(std::move(group.reply));
     for (const QueueRef& queue : group.limited) {
       work_.limited.add(queue);
-      if (!is_suspect && left() > 0) { take_limited(queue, suspect && reply_.claims.empty(), true); }
+      if (!is_suspect && left() > 0 && !is_heavy()) { take_limited(queue, suspect && reply_.claims.empty(), true); }
     }
   }
 
   void add(ClaimReply some) {
-    for (Claim& claim : some.claims) { reply_.claims.push_back(std::move(claim)); }
+    for (Claim& claim : some.claims) {
+      bytes_ += claim.input.size();
+      reply_.claims.push_back(std::move(claim));
+    }
     reply_.suspects_due = reply_.suspects_due || some.suspects_due;
     if (some.next_due) {
       reply_.next_due = reply_.next_due ? std::min(*reply_.next_due, *some.next_due) : *some.next_due;
@@ -121,6 +129,7 @@ class GroupedClaim {
   const ClaimRequest& request_;
   int idle_;
   std::vector<Group> groups_;
+  std::size_t bytes_ = 0;  // of inputs
   ClaimReply reply_;
 };
 

@@ -47,7 +47,7 @@ FROM t CROSS JOIN {s}.queues q WHERE q.id = $2::int)"};
 constexpr const char* candidates_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 c AS MATERIALIZED (
-  SELECT l.id, l.priority, l.run_at, l.weight, l.limit_key, l.sequence FROM {s}.live l
+  SELECT l.id, l.priority, l.run_at, l.weight, l.limit_key, l.sequence, octet_length(l.input) AS bytes FROM {s}.live l
   WHERE l.queue_id = $2::int AND l.state = 0 AND l.lost {lost} AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
     AND ((cardinality($3::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($3::text[]))
   ORDER BY l.priority DESC, l.run_at, l.id LIMIT $4::bigint FOR UPDATE SKIP LOCKED)
@@ -58,7 +58,7 @@ SELECT c.id, coalesce(c.weight, 1), c.limit_key,
        CASE WHEN c.limit_key LIKE 'o:%' THEN NOT EXISTS (
          SELECT FROM {s}.live k WHERE k.queue_id = $2::int AND k.limit_key = c.limit_key AND k.limit_key IS NOT NULL
                                   AND k.state = ANY ('{0,1,2,3}'::smallint[]) AND k.sequence < c.sequence) ELSE true END,
-       (SELECT r.arrival FROM {s}.rates r WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key)
+       (SELECT r.arrival FROM {s}.rates r WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key), c.bytes
 FROM c ORDER BY c.priority DESC, c.run_at, c.id)";
 
 // At the instant by which the limits were worked out. They are locked and in line.
@@ -115,6 +115,7 @@ struct Candidate {
   std::optional<std::string> limit_key;
   KeyLoad load;
   bool first = true;
+  int bytes = 0;  // of its input
 };
 
 Candidate read_candidate(const Result& result, int row) {
@@ -126,6 +127,7 @@ Candidate read_candidate(const Result& result, int row) {
   candidate.load.running = reader.int8();
   candidate.first = reader.boolean();
   candidate.load.arrival = reader.optional_time();
+  candidate.bytes = reader.int4();
   return candidate;
 }
 
@@ -240,8 +242,11 @@ class LimitedClaim {
       } else if (step == ClaimLimits::Step::start) {
         starting.push_back(candidate.id);
         started_ += 1;
+        bytes_ += static_cast<std::size_t>(candidate.bytes);
       }
-      goes_on = step != ClaimLimits::Step::stop && started_ < most;
+      const bool is_heavy = bytes_ >= limits::claim_bytes;
+      if (is_heavy) { due_at_most(Duration{0}); }
+      goes_on = step != ClaimLimits::Step::stop && started_ < most && !is_heavy;
     }
     if (!starting.empty()) {
       Params params;
@@ -312,6 +317,7 @@ class LimitedClaim {
   std::optional<ClaimLimits> meter_;
   bool has_suspects_ = false;
   int started_ = 0;
+  std::size_t bytes_ = 0;  // of the inputs of those
   std::map<std::string, Key> keys_;
   std::vector<Call> pending_;
   QueueReply reply_;

@@ -166,7 +166,8 @@ class PostgresStore final : public Store {
  private:
   std::vector<Admission> admit_once(Connection& connection, const Items& items, Duration patience);
   std::vector<Admission> admit_until_known(const Items& items, Duration patience);
-  std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items);
+  // `lost_backend`: the server process that may still commit them; waits until it is gone, or throws CommitUnknown.
+  std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items, std::optional<int> lost_backend);
   std::vector<Admission> admit_patiently(const Items& items);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
   // Outcomes that go step by step; with `all`, each with entries does. What became of those that have gone, by their places.

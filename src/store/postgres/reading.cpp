@@ -45,6 +45,25 @@ std::string fill(std::string text) {
   return text;
 }
 
+// Without payloads they are not read at all. With them, what stands before each row is summed up by their sizes, which are
+// known without reading them, and the page ends behind the row that brings it to limits::list_bytes.
+std::string fill_page(const std::string& text, bool payloads) {
+  std::string filled = fill(text);
+  if (payloads) {
+    const std::size_t at = filled.find("SELECT * FROM ((");
+    return filled.substr(0, at) +
+           "SELECT * FROM (SELECT p.*, sum(octet_length(p.input) + coalesce(octet_length(p.result), 0))"
+           " OVER (ORDER BY p.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (" +
+           filled.substr(at) + ") p) b WHERE coalesce(b.before, 0) < " + std::to_string(limits::list_bytes) +
+           " ORDER BY b.id DESC";
+  }
+  for (const auto& [column, by] : {std::pair<std::string_view, std::string_view>{" l.input,", " ''::bytea AS input,"},
+                                   {" h.input, h.result,", " ''::bytea AS input, NULL::bytea AS result,"}}) {
+    filled.replace(filled.find(column), column.size(), by);
+  }
+  return filled;
+}
+
 const Statement& get_statement() {
   static const std::string& text = keep_text(fill(get_text));
   static const Statement statement{"hapax_get", text.c_str()};
@@ -142,6 +161,12 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
     filter.params.uuid(*query.after);
     filter.both("id <", "::uuid");
   }
+  if (!query.ids.empty()) {
+    filter.params.array(uuid_array(query.ids));
+    const std::string among = ".id = ANY (" + filter.next() + "::uuid[])";
+    filter.live += " AND l" + among;
+    filter.history += " AND h" + among;
+  }
   if (query.dead_only) {
     filter.live += " AND false";
     filter.history += " AND h.dead";
@@ -210,20 +235,18 @@ std::vector<Execution> PostgresStore::list(const ListQuery& query) {
   return read(Planning::plain, [&](Connection& connection) {
     Filter filter = make_filter(query, offset_us());
     const std::string limit = std::to_string(std::clamp(query.limit, 0, limits::list_page));
-    const std::string text = fill(
+    const std::string text = fill_page(
         "WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now) SELECT * FROM (("
         "SELECT {live} FROM {s}.live l LEFT JOIN {s}.sessions x ON x.id = l.session WHERE " +
-        filter.live + " ORDER BY l.id DESC LIMIT " + limit + ") UNION ALL (SELECT {history} FROM {s}.history h WHERE " +
-        filter.history + " ORDER BY h.id DESC LIMIT " + limit + ")) e ORDER BY e.id DESC LIMIT " + limit);
+            filter.live + " ORDER BY l.id DESC LIMIT " + limit +
+            ") UNION ALL (SELECT {history} FROM {s}.history h WHERE " + filter.history + " ORDER BY h.id DESC LIMIT " +
+            limit + ")) e ORDER BY e.id DESC LIMIT " + limit,
+        query.payloads);
     const Result result = connection.query_text(connection.sql(text), filter.params);
     std::vector<Execution> page;
     for (int row = 0; row < result.rows(); ++row) {
       ExecutionRow read = read_execution(result, row);
       read.execution.queue = queue_ids_.name(connection, read.queue_id);
-      if (!query.payloads) {
-        read.execution.input.clear();
-        read.execution.result.reset();
-      }
       page.push_back(std::move(read.execution));
     }
     return page;

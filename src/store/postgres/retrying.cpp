@@ -14,7 +14,7 @@ using namespace model;
 
 constexpr Statement lock_finished{"hapax_retry_lock", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
-SELECT status, run, identity, effect_key, retried_as, kind = 2 FROM {s}.history
+SELECT status, run, identity, effect_key, retried_as, kind = 2, expires_at FROM {s}.history
 WHERE id = $2::uuid AND expires_at > (SELECT now FROM t) FOR UPDATE)"};
 
 constexpr Statement find_any{"hapax_retry_find", R"(
@@ -35,6 +35,7 @@ constexpr Statement take_identity{"hapax_retry_take", R"(
 INSERT INTO {s}.identities (identity, execution, run, created_at)
 VALUES ($1::bytea, $2::uuid, $3::int, {now} + $4::bigint) ON CONFLICT (identity) DO NOTHING)"};
 
+// The row is locked and has been judged: whether it has expired is not asked again. Its expiry ($5) names its partition.
 constexpr Statement copy_run{"hapax_retry_copy", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
@@ -44,8 +45,8 @@ made AS (
   SELECT $3::uuid, t.now, t.now, h.queue_id, h.max_attempts, h.max_lost, h.run + 1, h.kind, 0, h.priority, h.task,
          h.input, t.now + (h.deadline - h.created_at), h.attempt_timeout, h.retry, h.identity, h.identity_key, $4::text,
          h.parent, h.labels, h.weight, h.limit_key, CASE WHEN h.limit_key IS NOT NULL THEN {next} END
-  FROM {s}.history h, t WHERE h.id = $2::uuid AND h.expires_at > (SELECT now FROM t))
-UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
+  FROM {s}.history h, t WHERE h.id = $2::uuid AND h.expires_at = $5::bigint)
+UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at = $5::bigint)"};
 
 struct Finished {
   Status status = Status::failed;
@@ -54,6 +55,7 @@ struct Finished {
   std::optional<std::string> effect_key;
   std::optional<Uuid> retried_as;
   bool is_guard = false;
+  std::int64_t expires_at_us = 0;
 };
 
 std::optional<Finished> find_finished(Connection& connection, const Uuid& id, std::int64_t offset_us) {
@@ -67,6 +69,7 @@ std::optional<Finished> find_finished(Connection& connection, const Uuid& id, st
   finished.effect_key = reader.optional_bytes();
   finished.retried_as = reader.optional_uuid();
   finished.is_guard = reader.boolean();
+  finished.expires_at_us = reader.int8();
   return finished;
 }
 
@@ -108,8 +111,14 @@ RetryResult retry_one(Connection& connection, const RetryRequest& request, const
   const std::optional<Finished> finished = find_finished(connection, request.id, offset_us);
   RetryResult result{.existing = request.id};
   if (!finished) {
+    if (describe_existing(connection, result, offset_us)) {
+      result.verdict = RetryVerdict::not_finished;
+      return result;
+    }
+    // Nobody else makes a run of this id: an earlier try, whose answer was lost, made it before the old run expired.
+    result.existing = request.new_id;
     if (!describe_existing(connection, result, offset_us)) { return {}; }
-    result.verdict = RetryVerdict::not_finished;
+    result.verdict = RetryVerdict::created;
     return result;
   }
   result.status = finished->status;
@@ -136,7 +145,11 @@ RetryResult retry_one(Connection& connection, const RetryRequest& request, const
   }
   const std::string key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id)
                                                  : effect_key(finished->effect_key, finished->identity, request.id);
-  connection.query(copy_run, Params().int8(offset_us).uuid(request.id).uuid(request.new_id).text(key));
+  Params copied;
+  copied.int8(offset_us).uuid(request.id).uuid(request.new_id).text(key).int8(finished->expires_at_us);
+  if (connection.query(copy_run, copied).affected() != 1) {
+    throw StoreBusy("execution " + request.id.to_string() + " went away while it was retried; nothing was changed");
+  }
   if (by.is_known()) {
     const std::string made = request.new_id.to_string();
     const Call note = act_call({.by = by, .action = "execution.retry", .done = {{request.id, made}}}, offset_us);

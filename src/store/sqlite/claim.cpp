@@ -1,6 +1,7 @@
 // Claiming. For each queue looked at: 1 SELECT of its settings, 1 for delayed ones that have come due, 2 on the claim
 // index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
 // (and what it passes over: other tasks, passed deadlines). Queues with limits: see claim_limited.cpp.
+#include "base/limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 #include "store/sqlite/claim_row.hpp"
@@ -49,12 +50,14 @@ void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& requ
 // Adds the first of a line that the request may have to `claims`, up to `limit` in all; they are not yet started.
 void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
           std::size_t limit, std::vector<Claim>& claims) {
+  std::size_t bytes = input_bytes(claims);
   Cursor cursor = tx.db().use(line_sql);
   cursor.bind(range.first, range.last);
-  while (claims.size() < limit && cursor.next()) {
+  while (claims.size() < limit && bytes < limits::claim_bytes && cursor.next()) {
     const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
     if (!too_late && wants(request, cursor.text(6), static_cast<Kind>(cursor.small(7)))) {
       claims.push_back(read_claim(cursor, queue, tx.now()));
+      bytes += claims.back().input.size();
     }
   }
 }
@@ -91,7 +94,10 @@ class Claiming {
     }
     const auto limit = static_cast<std::size_t>(request_.limit);
     for (const QueueRow* const queue : queues_) { take(line::ready(queue->id), *queue, limit); }
-    if (reply_.claims.size() < limit) { reply_.next_due = next_due(); }
+    if (reply_.claims.size() < limit) {
+      // What the inputs of one reply leave over is the next claim's.
+      reply_.next_due = input_bytes(reply_.claims) >= limits::claim_bytes ? Duration{0} : next_due();
+    }
     return std::move(reply_);
   }
 
@@ -139,6 +145,12 @@ class Claiming {
 };
 
 }  // namespace
+
+std::size_t input_bytes(std::span<const Claim> claims) {
+  std::size_t bytes = 0;
+  for (const Claim& claim : claims) { bytes += claim.input.size(); }
+  return bytes;
+}
 
 bool wants(const ClaimRequest& request, std::string_view task, Kind kind) {
   if (request.tasks.empty()) { return kind != Kind::workflow; }

@@ -3,6 +3,7 @@
 // For each such queue: 1 SELECT along the line, without payloads; 1 count if it limits how many run; for each limit key
 // met, 1 to 3 SELECTs. For each execution handed out: 1 SELECT of it, and with a key or a count 1 statement on `limited`.
 // For each one parked: 2 UPDATEs. For what rates were used up: 1 UPDATE a queue, 1 INSERT or UPDATE a key.
+#include "base/limits.hpp"
 #include "model/claim_limits.hpp"
 #include "store/sqlite/claim_row.hpp"
 #include "store/sqlite/limited.hpp"
@@ -69,6 +70,7 @@ struct Candidate {
   std::optional<std::string> key;
   std::int64_t rank = 0;
   int weight = 1;
+  Claim claim;  // of one that starts
 };
 
 // Offers a line's executions to the queue's limits; what came of it is written when the walk is over.
@@ -80,10 +82,11 @@ class LimitedWalk {
         request_(request),
         limits_(queue.settings.limits, load_of(tx, queue, request.session), idle, tx.now()) {}
 
-  void walk(line::Range range, std::size_t most) {
+  // `bytes`: of the inputs that the reply has already.
+  void walk(line::Range range, std::size_t most, std::size_t bytes) {
     Cursor cursor = tx_.db().use(line_sql);
     cursor.bind(range.first, range.last);
-    while (started_.size() < most && cursor.next()) {
+    while (started_.size() < most && bytes < limits::claim_bytes && cursor.next()) {
       const bool too_late = !cursor.is_null(1) && cursor.time(1) <= tx_.now();
       if (too_late || !wants(request_, cursor.text(2), static_cast<Kind>(cursor.small(7)))) { continue; }
       Candidate candidate{.id = cursor.uuid(0), .priority = cursor.small(3)};
@@ -97,13 +100,20 @@ class LimitedWalk {
         unfinished_ = true;
         break;
       }
+      if (starts) {
+        candidate.claim = read_started(candidate.id);
+        bytes += candidate.claim.input.size();
+      }
       (starts ? started_ : parked_).push_back(std::move(candidate));
     }
   }
 
   void write(std::vector<Claim>& claims) {
     for (const Candidate& one : parked_) { write_parked(one); }
-    for (const Candidate& one : started_) { claims.push_back(write_started(one)); }
+    for (Candidate& one : started_) {
+      write_started(one);
+      claims.push_back(std::move(one.claim));
+    }
     if (limits_.arrival()) { tx_.queues().save_arrival(queue_, limits_.arrival()); }
     if (queue_.settings.limits.key_rate) {
       for (const auto& [key, known] : keys_) {
@@ -145,19 +155,18 @@ class LimitedWalk {
     }
   }
 
-  Claim write_started(const Candidate& candidate) {
-    Claim claim;
-    {
-      Cursor cursor = tx_.db().use(claim_sql);
-      if (cursor.bind(candidate.id).next()) { claim = read_claim(cursor, queue_, tx_.now()); }
-    }
+  Claim read_started(const Uuid& id) {
+    Cursor cursor = tx_.db().use(claim_sql);
+    return cursor.bind(id).next() ? read_claim(cursor, queue_, tx_.now()) : Claim();
+  }
+
+  void write_started(Candidate& candidate) {
     if (candidate.key) {
-      claim.limit_key = decode_limit_key(*candidate.key);
+      candidate.claim.limit_key = decode_limit_key(*candidate.key);
       key_starts(tx_, candidate.id, *candidate.key, request_.session);
     } else if (queue_.counts_running()) {
       count_running(tx_, candidate.id, queue_.id, request_.session);
     }
-    return claim;
   }
 
   WriteTransaction& tx_;
@@ -177,7 +186,7 @@ std::optional<Duration> take_limited(WriteTransaction& tx, line::Range range, co
                                      std::vector<Claim>& claims) {
   if (claims.size() >= limit) { return std::nullopt; }
   LimitedWalk walk(tx, queue, request, idle);
-  walk.walk(range, limit - claims.size());
+  walk.walk(range, limit - claims.size(), input_bytes(claims));
   walk.write(claims);
   return walk.wait();
 }

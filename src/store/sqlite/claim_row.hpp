@@ -3,6 +3,8 @@
 
 #include "store/sqlite/queue_table.hpp"
 
+#include <span>
+
 namespace hapax::store::sqlite {
 
 // The columns of `live` in the order read_claim wants them.
@@ -12,6 +14,9 @@ namespace hapax::store::sqlite {
 
 // As it will be once claimed.
 [[nodiscard]] model::Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now);
+
+// Of all of them: a reply ends behind the claim that brings it to limits::claim_bytes.
+[[nodiscard]] std::size_t input_bytes(std::span<const model::Claim> claims);
 
 // Whether the request is for that task: one it names or, if it names none, any that is not a workflow.
 [[nodiscard]] bool wants(const model::ClaimRequest& request, std::string_view task, model::Kind kind);

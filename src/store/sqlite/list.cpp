@@ -1,11 +1,13 @@
 // Listing: one SELECT on live and one on history, each newest first and no longer than the page, merged. That on the
 // history of what a parent started is a union by status, as its index is; the database merges it row by row.
 #include "base/limits.hpp"
+#include "model/list_page.hpp"
 #include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 namespace hapax::store::sqlite {
 
@@ -24,6 +26,21 @@ constexpr const char* live_child_columns = HAPAX_LIVE_EXECUTION_COLUMNS
     " LEFT JOIN sessions ON sessions.id = live.session";
 constexpr const char* ended_child_columns = HAPAX_ENDED_EXECUTION_COLUMNS
     " FROM history INDEXED BY history_parent CROSS JOIN queues ON queues.id = history.queue_id";
+
+// Rows are looked for without their payloads: those of a page are read by id, and of no others.
+constexpr const char* live_payload_sql = "SELECT input FROM live WHERE id = ?";
+constexpr const char* ended_payloads_sql = "SELECT input, result FROM history WHERE id = ?";
+
+std::string without_payloads(std::string columns) {
+  for (const auto& [column, by] : {std::pair<std::string_view, std::string_view>{"live.input", "''"},
+                                   {"history.input", "''"},
+                                   {"history.result", "NULL"}}) {
+    if (const std::size_t at = columns.find(column); at != std::string::npos) {
+      columns.replace(at, column.size(), by);
+    }
+  }
+  return columns;
+}
 
 // Conditions and the values they bind, in one order.
 class Filter {
@@ -82,6 +99,12 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
   if (query.created_from) { filter.add(table + ".created_at >= ?", *query.created_from); }
   if (query.created_before) { filter.add(table + ".created_at < ?", *query.created_before); }
   if (query.after) { filter.add(table + ".id < ?", *query.after); }
+  if (!query.ids.empty()) {
+    std::string places = "?";
+    for (std::size_t i = 1; i < query.ids.size(); ++i) { places += ",?"; }
+    filter.add(table + ".id IN (" + places + ")", query.ids.front());
+    for (const Uuid& id : std::span(query.ids).subspan(1)) { filter.add_more("", id); }
+  }
 }
 
 // An identity's runs: the one that holds it now, and those that later runs took over from.
@@ -100,7 +123,7 @@ std::vector<Execution> read(ReadTransaction& tx, const char* columns, std::span<
                             Execution (*row)(const Cursor&)) {
   std::string sql;
   for (const Filter& filter : filters) {
-    sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + std::string(columns) + filter.text();
+    sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + without_payloads(columns) + filter.text();
   }
   sql += " ORDER BY 1 DESC LIMIT " + std::to_string(limit);
   Statement statement(tx.db().handle(), tx.db().path(), sql, false);
@@ -150,8 +173,26 @@ std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, i
     for (std::size_t i = 1; i < statuses.size(); ++i) { any += "," + statuses[i]; }
     filter.add("history.status IN (" + any + ")");
   }
-  const bool few = query.dead_only || query.identity.has_value();
+  const bool few = query.dead_only || query.identity.has_value() || !query.ids.empty();
   return read(tx, few ? few_ended_columns : ended_columns, {&filter, 1}, limit, read_ended_execution);
+}
+
+// In order, up to limits::list_bytes; the page ends there.
+void add_payloads(ReadTransaction& tx, std::vector<Execution>& page) {
+  std::size_t bytes = 0;
+  std::size_t filled = 0;
+  while (filled < page.size() && bytes < limits::list_bytes) {
+    Execution& execution = page[filled];
+    const bool ended = is_terminal(execution.status);
+    Cursor cursor = tx.db().use(ended ? ended_payloads_sql : live_payload_sql);
+    if (cursor.bind(execution.id).next()) {
+      execution.input = cursor.string(0);
+      if (ended) { execution.result = cursor.optional(1, &Cursor::string); }
+    }
+    bytes += payload_bytes(execution);
+    filled += 1;
+  }
+  page.resize(filled);
 }
 
 }  // namespace
@@ -163,12 +204,7 @@ std::vector<Execution> list(ReadTransaction& tx, const ListQuery& query) {
   page.insert(page.end(), std::make_move_iterator(ended.begin()), std::make_move_iterator(ended.end()));
   std::sort(page.begin(), page.end(), [](const Execution& a, const Execution& b) { return a.id > b.id; });
   if (std::ssize(page) > limit) { page.resize(static_cast<std::size_t>(limit)); }
-  if (!query.payloads) {
-    for (Execution& execution : page) {
-      execution.input.clear();
-      execution.result.reset();
-    }
-  }
+  if (query.payloads) { add_payloads(tx, page); }
   return page;
 }
 
