@@ -18,6 +18,7 @@
 #include <hapax/workflow.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -26,6 +27,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -33,7 +35,14 @@ namespace hapax {
 
 namespace detail {
 class WorkflowRun;
-}
+
+// A value that did not convert: its JSON, the type that was asked for, and what the conversion said.
+struct Unfit {
+  const std::string& json;
+  const std::type_info& expected;
+  const char* why;
+};
+}  // namespace detail
 
 class WorkflowContext;
 
@@ -44,6 +53,24 @@ class StepFailed : public Error {
       : Error("StepFailed", message), step(step_name), type(std::move(error_type)) {}
   const std::string step;
   const std::string type;  // the C++ type, or the name of a hapax::Error
+};
+
+// A signal came whose payload does not convert to the type of the call that took it. The message says what came and what was
+// expected. Recorded: the same is thrown when the run is played again, whatever the code's type is by then.
+class InvalidSignal : public Error {
+ public:
+  InvalidSignal(std::string_view signal_name, const std::string& message)
+      : Error("InvalidSignal", message), signal(signal_name) {}
+  const std::string signal;
+};
+
+// The same of the result of a task or a child workflow, which may come from another program, and of a step whose result
+// cannot be read back.
+class InvalidResult : public Error {
+ public:
+  InvalidResult(std::string_view task_name, const std::string& message)
+      : Error("InvalidResult", message), task(task_name) {}
+  const std::string task;  // or the workflow, or the step
 };
 
 struct StepOptions {
@@ -92,7 +119,7 @@ class AnyStarted {
       : run_(std::move(run)), position_(position) {}
 
   [[nodiscard]] std::string await_json() const;
-  [[noreturn]] void misfit(const std::string& why) const;
+  [[noreturn]] void invalid(const detail::Unfit& unfit) const;
 
   std::shared_ptr<detail::WorkflowRun> run_;
   std::int32_t position_ = -1;
@@ -103,13 +130,14 @@ class Started : public AnyStarted {
  public:
   Started() = default;
 
-  // Waits for it. Throws ExecutionFailed for a task or child that did not complete.
+  // Waits for it. Throws ExecutionFailed for a task or child that did not complete, InvalidResult and InvalidSignal for what
+  // does not convert to Out.
   Out get() const {
     const std::string json = await_json();
     if constexpr (!std::is_void_v<Out>) {
       try {
-        return detail::decode<Out>(json, "recorded result");
-      } catch (const InvalidArgument& error) { misfit(error.what()); }
+        return detail::decode<Out>(json, "value");
+      } catch (const std::exception& error) { invalid({json, typeid(Out), error.what()}); }
     }
   }
 
@@ -146,7 +174,7 @@ class WorkflowContext {
         return detail::encode_lenient<Result>(fn());
       }
     });
-    if constexpr (!std::is_void_v<Result>) { return decode<Result>(json, name); }
+    if constexpr (!std::is_void_v<Result>) { return decode<Result>(json); }
   }
   // The same with a transaction of the store's database: what fn(Transaction&) writes and the record of it are one commit.
   // SQLite and PostgreSQL.
@@ -161,7 +189,7 @@ class WorkflowContext {
         return detail::encode_lenient<Result>(fn(tx));
       }
     });
-    if constexpr (!std::is_void_v<Result>) { return decode<Result>(json, name); }
+    if constexpr (!std::is_void_v<Result>) { return decode<Result>(json); }
   }
 
   // ---- Tasks and children ------------------------------------------------------------------------------------------
@@ -197,7 +225,8 @@ class WorkflowContext {
   [[nodiscard]] Uuid uuid();
 
   // ---- Signals and queries -----------------------------------------------------------------------------------------
-  // The next signal of that name, waiting for it if none is buffered.
+  // The next signal of that name, waiting for it if none is buffered. Throws InvalidSignal when its payload does not convert;
+  // the signal is taken all the same, and the next wait gets the next one.
   template <class Payload>
   Payload wait_signal(std::string_view name) {
     return signal<Payload>(name).get();
@@ -205,8 +234,8 @@ class WorkflowContext {
   // Nothing when none came within `timeout`.
   template <class Payload>
   std::optional<Payload> wait_signal(std::string_view name, Duration timeout) {
-    const auto json = wait_signal_json(name, timeout);
-    return json ? std::optional(decode<Payload>(*json, name)) : std::nullopt;
+    const std::optional<std::int32_t> position = take_signal(name, timeout);
+    return position ? std::optional<Payload>(Started<Payload>(run_, *position).get()) : std::nullopt;
   }
   // Takes the next signal of that name; to be waited for with others.
   template <class Payload>
@@ -280,10 +309,10 @@ class WorkflowContext {
 
  private:
   template <class T>
-  T decode(const std::string& json, std::string_view name) {
+  T decode(const std::string& json) {
     try {
-      return detail::decode<T>(json, "recorded result");
-    } catch (const InvalidArgument& error) { misfit(name, error.what()); }
+      return detail::decode<T>(json, "value");
+    } catch (const std::exception& error) { invalid_step({json, typeid(T), error.what()}); }
   }
   template <class Out>
   static std::vector<std::int32_t> positions(const std::vector<Started<Out>>& started) {
@@ -297,13 +326,13 @@ class WorkflowContext {
   std::int32_t start_task(const TaskSpec& task, std::string input, const RunOptions& options);
   std::int32_t start_child(const TaskSpec& workflow, std::string input, const ChildOptions& options);
   std::int32_t expect_signal(std::string_view name);
-  std::optional<std::string> wait_signal_json(std::string_view name, Duration timeout);
+  std::optional<std::int32_t> take_signal(std::string_view name, Duration timeout);
   void add_query(std::string_view name, std::function<std::string(const std::string&)> answer);
   void await_all(const std::vector<std::int32_t>& positions);
   std::size_t await_any(const std::vector<std::int32_t>& positions);
   std::size_t await_race(const std::vector<std::int32_t>& positions);
   [[noreturn]] void continue_json(std::string input);
-  [[noreturn]] void misfit(std::string_view name, const std::string& why);
+  [[noreturn]] void invalid_step(const detail::Unfit& unfit);
 
   std::shared_ptr<detail::WorkflowRun> run_;
 };

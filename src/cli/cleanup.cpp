@@ -14,7 +14,7 @@ constexpr const char* examples =
     "For the whole store, all namespaces.\n"
     "\n"
     "Example:\n"
-    "  hapax cleanup --json      # {\"expired\",\"lost_sessions\",\"requeued\",\"dead\",\"timed_out\"}";
+    "  hapax cleanup --json      # {\"expired\",\"lost_sessions\",\"requeued\",\"dead\",\"timed_out\",\"bad_rows\"}";
 
 int run(Shell& shell) {
   model::SweepReport total;
@@ -27,15 +27,21 @@ int run(Shell& shell) {
     total.dead += report.dead;
     total.timed_out += report.timed_out;
     total.expired += report.expired;
+    total.bad = report.bad;
+    total.first_error = report.first_error;
     more = report.more;
     progress.show(plural(total.expired, "expired execution") + " deleted");
   }
   progress.clear();
+  if (total.bad > 0) {
+    progress.remark(plural(total.bad, "row") +
+                    " left that cannot be read or changed; the first error: " + total.first_error);
+  }
   if (shell.json()) {
     JsonObject object;
     object.number("expired", std::int64_t{total.expired}).number("lost_sessions", std::int64_t{total.lost_sessions});
     object.number("requeued", std::int64_t{total.requeued}).number("dead", std::int64_t{total.dead});
-    print(object.number("timed_out", std::int64_t{total.timed_out}).str());
+    print(object.number("timed_out", std::int64_t{total.timed_out}).number("bad_rows", std::int64_t{total.bad}).str());
   } else {
     print(plural(total.expired, "expired execution") + " deleted, " + std::to_string(total.requeued) +
           " requeued from " + plural(total.lost_sessions, "lost worker") + ", " + std::to_string(total.dead) +

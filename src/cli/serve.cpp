@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/end_limit.hpp"
 #include "cli/exit_code.hpp"
@@ -5,6 +6,7 @@
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
+#include "engine/hub.hpp"
 #include "schedule/ticker.hpp"
 #include "server/health.hpp"
 #include "server/log_writer.hpp"
@@ -129,6 +131,11 @@ void add_checks(server::Readiness& readiness, engine::Engine& engine, const Puls
   readiness.add("schema", [&engine, schema] {
     return engine.store().info().schema_version >= schema ? std::string() : "is older than this server needs";
   });
+  readiness.add("sweeper", [&engine] {
+    const int failures = engine.hub().sweeps().failures();
+    return failures < limits::sweep_failures ? std::string()
+                                             : "its last " + std::to_string(failures) + " sweeps failed";
+  });
   readiness.add("ticker", [&ticker] { return ticker.alive() ? std::string() : "has not looked for a while"; });
 }
 
@@ -170,6 +177,9 @@ int run(Shell& shell, const Options& options) {
       std::make_shared<auth::TokenBook>(shell.shared_store(), book_options));
   server::Server server(server_settings, std::move(router), authenticator, metrics);
   server.start();
+  const auto sweep_trouble =
+      std::make_shared<engine::TroubleListener>([say](std::string_view text) { say("sweep", text); });
+  engine->hub().sweeps().add(sweep_trouble);
   engine->start_sweeper({.interval = {}, .ns = shell.ns()});
   schedule::start_ticker(*engine, {.on_trouble = [say](std::string_view text) { say("schedules", text); },
                                    .on_looked = [&ticker] { ticker.beat(); }});

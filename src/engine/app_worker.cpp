@@ -95,7 +95,7 @@ Worker App::work(const WorkerOptions& options) {
                                                    [app = state_](engine::Run& run) { return app->execute(run); });
   state_->add_worker(state->worker);
   if (options.schedules) {
-    state->trouble = std::make_shared<detail::TroubleListener>(options.on_trouble);
+    state->trouble = std::make_shared<engine::TroubleListener>(options.on_trouble);
     detail::start_ticker(state_->engine(), [trouble = state->trouble](std::string_view text) { trouble->tell(text); });
   }
   state->worker->set_tasks(state_->tasks());  // a handler may have been added meanwhile

@@ -40,8 +40,14 @@ class BackgroundSweeper {
                   .current_retention_interval = std::move(interval),
                   .on_swept =
                       [&hub](const model::SweepReport& report) {
+                        hub.sweeps().swept(report, engine_now());
                         if (report.requeued > 0) { hub.everything_changed(); }
                         if (hub.observer().swept) { hub.observer().swept(report); }
+                      },
+                  .on_failed =
+                      [&hub](std::string_view error) {
+                        if (hub.observer().sweep_failed) { hub.observer().sweep_failed(); }
+                        hub.sweeps().failed(error, engine_now());
                       }}),
         thread_([this](Time now) { return sweeper_.step(now); }) {
     thread_.start();

@@ -54,6 +54,13 @@ std::optional<model::ErrorInfo> last_error(store::Store& store, const Uuid& id) 
   return last;
 }
 
+void read_waits(store::Store& store, model::ExplainFacts& facts) {
+  const model::HistoryRequest request{.execution = facts.execution.id};
+  const model::History history = std::move(store.histories({&request, 1}).front());
+  facts.journal_trouble = history.unreadable;
+  if (history.unreadable.empty()) { facts.waits = model::waits_of(history, facts.now); }
+}
+
 }  // namespace
 
 model::ExplainFacts gather_facts(store::Store& store, const model::Execution& execution) {
@@ -64,7 +71,9 @@ model::ExplainFacts gather_facts(store::Store& store, const model::Execution& ex
   if (facts.queue && facts.queue->settings.limits.worker_concurrency && execution.status == Status::pending) {
     facts.running_here = running_by_session(store, execution.queue);
   }
-  if (execution.status == Status::pending && execution.run_at > facts.now && execution.attempt > 0) {
+  const bool later = execution.status == Status::pending && execution.run_at > facts.now;
+  if (later && execution.kind == model::Kind::workflow && execution.fence > 0) { read_waits(store, facts); }
+  if (later && (execution.attempt > 0 || execution.kind == model::Kind::workflow)) {
     facts.last_error = last_error(store, execution.id);
   }
   if (execution.parked && execution.limit_key) { facts.others_of_key = others_of_key(store, execution); }

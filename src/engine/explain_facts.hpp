@@ -6,7 +6,7 @@
 
 namespace hapax::engine {
 
-// `execution` must outlive what is returned. 4 reads.
+// `execution` must outlive what is returned. Four reads, six of a workflow.
 [[nodiscard]] model::ExplainFacts gather_facts(store::Store& store, const model::Execution& execution);
 
 }  // namespace hapax::engine

@@ -4,6 +4,7 @@
 // started with the first worker or waiter of a store that is shared. Hints may be lost: everybody polls as well.
 #pragma once
 
+#include "engine/sweep_watch.hpp"
 #include "model/execution.hpp"
 #include "store/store.hpp"
 
@@ -48,6 +49,7 @@ struct EngineObserver {
   // One transaction of admissions, and how long the store took for it.
   std::function<void(std::span<const model::Admission>, Duration took)> admitted;
   std::function<void(const model::SweepReport&)> swept;
+  std::function<void()> sweep_failed;
 };
 
 class WakeHub {
@@ -60,6 +62,9 @@ class WakeHub {
   // Set once, before anything is asked of the engine.
   void observe(EngineObserver observer) { observer_ = std::move(observer); }
   [[nodiscard]] const EngineObserver& observer() const { return observer_; }
+
+  // How the sweeps of this process go.
+  [[nodiscard]] SweepWatch& sweeps() { return sweeps_; }
 
   void add(const std::shared_ptr<LocalWorker>& worker);
   void remove(const LocalWorker* worker);
@@ -81,6 +86,7 @@ class WakeHub {
 
   store::Store& store_;
   EngineObserver observer_;
+  SweepWatch sweeps_;
   std::function<void()> on_hint_;  // set before any thread starts
   std::atomic<int> worker_count_{0};
   mutable std::shared_mutex workers_mutex_;

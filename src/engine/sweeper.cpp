@@ -65,8 +65,8 @@ Time Sweeper::step(Time now) {
     cleaning_since_ = Time{};
     if (retention) { retention_at_ = now + jittered(options_.retention_interval); }
     return now + jittered(options_.interval);
-  } catch (const std::exception&) {
-    // The workers report trouble with the store; sweeping waits until it is back.
+  } catch (const std::exception& error) {
+    if (options_.on_failed) { options_.on_failed(error.what()); }
     return now + std::max(options_.interval, backoff_.next());
   }
 }

@@ -9,6 +9,7 @@
 #include "store/store.hpp"
 
 #include <functional>
+#include <string_view>
 
 namespace hapax::engine {
 
@@ -21,6 +22,7 @@ class Sweeper {
     // interval stays as it was.
     std::function<Duration()> current_retention_interval;
     std::function<void(const model::SweepReport&)> on_swept;
+    std::function<void(std::string_view error)> on_failed;
   };
 
   Sweeper(store::Store& store, base::Random& random, Options options);

@@ -140,6 +140,8 @@ void WorkerCore::start() {
   engine_->hub().add(shared_from_this());
   engine_->hub().listen();
   if (options_.sweep) {
+    sweep_trouble_ = std::make_shared<TroubleListener>([this](std::string_view what) { trouble(what); });
+    engine_->hub().sweeps().add(sweep_trouble_);
     engine_->start_sweeper({.interval = options_.cleanup_interval, .ns = options_.queues.front().ns});
   }
 }
@@ -378,6 +380,8 @@ bool WorkerCore::wait_all_sent(Time until) {
 }
 
 void WorkerCore::stop(Duration grace) {
+  // Before the lock: a listener that is being told may itself stop the worker.
+  if (sweep_trouble_) { sweep_trouble_->forget(); }
   const std::lock_guard stop_lock(stop_mutex_);
   if (stopped_.load()) { return; }
   const Time until = engine_now() + std::min(grace, longest_wait);

@@ -62,6 +62,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Watchdog> watchdog_;
+  std::shared_ptr<TroubleListener> sweep_trouble_;  // none: it does not sweep
   std::unique_ptr<StepThread> dispatcher_thread_;
   std::unique_ptr<StepThread> heartbeat_thread_;
   std::mutex watchdog_mutex_;

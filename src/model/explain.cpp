@@ -10,6 +10,9 @@
 namespace hapax::model {
 namespace {
 
+// Of what a workflow waits for, in one sentence.
+constexpr std::size_t waits_told = 8;
+
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
 // Whole seconds are enough for a sentence.
@@ -25,6 +28,14 @@ std::string told(const std::optional<ErrorInfo>& error) {
 
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (std::size_t i = 0; i < names.size() && i < waits_told; ++i) {
+    all += (all.empty() ? "" : ", ") + quoted(names[i]);
+  }
+  return all + (names.size() > waits_told ? " and others" : "");
 }
 
 bool is_alive(const SessionInfo& session, Time now) { return session.expires_at > now; }
@@ -83,12 +94,9 @@ class Explainer {
           "journal.");
       return;
     }
+    if (journal_is_unreadable()) { return; }
     if (e_.waiting && e_.run_at > facts_.now) {
-      add("waiting",
-          e_.run_at >= never_due ? std::string("The workflow waits for what it started, or for a signal.")
-                                 : "The workflow sleeps until " + format_time(e_.run_at) + ", in " +
-                                       about(e_.run_at - facts_.now) + ", or until something happens to it.",
-          "hapax show tells what it waits for.");
+      waiting();
       return;
     }
     if (e_.run_at > facts_.now) {
@@ -108,6 +116,73 @@ class Explainer {
     workers();
     if (reasons_.empty()) { limits(); }
     if (reasons_.empty()) { its_turn(); }
+  }
+
+  // Neither its code nor a payload is at fault.
+  [[nodiscard]] bool journal_is_unreadable() {
+    const auto& error = e_.error ? e_.error : facts_.last_error;
+    const bool snoozed = error && error->type == "JournalUnreadable" && e_.run_at > facts_.now;
+    if (facts_.journal_trouble.empty() && !snoozed) { return false; }
+    std::string sentence = "The workflow's journal cannot be read: " +
+                           (facts_.journal_trouble.empty() ? error->message : facts_.journal_trouble) + ".";
+    if (snoozed) { sentence += " It is tried again at " + format_time(e_.run_at) + "."; }
+    add("journal_unreadable", sentence,
+        "Give its workers the key file that opens it, or restore the rows of its journal; other workflows go on.");
+    return true;
+  }
+
+  void waiting() {
+    const std::string until = format_time(e_.run_at) + ", in " + about(e_.run_at - facts_.now);
+    if (!facts_.waits || facts_.waits->open.empty()) {
+      add("waiting",
+          e_.run_at >= never_due ? std::string("The workflow waits for what it started, or for a signal.")
+                                 : "The workflow sleeps until " + until + ", or until something happens to it.",
+          "hapax show tells what it waits for.");
+    } else {
+      waiting_for(facts_.waits->open);
+    }
+    if (!facts_.waits) { return; }
+    if (!facts_.waits->not_taken.empty()) {
+      add("signals_not_taken", "Signals came that nothing has asked for: " + joined(facts_.waits->not_taken) + ".",
+          "They are kept until the workflow asks for them by that very name.");
+    }
+    if (facts_.waits->invalid) {
+      add("invalid_payload", "A payload did not convert, and the workflow's code went on from that error: " +
+                                 *facts_.waits->invalid + ".");
+    }
+  }
+
+  void waiting_for(const std::vector<WorkflowWaits::Open>& open) {
+    std::string all;
+    std::string remedy;
+    for (std::size_t i = 0; i < open.size() && i < waits_told; ++i) {
+      all += (all.empty() ? "" : "; ") + described(open[i]);
+      if (remedy.empty() && open[i].kind == JournalKind::signal) {
+        remedy = "hapax signal " + e_.id.to_string() + " " + open[i].name + " --data JSON";
+      } else if (remedy.empty() && open[i].child) {
+        remedy = "hapax explain " + open[i].child->to_string() + " says why that has not ended.";
+      }
+    }
+    if (open.size() > waits_told) { all += "; and " + std::to_string(open.size() - waits_told) + " more"; }
+    add("waiting",
+        open.size() == 1 ? "The workflow waits for " + all + "."
+                         : "The workflow waits for one or more of these: " + all + ".",
+        remedy);
+  }
+
+  [[nodiscard]] std::string described(const WorkflowWaits::Open& open) const {
+    const std::string when =
+        open.until ? format_time(*open.until) +
+                         (*open.until > facts_.now ? ", in " + about(*open.until - facts_.now) : std::string())
+                   : "";
+    switch (open.kind) {
+      case JournalKind::signal: return "signal " + quoted(open.name) + (when.empty() ? "" : ", until " + when);
+      case JournalKind::timer: return "a timer that fires at " + when;
+      case JournalKind::step_retry: return "the next attempt of step " + quoted(open.name) + " at " + when;
+      default: break;
+    }
+    return (open.kind == JournalKind::child ? "workflow " : "task ") + quoted(open.name) +
+           (open.child ? " (" + open.child->to_string() + ")" : "");
   }
 
   void behind_its_key() {
@@ -210,8 +285,11 @@ class Explainer {
       }
     }
     if (on_queue == 0) {
+      // hapax work runs programs for tasks, and no workflows.
       add("no_worker", "No worker is running for queue " + quoted(e_.queue.name) + ".",
-          "Start one: hapax work --queue " + e_.queue.name + " --exec PROGRAM");
+          e_.kind == Kind::workflow ? "Start a program whose worker has queue " + quoted(e_.queue.name) +
+                                          " and a handler for workflow " + quoted(e_.task) + "."
+                                    : "Start one: hapax work --queue " + e_.queue.name + " --exec PROGRAM");
     } else if (on_task == 0) {
       add("no_worker_for_task",
           "The " + counted(on_queue, "worker") + " on queue " + quoted(e_.queue.name) + " do not take " +
@@ -272,13 +350,19 @@ class Explainer {
 
   void failed() {
     add("failed", "It failed after " + counted(e_.attempt, "attempt") + ": " + told(e_.error) + ".");
+    if (e_.kind == Kind::workflow && e_.error &&
+        (e_.error->type == "InvalidSignal" || e_.error->type == "InvalidResult")) {
+      add("invalid_payload",
+          "What it was sent has another shape than its code expects: neither its code nor its journal has changed.",
+          "Mend the sender, or catch " + e_.error->type + " where the workflow takes the value.");
+    }
     if (e_.retried_as) {
       add("retried", "It was retried as " + e_.retried_as->to_string() + ".");
     } else if (e_.dead) {
       add("dead_letter", "It stands in the dead-letter list of queue " + quoted(e_.queue.name) + ".",
           "hapax dlq retry " + e_.id.to_string() + ", or hapax dlq discard " + e_.id.to_string());
     } else {
-      reasons_.back().remedy = retry_remedy();
+      reasons_.front().remedy = retry_remedy();
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include "model/holder.hpp"
 #include "model/task_definition.hpp"
+#include "model/workflow_waits.hpp"
 
 #include <map>
 #include <optional>
@@ -27,12 +28,16 @@ struct ExplainFacts {
   std::optional<OthersOfKey> others_of_key;
   IdentityStrategy usual = IdentityStrategy::strict;
   std::optional<Holding> holding;  // of its identity; none: that is free
+  // Of a workflow that is pending and was begun: what it waits for, or why its journal cannot be read.
+  std::optional<WorkflowWaits> waits{};
+  std::string journal_trouble{};
 };
 
 // One reason and what would change it. `code` is for scripts: "delayed", "retrying", "paused", "no_worker",
 // "no_worker_for_task", "lost_before", "waiting_its_turn", "running", "session_lost", "cancelling", "deadline_passed",
 // "completed", "failed", "dead_letter", "retried", "cancelled", "timed_out", "holds_key", "ordering_key",
 // "concurrency_key", "key_rate_limit", "rate_limit", "concurrency", "worker_concurrency", "superseded", "key_free", "waiting", "stuck",
+// "journal_unreadable", "invalid_payload", "signals_not_taken",
 // "started_by_activity", "earlier_run".
 struct Reason {
   std::string code;

@@ -9,7 +9,7 @@ std::string AnyStarted::await_json() const {
   return run_->await(position_);
 }
 
-void AnyStarted::misfit(const std::string& why) const { run_->misfit(run_->replay().at(position_).name, why); }
+void AnyStarted::invalid(const detail::Unfit& unfit) const { run_->invalid(position_, unfit); }
 
 const Uuid& WorkflowContext::execution_id() const { return run_->id(); }
 const std::string& WorkflowContext::workflow() const { return run_->name(); }
@@ -33,7 +33,7 @@ std::int32_t WorkflowContext::start_child(const TaskSpec& workflow, std::string 
   return run_->start_child(workflow, std::move(input), options);
 }
 std::int32_t WorkflowContext::expect_signal(std::string_view name) { return run_->expect_signal(name); }
-std::optional<std::string> WorkflowContext::wait_signal_json(std::string_view name, Duration timeout) {
+std::optional<std::int32_t> WorkflowContext::take_signal(std::string_view name, Duration timeout) {
   return run_->wait_signal(name, timeout);
 }
 void WorkflowContext::add_query(std::string_view name, std::function<std::string(const std::string&)> answer) {
@@ -45,7 +45,7 @@ std::size_t WorkflowContext::await_any(const std::vector<std::int32_t>& position
 }
 std::size_t WorkflowContext::await_race(const std::vector<std::int32_t>& positions) { return run_->race(positions); }
 void WorkflowContext::continue_json(std::string input) { run_->continue_as_new(std::move(input)); }
-void WorkflowContext::misfit(std::string_view name, const std::string& why) { run_->misfit(name, why); }
+void WorkflowContext::invalid_step(const detail::Unfit& unfit) { run_->invalid_step(unfit); }
 
 void WorkflowContext::sleep_until(Time until) {
   const Time now = this->now();

@@ -41,6 +41,7 @@ std::string_view to_string(Entry entry) {
     case Entry::uuid: return "uuid";
     case Entry::patch: return "patch";
     case Entry::cancelled: return "cancelled";
+    case Entry::invalid: return "invalid";
   }
   return "unknown";
 }
@@ -119,6 +120,17 @@ StepRecord decode_step(const model::JournalEntry& entry) {
     record.error = model::ErrorInfo{value["error"].value("type", ""), value["error"].value("message", ""), {}};
   }
   return record;
+}
+
+std::string encode_invalid(std::int32_t of, const model::ErrorInfo& error) {
+  const json value = {{"of", of}, {"error", {{"type", error.type}, {"message", error.message}}}};
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+model::ErrorInfo decode_invalid(const model::JournalEntry& entry) {
+  const json value = parsed(entry);
+  const json error = value.value("error", json::object());
+  return {.type = error.value("type", ""), .message = error.value("message", ""), .detail = ""};
 }
 
 std::string encode_number(std::string_view member, std::int64_t value) {

@@ -1,6 +1,7 @@
 // What a workflow writes into its journal, and how.
 #pragma once
 
+#include "model/journal_kind.hpp"
 #include "model/turn.hpp"
 
 #include <cstdint>
@@ -11,23 +12,7 @@
 
 namespace hapax::workflow {
 
-// Persisted in journal entries; never renumber. 1 is TaskContext::once's.
-enum class Entry : std::uint8_t {
-  started = 10,      // {"build": …}; not stored without a build
-  step = 11,         // {"us": how long, "attempts": n, "result": …}
-  step_failed = 12,  // {"us", "attempts", "error": {type, message}}
-  step_retry = 13,   // an attempt that failed and will be repeated: {"attempt", "delay_us", "error"}
-  task = 14,         // {"key", "input"?}; JournalEntry::child is its execution
-  child = 15,        // a workflow, likewise, with "close"
-  timer = 16,        // {"us"}
-  signal = 17,       // waits for a signal: {"timeout_us"?}
-  choice = 18,       // which of several was first: {"index", "of"}
-  now = 19,          // {"us"}
-  random = 20,       // {"bits"} as a string of digits
-  uuid = 21,         // {"uuid"}
-  patch = 22,        // the name is the change's
-  cancelled = 23,    // the cancellation was thrown in the call of this number: {"call", "reason"}
-};
+using Entry = model::JournalKind;
 
 // For people: "step", "task", …
 [[nodiscard]] std::string_view to_string(Entry entry);
@@ -53,6 +38,10 @@ struct StepRecord {
 };
 [[nodiscard]] std::string encode_step(const StepRecord& record);
 [[nodiscard]] StepRecord decode_step(const model::JournalEntry& entry);
+
+[[nodiscard]] std::string encode_invalid(std::int32_t of, const model::ErrorInfo& error);
+// The error of an `invalid` entry.
+[[nodiscard]] model::ErrorInfo decode_invalid(const model::JournalEntry& entry);
 
 // A single number, e.g. {"us":5}.
 [[nodiscard]] std::string encode_number(std::string_view member, std::int64_t value);

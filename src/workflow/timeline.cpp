@@ -151,6 +151,11 @@ std::vector<TimelineEntry> timeline(const model::History& history, const std::ve
           line.result = signal->data;
         }
         break;
+      case Entry::invalid:
+        line.status = "failed";
+        line.detail = "of entry " + std::to_string(decode_number(entry, "of"));
+        line.error = details(decode_invalid(entry));
+        break;
       default: line.detail = entry.data == "{}" ? "" : entry.data;
     }
     lines.push_back(std::move(line));

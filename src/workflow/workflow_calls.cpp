@@ -34,11 +34,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   try {
     while (true) {
       const model::JournalEntry* const entry = replay_.next(Entry::step, name);
-      if (entry != nullptr && workflow::entry_of(*entry) != Entry::step_retry) {
-        workflow::StepRecord record = workflow::decode_step(*entry);
-        if (!record.error) { return std::move(record.result); }
-        throw StepFailed(name, record.error->type, record.error->message);
-      }
+      if (entry != nullptr && workflow::entry_of(*entry) != Entry::step_retry) { return take_result(*entry); }
       if (entry != nullptr) {
         attempts = workflow::decode_step(*entry).attempts;
         const std::int32_t position = entry->position;
@@ -53,8 +49,8 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
       workflow::StepRecord record{.ran_for = step_ran_for_, .attempts = attempts};
       if (step_ending_.kind == engine::Ending::Kind::completed) {
         record.result = std::move(step_ending_.result);
-        const auto& kept = replay_.add(Entry::step, name, workflow::encode_step(record));
-        (void)kept;
+        last_step_ = replay_.add(Entry::step, name, workflow::encode_step(record)).position;
+        last_step_ran_here_ = true;
         return std::move(record.result);
       }
       model::Failure failure = step_ending_.failure;
@@ -74,19 +70,29 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
+// What the journal has of a step.
+std::string WorkflowRun::take_result(const model::JournalEntry& entry) {
+  workflow::StepRecord record = workflow::decode_step(entry);
+  if (record.error) { throw StepFailed(entry.name, record.error->type, record.error->message); }
+  last_step_ = entry.position;
+  last_step_ran_here_ = false;
+  throw_if_invalid(last_step_);
+  return std::move(record.result);
+}
+
 std::string WorkflowRun::transaction(std::string_view name, const std::function<std::string(Transaction&)>& body) {
   enter("transaction");
   model::check_name(name, "step");
   try {
-    if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) {
-      workflow::StepRecord record = workflow::decode_step(*entry);
-      if (!record.error) { return std::move(record.result); }
-      throw StepFailed(name, record.error->type, record.error->message);
-    }
+    if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) { return take_result(*entry); }
     transaction_body_ = &body;
     transaction_name_ = name;
     need(Need::transaction);
-    if (step_ending_.kind == engine::Ending::Kind::completed) { return std::move(step_ending_.result); }
+    if (step_ending_.kind == engine::Ending::Kind::completed) {
+      last_step_ = replay_.recorded() - 1;
+      last_step_ran_here_ = true;
+      return std::move(step_ending_.result);
+    }
     const model::ErrorInfo& error = step_ending_.failure.error;
     replay_.add(Entry::step_failed, name, workflow::encode_step({.ran_for = step_ran_for_, .error = error}));
     throw StepFailed(name, error.type, error.message);
@@ -176,10 +182,10 @@ std::int32_t WorkflowRun::expect_signal(std::string_view name, const std::string
   return position;
 }
 
-std::optional<std::string> WorkflowRun::wait_signal(std::string_view name, Duration timeout) {
+std::optional<std::int32_t> WorkflowRun::wait_signal(std::string_view name, Duration timeout) {
   const std::int32_t signal = expect_signal(name, workflow::encode_number("timeout_us", timeout.count()));
   const std::int32_t limit = timer(timeout);
-  if (await_any({signal, limit}) == 0) { return await(signal); }
+  if (await_any({signal, limit}) == 0) { return signal; }
   replay_.put_back_signal(std::string(name), signal_turns_.at(signal));
   return std::nullopt;
 }
@@ -215,10 +221,12 @@ std::string WorkflowRun::await(std::int32_t position) {
     if (kind == Entry::signal) {
       const std::size_t turn = signal_turns_.at(position);
       replay_.consume_signal(entry.name, turn);
+      throw_if_invalid(position);
       return replay_.signal(entry.name, turn)->data.value_or("null");
     }
     const model::Event& event = *replay_.outcome(position);
     if (event.kind == model::EventKind::ended && event.status == Status::completed) {
+      throw_if_invalid(position);
       return event.data.value_or("null");
     }
     throw_failed(entry, event);

@@ -324,10 +324,6 @@ void WorkflowRun::diverge(std::string reason) {
   std::abort();  // not reached: need() throws while unwinding
 }
 
-void WorkflowRun::misfit(std::string_view what, const std::string& why) {
-  diverge("the recorded result of '" + std::string(what) + "' does not fit the code: " + why);
-}
-
 void WorkflowRun::throw_cancelled() {
   cancel_delivered_ = true;
   const auto& asked = replay_.cancel();

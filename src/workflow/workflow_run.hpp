@@ -99,7 +99,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::int32_t start_child(const TaskSpec& spec, std::string input, const ChildOptions& options);
   std::int32_t timer(Duration duration);
   std::int32_t expect_signal(std::string_view name, const std::string& data = "{}");
-  std::optional<std::string> wait_signal(std::string_view name, Duration timeout);
+  // Which entry got the signal; nothing when none came in time.
+  std::optional<std::int32_t> wait_signal(std::string_view name, Duration timeout);
   std::string await(std::int32_t position);
   void await_all(const std::vector<std::int32_t>& positions);
   std::size_t await_any(const std::vector<std::int32_t>& positions);
@@ -112,8 +113,10 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   void progress(double fraction, std::string_view message);
   void set_attribute(std::string_view name, std::string_view value);
   void add_query(std::string_view name, std::function<std::string(const std::string&)> answer);
-  // A recorded value does not fit the code's type.
-  [[noreturn]] void misfit(std::string_view what, const std::string& why);
+  // What the entry at `position`, a signal, task or child, got does not convert to the type that the function asks for.
+  [[noreturn]] void invalid(std::int32_t position, const Unfit& unfit);
+  // The same of the step that the function called last.
+  [[noreturn]] void invalid_step(const Unfit& unfit);
 
  private:
   struct Instant {
@@ -140,6 +143,12 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   [[nodiscard]] Time ended_at(std::int32_t position) const;
   std::int32_t start(workflow::Entry kind, model::NewExecution request, std::string data);
   [[nodiscard]] std::string next_key(std::string_view prefix, const std::string& name);
+  // A recorded value does not fit the code's type, and the code that wrote the journal could read it.
+  [[noreturn]] void misfit(std::string_view what, const std::string& why);
+  [[noreturn]] void record_invalid(std::int32_t position, const Unfit& unfit);
+  // Throws the error that the journal has next, if the value of the entry at `position` did not convert.
+  void throw_if_invalid(std::int32_t position);
+  [[nodiscard]] std::string take_result(const model::JournalEntry& entry);
   [[noreturn]] void throw_failed(const model::JournalEntry& entry, const model::Event& event) const;
 
   const std::shared_ptr<AppState> app_;
@@ -165,6 +174,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::string store_trouble_;
   engine::Ending step_ending_;
   Duration step_ran_for_{0};
+  std::int32_t last_step_ = -1;      // the entry of the step that was called last
+  bool last_step_ran_here_ = false;  // its result comes from this code, not from the journal
   Instant instant_;
 
   std::int64_t call_ = 0;

@@ -100,5 +100,16 @@ TEST_F(SweeperTest, AStoreThatIsAwayIsLeftAloneForAWhile) {
   EXPECT_GE(next - world.now(), 500ms);
 }
 
+TEST_F(SweeperTest, ASweepThatFailsIsTold) {
+  std::vector<std::string> errors;
+  Sweeper tells{world.store, random, {.on_failed = [&](std::string_view error) { errors.emplace_back(error); }}};
+  (void)tells.step(world.now());
+  EXPECT_TRUE(errors.empty());
+  world.store.away = true;
+  (void)tells.step(world.now());
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors.front(), "");
+}
+
 }  // namespace
 }  // namespace hapax::engine

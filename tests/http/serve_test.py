@@ -4,6 +4,7 @@ import json
 import os
 import select
 import signal
+import sqlite3
 import ssl
 import subprocess
 import threading
@@ -56,7 +57,7 @@ class Starting(unittest.TestCase):
         try:
             self.assertEqual(server.get("/healthz").json, {"status": "up"})
             answer = server.get("/readyz")
-            self.assertEqual(answer.json, {"status": "ready", "checks": {"store": "ok", "schema": "ok", "ticker": "ok"}})
+            self.assertEqual(answer.json, {"status": "ready", "checks": {"store": "ok", "schema": "ok", "sweeper": "ok", "ticker": "ok"}})
             self.assertIn(b"hapax_http_requests_total", server.get("/metrics").body)
         finally:
             self.assertEqual(server.stop(), 0)
@@ -108,6 +109,59 @@ class Starting(unittest.TestCase):
             self.assertEqual(counts, [12, 2, 0])
         finally:
             server.stop()
+
+
+class Sweeping(unittest.TestCase):
+    """A sweep that fails, or leaves a row, is told: log, figures and /readyz."""
+
+    def setUp(self):
+        self.server = serve()
+        self.addCleanup(self.server.stop)
+
+    def change(self, statement):
+        db = sqlite3.connect("serve.db", timeout=30)
+        with db:
+            db.execute(statement)
+        db.close()
+
+    def figure(self, name):
+        for line in self.server.get("/metrics").body.decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        self.fail(f"no {name}")
+
+    def told(self):
+        return [each["detail"] for each in map(json.loads, list(self.server.log)) if each["event"] == "sweep"]
+
+    def test_sweeps_that_fail_are_told_and_make_the_server_unready_until_one_succeeds(self):
+        self.assertEqual(self.figure("hapax_sweep_failures_total"), 0)
+        self.change("ALTER TABLE sessions RENAME TO sessions_away")
+        try:
+            until(lambda: self.figure("hapax_sweep_failures_total") >= 3, "failures to be counted", 60)
+            until(lambda: self.server.get("/readyz").status == 503, "the server not to be ready", 60)
+            self.assertIn("sweeps failed", self.server.get("/readyz").json["checks"]["sweeper"])
+            self.assertIn("sessions", " ".join(self.told()))
+        finally:
+            self.change("ALTER TABLE sessions_away RENAME TO sessions")
+        until(lambda: self.server.get("/readyz").status == 200, "the server to be ready again", 60)
+
+    def test_a_row_that_sweeps_leave_is_told_and_counted_and_the_server_stays_ready(self):
+        for key in ("bad", "good"):
+            made = self.server.ask("POST", "/v1/tasks/due/executions", JSON,
+                                   body=json.dumps({"idempotency_key": key, "deadline": "1s", "queue": key}))
+            self.assertEqual(made.status, 201, made)
+            if key == "bad":
+                bad = made.json["id"].replace("-", "")
+                self.change(f"CREATE TRIGGER keep BEFORE DELETE ON live WHEN old.id = x'{bad}' "
+                            "BEGIN SELECT RAISE(ABORT, 'kept by the test'); END")
+        try:
+            until(lambda: self.figure("hapax_sweep_bad_rows") == 1, "the row to be counted", 60)
+            until(lambda: "kept by the test" in " ".join(self.told()), "the row to be told", 60)
+            until(lambda: self.figure("hapax_deadlines_total") == 1, "the other to be ended", 60)
+            self.assertEqual(self.server.get("/readyz").status, 200)
+            self.assertEqual(self.figure("hapax_sweep_failures_total"), 0)
+        finally:
+            self.change("DROP TRIGGER keep")
 
 
 class Stopping(unittest.TestCase):

@@ -281,5 +281,115 @@ TEST(Explain, DoesNotTakeAnotherOrderingKeyForAnActivitys) {
       (Codes{"ordering_key", "holds_key"}));
 }
 
+Execution waiting_workflow() {
+  Execution execution = pending_execution();
+  execution.kind = Kind::workflow;
+  execution.task = "order";
+  execution.waiting = true;
+  execution.run_at = never_due;
+  execution.fence = 2;
+  return execution;
+}
+
+JournalEntry entry(JournalKind kind, const std::string& name, const std::string& data) {
+  JournalEntry entry;
+  entry.kind = static_cast<std::uint8_t>(kind);
+  entry.name = name;
+  entry.data = data;
+  entry.at = now - 1min;
+  return entry;
+}
+
+WorkflowWaits waits(std::vector<JournalEntry> entries, std::vector<Event> events = {}) {
+  for (std::size_t i = 0; i < entries.size(); ++i) { entries[i].position = static_cast<std::int32_t>(i + 1); }
+  return waits_of({.entries = std::move(entries), .events = std::move(events), .unreadable = ""}, now);
+}
+
+Event signal_event(const std::string& name) {
+  Event event;
+  event.kind = EventKind::signal;
+  event.name = name;
+  return event;
+}
+
+TEST(Explain, NamesTheSignalThatAWorkflowWaitsFor) {
+  const Execution execution = waiting_workflow();
+  const auto reasons =
+      explain({.execution = execution,
+               .now = now,
+               .waits = waits({entry(JournalKind::signal, "go", "{}"), entry(JournalKind::signal, "go", "{}")},
+                              {signal_event("go"), signal_event("goo")})});
+  ASSERT_EQ(reasons.size(), 2U);
+  EXPECT_EQ(reasons[0].code, "waiting");
+  EXPECT_EQ(reasons[0].sentence, "The workflow waits for signal 'go'.");
+  EXPECT_NE(reasons[0].remedy.find("hapax signal " + execution.id.to_string() + " go"), std::string::npos);
+  EXPECT_EQ(reasons[1].code, "signals_not_taken");
+  EXPECT_NE(reasons[1].sentence.find("'goo'"), std::string::npos);
+}
+
+TEST(Explain, NamesTheTimerTheTaskAndTheTimeoutThatAWorkflowWaitsFor) {
+  const Execution execution = waiting_workflow();
+  JournalEntry task = entry(JournalKind::task, "charge", "{}");
+  task.child = Uuid{};
+  const auto sentence = [&](std::vector<JournalEntry> entries) {
+    return explain({.execution = execution, .now = now, .waits = waits(std::move(entries))}).front().sentence;
+  };
+  EXPECT_NE(sentence({entry(JournalKind::timer, "", R"({"us":120000000})")}).find("a timer that fires at"),
+            std::string::npos);
+  EXPECT_NE(sentence({task}).find("waits for task 'charge' (" + task.child->to_string() + ")"), std::string::npos);
+  // A wait with a timeout is a signal and a timer, told as one.
+  const std::string timed = sentence({entry(JournalKind::signal, "go", R"({"timeout_us":120000000})"),
+                                      entry(JournalKind::timer, "", R"({"us":120000000})")});
+  EXPECT_NE(timed.find("waits for signal 'go', until "), std::string::npos) << timed;
+  EXPECT_EQ(timed.find("timer"), std::string::npos) << timed;
+}
+
+TEST(Explain, AWaitThatTimedOutIsNotWaitedForAnyMore) {
+  const WorkflowWaits left = waits(
+      {entry(JournalKind::signal, "go", R"({"timeout_us":1000})"), entry(JournalKind::timer, "", R"({"us":1000})"),
+       entry(JournalKind::choice, "any", R"({"index":1})"), entry(JournalKind::signal, "stop", "{}")});
+  ASSERT_EQ(left.open.size(), 1U);
+  EXPECT_EQ(left.open.front().name, "stop");
+}
+
+TEST(Explain, NeverAdvisesHapaxWorkForAWorkflow) {
+  Execution execution = pending_execution();
+  execution.kind = Kind::workflow;
+  for (const auto& sessions : {std::vector<SessionInfo>{}, std::vector<SessionInfo>{session_on("emails")}}) {
+    for (const Reason& reason : explain({.execution = execution, .now = now, .sessions = sessions})) {
+      EXPECT_EQ(reason.remedy.find("hapax work"), std::string::npos) << reason.remedy;
+      EXPECT_NE(reason.remedy.find("a handler for"), std::string::npos) << reason.remedy;
+    }
+  }
+}
+
+TEST(Explain, TellsABadPayloadFromAChangedBuildAndFromAnUnreadableJournal) {
+  Execution execution = waiting_workflow();
+  execution.stuck = "at place 1 the journal has step 'a', the code asks for step 'b'";
+  EXPECT_EQ(codes({.execution = execution, .now = now}), Codes{"stuck"});
+
+  execution.stuck.clear();
+  const std::string message = "signal 'go' is \"x\", expected int: no number";
+  const WorkflowWaits after = waits({entry(JournalKind::signal, "go", "{}"),
+                                     entry(JournalKind::invalid, "go",
+                                           R"({"of":1,"error":{"type":"InvalidSignal",)"
+                                           R"("message":"signal 'go' is \"x\", expected int: no number"}})"),
+                                     entry(JournalKind::signal, "go", "{}")},
+                                    {signal_event("go")});
+  const auto went_on = explain({.execution = execution, .now = now, .waits = after});
+  ASSERT_EQ(went_on.size(), 2U);
+  EXPECT_EQ(went_on[1].code, "invalid_payload");
+  EXPECT_NE(went_on[1].sentence.find(message), std::string::npos) << went_on[1].sentence;
+
+  EXPECT_EQ(codes({.execution = execution, .now = now, .journal_trouble = "no key"}), Codes{"journal_unreadable"});
+
+  execution.status = Status::failed;
+  execution.error = ErrorInfo{.type = "InvalidSignal", .message = message};
+  const auto failed = explain({.execution = execution, .now = now});
+  ASSERT_GE(failed.size(), 2U);
+  EXPECT_NE(failed[0].sentence.find(message), std::string::npos);
+  EXPECT_EQ(failed[1].code, "invalid_payload");
+}
+
 }  // namespace
 }  // namespace hapax::model

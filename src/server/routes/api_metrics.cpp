@@ -60,7 +60,9 @@ ApiMetrics::ApiMetrics(Metrics& metrics, engine::Engine& engine)
                                      "Worker sessions whose lease was over while they ran something")),
       lost_leases_(metrics.counter("hapax_lease_losses_total", "Executions taken back from lost sessions")),
       dead_by_loss_(metrics.counter("hapax_lost_dead_total", "Executions that failed as they were lost too often")),
-      timed_out_(metrics.counter("hapax_deadlines_total", "Executions that ended at their deadline")) {
+      timed_out_(metrics.counter("hapax_deadlines_total", "Executions that ended at their deadline")),
+      sweep_failures_(metrics.counter("hapax_sweep_failures_total", "Sweeps of this server that failed")),
+      sweep_bad_rows_(metrics.gauge("hapax_sweep_bad_rows", "Rows that the last sweep could neither read nor change")) {
   for (std::size_t i = 0; i < admissions_.size(); ++i) {
     admissions_[i] = &metrics.counter("hapax_admissions_total", "Requests for executions by what they were answered",
                                       {{"outcome", admission_words[i]}});
@@ -79,7 +81,9 @@ ApiMetrics::ApiMetrics(Metrics& metrics, engine::Engine& engine)
              lost_leases_.add(static_cast<std::uint64_t>(report.requeued + report.dead));
              dead_by_loss_.add(static_cast<std::uint64_t>(report.dead));
              timed_out_.add(static_cast<std::uint64_t>(report.timed_out));
-           }});
+             sweep_bad_rows_.set(report.bad);
+           },
+       .sweep_failed = [this] { sweep_failures_.add(); }});
   metrics.on_look([&store = engine.store()](MetricsText& text, const Principal& principal) {
     tell_queues(store, text, principal);
   });

@@ -38,6 +38,8 @@ class ApiMetrics {
   Counter& lost_leases_;
   Counter& dead_by_loss_;
   Counter& timed_out_;
+  Counter& sweep_failures_;
+  Gauge& sweep_bad_rows_;
 };
 
 }  // namespace hapax::server
