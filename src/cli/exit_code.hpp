@@ -10,6 +10,7 @@ enum ExitCode : int {
   exit_ok = 0,
   exit_unsuccessful = 1,    // wait: the execution ended otherwise than completed; doctor: a problem was found
   exit_conflict = 3,        // the key is taken, the queue drains, the status does not allow it
+  exit_left = 4,            // work --until-idle: what is left is not this worker's to run
   exit_usage = 64,          // a flag or argument that cannot be taken
   exit_data = 65,           // a payload, a line of a bulk file or a key that cannot be taken
   exit_missing = 66,        // a named file, execution or queue is not there
@@ -26,10 +27,11 @@ struct ExitCodeMeaning {
 };
 
 // The one table: --help, the manual page and docs/reference/cli.md have these codes (a test compares them).
-inline constexpr std::array<ExitCodeMeaning, 11> exit_code_meanings = {{
+inline constexpr std::array<ExitCodeMeaning, 12> exit_code_meanings = {{
     {exit_ok, "done"},
     {exit_unsuccessful, "the execution failed, was cancelled or timed out; doctor found a problem"},
     {exit_conflict, "conflict: the key is taken, the queue drains, the status does not allow it"},
+    {exit_left, "work --until-idle: what is left is not this worker's to run"},
     {exit_usage, "usage: a flag, a command or a value that cannot be taken"},
     {exit_data, "bad data: JSON, a payload, a key, a line of a file"},
     {exit_missing, "missing: a file, an execution, a queue or an activity that was named"},

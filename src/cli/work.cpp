@@ -2,6 +2,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
+#include "cli/work_left.hpp"
 #include "cli/work_loop.hpp"
 #include "wire/json_out.hpp"
 
@@ -26,8 +27,10 @@ constexpr const char* examples =
     "SIGTERM or Ctrl-C: claims nothing more, lets programs finish within --grace, releases the rest without spending "
     "an\n"
     "attempt. A second one kills the programs at once and releases their executions.\n"
-    "Workflows are left to programs that have their function.\n"
-    "With --server it claims through the API, with a token of scope work (and read, for --until-empty).\n"
+    "Workflows are left to programs that have their function: --until-empty waits for them and says so, --until-idle\n"
+    "ends without them.\n"
+    "With --server it claims through the API, with a token of scope work (and read, for --until-empty and "
+    "--until-idle).\n"
     "\n"
     "--processes N: a supervisor and N worker processes. One that dies is started again, with a growing pause if it "
     "keeps\n"
@@ -41,7 +44,7 @@ constexpr const char* examples =
     "  hapax work --queue emails --exec ./send.sh --processes 4 --concurrency 8";
 
 void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::chrono::steady_clock::duration elapsed,
-                   const SupervisorCounts* processes) {
+                   const SupervisorCounts* processes, const WorkLeft* left) {
   const auto took = std::chrono::duration_cast<Duration>(elapsed);
   if (shell.json()) {
     JsonObject object;
@@ -52,6 +55,7 @@ void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::ch
       object.number("processes_started", processes->started).number("restarts", processes->restarts);
       object.number("killed", processes->killed);
     }
+    if (left != nullptr) { object.number("left", left->others); }
     print(object.number("elapsed_ms", std::int64_t{took.count() / 1000}).str());
   } else if (!shell.quiet()) {
     std::string text = grouped(stats.completed) + " completed, " + grouped(stats.failed) + " failed";
@@ -68,18 +72,29 @@ void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::ch
       add(processes->killed, processes->killed == 1 ? "process killed" : "processes killed");
     }
     print(text + " in " + rough(took));
+    if (left != nullptr && left->others > 0) { print("left, as this worker does not run it: " + left->text); }
   }
 }
+
+// With --until-idle. What a signal interrupted is no end of that kind.
+std::optional<WorkLeft> left_when_idle(Shell& shell, const WorkOptions& options) {
+  if (!options.until_idle) { return std::nullopt; }
+  WorkLeft left = look_at_left(shell.backend(), plan_work(shell, options));
+  return left.own ? std::nullopt : std::optional(std::move(left));
+}
+
+int exit_of(const std::optional<WorkLeft>& left) { return left && left->others > 0 ? exit_left : exit_ok; }
 
 int work_alone(Shell& shell, const WorkOptions& options) {
   const auto begun = std::chrono::steady_clock::now();
   WorkPlan plan = plan_work(shell, options);
   plan.leaving = [&](const engine::WorkerStats& stats) {
-    print_summary(shell, stats, std::chrono::steady_clock::now() - begun, nullptr);
+    print_summary(shell, stats, std::chrono::steady_clock::now() - begun, nullptr, nullptr);
   };
   const engine::WorkerStats stats = work(shell, std::move(plan));
-  print_summary(shell, stats, std::chrono::steady_clock::now() - begun, nullptr);
-  return exit_ok;
+  const std::optional<WorkLeft> left = left_when_idle(shell, options);
+  print_summary(shell, stats, std::chrono::steady_clock::now() - begun, nullptr, left ? &*left : nullptr);
+  return exit_of(left);
 }
 
 // What ended a process for good ends the command, as if it had met it itself.
@@ -127,8 +142,11 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
   });
   progress.clear();
   refuse(report);
-  print_summary(shell, stats_of(report.counts.work), std::chrono::steady_clock::now() - begun, &report.counts);
-  return exit_ok;
+  Shell own = shell.fresh();
+  const std::optional<WorkLeft> left = left_when_idle(own, options);
+  print_summary(shell, stats_of(report.counts.work), std::chrono::steady_clock::now() - begun, &report.counts,
+                left ? &*left : nullptr);
+  return exit_of(left);
 }
 
 }  // namespace
@@ -144,7 +162,12 @@ void add_work(Commands& commands) {
       ->required();
   command.add_option("--concurrency", options->concurrency, "Programs at once (default: the configuration's, or 1)")
       ->type_name("N");
-  command.add_flag("--until-empty", options->until_empty, "End when nothing in the queues is pending or running");
+  CLI::Option* const empty =
+      command.add_flag("--until-empty", options->until_empty, "End when nothing in the queues is pending or running");
+  command
+      .add_flag("--until-idle", options->until_idle,
+                "End when nothing is left that this worker could run; exit code 4 if other work is left")
+      ->excludes(empty);
   command.add_option("--lease", options->lease, "Until others may take over after a crash (default 30s)")
       ->type_name("D");
   command.add_option("--timeout", options->timeout, "For each attempt, beside the execution's own")->type_name("D");

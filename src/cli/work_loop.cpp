@@ -6,6 +6,7 @@
 #include "cli/end_limit.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
+#include "cli/work_left.hpp"
 #include "engine/engine.hpp"
 #include "model/validate.hpp"
 #include "schedule/ticker.hpp"
@@ -134,7 +135,8 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
                 .worker = worker_options(shell, options),
                 .process = {.kill_after = parse_duration(options.kill_after, "kill-after"),
                             .timeout = optional_duration(options.timeout, "timeout")},
-                .until_empty = options.until_empty};
+                .until_empty = options.until_empty,
+                .until_idle = options.until_idle};
   check_grace(plan.process.kill_after, "kill-after");
   // A program has until it is killed; only then its thread is given up and another takes its place.
   plan.worker.stop_patience = plan.process.kill_after + std::chrono::seconds(1);
@@ -163,11 +165,12 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
   };
   EndLimit end_limit(leave);
   const bool asks_server = !shell.server_url().empty();
+  const bool ends = plan.until_empty || plan.until_idle;
   if (asks_server) {
     // The server sweeps, and starts what is due.
     plan.worker.sweep = false;
     // A token that may not read the queues is told now, not waited for.
-    if (plan.until_empty) { (void)shell.backend().queues(); }
+    if (ends) { (void)shell.backend().queues(); }
   }
   const auto engine = std::make_shared<engine::Engine>(shell.work_store());
   const auto begun = std::chrono::steady_clock::now();
@@ -182,17 +185,22 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     supervised->ready();
   }
 
+  std::atomic<bool> stopping{false};
   std::atomic<bool> finished{false};
   std::thread closing;
   const auto close = [&] {
+    stopping = true;
     closing = std::thread([&] {
       worker.stop();
       finished = true;
     });
   };
-  std::thread watching([&, until_empty = plan.until_empty] {
+  Backend* const backend = ends ? &shell.backend() : nullptr;
+  std::thread watching([&] {
+    if (backend == nullptr) { return; }
     try {
-      if (until_empty && worker.wait_until_empty()) { signals.raise_done(); }
+      const auto remark = [&remarks](std::string_view text) { remarks.add(text); };
+      if (wait_for_the_end({worker, *backend, plan, stopping, remark})) { signals.raise_done(); }
     } catch (const std::exception& error) {
       remarks.add(error.what());
       signals.raise_done();

@@ -23,6 +23,7 @@ struct WorkOptions {
   std::optional<int> concurrency;
   std::optional<int> processes;
   bool until_empty = false;
+  bool until_idle = false;
   std::optional<std::string> lease;
   std::optional<std::string> grace;
   std::string kill_after = "5s";
@@ -36,12 +37,14 @@ struct WorkPlan {
   engine::WorkerOptions worker;
   ProcessOptions process;
   bool until_empty = false;
+  bool until_idle = false;
   // Called before the process leaves with a store that does not answer; may be empty.
   std::function<void(const engine::WorkerStats&)> leaving;
 };
 [[nodiscard]] WorkPlan plan_work(const Shell& shell, const WorkOptions& options);
 
-// Works until a signal says to stop, or nothing is left with until_empty. Without a supervisor it shows progress and its
+// Works until a signal says to stop, or nothing is left with until_empty, or nothing for it with
+// until_idle. Without a supervisor it shows progress and its
 // remarks, with one it tells that. Both return what became of the work.
 [[nodiscard]] engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* process = nullptr);
 

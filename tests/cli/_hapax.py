@@ -13,6 +13,7 @@ import uuid
 BIN = os.environ.get("HAPAX_BIN") or sys.exit("HAPAX_BIN is not set: it must name the program under test")
 
 OK, UNSUCCESSFUL, CONFLICT, USAGE, DATA, MISSING, STORE, CONFIGURATION, STILL_GOING = 0, 1, 3, 64, 65, 66, 75, 78, 124
+LEFT = 4
 
 
 class Answer:

@@ -1,6 +1,7 @@
 """work --exec: any program is a worker (SPEC L1)."""
 
 import json
+import threading
 import unittest
 
 from _hapax import *
@@ -143,6 +144,33 @@ class Protocol:
         id = self.enqueue("job", "--delay", "400ms")
         self.assertEqual(self.work("cat")["completed"], 1)
         self.assertEqual(self.show(id)["status"], "completed")
+
+    def test_until_idle_ends_when_what_is_left_is_not_this_workers_to_run(self):
+        flow = self.good("start", "order", "--workflow-id", "o-1")["id"]
+        job = self.enqueue("job", "--delay", "400ms")
+        other = self.enqueue("other")
+        done = self.hapax("work", "--exec", "cat", "--task", "job", "--until-idle", "--json")
+        self.assertEqual(done.code, LEFT, done)
+        self.assertEqual((done.json["completed"], done.json["left"]), (1, 2), done)
+        self.assertEqual([self.show(each)["status"] for each in (flow, job, other)], ["pending", "completed", "pending"])
+        plain = self.hapax("work", "--exec", "cat", "--until-idle")
+        self.assertEqual(plain.code, LEFT, plain)
+        self.assertIn("workflow 'order' (" + flow, plain.out)
+        self.good("cancel", flow)
+        self.assertEqual(self.hapax("work", "--exec", "cat", "--until-idle", "--json").code, OK)
+
+    def test_until_empty_says_which_workflow_it_waits_for(self):
+        flow = self.good("start", "order", "--workflow-id", "o-1")["id"]
+        worker = self.start("work", "--exec", "cat", "--until-empty")
+        said = []
+        reading = threading.Thread(target=lambda: said.extend(line.decode() for line in worker.stderr))
+        reading.start()
+        self.until(lambda: any("workflow 'order' (" + flow in line for line in said), "the workflow to be named", 60)
+        self.assertIn("--until-idle", "".join(said))
+        self.assertIsNone(worker.poll(), "it waits (SPEC L0)")
+        self.good("cancel", flow)
+        self.assertEqual(worker.wait(timeout=60), OK)
+        reading.join(timeout=30)
 
 
 if __name__ == "__main__":
