@@ -4,6 +4,7 @@
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
+#include "schedule/duplicate_log.hpp"
 #include "schedule/ticker.hpp"
 #include "server/health.hpp"
 #include "server/log_writer.hpp"
@@ -147,6 +148,7 @@ int run(Shell& shell, const Options& options) {
   server::LogWriter log(STDERR_FILENO);
   const auto say = [&log](std::string_view event, std::string_view detail) { log.add(event_line(event, detail)); };
   const server::ServerOptions server_settings = server_options(options, log);
+  const schedule::DuplicateLog::Listening duplicates([say](std::string_view line) { say("duplicate events", line); });
 
   Pulse ticker;
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
