@@ -7,6 +7,7 @@
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
 #include "engine/hub.hpp"
+#include "schedule/duplicate_log.hpp"
 #include "schedule/ticker.hpp"
 #include "server/health.hpp"
 #include "server/log_writer.hpp"
@@ -161,6 +162,7 @@ int run(Shell& shell, const Options& options) {
     log.flush();
   });
   const server::ServerOptions server_settings = server_options(options, log);
+  const schedule::DuplicateLog::Listening duplicates([say](std::string_view line) { say("duplicate events", line); });
 
   Pulse ticker;
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());

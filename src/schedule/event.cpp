@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include "base/base64.hpp"
 #include "base/json.hpp"
 #include "base/json_pointer.hpp"
 #include "base/json_text.hpp"
@@ -90,6 +91,24 @@ void check_size(std::string_view json, std::string_view field) {
   }
 }
 
+// Bytes that structured mode has as base64 and binary mode as text or JSON (SDKs send what they were given as bytes so).
+std::optional<std::string> data_of_bytes(const Event& event) {
+  const std::optional<std::string> bytes = base::from_base64(*event.data_base64);
+  if (!bytes) { return std::nullopt; }
+  try {
+    return data_of_body(event.datacontenttype, *bytes);
+  } catch (const Error&) { return std::nullopt; }
+}
+
+// An event without an id is one event in both modes. The kinds of data are told apart by a mark. Data of no bytes counts as
+// none, as binary mode cannot tell them apart.
+std::string data_for_id(const Event& event) {
+  if (event.data) { return "j" + base::canonical_json(*event.data, "data"); }
+  if (!event.data_base64 || event.data_base64->empty()) { return {}; }
+  const std::optional<std::string> data = data_of_bytes(event);
+  return data ? "j" + base::canonical_json(*data, "data") : "b" + *event.data_base64;
+}
+
 }  // namespace
 
 Event parse_event(std::string_view json, MissingId missing_id) {
@@ -126,11 +145,8 @@ std::vector<Event> parse_event_batch(std::string_view json, MissingId missing_id
 }
 
 std::string id_from_content(const Event& event) {
-  // An absent subject is the empty one, which no event may have; the kinds of data are told apart by a mark. Data of no
-  // bytes counts as none, as binary mode cannot tell them apart.
-  const std::string data = event.data ? "j" + base::canonical_json(*event.data, "data")
-                           : event.data_base64 && !event.data_base64->empty() ? "b" + *event.data_base64
-                                                                              : std::string();
+  // An absent subject is the empty one, which no event may have.
+  const std::string data = data_for_id(event);
   const std::string_view subject = event.subject ? std::string_view(*event.subject) : std::string_view();
   const std::array<std::string_view, 4> parts = {event.source, event.type, subject, data};
   return "sha256-" + base::to_hex(base::sha256_parts(parts));

@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include "base/base64.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
@@ -98,19 +99,6 @@ void check_name(std::string_view name) {
          "is no attribute's name" + (near.empty() ? "; expected at most " + std::to_string(attribute_name_bytes) +
                                                         " lower-case letters and digits, such as \"tenant\""
                                                   : "; did you mean \"" + near + "\"?"));
-}
-
-std::string encode_base64(std::string_view bytes) {
-  std::string out;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t group = 0;
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
-    for (std::size_t i = 0; i < 3; ++i) {
-      group = group << 8 | (i < count ? static_cast<std::uint8_t>(bytes[at + i]) : 0U);
-    }
-    for (std::size_t i = 0; i < 4; ++i) { out.push_back(i <= count ? base64_digits[group >> (18 - 6 * i) & 63] : '='); }
-  }
-  return out;
 }
 
 // What is taken can be written and taken again: base64 and a made id make an event longer than it came. All attributes
@@ -230,17 +218,23 @@ void EventAttributes::set_extension(std::string_view name, std::string_view json
   event_.extensions.emplace_back(name, json);
 }
 
-void EventAttributes::set_body(std::string_view body) {
-  if (body.empty()) { return; }
-  const std::string type = event_.datacontenttype ? media_type(*event_.datacontenttype) : "application/json";
+std::optional<std::string> data_of_body(const std::optional<std::string>& datacontenttype, std::string_view body) {
+  const std::string type = datacontenttype ? media_type(*datacontenttype) : "application/json";
   if (type == "application/json" || type == "text/json" || type.ends_with("+json")) {
     base::check_json(body, "data");
     const std::size_t first = body.find_first_not_of(" \t\r\n");
-    set_json("data", body.substr(first, body.find_last_not_of(" \t\r\n") - first + 1));
-  } else if (is_text_type(type) && base::is_valid_utf8(body)) {
-    event_.data = base::json_quote(body);
+    return std::string(body.substr(first, body.find_last_not_of(" \t\r\n") - first + 1));
+  }
+  if (is_text_type(type) && base::is_valid_utf8(body)) { return base::json_quote(body); }
+  return std::nullopt;
+}
+
+void EventAttributes::set_body(std::string_view body) {
+  if (body.empty()) { return; }
+  if (const std::optional<std::string> data = data_of_body(event_.datacontenttype, body)) {
+    set_json("data", *data);
   } else {
-    event_.data_base64 = encode_base64(body);
+    event_.data_base64 = base::to_base64(body);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "schedule/event.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,5 +30,10 @@ class EventAttributes {
   std::size_t members_ = 0;
   bool has_specversion_ = false;
 };
+
+// The JSON that binary mode makes of these bytes: JSON as it is, text and XML in UTF-8 as a string. Nothing: they are bytes to
+// us. Throws for malformed JSON.
+[[nodiscard]] std::optional<std::string> data_of_body(const std::optional<std::string>& datacontenttype,
+                                                      std::string_view body);
 
 }  // namespace hapax::schedule

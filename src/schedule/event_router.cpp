@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "model/identity.hpp"
+#include "schedule/duplicate_log.hpp"
 #include "schedule/tick.hpp"
 
 #include <algorithm>
@@ -19,7 +20,6 @@ namespace hapax::schedule {
 namespace {
 
 constexpr std::chrono::seconds fresh_for{1};
-constexpr std::chrono::seconds counted_every{1};
 constexpr std::size_t batch_bytes = 32 << 20;  // of inputs in one transaction
 // Of a batch. Identities come in no order, and are written sorted: the larger the batch, the more of them are neighbours.
 constexpr std::size_t most_alone = limits::bulk_batch;
@@ -137,6 +137,7 @@ class EventRouter::Batch {
       run.refusal = std::make_exception_ptr(
           QueueDraining("queue '" + request.queue.name + "' is draining and takes nothing new"));
     }
+    if (tally.counts.duplicates > 0) { DuplicateLog::of_process().add(request.queue.ns, run.activity, run.run_id); }
     if (!place.alone) { return; }
     Counted& mine = counted[run.activity];
     mine.counts += tally.counts;
@@ -366,14 +367,6 @@ EventRouter::EventRouter(engine::Engine& engine, std::string ns)
       written_at_once_(engine.capabilities().remote ? 2 : 1),
       writes_together_(engine.capabilities().lends_transaction && !engine.capabilities().remote) {}
 
-EventRouter::~EventRouter() {
-  try {
-    flush();
-  } catch (const std::exception&) {
-    // The counts are lost; the runs are not.
-  }
-}
-
 std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
@@ -457,52 +450,6 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
   keep(routing.counted());
   flush_if_due();
   return std::move(routing).answers();
-}
-
-void EventRouter::keep(const std::map<std::string, Counted>& counted) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [activity, more] : counted) {
-    Counted& kept = uncounted_[activity];
-    kept.counts += more.counts;
-    if (!more.trouble.empty()) { kept.trouble = more.trouble; }
-  }
-}
-
-void EventRouter::flush_if_due() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::chrono::steady_clock::now() - counted_at_ < counted_every) { return; }
-  }
-  try {
-    flush();
-  } catch (const Error&) {
-    // What was asked for is done; the counts are written with the next ones.
-  }
-}
-
-void EventRouter::flush() {
-  std::map<std::string, Counted> counted;
-  {
-    const std::lock_guard lock(mutex_);
-    counted.swap(uncounted_);
-    counted_at_ = std::chrono::steady_clock::now();
-  }
-  std::vector<model::ActivityChange> changes;
-  for (const auto& [activity, more] : counted) {
-    if (more.counts == model::ActivityCounts{} && more.trouble.empty()) { continue; }
-    model::ActivityChange& change = changes.emplace_back();
-    change.ns = ns_;
-    change.id = activity;
-    change.add = more.counts;
-    change.trouble = more.trouble;
-  }
-  if (changes.empty()) { return; }
-  try {
-    static_cast<void>(engine_.store().change_activities(changes));
-  } catch (...) {
-    keep(counted);
-    throw;
-  }
 }
 
 }  // namespace hapax::schedule

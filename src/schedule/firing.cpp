@@ -5,10 +5,12 @@
 #include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
+#include "base/sha256.hpp"
 #include "model/identity.hpp"
 #include "model/trace_context.hpp"
 #include "model/validate.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace hapax::schedule {
@@ -27,6 +29,41 @@ const Event* event_of(const Reason& reason) {
 std::string key_material(const std::string& id, const Reason& reason) {
   const auto* const by_event = std::get_if<EventReason>(&reason);
   return by_event != nullptr ? id + separator + by_event->event.source : id;
+}
+
+// The shape of a scheduled_for: 2026-03-01T09:00:00+00:00.
+bool looks_like_a_tick(std::string_view event_id) {
+  constexpr std::string_view shape = "0000-00-00T00:00:00+00:00";
+  return event_id.size() == shape.size() &&
+         std::equal(shape.begin(), shape.end(), event_id.begin(),
+                    [](char of, char c) { return of == '0' ? c >= '0' && c <= '9' : c == of; });
+}
+
+// Between an event's id and the beginning of its source's SHA-256, in hexadecimal digits.
+constexpr char source_mark = '~';
+constexpr std::size_t source_digits = 16;
+
+bool looks_marked(std::string_view event_id) {
+  if (event_id.size() <= source_digits || event_id[event_id.size() - source_digits - 1] != source_mark) {
+    return false;
+  }
+  return event_id.substr(event_id.size() - source_digits).find_first_not_of("0123456789abcdef") ==
+         std::string_view::npos;
+}
+
+// Whether a run by hand, a tick or another event with its source behind its id may have the same ID (decision 54).
+bool is_reserved(std::string_view event_id) {
+  return event_id.starts_with("manual-") || looks_like_a_tick(event_id) || looks_marked(event_id);
+}
+
+// The ID that identities are made of, also where the run has another. Part of stored identities: never changed.
+std::string identified_id(std::string_view activity_id, const Reason& reason) {
+  std::string id = "activity-" + std::string(activity_id) + ":";
+  if (const auto* const tick = std::get_if<TickReason>(&reason)) {
+    return id + format_scheduled_for(tick->tick.scheduled_for);
+  }
+  if (const auto* const event = std::get_if<EventReason>(&reason)) { return id + event->event.id; }
+  return id + "manual-" + std::get<ManualReason>(reason).key;
 }
 
 void check_reason(const Activity& activity, const Reason& reason) {
@@ -205,12 +242,10 @@ std::string encode_window(const Window& window) {
 }
 
 std::string run_id(std::string_view activity_id, const Reason& reason) {
-  std::string id = "activity-" + std::string(activity_id) + ":";
-  if (const auto* const tick = std::get_if<TickReason>(&reason)) {
-    return id + format_scheduled_for(tick->tick.scheduled_for);
-  }
-  if (const auto* const event = std::get_if<EventReason>(&reason)) { return id + event->event.id; }
-  return id + "manual-" + std::get<ManualReason>(reason).key;
+  std::string id = identified_id(activity_id, reason);
+  const auto* const by_event = std::get_if<EventReason>(&reason);
+  if (by_event == nullptr || !is_reserved(by_event->event.id)) { return id; }
+  return id + source_mark + base::to_hex(base::sha256(by_event->event.source)).substr(0, source_digits);
 }
 
 ActivityRun fire(const Activity& activity, const Reason& reason, const FiringContext& context) {
@@ -221,7 +256,8 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
   const auto identity_of = [&](const std::string& id) {
     return model::activity_identity_hash(context.ns, activity.id, key_material(id, reason));
   };
-  run.identity = identity_of(run.id);
+  const std::string identified = identified_id(activity.id, reason);
+  run.identity = identity_of(identified);
   run.requests.reserve(1 + activity.tasks.size());
   run.requests.push_back(request_of({.kind = activity.target.kind,
                                      .task = activity.target.name,
@@ -234,13 +270,13 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
   std::map<std::string_view, int> indexes;
   for (const TaskInstance& task : activity.tasks) {
     const std::string index = std::to_string(indexes[task.task_type]++);
-    const std::string id = "task-" + run.id + ":" + task.task_type + ":" + index;
+    const std::string place = ":" + task.task_type + ":" + index;
     run.requests.push_back(request_of({.task = task.task_type,
                                        .queue = task.queue,
                                        .options = task.options,
                                        .input = render(task.input, facts),
-                                       .id = id,
-                                       .identity = identity_of(id)},
+                                       .id = "task-" + run.id + place,
+                                       .identity = identity_of("task-" + identified + place)},
                                       context));
   }
   return run;

@@ -10,16 +10,23 @@
 #include "model/validate.hpp"
 #include "store/brief.hpp"
 
+#include <set>
+
 namespace hapax::wire {
 namespace {
 
 // How many of an activity's runs are looked through for one whose identity cannot be made of its name alone.
 constexpr std::int64_t runs_looked_at = 100'000;
 
-// The identity of an event's run has the event's source in it, which the name does not tell: it is looked for among the
-// runs of its activity, newest first.
-std::optional<Uuid> find_among(store::Store& store, const std::string& ns, const Uuid& parent,
-                               const std::string& name) {
+// How many runs of one name are told apart in an error.
+constexpr std::size_t runs_told = 5;
+
+// The identity of an event's run has the event's source in it, which the name does not tell: the run is looked for among the
+// runs of its activity, newest first. Runs of one name and several identities are those of several sources, the newest of
+// each is in the answer.
+std::vector<Uuid> find_among(store::Store& store, const std::string& ns, const Uuid& parent, const std::string& name) {
+  std::vector<Uuid> found;
+  std::set<base::Digest> identities;
   model::ListQuery query;
   query.ns = ns;
   query.parent = parent;
@@ -28,12 +35,33 @@ std::optional<Uuid> find_among(store::Store& store, const std::string& ns, const
   for (std::int64_t looked_at = 0; looked_at < runs_looked_at; looked_at += query.limit) {
     const std::vector<model::Execution> page = store.list(query);
     for (const model::Execution& execution : page) {
-      if (execution.identity_key == name) { return execution.id; }
+      if (execution.identity_key != name || !execution.identity) { continue; }
+      if (identities.insert(*execution.identity).second) { found.push_back(execution.id); }
     }
     if (std::ssize(page) < query.limit) { break; }
     query.after = page.back().id;
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<Uuid> only_one(const std::vector<Uuid>& found, const std::string& name) {
+  if (found.size() < 2) { return found.empty() ? std::nullopt : std::optional(found.front()); }
+  std::string ids;
+  for (std::size_t i = 0; i < found.size() && i < runs_told; ++i) {
+    ids += (i == 0 ? "" : ", ") + found[i].to_string();
+  }
+  throw InvalidArgument(
+      "run", "'" + base::printable(base::keep_head(name, 100)) + "' is the name of " + std::to_string(found.size()) +
+                 " runs, whose events had one id and different sources; expected the id of one: " + ids +
+                 (found.size() > runs_told ? ", …" : ""));
+}
+
+// A run by hand has its identity by its name alone. An event's run may have the same name, in records from before decision 54.
+std::vector<Uuid> find_runs(store::Store& store, const std::string& ns, const model::RunName& name) {
+  const std::string by_hand = "activity-" + name.activity + ":manual-";
+  const std::optional<Uuid> holder = store.holder(model::activity_identity_hash(ns, name.activity, name.run_id));
+  if (holder && !name.run_id.starts_with(by_hand)) { return {*holder}; }
+  return find_among(store, ns, model::activity_uuid(ns, name.activity), name.run_id);
 }
 
 }  // namespace
@@ -74,9 +102,11 @@ Uuid find_run(store::Store& store, const std::string& ns, const std::string& tex
                                      "' names no run of an activity; expected one such as "
                                      "activity-daily-report:2026-03-01T09:00:00+00:00");
   }
-  if (const auto id = store.holder(model::activity_identity_hash(ns, name->activity, text))) { return *id; }
-  std::optional<Uuid> id = find_among(store, ns, model::activity_uuid(ns, name->activity), name->run_id);
-  if (id && name->is_instance) { id = find_among(store, ns, *id, text); }
+  if (name->is_instance) {
+    if (const auto id = store.holder(model::activity_identity_hash(ns, name->activity, text))) { return *id; }
+  }
+  std::optional<Uuid> id = only_one(find_runs(store, ns, *name), name->run_id);
+  if (id && name->is_instance) { id = only_one(find_among(store, ns, *id, text), text); }
   if (id) { return *id; }
   throw NotFound("no run '" + text + "' in namespace '" + ns + "'; hapax activity runs " + name->activity +
                  " lists those that are kept");

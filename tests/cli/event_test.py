@@ -1,5 +1,6 @@
 """hapax event send: one event, many, and what is refused (SPEC S2, S8)."""
 
+import hashlib
 import unittest
 
 from _hapax import *
@@ -55,6 +56,28 @@ class Sending:
         counts = self.good("activity", "show", "billing")["counts"]
         self.assertEqual((counts["started"], counts["duplicates"]), (1, 1))
         self.assertEqual(self.good("show", "--run", "activity-billing:evt_1")["id"], told["runs"][0]["execution"])
+
+    def test_a_run_by_hand_and_an_event_never_share_a_name(self):
+        self.subscribe()
+        by_hand = self.good("activity", "trigger", "billing", "--key", "k")
+        sent = [self.send(json.dumps(event(id=id)))[0]["runs"][0] for id in ("manual-k", "2026-03-01T09:00:00+00:00", "manual-k")]
+        self.assertEqual(by_hand["run_id"], "activity-billing:manual-k")
+        source = hashlib.sha256(b"/shop").hexdigest()[:16]
+        self.assertEqual([run["run_id"] for run in sent], ["activity-billing:manual-k~" + source,
+                         "activity-billing:2026-03-01T09:00:00+00:00~" + source, "activity-billing:manual-k~" + source])
+        self.assertEqual([run["created"] for run in sent], [True, True, False])
+        for run in (by_hand, sent[0], sent[1]):
+            self.assertEqual(self.good("show", "--run", run["run_id"])["task_id"], run["run_id"])
+        self.assertEqual(self.good("show", "--run", sent[0]["run_id"])["id"], sent[2]["execution"])
+
+    def test_show_says_when_the_name_of_a_run_is_ambiguous(self):
+        self.subscribe()
+        ids = [self.send(json.dumps(event(source=source)))[0]["runs"][0]["execution"] for source in ("/shop", "/market")]
+        problem = self.refused(USAGE, "InvalidArgument", "show", "--run", "activity-billing:evt_1")
+        self.assertEqual(problem["field"], "run")
+        for id in ids:
+            self.assertIn(id, problem["detail"])
+        self.assertNotEqual(self.good("show", "--run", "activity-on-order:evt_1")["id"], ids[0])
 
     def test_one_event_is_told_in_full(self):
         self.subscribe()

@@ -1,6 +1,11 @@
 // Events start what subscribes to them, each once (SPEC S8, S9).
 #include "conformance/schedule_fixture.hpp"
 
+#include "schedule/duplicate_log.hpp"
+
+#include <gmock/gmock.h>
+
+#include <mutex>
 #include <thread>
 
 namespace hapax::conformance {
@@ -87,6 +92,34 @@ TEST_F(EventConformance, AnEventStartsEachActivityOnce) {
   EXPECT_EQ(trigger_of(run)["kind"], "event");
   EXPECT_EQ(trigger_of(run)["event"]["id"], "e1");
   EXPECT_EQ(executions("mail").at(0).kind, Kind::workflow);
+}
+
+// SPEC S2. No other event comes, and nobody asks for the counts to be written.
+TEST_F(EventConformance, DuplicatesAreCountedAndLoggedByNameWithoutAnotherEvent) {
+  apply("ship", on({"order.*"}));
+  apply("pack", on({"order.*"}), {{"tasks", {{{"task_type", "label"}}}}});
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  const schedule::DuplicateLog::Listening listening([&](std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+  });
+  const std::vector<schedule::Event> events = {event("e1"), event("e2"), event("e1"), event("e2"), event("e2")};
+  ASSERT_EQ(router().route(events).size(), events.size());
+  const auto is_told = [&] {
+    const std::lock_guard lock(mutex);
+    return lines.size() == 2 && counts("ship") == ActivityCounts{.started = 2, .duplicates = 3};
+  };
+  for (int i = 0; i < 600 && !is_told(); ++i) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 2, .duplicates = 3}));
+  EXPECT_EQ(counts("pack"), (ActivityCounts{.started = 2, .duplicates = 3}));
+  const std::lock_guard told(mutex);
+  EXPECT_THAT(lines, testing::UnorderedElementsAre("activity 'ship' of namespace 'default': 3 duplicate events were "
+                                                   "not run again: activity-ship:e1, activity-ship:e2, "
+                                                   "activity-ship:e2",
+                                                   "activity 'pack' of namespace 'default': 3 duplicate events were "
+                                                   "not run again: activity-pack:e1, activity-pack:e2, "
+                                                   "activity-pack:e2"));
 }
 
 TEST_F(EventConformance, IdsAreUniqueWithinASource) {

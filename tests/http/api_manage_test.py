@@ -1,6 +1,7 @@
 """The catalogue, queues, dead letters, activities and events over HTTP."""
 
 import json
+import time
 import unittest
 
 from _api import UUID, on_stores
@@ -223,6 +224,21 @@ class Activities:
         last = self.problem(self.api.ask("POST", "/v1/events", again), 413, "PayloadTooLarge")
         runs = {run["activity"].split("-")[0]: run["created"] for run in last["event"]["runs"]}
         self.assertEqual(runs, {"good": False, "large": False, "drained": True})
+
+    def test_a_duplicate_event_is_counted_and_logged_by_name(self):
+        kind, name = "order." + self.task, "on-" + self.task
+        self.api.put("/v1/activities/" + name,
+                     {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
+        event = {"specversion": "1.0", "id": "e1", "source": "/shop", "type": kind}
+        self.assertEqual([self.api.post("/v1/events", event).json["runs"][0]["created"] for _ in range(3)], [True, False, False])
+        patience = time.monotonic() + 60
+        told, counts = [], {}
+        while (sum("activity-%s:e1" % name in line for line in told) < 1 or counts["duplicates"] < 2) and time.monotonic() < patience:
+            time.sleep(0.1)
+            told = [line for line in self.api.server.log if '"duplicate events"' in line]
+            counts = self.api.get("/v1/activities/" + name).json["counts"]
+        self.assertEqual((counts["started"], counts["duplicates"]), (1, 2))
+        self.assertTrue(any(f"activity '{name}' of namespace" in line and f"activity-{name}:e1" in line for line in told), told)
 
     def test_trace_context_never_loses_an_event(self):
         kind, trace = "order." + self.task, "-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

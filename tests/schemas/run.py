@@ -111,7 +111,7 @@ ACTIVITIES = [
 ] + [(ON_ORDER, ["trigger", "filter"], {pointer: 1}, judgement) for pointer, judgement in [
     ("/data", GOOD), ("/data/a", GOOD), ("/data/a~0b/~1", GOOD), ("/data/", GOOD), ("/subject", GOOD),
     ("/tenant", GOOD), ("/database", GOOD), ("/data_base64", GOOD), ("", BAD), ("/", BAD), ("data", BAD),
-    ("/Data", BAD), ("/data/~", BAD), ("/data/~2", BAD), ("/subject/x", BAD), ("/" + "x" * 21, BAD),
+    ("/Data", BAD), ("/data/~", BAD), ("/data/~2", BAD), ("/subject/x", BAD), ("/" + "x" * 64, GOOD), ("/" + "x" * 65, BAD),
     ("/data/" + "x" * 195, BAD)]
 ] + [(ON_ORDER, ["trigger", "filter"], {"/data/x": condition}, judgement) for condition, judgement in [
     (None, GOOD), (True, GOOD), (1.5, GOOD), ("x", GOOD), ([1, "x"], GOOD), ({"equals": {"a": 1}}, GOOD),
@@ -152,7 +152,14 @@ EVENTS = [
     (EVENT, ["data_base64"], "AAEC", BAD),
     (EVENT, ["specVersion"], "1.0", BAD),
     (EVENT, ["my_tenant"], "x", BAD),
-    (EVENT, ["x" * 21], "x", BAD),
+    (EVENT, ["x" * 64], "x", GOOD),
+    (EVENT, ["x" * 65], "x", BAD),
+    (EVENT, ["my_tenant"], None, BAD),
+    (EVENT, [], {"specversion": "1.0", "source": "s", "type": "t", **{f"e{i}": i for i in range(39)}}, GOOD),
+    (EVENT, [], {"specversion": "1.0", "source": "s", "type": "t", **{f"e{i}": i for i in range(40)}}, BAD),
+    (EVENT, [], {"specversion": "1.0", "source": "s", "type": "t", **{f"e{i}": None for i in range(40)}}, BAD),
+    (EVENT, ["traceparent"], "x" * 2000, GOOD),
+    (EVENT, ["tracestate"], 7.5, GOOD),
     (EVENT, ["tenant"], {}, BAD),
     (EVENT, ["tenant"], 1.5, BAD),
     (EVENT, ["tenant"], 2147483648, BAD),
@@ -160,7 +167,7 @@ EVENTS = [
     (EVENT, ["tenant"], "x" * 1025, BAD),
     (EVENT, ["data"], json.loads("[" * 41 + "]" * 41), BEYOND),
 ] + [({"specversion": "1.0", "source": "s", "type": "t"}, ["data_base64"], text, judgement) for text, judgement in [
-    ("AAEC", GOOD), ("AA==", GOOD), ("AAA=", GOOD), ("+/9z", GOOD), ("", BAD), ("AAE", BAD), ("A===", BAD),
+    ("AAEC", GOOD), ("AA==", GOOD), ("AAA=", GOOD), ("+/9z", GOOD), ("", GOOD), ("AAE", BAD), ("A===", BAD),
     ("AA=A", BAD), ("AA-_", BAD), ("====", BAD)]
 ]
 

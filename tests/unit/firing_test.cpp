@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
+#include "model/identity.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,6 +43,27 @@ TEST(Firing, IdsAreThoseOfTheSpecification) {
   const Event event = parse_event(order_event);
   EXPECT_EQ(fire(parse_activity(on_order), EventReason{event}, context()).id, "activity-on-order:evt_abc123");
   EXPECT_EQ(run_id("a", ManualReason{.key = "k", .at = Time{}}), "activity-a:manual-k");
+}
+
+// Decision 54. The identity is that of the unmarked ID, so that a replay meets a run from before.
+TEST(Firing, AnEventNamedLikeARunByHandOrATickHasItsSourceInItsId) {
+  json parsed = json::parse(order_event);
+  const auto run_of = [&](const std::string& id) {
+    parsed["id"] = id;
+    parsed["source"] = "/shop";
+    const Event event = parse_event(parsed.dump());
+    return fire(parse_activity(on_order), EventReason{event}, context());
+  };
+  for (const char* id : {"manual-k", "manual-", "2026-03-01T09:00:00+00:00", "e~0123456789abcdef"}) {
+    const ActivityRun run = run_of(id);
+    const std::string unmarked = "activity-on-order:" + std::string(id);
+    EXPECT_EQ(run.id, unmarked + "~26315ce1e9356d67");
+    EXPECT_EQ(run.identity, model::activity_identity_hash(context().ns, "on-order", unmarked + "\x1f/shop"));
+  }
+  for (const char* id : {"manual", "xmanual-k", "2026-03-01T09:00:00Z", "2026-03-01T09:00:00+00:001",
+                         "~0123456789abcde", "e~0123456789abcdeg", "0123456789abcdef"}) {
+    EXPECT_EQ(run_of(id).id, "activity-on-order:" + std::string(id));
+  }
 }
 
 TEST(Firing, GoldenIdentities) {

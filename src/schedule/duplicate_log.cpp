@@ -1,0 +1,60 @@
+#include "schedule/duplicate_log.hpp"
+
+#include "base/text.hpp"
+#include "schedule/soon.hpp"
+
+namespace hapax::schedule {
+
+namespace {
+
+constexpr std::size_t duplicates_named = 20;   // in one line
+constexpr std::size_t run_id_bytes = 200;      // of each of them
+constexpr std::size_t activities_kept = 1000;  // in half a second; of more, duplicates are counted but not logged
+
+}  // namespace
+
+DuplicateLog& DuplicateLog::of_process() {
+  static DuplicateLog& log = *new DuplicateLog();
+  return log;
+}
+
+void DuplicateLog::add(const std::string& ns, const std::string& activity, const std::string& run_id) {
+  if (!is_heard_) { return; }
+  {
+    const std::lock_guard lock(mutex_);
+    if (untold_.size() >= activities_kept && !untold_.contains({ns, activity})) { return; }
+    Duplicates& mine = untold_[{ns, activity}];
+    if (mine.run_ids.size() < duplicates_named) { mine.run_ids.push_back(run_id); }
+    if (++mine.count > 1) { return; }
+  }
+  Soon::of_process().run(this, [this] { tell(); });
+}
+
+void DuplicateLog::listen(Listener listener) {
+  tell();
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+  is_heard_ = listener_ != nullptr;
+}
+
+void DuplicateLog::tell() {
+  const std::lock_guard lock(mutex_);
+  if (listener_) {
+    for (const auto& [of, duplicates] : untold_) { listener_(line_of(of.first, of.second, duplicates)); }
+  }
+  untold_.clear();
+}
+
+std::string DuplicateLog::line_of(const std::string& ns, const std::string& activity, const Duplicates& duplicates) {
+  std::string line = "activity '" + activity + "' of namespace '" + ns + "': " + std::to_string(duplicates.count) +
+                     (duplicates.count == 1 ? " duplicate event was" : " duplicate events were") + " not run again: ";
+  std::string_view comma;
+  for (const std::string& run_id : duplicates.run_ids) {
+    line.append(comma).append(base::printable(base::keep_head(run_id, run_id_bytes)));
+    comma = ", ";
+  }
+  const std::int64_t more = duplicates.count - static_cast<std::int64_t>(duplicates.run_ids.size());
+  return more > 0 ? line + " and " + std::to_string(more) + " more" : line;
+}
+
+}  // namespace hapax::schedule

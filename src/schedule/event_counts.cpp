@@ -1,0 +1,77 @@
+// EventRouter: the counts of runs that are one execution each, written beside the runs and not with them (SPEC S2).
+#include <hapax/error.hpp>
+
+#include "schedule/event_router.hpp"
+#include "schedule/soon.hpp"
+
+#include <utility>
+
+namespace hapax::schedule {
+
+namespace {
+
+constexpr std::chrono::seconds counted_every{1};
+
+}  // namespace
+
+EventRouter::~EventRouter() {
+  try {
+    flush();
+  } catch (const std::exception&) {
+    // The counts are lost; the runs are not.
+  }
+  Soon::of_process().forget(this);
+}
+
+// Kept counts are written within a second, whether another event comes or not.
+void EventRouter::keep(const std::map<std::string, Counted>& counted) {
+  if (counted.empty()) { return; }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [activity, more] : counted) {
+      Counted& kept = uncounted_[activity];
+      kept.counts += more.counts;
+      if (!more.trouble.empty()) { kept.trouble = more.trouble; }
+    }
+  }
+  Soon::of_process().run(this, [this] { flush(); });
+}
+
+void EventRouter::flush_if_due() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::chrono::steady_clock::now() - counted_at_ < counted_every) { return; }
+  }
+  try {
+    flush();
+  } catch (const Error&) {
+    // What was asked for is done; the counts are written with the next ones.
+  }
+}
+
+void EventRouter::flush() {
+  std::map<std::string, Counted> counted;
+  {
+    const std::lock_guard lock(mutex_);
+    counted.swap(uncounted_);
+    counted_at_ = std::chrono::steady_clock::now();
+  }
+  std::vector<model::ActivityChange> changes;
+  for (const auto& [activity, more] : counted) {
+    if (more.counts == model::ActivityCounts{} && more.trouble.empty()) { continue; }
+    model::ActivityChange& change = changes.emplace_back();
+    change.ns = ns_;
+    change.id = activity;
+    change.add = more.counts;
+    change.trouble = more.trouble;
+  }
+  if (changes.empty()) { return; }
+  try {
+    static_cast<void>(engine_.store().change_activities(changes));
+  } catch (...) {
+    keep(counted);
+    throw;
+  }
+}
+
+}  // namespace hapax::schedule
