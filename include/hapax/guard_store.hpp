@@ -180,11 +180,10 @@ class GuardStore {
 
   [[nodiscard]] virtual GuardAnswer begin(const GuardBegin& request) = 0;
 
-  // Renews the heartbeat of everything held and answers the indexes of what is no longer held (taken over, forgotten).
-  // A record that cannot be renewed stops no other: the store tries all of them and then throws the first failure.
-  // One thread a process and store calls it, while anything is held, at least every third of the shortest takeover_after
-  // (every 10 s for `never`), with all that this process holds of the store: whether that is a write a record or one for
-  // the whole process is the store's business.
+  // Renews all that is held and answers the indexes of what is no longer held (taken over, forgotten). A record that cannot
+  // be renewed stops no other: all are tried, then the first failure is thrown. One thread a process and store calls this,
+  // while anything is held, at least every third of the shortest takeover_after (every 10 s for `never`), with all that this
+  // process holds of the store: whether that is a write a record or one for the whole process is the store's business.
   [[nodiscard]] virtual std::vector<std::size_t> beat(std::span<const GuardHold> held) = 0;
 
   [[nodiscard]] virtual GuardVerdict finish(const GuardHold& hold, const GuardFinish& finish) = 0;

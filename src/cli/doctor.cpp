@@ -1,13 +1,14 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/table.hpp"
+#include "store/write_probe.hpp"
 #include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "Looks at the store and says what is wrong with it and what to do. With --json:\n"
+    "Looks at the store, commits a write, and says what is wrong and what to do. With --json:\n"
     "{\"store\",\"backend\",\"version\",\"schema_version\",\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]"
     "}.\n"
     "\n"
@@ -39,6 +40,17 @@ Style style_of(Level level) {
   return Style::plain;
 }
 
+// As GET /readyz judges.
+store::Finding write_finding(store::Store& store) {
+  try {
+    store::check_writable(store);
+  } catch (const Error& error) {
+    return {Level::problem, "writes", error.what(),
+            "enqueues and outcomes are refused until the store takes writes again"};
+  }
+  return {Level::ok, "writes", "a write was committed", ""};
+}
+
 int run(Shell& shell) {
   // A store that is not there is a finding for the user, not something to make in passing.
   const store::OpenOptions options{.must_exist = true,
@@ -46,7 +58,8 @@ int run(Shell& shell) {
   const auto store =
       with_store_url(shell.store_url(), [&options](const std::string& url) { return store::open(url, options); });
   const store::StoreInfo info = store->info();
-  const std::vector<store::Finding> findings = store->doctor();
+  std::vector<store::Finding> findings = store->doctor();
+  findings.push_back(write_finding(*store));
   bool problem = false;
   std::vector<std::string> items;
   Table table({{.title = "LEVEL"},

@@ -15,6 +15,7 @@
 #include "server/routes/api.hpp"
 #include "server/server.hpp"
 #include "server/token_authenticator.hpp"
+#include "store/write_probe.hpp"
 #include "wire/json_out.hpp"
 
 #include <sys/resource.h>
@@ -122,10 +123,13 @@ class Pulse {
   std::atomic<std::chrono::steady_clock::rep> at_{std::chrono::steady_clock::now().time_since_epoch().count()};
 };
 
+// For a check that runs when the server stops, after the grace of the requests.
+constexpr Duration probe_patience = std::chrono::milliseconds(500);
+
 void add_checks(server::Readiness& readiness, engine::Engine& engine, const Pulse& ticker) {
   const int schema = engine.store().info().schema_version;
   readiness.add("store", [&engine] {
-    (void)engine.store().now();
+    store::check_writable(engine.store());
     return std::string();
   });
   // A newer one is what a rolling upgrade leaves us with, and fine (SPEC C4).
@@ -201,7 +205,8 @@ int run(Shell& shell, const Options& options) {
   const EndLimit::Clock::time_point grace_ends = EndLimit::Clock::now() + grace;
   const bool finished = server.stop(grace);
   say("stopped", finished ? "all requests were finished" : "requests were cut off");
-  if (server.stuck()) {
+  const bool probes_ended = readiness.stop(probe_patience);
+  if (server.stuck() || !probes_ended) {
     // Threads still use what would be destroyed now. All that was acknowledged is committed.
     log.flush();
     _exit(exit_store);

@@ -11,6 +11,7 @@
 #include "engine/waiters.hpp"
 #include "model/admission.hpp"
 #include "model/validate.hpp"
+#include "store/busy_if_blocked.hpp"
 
 #include <algorithm>
 
@@ -75,11 +76,7 @@ Engine::Engine(std::shared_ptr<store::Store> store)
               },
           .flush_alone =
               [this](std::span<model::NewExecution> requests) {
-                try {
-                  return observed(*hub_, [&] { return store_->admit(requests); });
-                } catch (const store::Blocked& blocked) {
-                  throw StoreBusy(blocked.what());  // the other transaction stayed open too long
-                }
+                return store::busy_if_blocked([&] { return observed(*hub_, [&] { return store_->admit(requests); }); });
               },
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },

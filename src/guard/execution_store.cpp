@@ -9,6 +9,7 @@
 #include "guard/rule.hpp"
 #include "model/identity.hpp"
 #include "model/retention.hpp"
+#include "store/busy_if_blocked.hpp"
 
 #include <algorithm>
 
@@ -141,6 +142,10 @@ ExecutionStore::Place::Place(std::shared_ptr<store::Store> opened)
                   .flush_alone = [this](std::span<model::NewExecution> items) { return store->admit(items); },
                   .max_items = limits::admit_batch}),
       outcomes({.flush = [this](std::span<model::Finish> finishes) { return store->finish(finishes); },
+                .flush_alone =
+                    [this](std::span<model::Finish> finishes) {
+                      return store::busy_if_blocked([&] { return store->finish(finishes); });
+                    },
                 .size = [](const model::Finish& finish) { return finish.result.size(); },
                 .max_items = limits::finish_batch}) {}
 

@@ -60,7 +60,7 @@ std::string advice(const std::string& code) {
   if (code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM") {
     return "; check the user and password of the URL";
   }
-  if (code == "READONLY") { return "; it is a replica: use the primary's address"; }
+  if (code == "READONLY" || code == "MASTERDOWN") { return "; it is a replica: use the primary's address"; }
   return "";
 }
 

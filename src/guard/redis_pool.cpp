@@ -62,6 +62,10 @@ bool starts_with(const RedisReply& reply, std::string_view code) {
   return reply.kind == RedisReply::Kind::error && reply.text.starts_with(code);
 }
 
+// The server at the other end has become a replica, by a failover: it takes no writes for as long as the connection lasts,
+// and a new connection reaches the new primary where the address leads there.
+bool is_replica(const RedisRefused& refused) { return refused.code() == "READONLY" || refused.code() == "MASTERDOWN"; }
+
 RedisReply run_text(RedisConnection& connection, const RedisCall& call, const std::string& text) {
   Words words = words_of(call, false, text);
   add_arguments(words, call);
@@ -135,8 +139,9 @@ void RedisPool::drop(Connection connection) {
   freed_.notify_all();
 }
 
-// A broken connection and a server that is loading its data are tried again while the timeout lasts. One that does not
-// answer in time is not: that was the whole time there is. What was asked and not answered may have been done.
+// A broken connection, a server that is loading its data and one that has become a replica are tried again while the timeout
+// lasts; a replica's connections are not kept. A server that does not answer in time is not tried again: that was the whole
+// time there is. What was asked and not answered may have been done.
 template <class Work>
 auto RedisPool::attempt(Asks asks, const Work& work) {
   const auto until = Clock::now() + place_.timeout;
@@ -156,8 +161,10 @@ auto RedisPool::attempt(Asks asks, const Work& work) {
         throw StoreUnavailable(broken.what());
       }
     } catch (const RedisRefused& refused) {
-      if (connection) { give_back(std::move(connection)); }
-      const bool passes = refused.code() == "LOADING" || refused.code() == "BUSY" || refused.code() == "TRYAGAIN";
+      const bool demoted = is_replica(refused);
+      if (connection) { demoted ? drop(std::move(connection)) : give_back(std::move(connection)); }
+      const bool passes =
+          demoted || refused.code() == "LOADING" || refused.code() == "BUSY" || refused.code() == "TRYAGAIN";
       if (passes && Clock::now() + rest < until) {
         std::this_thread::sleep_for(rest);
         continue;

@@ -1,21 +1,37 @@
 // Readiness: named checks that say whether this server can do its work now.
 #pragma once
 
+#include "server/signal.hpp"
+
+#include <hapax/time.hpp>
+
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace hapax::server {
 
-// Filled before the server starts, then looked at by its threads. Anybody may ask, so asking often costs little: one look at
-// a time, its outcome told for a second.
+// Filled before the server starts, then asked by its threads. Anybody may ask, so asking often costs little: the checks run
+// on one thread of their own, at most once a second, and their outcome is told for a second. Nobody waits longer than
+// `patience`, and no store thread is needed: a store that hangs, with all store threads waiting for it, is told too.
 class Readiness {
  public:
-  // `check` returns what is wrong, or an empty text; it may block (it runs on a store thread) and may throw, which is
-  // wrong too. Its text is shown to whoever asks, without a token: no addresses, no names of tenants.
+  // A probe is answered within 2 s whatever the store does.
+  static constexpr Duration patience = std::chrono::milliseconds(1500);
+
+  Readiness() = default;
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+  ~Readiness();  // waits for a check that runs
+
+  // `check` returns what is wrong, or an empty text; it may block and may throw, which is wrong too. Its text is shown to
+  // whoever asks, without a token: no addresses, no names of tenants.
   void add(std::string name, std::function<std::string()> check) {
     checks_.emplace_back(std::move(name), std::move(check));
   }
@@ -24,21 +40,33 @@ class Readiness {
     std::string name;
     std::string trouble;  // empty: all is well
   };
-  [[nodiscard]] std::vector<Verdict> look() const;
+  // True: told() knows. False: the checks run now, and `done` is raised when they have ended.
+  [[nodiscard]] bool ask(const std::shared_ptr<Signal>& done) const;
+  // What the last checks found; of checks that have not ended within `patience`, that they do not answer.
+  [[nodiscard]] std::vector<Verdict> told() const;
+  // Begins no more checks. False: one still runs after that long, and this object must outlive it.
+  [[nodiscard]] bool stop(Duration at_most);
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds told_for{1};
-  static constexpr std::chrono::seconds patience{3};
+  static constexpr Duration slack =
+      std::chrono::milliseconds(100);  // whoever has waited that long is not asked to wait again
   [[nodiscard]] std::vector<Verdict> check() const;
-  [[nodiscard]] std::vector<Verdict> all(const std::string& trouble) const;
+  void run() const;
+  [[nodiscard]] bool hangs(Clock::time_point now) const;  // under mutex_
 
   std::vector<std::pair<std::string, std::function<std::string()>>> checks_;
   mutable std::mutex mutex_;
-  mutable bool looking_ = false;
+  mutable std::condition_variable changed_;
+  mutable std::thread thread_;  // started by the first who asks
+  mutable bool asked_ = false;
+  mutable bool ended_ = false;
+  bool stopping_ = false;
   mutable Clock::time_point begun_{};
   mutable Clock::time_point looked_{};
   mutable std::vector<Verdict> last_;
+  mutable std::vector<std::weak_ptr<Signal>> waiting_;  // as many as there are connections at most
 };
 
 }  // namespace hapax::server

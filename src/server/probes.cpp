@@ -2,6 +2,8 @@
 
 #include "base/json_text.hpp"
 
+#include <memory>
+
 namespace hapax::server {
 
 namespace {
@@ -9,7 +11,9 @@ namespace {
 Response ready(Call& call, const Readiness& readiness) {
   // A server that stops is not ready, whatever its store says.
   const bool stopping = call.draining();
-  const std::vector<Readiness::Verdict> verdicts = call.blocking([&] { return readiness.look(); });
+  const auto done = std::make_shared<Signal>();
+  if (!readiness.ask(done)) { (void)call.wait_on(*done, Readiness::patience); }
+  const std::vector<Readiness::Verdict> verdicts = readiness.told();
   bool well = !stopping;
   std::string checks;
   for (const Readiness::Verdict& verdict : verdicts) {

@@ -135,6 +135,23 @@ TEST_F(DoubtTest, ATakeOverThatWasNotToldToItsCallerIsNotRenewed) {
   EXPECT_TRUE(again.taken_over);
 }
 
+// Somebody's open transaction has the record's row: the caller hears of a busy store, which it may ask again.
+TEST_F(DoubtTest, AFinishWhoseRowIsHeldIsBusyAndAcceptedLater) {
+  const Folder folder;
+  engine::FaultyStore* faulty = nullptr;
+  const auto store = std::make_shared<guard::ExecutionStore>([&] {
+    auto made = std::make_shared<engine::FaultyStore>(store::open("sqlite:" + folder.path() + "/guard.db"));
+    faulty = made.get();
+    return std::shared_ptr<store::Store>(made);
+  });
+  const GuardAnswer held = store->begin(never("a"));
+  ASSERT_EQ(held.begun, GuardBegun::started);
+  faulty->blocking = true;
+  EXPECT_THROW((void)store->finish(held.hold, {.result = "\"held\""}), StoreBusy);
+  faulty->blocking = false;
+  EXPECT_EQ(store->finish(held.hold, {.result = "\"held\""}), GuardVerdict::accepted);
+}
+
 // It comes to the server behind the one that takes it back, as it was held up on its way.
 TEST_F(DoubtTest, OnRedisOneThatIsLateStartsNothing) {
   const guard::RedisPlace place = guard::parse_redis_url(environment("HAPAX_TEST_REDIS_URL"));

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 
 namespace hapax::guard_tests {
@@ -58,6 +59,38 @@ TEST_F(RedisTest, ARestartBetweenTwoCallsIsNotSeen) {
   server.stop();
   server.start();
   EXPECT_EQ(count(2), 2);
+}
+
+// A failover: the address leads to the new primary, while the old one lives on as a replica and keeps its connections.
+TEST_F(RedisTest, ConnectionsToAServerThatBecameAReplicaAreNotKept) {
+  for (const std::string stale_reads : {"yes", "no"}) {
+    OwnRedis old_primary;
+    const OwnRedis new_primary;
+    const Folder folder;
+    const std::string address = folder.path() + "/current.sock";
+    std::filesystem::create_symlink(old_primary.socket(), address);
+    const GuardStorePtr store = open_guard_store("redis+unix://" + address + "?timeout=5s");
+    const auto count = guarded(store);
+    const int before = runs_;
+    EXPECT_EQ(count(1), before + 1);
+    // With "no" a replica without its primary answers MASTERDOWN, with "yes" it answers READONLY to what writes.
+    old_primary.command("config set replica-serve-stale-data " + stale_reads);
+    old_primary.command("replicaof 127.0.0.1 1");
+    std::filesystem::remove(address);
+    std::filesystem::create_symlink(new_primary.socket(), address);
+    EXPECT_EQ(count(2), before + 2);
+    EXPECT_EQ(count(2), before + 2);
+  }
+}
+
+TEST_F(RedisTest, AServerThatStaysAReplicaIsToldWithinTheTimeout) {
+  OwnRedis server;
+  const auto count = guarded(open_guard_store(server.url("", "300ms")));
+  server.command("replicaof 127.0.0.1 1");
+  EXPECT_THAT(failure([&] { return count(1); }), HasSubstr("it is a replica"));
+  EXPECT_EQ(runs_, 0);
+  server.command("replicaof no one");
+  EXPECT_EQ(count(1), 1);
 }
 
 TEST_F(RedisTest, ScriptsThatItHasForgottenAreSentAgain) {

@@ -5,6 +5,7 @@
 #include "base/uuid7.hpp"
 #include "engine/outcome.hpp"
 #include "engine/waiters.hpp"
+#include "store/busy_if_blocked.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -48,7 +49,8 @@ RemoteSessions::RemoteSessions(engine::Engine& engine, ApiMetrics& metrics)
   finishes_ = std::make_unique<engine::Batcher<Prepared, model::FinishVerdict>>(
       engine::Batcher<Prepared, model::FinishVerdict>::Options{
           .flush = [this](std::span<Prepared> items) { return flush(items); },
-          .flush_alone = {},
+          .flush_alone =
+              [this](std::span<Prepared> items) { return store::busy_if_blocked([&] { return flush(items); }); },
           .flushed = {},
           .size = [](const Prepared& item) { return item.finish.result.size() + 256; },
           .max_items = limits::admit_batch});
@@ -123,16 +125,18 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
   std::int64_t number = 0;
   do { number = std::max(now_us(), last + 1); } while (!last_claim_number_.compare_exchange_weak(last, number));
   const Time begun = engine::engine_now();
-  model::ClaimReply reply = engine_.store().claim({.session = order.session,
-                                                   .claim_number = number,
-                                                   .queues = order.queues,
-                                                   .tasks = order.tasks,
-                                                   .limit = order.limit,
-                                                   .idle = order.limit,
-                                                   .alone = true,
-                                                   // A session that was just made holds nothing; of any other only the
-                                                   // store knows, as it may be served by several servers.
-                                                   .by_holdings = !order.is_new});
+  const model::ClaimRequest request{
+      .session = order.session,
+      .claim_number = number,
+      .queues = order.queues,
+      .tasks = order.tasks,
+      .limit = order.limit,
+      .idle = order.limit,
+      .alone = true,
+      // A session that was just made holds nothing; of any other only the store knows, as it
+      // may be served by several servers.
+      .by_holdings = !order.is_new};
+  model::ClaimReply reply = store::busy_if_blocked([&] { return engine_.store().claim(request); });
   metrics_.claimed(reply.claims.size(), engine::engine_now() - begun);
   return reply;
 }
@@ -158,7 +162,7 @@ void RemoteSessions::put_back_workflows(std::vector<model::Claim>& claims) {
     back.push_back(std::move(finish));
   }
   if (back.empty()) { return; }
-  (void)engine_.store().finish(back);
+  (void)store::busy_if_blocked([&] { return engine_.store().finish(back); });
   std::erase_if(claims, [](const model::Claim& claim) { return claim.kind == model::Kind::workflow; });
 }
 
@@ -422,7 +426,7 @@ void RemoteSessions::take_back(const ClaimOrder& order, std::span<const model::C
     back.push_back(std::move(finish));
     queues.insert(claim.queue);
   }
-  (void)engine_.store().finish(back);
+  (void)store::busy_if_blocked([&] { return engine_.store().finish(back); });
   {
     const std::lock_guard lock(mutex_);
     const auto known = sessions_.find(order.session);

@@ -14,6 +14,8 @@ using Level = Finding::Level;
 // The release that fixed the write-ahead log's reset racing a commit.
 constexpr int wal_reset_fixed = 3051003;
 constexpr std::uintmax_t low_disk_bytes = 256ULL << 20;
+// Less than the write-ahead log needs: a commit may still find room in a recycled log, and the next one not.
+constexpr std::uintmax_t full_disk_bytes = 16ULL << 20;
 constexpr int long_wal_pages = 8 * checkpoint_pages;
 // A look over every page is cheap up to here; larger files are left to PRAGMA integrity_check by hand.
 constexpr std::int64_t checked_pages = 50'000;
@@ -76,6 +78,7 @@ Finding disk_finding(const std::string& path) {
   const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
   if (error) { return {Level::note, "disk", "free space unknown: " + error.message(), ""}; }
   const std::string detail = std::to_string(space.available >> 20) + " MiB free";
+  if (space.available < full_disk_bytes) { return {Level::problem, "disk", detail, "free space: writes fail soon"}; }
   return space.available >= low_disk_bytes
              ? Finding{Level::ok, "disk", detail, ""}
              : Finding{Level::warning, "disk", detail, "free space, or shorten retention"};

@@ -1,6 +1,7 @@
 #include "store/sqlite/log_file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -36,12 +37,19 @@ struct LogFile {
   [[nodiscard]] sqlite3_file* below() { return reinterpret_cast<sqlite3_file*>(this + 1); }
   [[nodiscard]] const sqlite3_io_methods& methods() { return *below()->pMethods; }
 
+  // SQLite calls a disk full by ENOSPC alone; a quota or a limit of the file's size is no error of the disk either.
+  [[nodiscard]] int write_below(const void* data, int amount, sqlite3_int64 at) {
+    errno = 0;
+    const int code = methods().xWrite(below(), data, amount, at);
+    return code == SQLITE_IOERR_WRITE && (errno == EDQUOT || errno == EFBIG) ? SQLITE_FULL : code;
+  }
+
   // What failed is forgotten: the COMMIT that wrote it fails with it.
   [[nodiscard]] int write_out() {
     if (size == 0) { return SQLITE_OK; }
     const int amount = size;
     size = 0;
-    return methods().xWrite(below(), bytes.get(), amount, offset);
+    return write_below(bytes.get(), amount, offset);
   }
 
   [[nodiscard]] int write(const void* data, int amount, sqlite3_int64 at) {
@@ -50,11 +58,11 @@ struct LogFile {
     }
     if (!gathers || amount > gathered_piece_max) {
       const int code = write_out();
-      return code == SQLITE_OK ? methods().xWrite(below(), data, amount, at) : code;
+      return code == SQLITE_OK ? write_below(data, amount, at) : code;
     }
     if (!bytes) {
       bytes.reset(new (std::nothrow) char[gathered_max]);
-      if (!bytes) { return methods().xWrite(below(), data, amount, at); }
+      if (!bytes) { return write_below(data, amount, at); }
     }
     if (size == 0) { offset = at; }
     std::memcpy(bytes.get() + size, data, static_cast<std::size_t>(amount));

@@ -2,14 +2,27 @@
 
 #include <hapax/error.hpp>
 
+#include <cerrno>
+
 namespace hapax::store::sqlite {
+
+namespace {
+
+// Growing the -shm file on a full disk is an I/O error to SQLite; what the system said tells it from a broken disk.
+bool says_full(sqlite3* db) {
+  const int error = db == nullptr ? 0 : sqlite3_system_errno(db);
+  return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+}  // namespace
 
 void throw_sqlite_error(sqlite3* db, int code, std::string_view path, std::string_view doing) {
   const std::string where = "SQLite store " + std::string(path) + ": ";
   std::string detail = sqlite3_errstr(code);
   if (db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (code & 0xff)) { detail = sqlite3_errmsg(db); }
   const std::string tail = " (while " + std::string(doing) + ": " + detail + ")";
-  switch (code & 0xff) {
+  const int primary = code & 0xff;
+  switch (primary == SQLITE_IOERR && says_full(db) ? SQLITE_FULL : primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw StoreBusy(where + "another connection held the database too long; find it with `hapax doctor`" + tail);

@@ -41,6 +41,11 @@ bool has_room(const std::string& path, sqlite3_int64 bytes) {
   return !error && space.available > 4 * static_cast<std::uintmax_t>(bytes);
 }
 
+// What is written to a file that no path leads to is lost with the process: it is not acknowledged.
+std::string lost_file(const std::string& path, const std::string& change) {
+  return "SQLite store " + path + ": the file " + change + " while it is in use; put it back, or start hapax again";
+}
+
 constexpr const char* commit_sql = "COMMIT";
 // A shared commit takes no more after this; its first member has waited long enough.
 constexpr int shared_members_max = 32;
@@ -67,6 +72,7 @@ Writer::Writer(const std::string& path, const OpenOptions& options)
 
 void Writer::set_up(const OpenOptions& options) {
   const Locked locked(lock_, busy_timeout_);
+  file_.note(db_.path());
   set_up_writer(db_);
   schema_ = schema_version(db_);
   if (options.migrate != Migrate::no && schema_ < newest_schema) { schema_ = migrate(db_, 0, clock_.now()).to; }
@@ -89,7 +95,8 @@ Writer::~Writer() {
     return;
   }
   // Closing the last connection checkpoints, and that needs the lock; without it the next opener reads the log.
-  if (!lock_.try_acquire()) { db_.leave_wal_alone(); }
+  // The log beside a file that took this one's place belongs to that file, and closing would remove it.
+  if (!lock_.try_acquire() || !file_.change().empty()) { db_.leave_wal_alone(); }
 }
 
 void Writer::check_process() const {
@@ -158,6 +165,9 @@ void Writer::settle_shared() {
 bool Writer::in_transaction() const { return sqlite3_get_autocommit(db_.handle()) == 0; }
 
 void Writer::commit() {
+  if (const std::string change = file_.change(); !change.empty()) {
+    throw StoreUnavailable(lost_file(path(), change) + "; nothing was kept");
+  }
   grow_log();
   Cursor cursor = db_.use(commit_sql);
   int code = SQLITE_OK;
@@ -165,7 +175,14 @@ void Writer::commit() {
     const GatheredLog gathered(db_.handle());
     code = sqlite3_step(db_.prepared(commit_sql).handle());
   }
-  if (code == SQLITE_DONE) { return; }
+  if (code == SQLITE_DONE) {
+    // The file may have gone while the commit was written.
+    if (const std::string change = file_.change(); !change.empty()) {
+      throw CommitUnknown(lost_file(path(), change) +
+                          "; whether the commit is in the file that was moved is not known");
+    }
+    return;
+  }
   const int extended = sqlite3_extended_errcode(db_.handle());
   const std::string message = sqlite3_errmsg(db_.handle());
   cursor.reset();

@@ -11,6 +11,7 @@
 
 #include "store/open.hpp"
 #include "store/sqlite/connection.hpp"
+#include "store/sqlite/file_identity.hpp"
 #include "store/sqlite/file_lock.hpp"
 
 #include "base/futex.hpp"
@@ -104,6 +105,7 @@ class Writer {
   std::chrono::steady_clock::time_point busy_until_{};  // guarded by mutex_
   pid_t process_;
   FileLock lock_;
+  FileIdentity file_;
   std::mutex mutex_;
   std::atomic<int> waiting_{0};           // for mutex_, in enter()
   std::shared_ptr<SharedCommit> shared_;  // guarded by mutex_
