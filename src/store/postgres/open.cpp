@@ -50,6 +50,7 @@ std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& 
   postgres::Settings settings = postgres::parse_settings(url, options.connect_timeout);
   on_connection(settings, [&](postgres::Connection& connection) {
     if (options.migrate == Migrate::yes) { postgres::migrate(connection, settings, 0); }
+    if (options.must_exist) { postgres::require_schema(connection, settings); }
     postgres::check_schema_version(connection, settings);
     make_durable(connection, settings);
   });
