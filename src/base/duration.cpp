@@ -73,8 +73,8 @@ std::string format_duration(Duration duration) {
     left = 0 - left;
   }
   for (const Unit& unit : units) {
-    // Weeks only when they are whole: people say 30d, not 4w2d.
-    if (unit.name == "w" && left % unit.microseconds != 0) { continue; }
+    // Days, however many: 7d is shown as it was given, and 30d is not 4w2d.
+    if (unit.name == "w") { continue; }
     if (const std::uint64_t count = left / unit.microseconds; count > 0) {
       text += std::to_string(count);
       text += unit.name;

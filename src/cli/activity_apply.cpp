@@ -103,7 +103,7 @@ void print_table(const std::vector<Row>& rows, ProgressLine& remarks) {
   Table table({{.title = "ACTIVITY"},
                {.title = "RESULT"},
                {.title = "VERSION", .numeric = true},
-               {.title = "RUNS", .widest = 100}});
+               {.title = "RUNS", .folds = true}});
   for (const Row& row : rows) {
     const Style style = row.result == "unchanged" ? Style::dim : Style::good;
     table.add({row.id, Cell(row.result, style), std::to_string(row.version), row.description});
@@ -116,6 +116,7 @@ void print_table(const std::vector<Row>& rows, ProgressLine& remarks) {
 
 int apply(Shell& shell, const std::string& path, bool dry_run) {
   const ActivityFile file = read_activity_file(path);
+  shell.when_store_is_missing(dry_run ? MissingStore::imagine : MissingStore::make);
   Backend& backend = shell.backend();
   const KnownNames known = backend.known_names();
   ProgressLine progress(shell);

@@ -62,13 +62,13 @@ int list(Shell& shell, const ListOptions& options) {
   const Time now = shell.backend().now();
   Table table({{.title = "ACTIVITY", .widest = 40},
                {.title = "STATE"},
-               {.title = "RUNS", .widest = 60},
-               {.title = "TARGET", .widest = 40},
+               {.title = "RUNS", .folds = true},
+               {.title = "TARGET", .folds = true},
                {.title = "NEXT"},
                {.title = "LAST"},
                {.title = "STARTED", .numeric = true},
                {.title = "DROPPED", .numeric = true},
-               {.title = "TROUBLE", .widest = 60}});
+               {.title = "TROUBLE", .folds = true}});
   for (const std::string& document : found) {
     const model::ActivityState state = read_activity(document);
     const std::optional<schedule::Activity> activity = readable(state);
@@ -172,8 +172,8 @@ int show(Shell& shell, const std::string& id, bool with_versions) {
   print("");
   Table table({{.title = "VERSION", .numeric = true},
                {.title = "SINCE"},
-               {.title = "BY"},
-               {.title = "DEFINITION", .widest = 200}});
+               {.title = "BY", .folds = true},
+               {.title = "DEFINITION", .folds = true}});
   for (const model::ActivityVersion& version : read_versions(document)) {
     table.add({std::to_string(version.version), when(version.at, now), version.actor, version.definition});
   }

@@ -86,7 +86,7 @@ void print_fires(const schedule::Activity& activity, const std::vector<schedule:
   const bool jittered = activity.cron()->jitter > Duration{0};
   std::vector<Column> columns = {{.title = "LOCAL"}, {.title = "UTC"}};
   if (jittered) { columns.push_back({.title = "DUE, WITH ITS JITTER"}); }
-  columns.push_back({.title = "NOTE", .widest = 120});
+  columns.push_back({.title = "NOTE", .folds = true});
   Table table(columns);
   for (const schedule::PreviewedFire& fire : fires) {
     std::vector<Cell> cells = {fire.local, format_time(fire.scheduled_for)};
@@ -111,7 +111,8 @@ void print_outage(const schedule::Activity& activity, const PreviewedOutage& tol
   print("");
   print("If everything is down for " + format_duration(outage.length) + ", from " + format_time(outage.from) + " to " +
         format_time(outage.from + outage.length) + ":");
-  Table table({{.title = "POLICY"}, {.title = "STARTED THEN"}, {.title = "WHY", .widest = 100}});
+  Table table(
+      {{.title = "POLICY", .whole = true}, {.title = "STARTED THEN", .widest = 80}, {.title = "WHY", .folds = true}});
   for (const schedule::PreviewedPolicy& policy : told.policies) {
     const bool own = policy.policy == cron.misfire_policy;
     const Cell name(std::string(to_word(policy.policy)) + (own ? " (its own)" : ""), own ? Style::bold : Style::plain);

@@ -4,6 +4,7 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "cli/short_id.hpp"
 #include "cli/table.hpp"
 #include "wire/execution_read.hpp"
 
@@ -52,7 +53,7 @@ std::vector<model::Execution> instances_of(Backend& backend, const model::Execut
 
 void add_row(Table& table, const model::Execution& e, Time now, bool is_instance) {
   const std::optional<Duration> duration = time_taken(e);
-  table.add({(is_instance ? "  " : "") + e.identity_key, e.id.to_string(), status_cell(e, now), when(e.created_at, now),
+  table.add({(is_instance ? "  " : "") + e.identity_key, shown_id(e.id), status_cell(e, now), when(e.created_at, now),
              when(e.started_at, now), duration ? rough(*duration) : "",
              Cell(e.stuck.empty() ? error_line(e.error) : e.stuck, Style::dim)});
 }
@@ -64,19 +65,19 @@ int runs(Shell& shell, const Options& options) {
   Listing listing;
   listing.activity = options.id;
   for (const std::string& text : options.statuses) { listing.query.statuses.push_back(require_status(text)); }
-  if (options.after) { listing.query.after = parse_id(*options.after); }
+  if (options.after) { listing.query.after = find_id(shell, *options.after); }
   listing.query.payloads = false;
   Backend& backend = shell.backend();
   backend.check_activity(options.id);
   std::vector<std::string> items;
   const Time now = backend.now();
-  Table table({{.title = "RUN", .widest = 80},
-               {.title = "EXECUTION"},
-               {.title = "STATUS"},
+  Table table({{.title = "RUN", .whole = true},
+               {.title = "EXECUTION", .whole = true},
+               {.title = "STATUS", .whole = true},
                {.title = "CREATED"},
                {.title = "STARTED"},
                {.title = "TOOK", .numeric = true},
-               {.title = "REMARK", .widest = 60}});
+               {.title = "REMARK", .folds = true}});
   each_execution(backend, listing, options.limit, [&](const std::string& document) {
     const model::Execution run = read_execution(document);
     std::vector<model::Execution> instances;

@@ -79,6 +79,7 @@ int admit_one(Shell& shell, const AdmitOptions& options) {
   if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
   drop_unusable_trace(fields);
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");
+  shell.when_store_is_missing(MissingStore::make);
   shell.use_configuration();
   const std::string document = shell.backend().admit(fields);
   const model::Admission admission = read_admission(document);

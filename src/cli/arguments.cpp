@@ -3,9 +3,11 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/problem.hpp"
+#include "cli/short_id.hpp"
 #include "cli/terminal.hpp"
 #include "model/labels.hpp"
 #include "model/validate.hpp"
+#include "wire/find.hpp"
 #include "wire/json_view.hpp"
 
 #include <unistd.h>
@@ -82,6 +84,21 @@ model::ListQuery Filter::query(const Shell& shell) const {
   return query;
 }
 
+void Filter::require_known(Shell& shell) const {
+  Backend& backend = shell.backend();
+  if (queue) { (void)backend.queue(*queue); }
+  if (!task) { return; }
+  const std::vector<std::string> known = backend.known_names().tasks;
+  if (std::ranges::find(known, *task) != known.end()) { return; }
+  Listing of_task;
+  of_task.query.task = task;
+  of_task.query.payloads = false;
+  of_task.query.limit = 1;
+  if (!backend.list(of_task).empty()) { return; }
+  throw NotFound("no task '" + *task + "': no catalogue entry, worker or execution names it" +
+                 wire::did_you_mean(*task, known));
+}
+
 void add_selection(CLI::App& command, Selection& selection, bool with_status) {
   command.add_option("id", selection.ids, "Execution ids; or use the filters below")->type_name("ID")->expected(0, -1);
   add_filter(command, selection.filter, with_status);
@@ -124,7 +141,11 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
                              : "say which: ids, a filter (--queue, --task, --tag, --metadata, --status) or --all");
   }
   if (!by_filter) {
-    std::vector<Uuid> ids = parse_ids(selection.ids);
+    model::ListQuery acted_on;
+    adjust(acted_on);
+    const Among among = acted_on.dead_only ? Among::dead_letters : Among::all;
+    std::vector<Uuid> ids;
+    for (const std::string& text : selection.ids) { ids.push_back(find_id(shell, text, among)); }
     for (const Uuid& id : ids) {
       shell.backend().check(id);  // another namespace's execution is not there
     }
@@ -138,6 +159,7 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
     if (const std::optional<Uuid> id = JsonView(document).uuid("id")) { ids.push_back(*id); }
     return true;
   });
+  if (ids.empty()) { selection.filter.require_known(shell); }
   if (ids.empty() || selection.yes) { return ids; }
   if (!confirmed(shell, what + " " + std::to_string(ids.size()) + (ids.size() == 1 ? " execution" : " executions"))) {
     ids.clear();

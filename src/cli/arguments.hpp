@@ -31,6 +31,8 @@ struct Filter {
 
   [[nodiscard]] bool empty() const { return statuses.empty() && !queue && !task && !tag && metadata.empty(); }
   [[nodiscard]] model::ListQuery query(const Shell& shell) const;
+  // After a filter that met nothing: throws NotFound, with the nearest name, when its queue or task is not known at all.
+  void require_known(Shell& shell) const;
 };
 void add_filter(CLI::App& command, Filter& filter, bool with_status = true);
 

@@ -56,7 +56,11 @@ int show_audit(Shell& shell, const model::AuditQuery& query) {
     return exit_ok;
   }
   const Time now = shell.store().now();
-  Table table({{.title = "WHEN"}, {.title = "WHO"}, {.title = "ACTION"}, {.title = "SUBJECT"}, {.title = "DETAIL"}});
+  Table table({{.title = "WHEN", .whole = true},
+               {.title = "WHO"},
+               {.title = "ACTION", .whole = true},
+               {.title = "SUBJECT", .folds = true},
+               {.title = "DETAIL", .folds = true}});
   for (const model::AuditLine& line : lines) {
     table.add({when(line.at, now), line.actor, line.action, line.subject, line.detail});
   }

@@ -80,6 +80,10 @@ class Bulk {
 using QueueValues = std::vector<std::pair<std::string, std::string>>;
 enum class QueueAct : std::uint8_t { pause, resume, drain };
 using engine::Purged;
+struct Moving {
+  std::int64_t limit = INT64_MAX;
+  bool create = false;  // the queue to move to
+};
 
 // What this namespace has heard of.
 struct KnownNames {
@@ -154,11 +158,11 @@ class Backend {
   // ---- Queues ----------------------------------------------------------------------------------------------------
   [[nodiscard]] virtual std::vector<std::string> queues() = 0;
   [[nodiscard]] virtual std::string queue(const std::string& name) = 0;
-  // The queue as it is then.
+  // The queue as it is then. set_queue makes one that is not there, the others when they are told to create; else NotFound.
   [[nodiscard]] virtual std::string set_queue(const std::string& name, const QueueValues& values) = 0;
-  [[nodiscard]] virtual std::string act_on_queue(const std::string& name, QueueAct act) = 0;
+  [[nodiscard]] virtual std::string act_on_queue(const std::string& name, QueueAct act, bool create) = 0;
   [[nodiscard]] virtual Purged purge(const std::string& name) = 0;
-  [[nodiscard]] virtual std::int64_t move(const std::string& from, const std::string& to, std::int64_t limit) = 0;
+  [[nodiscard]] virtual std::int64_t move(const std::string& from, const std::string& to, const Moving& how) = 0;
   // wire/overview_json.hpp. Any thread.
   [[nodiscard]] virtual std::string overview() = 0;
 

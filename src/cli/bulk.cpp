@@ -93,7 +93,9 @@ class BulkEnqueue {
       object.number("line", line);
       object.text_or_null("id", admission.id.is_nil() ? "" : admission.id.to_string());
       object.boolean("created", admission.created()).text("status", to_string(admission.status));
-      print(object.number("run", std::int64_t{admission.run}).str());
+      object.number("run", std::int64_t{admission.run});
+      if (admission.deduplicated_from) { object.time("deduplicated_from", admission.deduplicated_from); }
+      print(object.str());
     }
   }
 

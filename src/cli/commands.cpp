@@ -20,7 +20,7 @@ constexpr const char* root_footer =
     "folder.\n"
     "With --server URL, or $HAPAX_SERVER_URL, a server is asked instead, with the token of --token-file or "
     "$HAPAX_TOKEN.\n"
-    "`hapax COMMAND --help` has examples.\n"
+    "`hapax help COMMAND`, or `hapax COMMAND --help`, has examples.\n"
     "\n"
     "Exit codes:";
 
@@ -82,7 +82,7 @@ Commands::Commands() : root_("Durable execution: tasks that take effect once.", 
   add_common(root_, common_);
   root_.require_subcommand(0, 1);
   root_.allow_extras();
-  root_.set_version_flag("--version", [] { return std::string("hapax ") + HAPAX_VERSION; })->group("Common");
+  root_.set_version_flag("-v,--version", [] { return std::string("hapax ") + HAPAX_VERSION; })->group("Common");
   std::string footer = root_footer;
   for (const ExitCodeMeaning& meaning : exit_code_meanings) {
     footer += "\n  " + std::to_string(meaning.code) +

@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "model/validate.hpp"
 #include "schedule/configured.hpp"
+#include "wire/find.hpp"
 #include "wire/json_out.hpp"
 
 #include <algorithm>
@@ -82,6 +83,7 @@ int apply_configuration(Shell& shell, bool dry_run) {
     throw BadUsage("there is no file to apply: give FILE or --config, or make a hapax.toml here");
   }
   const std::string actor = "config apply of " + config.path + ", " + command_line_actor();
+  shell.when_store_is_missing(dry_run ? MissingStore::imagine : MissingStore::make);
   engine::Engine engine(shell.shared_store());
   const std::vector<config::Change> changes = dry_run
                                                   ? schedule::plan_configuration(engine, shell.ns(), config)
@@ -90,9 +92,10 @@ int apply_configuration(Shell& shell, bool dry_run) {
     print(JsonObject().boolean("applied", !dry_run).raw("changes", changes_json(changes)).str());
     return exit_ok;
   }
-  std::vector<Column> columns = {{.title = "SETTING"}, {.title = "FROM"}, {.title = "TO"}};
+  std::vector<Column> columns = {
+      {.title = "SETTING"}, {.title = "FROM", .folds = true}, {.title = "TO", .folds = true}};
   const bool noted = std::any_of(changes.begin(), changes.end(), [](const auto& one) { return !one.note.empty(); });
-  if (noted) { columns.push_back({.title = "NOTE"}); }
+  if (noted) { columns.push_back({.title = "NOTE", .folds = true}); }
   Table table(columns);
   for (const config::Change& change : changes) {
     table.add({change.subject, change.from.empty() ? "-" : change.from, change.to.empty() ? "-" : change.to,
@@ -170,7 +173,12 @@ int show_stored(Shell& shell) {
 int forget_task(Shell& shell, const std::string& task) {
   model::check_name(task, "task");
   if (!shell.store().remove_task(shell.ns(), task, command_line_actor())) {
-    throw NotFound("no task '" + task + "' in the catalogue of namespace '" + shell.ns() + "'");
+    std::vector<std::string> names;
+    for (model::TaskEntry& entry : shell.store().catalogue(shell.ns()).tasks) {
+      names.push_back(std::move(entry.name));
+    }
+    throw NotFound("no task '" + task + "' in the catalogue of namespace '" + shell.ns() + "'" +
+                   wire::did_you_mean(task, names));
   }
   if (shell.json()) {
     print(JsonObject().text("forgotten", task).str());

@@ -61,7 +61,7 @@ int check_configuration(const Shell& shell) {
   }
   print(config.path.empty() ? "There is no file: only the environment and the defaults count."
                             : base::printable(config.path) + " is good.");
-  Table table({{.title = "KEY"}, {.title = "VALUE"}, {.title = "FROM"}});
+  Table table({{.title = "KEY", .whole = true}, {.title = "VALUE", .folds = true}, {.title = "FROM", .folds = true}});
   for (const config::Stated& one : values) {
     table.add({one.key, one.value, Cell(one.source, one.source == "default" ? Style::dim : Style::plain)});
   }

@@ -5,6 +5,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/retrying.hpp"
+#include "cli/short_id.hpp"
 #include "cli/show.hpp"
 #include "wire/execution_read.hpp"
 #include "wire/json_out.hpp"
@@ -80,11 +81,14 @@ void add_dlq_list(Commands& commands, CLI::App& group) {
   commands.run_with(command, [options](Shell& shell) {
     Listing listing{.query = options->filter.query(shell), .activity = {}};
     dead_only(listing.query);
-    if (options->after) { listing.query.after = parse_id(*options->after); }
+    if (options->after) { listing.query.after = find_id(shell, *options->after, Among::dead_letters); }
     if (options->limit < 1) {
       throw InvalidArgument("limit", std::to_string(options->limit) + " is out of range; expected 1 or more");
     }
-    print_executions(shell, listing, options->limit, "no dead letters");
+    print_executions(shell, {.listing = std::move(listing),
+                             .limit = options->limit,
+                             .when_empty = "no dead letters",
+                             .check_empty = [&] { options->filter.require_known(shell); }});
     return static_cast<int>(exit_ok);
   });
 }
@@ -92,9 +96,9 @@ void add_dlq_list(Commands& commands, CLI::App& group) {
 void add_dlq_show(Commands& commands, CLI::App& group) {
   const auto id = std::make_shared<std::string>();
   CLI::App& command = commands.add({"show", "One dead letter with its error history", ""}, &group);
-  command.add_option("id", *id, "Execution id")->type_name("ID")->required();
+  command.add_option("id", *id, "Execution id, or its last 12 digits")->type_name("ID")->required();
   commands.run_with(command, [id](Shell& shell) {
-    show_execution(shell, find_dead(shell, parse_id(*id)));
+    show_execution(shell, find_dead(shell, find_id(shell, *id, Among::dead_letters)));
     return static_cast<int>(exit_ok);
   });
 }

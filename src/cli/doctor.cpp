@@ -1,6 +1,8 @@
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/table.hpp"
+#include "cli/wrap.hpp"
 #include "store/write_probe.hpp"
 #include "wire/json_out.hpp"
 
@@ -12,7 +14,8 @@ constexpr const char* examples =
     "{\"store\",\"backend\",\"version\",\"schema_version\",\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]"
     "}.\n"
     "\n"
-    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 75 the store cannot be opened.\n"
+    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 66 there is no such store; 75 the\n"
+    "store cannot be opened.\n"
     "\n"
     "Examples:\n"
     "  hapax doctor\n"
@@ -52,20 +55,15 @@ store::Finding write_finding(store::Store& store) {
 }
 
 int run(Shell& shell) {
-  // A store that is not there is a finding for the user, not something to make in passing.
-  const store::OpenOptions options{.must_exist = true,
-                                   .encryption_key_file = shell.configuration().encryption_key_file.value_or("")};
-  const auto store =
-      with_store_url(shell.store_url(), [&options](const std::string& url) { return store::open(url, options); });
-  const store::StoreInfo info = store->info();
-  std::vector<store::Finding> findings = store->doctor();
-  findings.push_back(write_finding(*store));
+  const store::StoreInfo info = shell.store().info();
+  std::vector<store::Finding> findings = shell.store().doctor();
+  findings.push_back(write_finding(shell.store()));
   bool problem = false;
   std::vector<std::string> items;
   Table table({{.title = "LEVEL"},
                {.title = "SUBJECT"},
-               {.title = "FINDING", .widest = 100},
-               {.title = "ADVICE", .widest = 100}});
+               {.title = "FINDING", .folds = true},
+               {.title = "ADVICE", .folds = true}});
   for (const store::Finding& finding : findings) {
     problem = problem || finding.level == Level::problem;
     JsonObject item;
@@ -80,8 +78,11 @@ int run(Shell& shell) {
     object.number("schema_version", std::int64_t{info.schema_version}).raw("findings", json_array(items));
     print(object.str());
   } else {
-    print(info.backend + " " + info.version + " at " + info.location + ", schema version " +
-          std::to_string(info.schema_version));
+    const std::string about = info.backend + " " + info.version + " at " + info.location + ", schema version " +
+                              std::to_string(info.schema_version);
+    const Terminal& terminal = output_terminal();
+    const std::size_t columns = terminal.is_tty ? static_cast<std::size_t>(terminal.columns) : about.size();
+    for (const std::string& line : wrap(base::printable(about), columns)) { print(line); }
     table.print("nothing to report");
   }
   return problem ? exit_unsuccessful : exit_ok;

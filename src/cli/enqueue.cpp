@@ -66,6 +66,7 @@ void add_enqueue(Commands& commands) {
       if (one.wait || one.wait_timeout || one.input || one.fields.task_id) {
         throw BadUsage("--bulk cannot be used with --input, --task-id, --wait or --wait-timeout");
       }
+      shell.when_store_is_missing(MissingStore::make);
       shell.use_configuration();
       RequestFields defaults = one.fields;
       if (one.metadata) { defaults.metadata = read_payload(*one.metadata, "metadata"); }

@@ -2,6 +2,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/render.hpp"
+#include "cli/short_id.hpp"
 #include "cli/table.hpp"
 #include "wire/execution_read.hpp"
 
@@ -16,8 +17,9 @@ std::string remark(const model::Execution& execution) {
 
 }  // namespace
 
-void print_executions(Shell& shell, Listing listing, std::int64_t limit, const std::string& when_empty) {
+void print_executions(Shell& shell, Printing printing) {
   Backend& backend = shell.backend();
+  auto& [listing, limit, when_empty, check_empty] = printing;
   if (shell.json()) {
     // With the first: what is wrong from the start is told alone.
     bool first = true;
@@ -26,29 +28,31 @@ void print_executions(Shell& shell, Listing listing, std::int64_t limit, const s
       std::fwrite(document.data(), 1, document.size(), stdout);
       return std::ferror(stdout) == 0;
     });
+    if (first) { check_empty(); }
     print(first ? "[]" : "]");
     return;
   }
   listing.query.payloads = false;
   const Time now = backend.now();
-  Table table({{.title = "ID"},
+  Table table({{.title = "ID", .whole = true},
                {.title = "TASK", .widest = 30},
                {.title = "QUEUE", .widest = 20},
-               {.title = "STATUS"},
+               {.title = "STATUS", .whole = true},
                {.title = "TRIES", .numeric = true},
                {.title = "CREATED"},
                {.title = "RUNS"},
-               {.title = "KEY", .widest = 24},
-               {.title = "REMARK", .widest = 60}});
+               {.title = "KEY", .folds = true},
+               {.title = "REMARK", .folds = true}});
   each_execution(backend, listing, limit, [&](const std::string& document) {
     const model::Execution e = read_execution(document);
     const bool waits = e.status == Status::pending;
     const std::optional<Time> ran = waits ? std::optional(e.run_at) : e.finished_at ? e.finished_at : e.started_at;
-    table.add({e.id.to_string(), e.task, e.queue.name, status_cell(e, now),
+    table.add({shown_id(e.id), e.task, e.queue.name, status_cell(e, now),
                std::to_string(e.attempt) + "/" + std::to_string(e.max_attempts), when(e.created_at, now),
                when(ran, now), e.identity_key, Cell(remark(e), Style::dim)});
     return true;
   });
+  if (table.empty()) { check_empty(); }
   table.print(when_empty);
 }
 

@@ -40,7 +40,7 @@ int run(Shell& shell, const Uuid& id) {
 void add_explain(Commands& commands) {
   const auto target = std::make_shared<Target>();
   CLI::App& command = commands.add({"explain", "Why an execution is where it is", examples});
-  command.add_option("id", target->id, "Execution id")->type_name("ID");
+  command.add_option("id", target->id, "Execution id, or its last 12 digits")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);
   add_run_flag(command, *target);

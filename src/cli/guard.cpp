@@ -7,12 +7,15 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "wire/find.hpp"
 #include "wire/json_out.hpp"
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 
 namespace hapax::cli {
 namespace {
@@ -51,7 +54,29 @@ GuardStorePtr open_records(Shell& shell) {
       throw MissingFile("there is no folder " + base::printable(folder));
     }
   }
+  if (url.starts_with("sqlite:") || url.starts_with("postgres")) {
+    Shell looking = shell.fresh();
+    (void)looking.store();  // throws NotFound: open_guard_store would make it
+  }
   return with_store_url(url, [](const std::string& place) { return open_guard_store(place); });
+}
+
+// Names of guarded functions of which the store has records.
+std::vector<std::string> recorded_names(GuardStore& store, const std::string& ns) {
+  std::set<std::string> names;
+  GuardQuery query;
+  query.ns = ns;
+  query.limit = limits::list_page;
+  for (const GuardRecord& record : store.list(query).records) { names.insert(record.key.name); }
+  return {names.begin(), names.end()};
+}
+
+[[noreturn]] void refuse_unknown(GuardStore& store, const std::string& ns, const std::string& name,
+                                 const std::string& rest) {
+  const std::vector<std::string> names = recorded_names(store, ns);
+  const bool is_known = std::ranges::find(names, name) != names.end();
+  throw NotFound("there is no record of " + base::printable(base::keep_head(name, limits::name_bytes)) + rest +
+                 (is_known ? "" : wire::did_you_mean(name, names)));
 }
 
 struct RecordFilter {
@@ -89,6 +114,16 @@ void each_record(GuardStore& store, GuardQuery query, const std::function<bool(c
   }
 }
 
+// After a filter that met nothing: throws NotFound for a name of which there is no record at all.
+void require_name(GuardStore& store, const std::string& ns, const RecordFilter& filter, bool is_empty) {
+  if (!is_empty || !filter.name) { return; }
+  GuardQuery query;
+  query.ns = ns;
+  query.name = filter.name;
+  query.limit = 1;
+  if (store.list(query).records.empty()) { refuse_unknown(store, ns, *filter.name, ""); }
+}
+
 std::optional<model::ErrorInfo> error_info(const GuardRecord& record) {
   if (!record.error) { return std::nullopt; }
   return model::ErrorInfo{.type = record.error->type, .message = record.error->message, .detail = ""};
@@ -120,14 +155,14 @@ Time now_for_people() { return std::chrono::time_point_cast<Duration>(std::chron
 void print_table(const std::vector<GuardRecord>& records) {
   const Time now = now_for_people();
   Table table({{.title = "NAME", .widest = 30},
-               {.title = "KEY", .widest = 40},
-               {.title = "STATUS"},
+               {.title = "KEY", .folds = true},
+               {.title = "STATUS", .whole = true},
                {.title = "FENCE", .numeric = true},
                {.title = "STARTED"},
                {.title = "HEARTBEAT"},
                {.title = "EXPIRES"},
-               {.title = "OWNER", .widest = 30},
-               {.title = "REMARK", .widest = 60}});
+               {.title = "OWNER", .folds = true},
+               {.title = "REMARK", .folds = true}});
   for (const GuardRecord& record : records) {
     const bool runs = record.status == GuardStatus::in_progress;
     table.add({record.key.name, record.key.key, status_cell(record.status), std::to_string(record.fence),
@@ -147,6 +182,7 @@ int list_records(Shell& shell, const RecordFilter& filter, std::int64_t limit) {
     records.push_back(record);
     return std::ssize(records) < limit;
   });
+  require_name(*store, shell.ns(), filter, records.empty());
   if (!shell.json()) {
     print_table(records);
     return exit_ok;
@@ -164,7 +200,7 @@ std::string spelled(const GuardKey& key) {
 int show_record(Shell& shell, const GuardKey& key) {
   const GuardStorePtr store = open_records(shell);
   const std::optional<GuardRecord> record = store->read(key);
-  if (!record) { throw NotFound("there is no record of " + base::printable(key.name) + " with that key"); }
+  if (!record) { refuse_unknown(*store, key.ns, key.name, " with that key"); }
   if (shell.json()) {
     print(record_json(*record));
     return exit_ok;
@@ -198,9 +234,9 @@ struct ForgetOptions {
 
 int forget_one(Shell& shell, const ForgetOptions& options) {
   const GuardKey key{.ns = shell.ns(), .name = *options.filter.name, .key = *options.key};
-  switch (open_records(shell)->forget(key, options.even_in_progress)) {
-    case GuardForgotten::absent:
-      throw NotFound("there is no record of " + base::printable(key.name) + " with that key");
+  const GuardStorePtr store = open_records(shell);
+  switch (store->forget(key, options.even_in_progress)) {
+    case GuardForgotten::absent: refuse_unknown(*store, key.ns, key.name, " with that key");
     case GuardForgotten::in_progress:
       throw WrongStatus(spelled(key) + " is in progress; --even-in-progress forgets it all the same", Status::running);
     case GuardForgotten::forgotten: break;
@@ -217,6 +253,7 @@ int forget_many(Shell& shell, const ForgetOptions& options) {
     keys.push_back(record.key);
     return true;
   });
+  require_name(*store, shell.ns(), options.filter, keys.empty());
   const std::string what = "forget " + plural(std::ssize(keys), "record");
   if (!keys.empty() && !options.yes) {
     // A forgotten effect may happen again, so that this is never done unasked.

@@ -56,7 +56,7 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 void add_target(CLI::App& command, Target& target) {
-  command.add_option("id", target.id, "Execution id")->type_name("ID");
+  command.add_option("id", target.id, "Execution id, or its last 12 digits")->type_name("ID");
   add_workflow_flags(command, target);
 }
 

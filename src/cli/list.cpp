@@ -2,6 +2,7 @@
 #include "cli/execution_table.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
+#include "cli/short_id.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -29,8 +30,12 @@ int run(Shell& shell, const Options& options) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
   }
   Listing listing{.query = options.filter.query(shell), .activity = options.activity};
-  if (options.after) { listing.query.after = parse_id(*options.after); }
-  print_executions(shell, listing, options.limit, "no executions");
+  if (options.after) { listing.query.after = find_id(shell, *options.after); }
+  print_executions(
+      shell, {.listing = std::move(listing), .limit = options.limit, .when_empty = "no executions", .check_empty = [&] {
+                options.filter.require_known(shell);
+                if (options.activity) { shell.backend().check_activity(*options.activity); }
+              }});
   return exit_ok;
 }
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string_view>
+#include <vector>
 
 namespace {
 
@@ -14,6 +16,15 @@ void open_standard_streams() {
   int descriptor = 0;
   do { descriptor = open("/dev/null", O_RDWR); } while (descriptor >= 0 && descriptor <= 2);
   if (descriptor > 2) { close(descriptor); }
+}
+
+// `hapax help queue set` is `hapax queue set --help`.
+void spell_help(std::vector<char*>& words) {
+  static char flag[] = "--help";
+  if (words.size() < 2 || std::string_view(words[1]) != "help") { return; }
+  words.erase(words.begin() + 1);
+  if (words.size() == 2 && std::string_view(words[1]) == "help") { words.pop_back(); }
+  words.push_back(flag);
 }
 
 }  // namespace
@@ -51,7 +62,9 @@ int main(int argc, char** argv) {
   add_bench(commands);
   add_completion(commands);
   add_version(commands);
-  const int status = commands.run(argc, argv);
+  std::vector<char*> words(argv, argv + argc);
+  spell_help(words);
+  const int status = commands.run(static_cast<int>(words.size()), words.data());
   // Output that could not be written (a full disk) must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     std::fputs("OutputError: standard output could not be written\n", stderr);

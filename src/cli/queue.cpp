@@ -13,7 +13,9 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* group_examples =
-    "A queue is made on first use. paused: workers claim nothing from it. draining: it takes nothing new and finishes "
+    "A queue is made by the first enqueue, start or worker that names it, by set, and by --create; any other\n"
+    "command says NotFound, with the nearest name. paused: workers claim nothing from it. draining: it takes nothing "
+    "new and finishes "
     "what\n"
     "it has. resume ends both.\n"
     "\n"
@@ -73,15 +75,15 @@ int list_queues(Shell& shell) {
   Table table({{.title = "QUEUE"},
                {.title = "STATE"},
                {.title = "READY", .numeric = true},
-               {.title = "DELAYED", .numeric = true},
-               {.title = "PARKED", .numeric = true},
-               {.title = "RUNNING", .numeric = true},
+               {.title = "DELAYED", .numeric = true, .narrow = "DELAY"},
+               {.title = "PARKED", .numeric = true, .narrow = "PARK"},
+               {.title = "RUNNING", .numeric = true, .narrow = "RUN"},
                {.title = "DEAD", .numeric = true},
                {.title = "OLDEST", .numeric = true},
-               {.title = "DONE/MIN", .numeric = true},
-               {.title = "FAILED/MIN", .numeric = true},
-               {.title = "RETENTION", .numeric = true},
-               {.title = "LIMITS"}});
+               {.title = "DONE/MIN", .numeric = true, .narrow = "DONE/M"},
+               {.title = "FAILED/MIN", .numeric = true, .narrow = "FAIL/M"},
+               {.title = "RETENTION", .numeric = true, .folds = true},
+               {.title = "LIMITS", .folds = true}});
   for (const std::string& document : queues) {
     const model::QueueInfo q = read_queue(document);
     const std::string state = state_of(q);
@@ -123,11 +125,18 @@ int show_queue(const Shell& shell, const std::string& document) {
 }
 
 void add_change(Commands& commands, CLI::App& group, const Description& description, QueueAct act) {
-  const auto name = std::make_shared<std::string>();
+  struct Options {
+    std::string queue;
+    bool create = false;
+  };
+  const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add(description, &group);
-  command.add_option("queue", *name, "Queue")->type_name("Q")->required();
-  commands.run_with(command,
-                    [name, act](Shell& shell) { return show_queue(shell, shell.backend().act_on_queue(*name, act)); });
+  command.add_option("queue", options->queue, "Queue")->type_name("Q")->required();
+  if (act != QueueAct::resume) { command.add_flag("--create", options->create, "Make the queue if it is not there"); }
+  commands.run_with(command, [options, act](Shell& shell) {
+    if (options->create) { shell.when_store_is_missing(MissingStore::make); }
+    return show_queue(shell, shell.backend().act_on_queue(options->queue, act, options->create));
+  });
 }
 
 int print_count(const Shell& shell, const char* verb, std::int64_t count) {
@@ -168,21 +177,22 @@ void add_move(Commands& commands, CLI::App& group) {
   struct Options {
     std::string from;
     std::string to;
-    std::int64_t limit = INT64_MAX;
+    Moving how;
   };
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add({"move", "Move what is pending in a queue to another", ""}, &group);
   command.add_option("from", options->from, "Queue to move from")->type_name("FROM")->required();
   command.add_option("to", options->to, "Queue to move to")->type_name("TO")->required();
-  command.add_option("--limit", options->limit, "At most so many (default: all)")->type_name("N");
+  command.add_flag("--create", options->how.create, "Make the queue to move to if it is not there");
+  command.add_option("--limit", options->how.limit, "At most so many (default: all)")->type_name("N");
   commands.run_with(command, [options](Shell& shell) {
     const model::QueueRef from = shell.queue(options->from);
     const model::QueueRef to = shell.queue(options->to);
     if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
-    if (options->limit < 1) {
-      throw InvalidArgument("limit", std::to_string(options->limit) + " is out of range; expected 1 or more");
+    if (options->how.limit < 1) {
+      throw InvalidArgument("limit", std::to_string(options->how.limit) + " is out of range; expected 1 or more");
     }
-    return print_count(shell, "moved", shell.backend().move(from.name, to.name, options->limit));
+    return print_count(shell, "moved", shell.backend().move(from.name, to.name, options->how));
   });
 }
 
@@ -234,6 +244,7 @@ void add_set(Commands& commands, CLI::App& group) {
     if (values.empty()) {
       throw BadUsage("nothing to set: give --retention, --rate-limit or another (hapax queue set --help)");
     }
+    shell.when_store_is_missing(MissingStore::make);
     return show_queue(shell, shell.backend().set_queue(options->queue, values));
   });
 }

@@ -154,6 +154,7 @@ void announce(const Shell& shell, const server::Server& server, bool encrypted) 
 
 int run(Shell& shell, const Options& options) {
   raise_file_limit();
+  shell.when_store_is_missing(MissingStore::make);
   shell.use_configuration();
   const Duration grace = parse_duration(options.grace, "grace");
   check_grace(grace, "grace");

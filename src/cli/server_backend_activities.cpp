@@ -87,6 +87,10 @@ KnownNames ServerBackend::known_names() {
     for (std::string& task : JsonView(item).texts("tasks")) { known.tasks.push_back(std::move(task)); }
   }
   for (const std::string_view item : view.items("queues")) { known.queues.push_back(JsonView(item).text("queue")); }
+  Listing newest;
+  newest.query.payloads = false;
+  newest.query.limit = limits::list_page;
+  for (const std::string& document : list(newest)) { known.tasks.push_back(JsonView(document).text("task")); }
   return known;
 }
 

@@ -31,9 +31,9 @@ std::string ServerBackend::set_queue(const std::string& name, const QueueValues&
   return api_->put(queue_path(name), body.str());
 }
 
-std::string ServerBackend::act_on_queue(const std::string& name, QueueAct act) {
+std::string ServerBackend::act_on_queue(const std::string& name, QueueAct act, bool create) {
   const char* const word = act == QueueAct::pause ? "pause" : act == QueueAct::resume ? "resume" : "drain";
-  return api_->post(queue_path(name, word), "{}", true);
+  return api_->post(queue_path(name, word), create ? R"({"create":true})" : "{}", true);
 }
 
 Purged ServerBackend::purge(const std::string& name) {
@@ -41,10 +41,11 @@ Purged ServerBackend::purge(const std::string& name) {
   return {.cancelled = JsonView(answer).integer("purged"), .requested = JsonView(answer).integer("requested")};
 }
 
-std::int64_t ServerBackend::move(const std::string& from, const std::string& to, std::int64_t limit) {
+std::int64_t ServerBackend::move(const std::string& from, const std::string& to, const Moving& how) {
   JsonObject body;
   body.text("to", to);
-  if (limit != INT64_MAX) { body.number("limit", limit); }
+  if (how.limit != INT64_MAX) { body.number("limit", how.limit); }
+  if (how.create) { body.boolean("create", true); }
   return JsonView(api_->post(queue_path(from, "move"), body.str(), false)).integer("moved");
 }
 

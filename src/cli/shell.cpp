@@ -66,7 +66,8 @@ bool is_of_file(const config::Stated* stated) { return stated != nullptr && stat
 
 std::string command_line_actor() { return "command line (" + user_at_host() + ")"; }
 
-Shell::Shell(CommonOptions options, std::string command) : options_(std::move(options)), command_(std::move(command)) {
+Shell::Shell(CommonOptions options, std::string command, MissingStore missing_store)
+    : options_(std::move(options)), command_(std::move(command)), missing_store_(missing_store) {
   if (!options_.ns.empty()) { model::check_name(options_.ns, "namespace"); }
   if (!options_.server.empty() && !options_.store.empty()) {
     throw BadUsage("--server and --store are given; expected one of them: who is to answer");
@@ -196,8 +197,12 @@ std::shared_ptr<store::Store> Shell::shared_store() {
     // Also when neither URL nor namespace is asked of it: a program does not start with a bad configuration.
     const config::Config& checked = configuration();
     try {
-      const store::OpenOptions options{.encryption_key_file = checked.encryption_key_file.value_or("")};
+      const store::OpenOptions options{.must_exist = missing_store_ != MissingStore::make,
+                                       .encryption_key_file = checked.encryption_key_file.value_or("")};
       store_ = with_store_url(store_url(), [&options](const std::string& url) { return store::open(url, options); });
+    } catch (const NotFound&) {
+      if (missing_store_ != MissingStore::imagine) { throw; }
+      store_ = store::open("memory:");
     } catch (const ConfigurationError& error) {
       const std::string source = options_.store.empty() ? checked.source_of("store.url") : "";
       if (source.empty()) { throw; }

@@ -10,6 +10,7 @@
 #include "config/config.hpp"
 #include "store/open.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,13 @@ namespace hapax::cli {
 
 class Backend;
 
+// What becomes of a store that is not there.
+enum class MissingStore : std::uint8_t {
+  refuse,   // NotFound: most commands look for one, and a mistyped name must not make another
+  make,     // by enqueue, start, work, serve, activity apply, token create, queue set, config apply, and with --create
+  imagine,  // an empty one is looked at in its place: a dry run of what would make it
+};
+
 struct CommonOptions {
   std::string store;       // --store; empty: HAPAX_STORE_URL, else [store] url, else sqlite:hapax.db
   std::string server;      // --server; empty: HAPAX_SERVER_URL, else [server] url, else the store itself
@@ -41,12 +49,15 @@ class Shell {
  public:
   // Throws InvalidArgument for a namespace that cannot be one, BadUsage for a store and a server at once. `command` is how
   // messages call it: "queue list".
-  explicit Shell(CommonOptions options, std::string command = {});
+  explicit Shell(CommonOptions options, std::string command = {}, MissingStore missing_store = MissingStore::refuse);
   Shell(const Shell&) = delete;
   Shell& operator=(const Shell&) = delete;
   ~Shell();
   // Another one of the same options, which has read and opened nothing yet.
-  [[nodiscard]] Shell fresh() const { return Shell(options_, command_); }
+  [[nodiscard]] Shell fresh() const { return Shell(options_, command_, missing_store_); }
+
+  // Before the store is asked for.
+  void when_store_is_missing(MissingStore then) { missing_store_ = then; }
 
   // Both throw what configuration() throws.
   [[nodiscard]] const std::string& ns() const;
@@ -74,7 +85,8 @@ class Shell {
   // Asks the server. Throws ConfigurationError for a token or certificate file that cannot be read.
   [[nodiscard]] const std::shared_ptr<client::ApiClient>& api();
 
-  // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch; BadUsage when a server is named.
+  // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch, NotFound as when_store_is_missing
+  // says; BadUsage when a server is named.
   [[nodiscard]] store::Store& store();
   [[nodiscard]] std::shared_ptr<store::Store> shared_store();
 
@@ -95,6 +107,7 @@ class Shell {
   mutable std::string store_url_;
   mutable std::optional<std::string> server_url_;
   std::string command_;
+  MissingStore missing_store_;
   std::shared_ptr<store::Store> store_;
   std::shared_ptr<client::ApiClient> api_;
   std::unique_ptr<Backend> backend_;

@@ -29,7 +29,7 @@ constexpr const char* examples =
 void add_show(Commands& commands) {
   const auto target = std::make_shared<Target>();
   CLI::App& command = commands.add({"show", "One execution in full: its attempts, or a workflow's timeline", examples});
-  command.add_option("id", target->id, "Execution id")->type_name("ID");
+  command.add_option("id", target->id, "Execution id, or its last 12 digits")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);
   add_run_flag(command, *target);

@@ -78,8 +78,8 @@ void print_attempts(const std::vector<model::Attempt>& attempts, Time now) {
                {.title = "OUTCOME"},
                {.title = "STARTED"},
                {.title = "TOOK"},
-               {.title = "WORKER", .widest = 30},
-               {.title = "ERROR", .widest = 80}});
+               {.title = "WORKER", .folds = true},
+               {.title = "ERROR", .folds = true}});
   for (const model::Attempt& a : attempts) {
     const bool timed = a.started_at && a.ended_at;
     table.add({std::to_string(a.number), a.outcome, when(a.started_at, now),

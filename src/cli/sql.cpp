@@ -55,7 +55,9 @@ int run(Shell& shell, const Options& options) {
     print(rows_json(table));
   } else {
     std::vector<Column> columns;
-    for (const std::string& name : table.columns) { columns.push_back({.title = base::printable(name), .widest = 60}); }
+    for (const std::string& name : table.columns) {
+      columns.push_back({.title = base::printable(name), .folds = true});
+    }
     Table out(columns);
     for (const auto& row : table.rows) {
       std::vector<Cell> cells;

@@ -41,11 +41,7 @@ std::string StoreBackend::overview() { return overview_json(take_overview(store(
 
 KnownNames StoreBackend::known_names() {
   KnownNames known;
-  for (const model::TaskEntry& entry : store().catalogue(ns_).tasks) { known.tasks.push_back(entry.name); }
-  for (const model::SessionInfo& session : store().sessions()) {
-    const bool ours = std::ranges::any_of(session.queues, [this](const auto& queue) { return queue.ns == ns_; });
-    if (ours) { known.tasks.insert(known.tasks.end(), session.tasks.begin(), session.tasks.end()); }
-  }
+  known.tasks = known_tasks(store(), ns_);
   for (const model::QueueInfo& queue : store().queues(ns_)) { known.queues.push_back(queue.queue.name); }
   return known;
 }

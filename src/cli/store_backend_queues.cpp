@@ -3,6 +3,7 @@
 #include "cli/store_backend.hpp"
 #include "config/queue_keys.hpp"
 #include "wire/execution_json.hpp"
+#include "wire/find.hpp"
 
 #include <algorithm>
 
@@ -15,11 +16,7 @@ std::vector<std::string> StoreBackend::queues() {
 }
 
 std::string StoreBackend::queue(const std::string& name) {
-  const model::QueueRef ref = shell_.queue(name);
-  for (const model::QueueInfo& info : store().queues(ns_)) {
-    if (info.queue == ref) { return queue_json(info); }
-  }
-  throw NotFound("no queue '" + name + "' in namespace '" + ns_ + "'");
+  return queue_json(wire::find_queue(store(), shell_.queue(name)));
 }
 
 std::string StoreBackend::configure(const std::string& name, model::QueuePatch patch) {
@@ -36,7 +33,8 @@ std::string StoreBackend::set_queue(const std::string& name, const QueueValues& 
   return configure(name, std::move(patch));
 }
 
-std::string StoreBackend::act_on_queue(const std::string& name, QueueAct act) {
+std::string StoreBackend::act_on_queue(const std::string& name, QueueAct act, bool create) {
+  if (!create) { (void)queue(name); }
   switch (act) {
     case QueueAct::pause: return configure(name, {.paused = true});
     case QueueAct::resume: return configure(name, {.paused = false, .draining = false});
@@ -53,13 +51,14 @@ Purged StoreBackend::purge(const std::string& name) {
   return purged;
 }
 
-std::int64_t StoreBackend::move(const std::string& from_name, const std::string& to_name, std::int64_t limit) {
+std::int64_t StoreBackend::move(const std::string& from_name, const std::string& to_name, const Moving& how) {
   (void)queue(from_name);
+  if (!how.create) { (void)queue(to_name); }
   const model::QueueRef from = shell_.queue(from_name);
   const model::QueueRef to = shell_.queue(to_name);
   std::int64_t total = 0;
-  while (total < limit) {
-    const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, limit - total));
+  while (total < how.limit) {
+    const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, how.limit - total));
     const int moved = store().move(from, to, batch, {command_line_actor()});
     if (moved == 0) { break; }
     total += moved;

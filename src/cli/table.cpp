@@ -1,6 +1,7 @@
 #include "cli/table.hpp"
 
 #include "base/text.hpp"
+#include "cli/wrap.hpp"
 
 #include <algorithm>
 
@@ -8,10 +9,21 @@ namespace hapax::cli {
 namespace {
 
 constexpr std::string_view gap = "  ";
-// A column that gets what is left gets this much on a terminal that is too narrow for the others.
-constexpr std::size_t least_rest = 16;
+constexpr std::string_view indent = "  ";  // of what stands below its row
+// A detail stays in its row where it gets this much; a text that is cut keeps this much.
+constexpr std::size_t least_detail = 16;
+constexpr std::size_t least_text = 8;
+// Of one cell that stands below its row; the rest is cut.
+constexpr std::size_t folded_lines = 8;
 
 std::string pad(std::size_t width) { return std::string(width, ' '); }
+
+std::string lower(std::string text) {
+  for (char& letter : text) {
+    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -21,7 +33,8 @@ void Table::add(std::vector<Cell> cells) {
   cells.resize(columns_.size(), Cell(""));
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i].text = base::printable(cells[i].text);
-    if (output_terminal().is_tty && !columns_[i].rest) { cells[i].text = fit(cells[i].text, columns_[i].widest); }
+    const bool is_cut = output_terminal().is_tty && !columns_[i].folds && !columns_[i].whole;
+    if (is_cut) { cells[i].text = fit(cells[i].text, columns_[i].widest); }
   }
   rows_.push_back(std::move(cells));
 }
@@ -34,39 +47,121 @@ void Table::print(const std::string& when_empty) const {
   for (const std::string& line : lines(static_cast<std::size_t>(output_terminal().columns))) { cli::print(line); }
 }
 
-std::vector<std::string> Table::lines(std::size_t columns) const {
-  std::vector<std::size_t> widths;
-  std::size_t used = 0;
+std::size_t Table::Layout::total() const {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) { total += folded[i] ? 0 : widths[i] + gap.size(); }
+  return total - gap.size();
+}
+
+std::size_t Table::Layout::last() const {
+  return static_cast<std::size_t>(std::find(folded.rbegin(), folded.rend(), false).base() - folded.begin()) - 1;
+}
+
+const std::string& Table::title(const Layout& layout, std::size_t column) const {
+  const Column& asked = columns_[column];
+  return layout.narrow && !asked.narrow.empty() ? asked.narrow : asked.title;
+}
+
+void Table::measure(Layout& layout) const {
+  layout.widths.clear();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = display_width(columns_[i].title);
-    for (const auto& row : rows_) { width = std::max(width, display_width(row[i].text)); }
-    widths.push_back(width);
-    used += width + gap.size();
+    std::size_t width = display_width(title(layout, i));
+    for (const Row& row : rows_) { width = std::max(width, display_width(row[i].text)); }
+    layout.widths.push_back(width);
   }
-  if (columns_.back().rest && output_terminal().is_tty) {
-    used -= widths.back() + gap.size();
-    widths.back() = std::min(widths.back(), columns > used + least_rest ? columns - used : least_rest);
-  }
-  std::vector<std::string> lines;
-  const auto line = [&](const auto& cell_at) {
-    std::string text;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      Cell cell = cell_at(i);
-      if (columns_[i].rest) { cell.text = fit(cell.text, widths[i]); }
-      const std::string padding = pad(widths[i] - display_width(cell.text));
-      text += i == 0 ? "" : gap;
-      text += columns_[i].numeric ? padding : "";
-      text += paint(output_terminal(), cell.style, cell.text);
-      // No blanks at the end of a line: they make diffs and copies ugly.
-      text += columns_[i].numeric || i + 1 == columns_.size() ? "" : padding;
+}
+
+bool Table::fold_details(Layout& layout, std::size_t columns) const {
+  for (std::size_t i = columns_.size(); i-- > 1;) {
+    if (!columns_[i].folds) { continue; }
+    const std::size_t others = layout.total() - layout.widths[i];
+    const std::size_t least = std::max(display_width(title(layout, i)), least_detail);
+    // In the last column the cells that are short enough stay in their rows.
+    if (i == layout.last() && others + least <= columns) {
+      layout.widths[i] = columns - others;
+      return true;
     }
-    // Neither do empty cells leave any.
-    text.erase(text.find_last_not_of(' ') + 1);
-    lines.push_back(std::move(text));
-  };
-  line([&](std::size_t i) { return Cell(columns_[i].title, Style::dim); });
-  for (const auto& row : rows_) {
-    line([&](std::size_t i) { return row[i]; });
+    layout.folded[i] = true;
+    if (layout.total() <= columns) { return true; }
+  }
+  return false;
+}
+
+// The widest texts first, so that all keep about the same.
+void Table::shrink(Layout& layout, std::size_t columns) const {
+  while (layout.total() > columns) {
+    std::size_t widest = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::size_t least = std::max(least_text, display_width(title(layout, i)));
+      const bool can_shrink =
+          !layout.folded[i] && !columns_[i].numeric && !columns_[i].whole && layout.widths[i] > least;
+      if (can_shrink && (widest == columns_.size() || layout.widths[i] > layout.widths[widest])) { widest = i; }
+    }
+    if (widest == columns_.size()) { return; }
+    --layout.widths[widest];
+  }
+}
+
+Table::Layout Table::layout(std::size_t columns) const {
+  Layout layout;
+  layout.folded.resize(columns_.size(), false);
+  measure(layout);
+  if (!output_terminal().is_tty || layout.total() <= columns) { return layout; }
+  if (fold_details(layout, columns)) { return layout; }
+  layout.narrow = true;
+  while (true) {
+    measure(layout);
+    shrink(layout, columns);
+    if (layout.total() <= columns || layout.last() == 0) { return layout; }
+    layout.folded[layout.last()] = true;
+  }
+}
+
+std::string Table::line(const Layout& layout, const Row& row) const {
+  std::string text;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (layout.folded[i]) { continue; }
+    // A detail that is too long for its column stands below.
+    const bool is_below = columns_[i].folds && display_width(row[i].text) > layout.widths[i];
+    const std::string cell = is_below ? "" : fit(row[i].text, layout.widths[i]);
+    const std::string padding = pad(layout.widths[i] - display_width(cell));
+    text += i == 0 ? "" : gap;
+    text += columns_[i].numeric ? padding : "";
+    text += paint(output_terminal(), row[i].style, cell);
+    // No blanks at the end of a line: they make diffs and copies ugly.
+    text += columns_[i].numeric || i == layout.last() ? "" : padding;
+  }
+  // Neither do empty cells leave any.
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+void Table::add_folded(const Layout& layout, const Row& row, std::size_t columns,
+                       std::vector<std::string>& lines) const {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const bool is_too_long = columns_[i].folds && display_width(row[i].text) > layout.widths[i];
+    if (row[i].text.empty() || (!layout.folded[i] && !is_too_long)) { continue; }
+    const std::string name = lower(columns_[i].title) + ": ";
+    const std::size_t room = columns > indent.size() + least_text ? columns - indent.size() : least_text;
+    std::vector<std::string> wrapped = wrap(name + row[i].text, room);
+    if (wrapped.size() > folded_lines) {
+      wrapped.resize(folded_lines);
+      wrapped.back() = fit(wrapped.back() + " …", room);
+    }
+    for (const std::string& part : wrapped) {
+      lines.push_back(std::string(indent) + paint(output_terminal(), row[i].style, part));
+    }
+  }
+}
+
+std::vector<std::string> Table::lines(std::size_t columns) const {
+  const Layout chosen = layout(columns);
+  Row titles;
+  for (std::size_t i = 0; i < columns_.size(); ++i) { titles.emplace_back(title(chosen, i), Style::dim); }
+  std::vector<std::string> lines = {line(chosen, titles)};
+  for (const Row& row : rows_) {
+    lines.push_back(line(chosen, row));
+    add_folded(chosen, row, columns, lines);
   }
   return lines;
 }

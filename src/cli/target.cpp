@@ -1,6 +1,7 @@
 #include "cli/target.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/short_id.hpp"
 #include "wire/acting_json.hpp"
 #include "wire/execution_read.hpp"
 
@@ -25,7 +26,7 @@ Uuid find_target(Shell& shell, const Target& target) {
   if (target.id.has_value() == target.by_key()) {
     throw BadUsage(target.id ? "give an ID or a key, not both" : "give an ID, or a name and the key it was given");
   }
-  if (target.id) { return parse_id(*target.id); }
+  if (target.id) { return find_id(shell, *target.id); }
   const bool by_task = target.task || target.task_id;
   if (target.run) {
     if (by_task || target.queue || target.workflow || target.workflow_id) { throw BadUsage("--run stands alone"); }

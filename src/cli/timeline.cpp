@@ -89,7 +89,7 @@ void print_timeline(const model::Execution& run, const std::vector<TimelineEntry
                {.title = "STATUS"},
                {.title = "TRIES", .numeric = true},
                {.title = "TOOK", .numeric = true},
-               {.title = "DETAIL", .rest = true}});
+               {.title = "DETAIL", .folds = true}});
   for (TimelineEntry entry : timeline) {
     if (entry.status == "waiting" && is_terminal(run.status)) { entry.status = "left open"; }
     table.add({std::to_string(entry.position), since(run.created_at, entry.at), entry.kind, entry.name,

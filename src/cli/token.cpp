@@ -11,6 +11,7 @@
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "model/validate.hpp"
+#include "wire/find.hpp"
 #include "wire/json_out.hpp"
 
 #include <algorithm>
@@ -93,6 +94,7 @@ model::Token keep_in_file(const model::NewToken& made, const std::string& path) 
 }
 
 model::Token keep_in_store(Shell& shell, const model::NewToken& made) {
+  shell.when_store_is_missing(MissingStore::make);
   const Time now = shell.store().now();
   const std::vector<model::Token> there = shell.store().tokens(made.ns);
   const auto good = std::ranges::count_if(there, [now](const model::Token& token) { return token.is_good(now); });
@@ -149,13 +151,13 @@ int list(Shell& shell, bool all) {
     print(json_array(items));
     return exit_ok;
   }
-  Table table({{.title = "ID"},
+  Table table({{.title = "ID", .whole = true},
                {.title = "NAME", .widest = 40},
-               {.title = "SCOPES"},
+               {.title = "SCOPES", .folds = true},
                {.title = "STATE"},
                {.title = "EXPIRES"},
                {.title = "LAST USED"},
-               {.title = "BY", .widest = 40}});
+               {.title = "BY", .folds = true}});
   for (const model::Token& token : tokens) {
     const std::string state = state_of(token, now);
     table.add({token.id.to_string(), token.name.empty() ? "-" : token.name, model::to_string(token.scopes),
@@ -176,8 +178,13 @@ model::Token find_token(Shell& shell, const std::string& named) {
     if (id ? token.id == *id : token.name == named && token.is_good(now)) { found.push_back(&token); }
   }
   if (found.empty()) {
-    throw NotFound("no " + std::string(id ? "" : "good ") + "token '" + base::printable(named) + "' in namespace '" +
-                   shell.ns() + "'");
+    std::vector<std::string> names;
+    for (const model::Token& token : tokens) {
+      if (token.is_good(now)) { names.push_back(token.name); }
+    }
+    throw NotFound("no " + std::string(id ? "" : "good ") + "token '" +
+                   base::printable(base::keep_head(named, limits::name_bytes)) + "' in namespace '" + shell.ns() + "'" +
+                   wire::did_you_mean(named, names));
   }
   if (found.size() > 1) {
     throw BadUsage(std::to_string(found.size()) + " good tokens are named '" + base::printable(named) +

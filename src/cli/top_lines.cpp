@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
+#include "cli/short_id.hpp"
 #include "cli/table.hpp"
 #include "cli/top.hpp"
 
@@ -30,6 +31,11 @@ void sort(std::vector<model::QueueInfo>& queues, TopOrder order) {
   std::ranges::stable_sort(queues, std::greater<>(), value);
 }
 
+// A live picture has a line a row and cuts what is too long; one that stays on the screen is whole.
+Column detail_column(const TopView& view, const char* title) {
+  return {.title = title, .widest = SIZE_MAX, .folds = view.rows == 0};
+}
+
 std::string count(std::int64_t number) { return grouped(number); }
 
 Cell alarming(std::int64_t number, Style style) { return Cell(count(number), number > 0 ? style : Style::plain); }
@@ -44,13 +50,13 @@ std::vector<std::string> queue_lines(std::vector<model::QueueInfo> queues, const
   Table table({{.title = view.selecting ? "  QUEUE" : "QUEUE", .widest = 32},
                {.title = "STATE"},
                {.title = "READY", .numeric = true},
-               {.title = "DELAYED", .numeric = true},
-               {.title = "PARKED", .numeric = true},
-               {.title = "RUNNING", .numeric = true},
+               {.title = "DELAYED", .numeric = true, .narrow = "DELAY"},
+               {.title = "PARKED", .numeric = true, .narrow = "PARK"},
+               {.title = "RUNNING", .numeric = true, .narrow = "RUN"},
                {.title = "DEAD", .numeric = true},
                {.title = "OLDEST", .numeric = true},
-               {.title = "DONE/MIN", .numeric = true},
-               {.title = "FAILED/MIN", .numeric = true}});
+               {.title = "DONE/MIN", .numeric = true, .narrow = "DONE/M"},
+               {.title = "FAILED/MIN", .numeric = true, .narrow = "FAIL/M"}});
   // The selected one is always in sight.
   const std::size_t selected = std::min(view.selected, queues.empty() ? 0 : queues.size() - 1);
   const std::size_t first = selected >= rows ? selected - rows + 1 : 0;
@@ -83,7 +89,7 @@ std::vector<std::string> session_lines(const TopSnapshot& snapshot, const TopVie
                {.title = "PID", .numeric = true},
                {.title = "RUNNING", .numeric = true},
                {.title = "UP", .numeric = true},
-               {.title = "QUEUES", .rest = true}});
+               detail_column(view, "QUEUES")});
   for (std::size_t i = 0; i < std::min(rows, snapshot.sessions.size()); ++i) {
     const model::SessionInfo& session = snapshot.sessions[i];
     std::string queues;
@@ -105,13 +111,13 @@ std::vector<std::string> failure_lines(const TopSnapshot& snapshot, const TopVie
   Table table({{.title = "FAILED", .numeric = true},
                {.title = "QUEUE", .widest = 20},
                {.title = "TASK", .widest = 24},
-               {.title = "ID"},
-               {.title = "ERROR", .rest = true}});
+               {.title = "ID", .whole = true},
+               detail_column(view, "ERROR")});
   for (std::size_t i = 0; i < std::min(rows, snapshot.failures.size()); ++i) {
     const model::Execution& failure = snapshot.failures[i];
     const Time ended = failure.finished_at.value_or(snapshot.at);
     table.add({rough(std::max(snapshot.at - ended, Duration::zero())) + " ago", failure.queue.name, failure.task,
-               failure.id.to_string(), Cell(error_line(failure.error), Style::bad)});
+               shown_id(failure.id), Cell(error_line(failure.error), Style::bad)});
   }
   return table.lines(view.columns);
 }

@@ -1,5 +1,6 @@
 #include "cli/arguments.hpp"
 #include "cli/awaiting.hpp"
+#include "cli/short_id.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -23,10 +24,10 @@ struct Options {
 void add_wait(Commands& commands) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add({"wait", "Wait for an execution to end", examples});
-  command.add_option("id", options->id, "Execution id")->type_name("ID")->required();
+  command.add_option("id", options->id, "Execution id, or its last 12 digits")->type_name("ID")->required();
   command.add_option("--timeout", options->timeout, "At most this long (default: as long as it takes)")->type_name("D");
   commands.run_with(command, [options](Shell& shell) {
-    const Uuid id = parse_id(options->id);
+    const Uuid id = find_id(shell, options->id);
     const std::optional<Duration> timeout = optional_duration(options->timeout, "timeout");
     shell.backend().check(id);
     const model::Outcome outcome = await_outcome(shell, id, timeout);

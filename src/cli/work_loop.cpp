@@ -144,6 +144,7 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
 }
 
 engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervised) {
+  shell.when_store_is_missing(MissingStore::make);
   shell.use_configuration();
   // Shared with the handler's threads, as are the remarks: one whose program cannot even be killed is left behind.
   const auto shared_remarks = std::make_shared<Remarks>();

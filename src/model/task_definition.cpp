@@ -6,6 +6,7 @@
 #include "base/json_pointer.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "model/retry_json.hpp"
 #include "model/validate.hpp"
 
 #include <nlohmann/json.hpp>
@@ -100,12 +101,14 @@ Fingerprint fingerprint_of(const json& value, const std::string& field) {
 RetryPolicy retry_of(const json& value, const std::string& field) {
   if (!value.is_object()) { refuse_type(field, value, "base, cap, multiplier and jitter"); }
   RetryPolicy policy;
+  bool has_cap = false;
   for (const auto& [name, part] : value.items()) {
     const std::string inner = field + "." + name;
     if (name == "base") {
       policy.base = duration_of(part, inner);
     } else if (name == "cap") {
       policy.cap = duration_of(part, inner);
+      has_cap = true;
     } else if (name == "multiplier") {
       if (!part.is_number()) { refuse_type(inner, part, "a number such as 2"); }
       policy.multiplier = part.get<double>();
@@ -115,6 +118,7 @@ RetryPolicy retry_of(const json& value, const std::string& field) {
       throw InvalidArgument(inner, "unknown key; expected base, cap, multiplier or jitter");
     }
   }
+  if (!has_cap) { policy.cap = std::max(policy.cap, policy.base); }
   return policy;
 }
 
@@ -198,6 +202,11 @@ std::string encode_definition(const TaskDefinition& definition) {
                        {"jitter", to_word(retry.jitter)}};
   }
   return object.dump();
+}
+
+RetryPolicy decode_retry(std::string_view text, const std::string& field) {
+  base::check_json(text, field);
+  return retry_of(json::parse(text), field);
 }
 
 TaskDefinition decode_definition(std::string_view text, std::string_view where) {

@@ -135,7 +135,9 @@ Activities::Applied Activities::apply(const Activity& activity, std::string_view
   Applied applied;
   change(activity.id, [&](const model::ActivityState* state) -> std::optional<model::ActivityChange> {
     applied.created = state == nullptr;
-    applied.changed = state == nullptr || state->definition != definition;
+    // An older build may have spelt the same otherwise (1w, where this one says 7d).
+    applied.changed = state == nullptr || (state->definition != definition &&
+                                           encode_activity(parse_activity(state->definition)) != definition);
     if (!applied.changed) { return std::nullopt; }
     const Time now = engine_.store().now();
     model::ActivityChange made = change_of(activity.id, state, actor, "activity.apply");

@@ -34,7 +34,10 @@ struct Server::Impl {
     const ServerOptions& options = state->options;
     if (options.tls_certificate.empty() && options.tls_key.empty()) { return nullptr; }
     if (options.tls_certificate.empty() || options.tls_key.empty()) {
-      throw ConfigurationError("--tls-cert and --tls-key go together");
+      throw ConfigurationError(
+          options.tls_key.empty()
+              ? "--tls-cert " + options.tls_certificate + ": is given without --tls-key; they go together"
+              : "--tls-key " + options.tls_key + ": is given without --tls-cert; they go together");
     }
     return std::make_shared<const TlsContext>(options.tls_certificate, options.tls_key);
   }

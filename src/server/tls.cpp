@@ -1,5 +1,8 @@
 #include "server/tls.hpp"
+
+#include "base/limits.hpp"
 #include "base/stream.hpp"
+#include "base/text.hpp"
 
 #include <hapax/error.hpp>
 
@@ -9,13 +12,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 namespace hapax::server {
 
 namespace {
+
+// Of a certificate chain or a key; a larger file is read no further.
+constexpr std::size_t pem_bytes = 1 << 20;
 
 std::string reason() {
   const unsigned long code = ERR_get_error();
@@ -24,11 +32,49 @@ std::string reason() {
   return text == nullptr ? "it cannot be used" : text;
 }
 
-void check_key_file(const std::string& path) {
+// A file that --tls-cert or --tls-key names.
+struct PemFile {
+  std::string_view option;
+  const std::string& path;
+  std::string_view block;     // a word that the line of its "-----BEGIN …-----" has
+  std::string_view expected;  // in words
+
+  [[nodiscard]] std::string named() const {
+    return std::string(option) + " " + base::keep_tail(path, limits::name_bytes);
+  }
+  [[noreturn]] void refuse(const std::string& why) const { throw ConfigurationError(named() + ": " + why); }
+};
+
+bool has_block(std::string_view text, std::string_view block) {
+  constexpr std::string_view begin = "-----BEGIN ";
+  for (std::size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at + 1)) {
+    if (text.substr(at, text.find('\n', at) - at).find(block) != std::string_view::npos) { return true; }
+  }
+  return false;
+}
+
+// What OpenSSL says of a file without a PEM block ("no start line", "unsupported") tells nobody what to do.
+void check_file(const PemFile& given) {
   struct stat facts {};
-  if (stat(path.c_str(), &facts) != 0) { throw ConfigurationError("--tls-key " + path + ": " + std::strerror(errno)); }
+  if (stat(given.path.c_str(), &facts) != 0) { given.refuse(std::strerror(errno)); }
+  if (S_ISDIR(facts.st_mode)) { given.refuse("this is a directory; expected a PEM file"); }
+  std::ifstream file(given.path, std::ios::binary);
+  if (!file) { given.refuse(std::strerror(errno)); }
+  std::string text(pem_bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (!has_block(text, given.block)) {
+    given.refuse("there is no \"-----BEGIN\" line of a " + std::string(given.block) + " in it; expected " +
+                 std::string(given.expected) + " in PEM");
+  }
+}
+
+void check_key_file(const PemFile& key) {
+  check_file(key);
+  struct stat facts {};
+  if (stat(key.path.c_str(), &facts) != 0) { key.refuse(std::strerror(errno)); }
   if ((facts.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
-    throw ConfigurationError("--tls-key " + path + ": others than its owner and group may read or write it; chmod 600");
+    key.refuse("others than its owner and group may read or write it; chmod 600");
   }
 }
 
@@ -61,8 +107,13 @@ int bounded(std::size_t bytes) { return static_cast<int>(std::min<std::size_t>(b
 
 }  // namespace
 
-TlsContext::TlsContext(const std::string& certificate, const std::string& key)
-    : context_(SSL_CTX_new(TLS_server_method())) {
+TlsContext::TlsContext(const std::string& certificate, const std::string& key) {
+  const PemFile chain{
+      .option = "--tls-cert", .path = certificate, .block = "CERTIFICATE", .expected = "a certificate chain"};
+  const PemFile secret{.option = "--tls-key", .path = key, .block = "PRIVATE KEY", .expected = "its private key"};
+  check_file(chain);
+  check_key_file(secret);
+  context_ = SSL_CTX_new(TLS_server_method());
   if (context_ == nullptr) { throw std::bad_alloc(); }
   const auto refuse = [this](const std::string& what) {
     const std::string why = reason();
@@ -76,16 +127,13 @@ TlsContext::TlsContext(const std::string& certificate, const std::string& key)
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_alpn_select_cb(context_, choose_protocol, nullptr);
-  if (SSL_CTX_use_certificate_chain_file(context_, certificate.c_str()) != 1) { refuse("--tls-cert " + certificate); }
-  try {
-    check_key_file(key);
-  } catch (...) {
-    SSL_CTX_free(context_);
-    throw;
-  }
+  if (SSL_CTX_use_certificate_chain_file(context_, certificate.c_str()) != 1) { refuse(chain.named()); }
   SSL_CTX_set_default_passwd_cb(context_, base::no_passphrase);
-  if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) { refuse("--tls-key " + key); }
-  if (SSL_CTX_check_private_key(context_) != 1) { refuse("--tls-key " + key + " does not belong to " + certificate); }
+  // OpenSSL compares the key with the certificate as it reads it.
+  if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context_) != 1) {
+    refuse(secret.named() + ", with " + chain.named());
+  }
 }
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }

@@ -20,7 +20,8 @@ enum class Migrate : std::uint8_t {
 
 struct OpenOptions {
   Migrate migrate = Migrate::by_default;
-  bool must_exist = false;  // SQLite: do not create the file
+  // NotFound, with the nearest name that is there, for a file or schema that has no hapax tables; nothing is made.
+  bool must_exist = false;
   // Added to the store's clock, in microseconds. Tests move it to make time pass on any store; null in production.
   std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us;
   // The memory store's clock (the simulator's); null: the machine's.
@@ -35,7 +36,8 @@ struct OpenOptions {
 // "sqlite:PATH" (relative or absolute, "sqlite:///abs" too), "memory:", "postgresql://…" or "postgres://…".
 // PostgreSQL's own parameters plus ours: schema (default hapax), prepared=on|off (off behind pgbouncer 1.18),
 // pool (connections), listen_url. Throws InvalidArgument for a URL that is none of these, StoreUnavailable when it cannot be
-// opened, SchemaMismatch when the schema is missing, older without leave to migrate, or newer than this build.
+// opened, NotFound as OpenOptions::must_exist says, SchemaMismatch when the schema is missing, older without leave to
+// migrate, or newer than this build.
 [[nodiscard]] std::unique_ptr<Store> open(const std::string& url, const OpenOptions& options = {});
 
 struct MigrationReport {

@@ -12,6 +12,8 @@
 
 #include <set>
 
+#include <algorithm>
+
 namespace hapax::wire {
 namespace {
 
@@ -92,7 +94,9 @@ Uuid find_by_key(store::Store& store, const std::string& ns, const KeyGiven& giv
   if (const std::optional<Uuid> id = engine::latest_under(store, ns, identity)) { return *id; }
   const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
                                     : "no execution of task '" + task + "' holds the key '" + key;
-  throw NotFound(what + "' in namespace '" + ns + "'");
+  const std::vector<std::string> known = known_tasks(store, ns);
+  const bool is_known = std::ranges::find(known, task) != known.end();
+  throw NotFound(what + "' in namespace '" + ns + "'" + (is_known ? "" : did_you_mean(task, known)));
 }
 
 Uuid find_run(store::Store& store, const std::string& ns, const std::string& text) {
@@ -118,9 +122,40 @@ model::ActivityState find_activity(schedule::Activities& activities, const std::
   model::ActivityQuery query;
   query.limit = limits::list_page;
   for (const model::ActivityState& state : activities.list(query)) { ids.push_back(state.id); }
-  const std::string near = base::closest(id, ids);
   throw NotFound("no activity '" + base::keep_head(id, limits::name_bytes) + "' in namespace '" + activities.ns() +
-                 "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+                 "'" + did_you_mean(id, ids));
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+  const std::string near = base::closest(word, names);
+  return near.empty() ? "" : "; did you mean '" + near + "'?";
+}
+
+model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue) {
+  std::vector<std::string> names;
+  for (model::QueueInfo& info : store.queues(queue.ns)) {
+    if (info.queue == queue) { return std::move(info); }
+    names.push_back(std::move(info.queue.name));
+  }
+  throw NotFound("no queue '" + base::keep_head(queue.name, limits::name_bytes) + "' in namespace '" + queue.ns + "'" +
+                 did_you_mean(queue.name, names));
+}
+
+std::vector<std::string> known_tasks(store::Store& store, const std::string& ns) {
+  std::vector<std::string> names;
+  for (model::TaskEntry& entry : store.catalogue(ns).tasks) { names.push_back(std::move(entry.name)); }
+  for (const model::SessionInfo& session : store.sessions()) {
+    const bool is_ours = std::ranges::any_of(session.queues, [&ns](const auto& queue) { return queue.ns == ns; });
+    if (is_ours) { names.insert(names.end(), session.tasks.begin(), session.tasks.end()); }
+  }
+  model::ListQuery query;
+  query.ns = ns;
+  query.payloads = false;
+  query.limit = limits::list_page;
+  for (model::Execution& execution : store.list(query)) { names.push_back(std::move(execution.task)); }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 }  // namespace hapax::wire

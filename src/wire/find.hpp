@@ -9,6 +9,8 @@
 #include "store/store.hpp"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace hapax::wire {
 
@@ -28,6 +30,15 @@ struct KeyGiven {
 // What the workflow that started the execution was started as; none when no workflow did, or its record is gone. One read,
 // of what has a parent.
 [[nodiscard]] std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution);
+
+// What stands behind "no queue 'pyaments'": "; did you mean 'payments'?", or nothing when no name is near.
+[[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
+
+// Throws NotFound for a queue that nobody has made, with a suggestion if another's name is near.
+[[nodiscard]] model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue);
+
+// Tasks and workflows that the catalogue, a worker of the namespace or one of its newest executions names.
+[[nodiscard]] std::vector<std::string> known_tasks(store::Store& store, const std::string& ns);
 
 // Throws NotFound, with a suggestion if another's id is near.
 [[nodiscard]] model::ActivityState find_activity(schedule::Activities& activities, const std::string& id);

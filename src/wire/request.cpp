@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "engine/door.hpp"
+#include "model/retry_json.hpp"
 #include "model/validate.hpp"
 #include "wire/json_members.hpp"
 #include "wire/json_out.hpp"
@@ -43,6 +44,7 @@ constexpr std::array members = {
     Member{"run_at", [](RequestFields& f, const JsonMember& m) { f.run_at = m.text(); }},
     Member{"priority", [](RequestFields& f, const JsonMember& m) { f.priority = m.integer(); }},
     Member{"max_attempts", [](RequestFields& f, const JsonMember& m) { f.max_attempts = m.integer(); }},
+    Member{"retry", [](RequestFields& f, const JsonMember& m) { f.retry = std::string(m.json); }},
     Member{"retry_base", [](RequestFields& f, const JsonMember& m) { f.retry_base = m.text(); }},
     Member{"retry_cap", [](RequestFields& f, const JsonMember& m) { f.retry_cap = m.text(); }},
     Member{"timeout", [](RequestFields& f, const JsonMember& m) { f.timeout = m.text(); }},
@@ -63,6 +65,21 @@ constexpr std::array<std::string_view, 16> of_workflows = {
 bool is_known(const Member& member, model::Kind kind) {
   if (kind == model::Kind::workflow) { return std::ranges::find(of_workflows, member.name) != of_workflows.end(); }
   return member.name != "workflow_id";
+}
+
+// Both ways to say it in one request: neither may win silently. One of them replaces the other of the defaults.
+void settle_retry(RequestFields& fields, bool has_object, bool has_flat) {
+  if (has_object && has_flat) {
+    throw InvalidArgument("retry",
+                          "is given beside retry_base or retry_cap; expected one of the two, such as "
+                          "\"retry\": {\"base\": \"1s\", \"cap\": \"1m\"}");
+  }
+  if (has_object) {
+    fields.retry_base.reset();
+    fields.retry_cap.reset();
+  } else if (has_flat) {
+    fields.retry.reset();
+  }
 }
 
 bool is_key(std::string_view name) { return name == "task_id" || name == "idempotency_key" || name == "workflow_id"; }
@@ -122,7 +139,9 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   options.weight = within(fields.weight, {1, limits::weight}, "weight");
   options.timeout = optional_duration(fields.timeout, "timeout");
   options.deadline = optional_duration(fields.deadline, "deadline");
-  if (fields.retry_base || fields.retry_cap) {
+  if (fields.retry) {
+    options.retry = model::decode_retry(*fields.retry, "retry");
+  } else if (fields.retry_base || fields.retry_cap) {
     RetryPolicy policy;
     policy.base = optional_duration(fields.retry_base, "retry_base").value_or(policy.base);
     policy.cap = optional_duration(fields.retry_cap, "retry_cap").value_or(std::max(policy.cap, policy.base));
@@ -167,6 +186,7 @@ std::string request_json(const RequestFields& fields) {
   text("run_at", fields.run_at);
   number("priority", fields.priority);
   number("max_attempts", fields.max_attempts);
+  if (fields.retry) { object.raw("retry", *fields.retry); }
   text("retry_base", fields.retry_base);
   text("retry_cap", fields.retry_cap);
   text("timeout", fields.timeout);
@@ -187,6 +207,8 @@ RequestFields parse_request(std::string_view json, RequestFields defaults, std::
   base::check_json(json, field, 1);
   RequestFields& fields = defaults;
   bool has_key = false;
+  bool has_retry = false;
+  bool has_flat_retry = false;
   for (const JsonMember& given : json_members(json, field)) {
     const auto member = std::find_if(members.begin(), members.end(),
                                      [&](const Member& m) { return m.name == given.name && is_known(m, fields.kind); });
@@ -201,8 +223,11 @@ RequestFields parse_request(std::string_view json, RequestFields defaults, std::
       }
     }
     if (member->name == "on_conflict") { fields.on_conflict_is_usual = false; }
+    has_retry = has_retry || member->name == "retry";
+    has_flat_retry = has_flat_retry || member->name == "retry_base" || member->name == "retry_cap";
     member->read(fields, given);
   }
+  settle_retry(fields, has_retry, has_flat_retry);
   // These take every request: what a door does otherwise when nothing is said has no place there.
   if (fields.on_conflict_is_usual && (fields.debounce || fields.keep_last)) { fields.on_conflict = "return_existing"; }
   return defaults;

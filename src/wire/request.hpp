@@ -33,6 +33,7 @@ struct RequestFields {
   std::optional<std::string> run_at;
   std::optional<std::int64_t> priority;
   std::optional<std::int64_t> max_attempts;
+  std::optional<std::string> retry;  // JSON object as executions show it, instead of retry_base and retry_cap
   std::optional<std::string> retry_base;
   std::optional<std::string> retry_cap;
   std::optional<std::string> timeout;

@@ -126,7 +126,10 @@ class StoreCase:
 
 class OnSqlite(StoreCase):
     def make_store(self):
-        return "sqlite:" + os.path.abspath(os.path.join(self.folder, "test.db"))
+        url = "sqlite:" + os.path.abspath(os.path.join(self.folder, "test.db"))
+        migrated = run("migrate", "--store", url, "--json")
+        self.assertEqual(migrated.code, OK, migrated)
+        return url
 
 
 class OnPostgres(StoreCase):

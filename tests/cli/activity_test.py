@@ -253,7 +253,7 @@ class Running(ActivityCase):
         self.refused(DATA, "InvalidIdempotencyKey", "activity", "trigger", "daily", "--key", "")
         problem = self.refused(USAGE, "InvalidArgument", "activity", "trigger", "daily", "--event", json.dumps(ORDER))
         self.assertIn("has a cron trigger", problem["detail"])
-        self.good("queue", "drain", "reports")
+        self.good("queue", "drain", "reports", "--create")
         self.refused(CONFLICT, "QueueDraining", "activity", "trigger", "daily")
 
     def test_a_run_by_hand_may_have_an_event(self):

@@ -153,7 +153,7 @@ class Enqueue:
         self.assertEqual(self.good("show", id, "--namespace", "tenant")["namespace"], "tenant")
 
     def test_a_draining_queue_takes_nothing_new(self):
-        self.good("queue", "drain", "q")
+        self.good("queue", "drain", "q", "--create")
         self.refused(CONFLICT, "QueueDraining", "enqueue", "job", "--queue", "q")
         self.good("queue", "resume", "q")
         self.enqueue("job", "--queue", "q")
@@ -186,6 +186,15 @@ class Bulk:
         first, second = [json.loads(line) for line in answer.out.splitlines()[:2]]
         self.assertEqual((first["line"], first["created"], second["line"], second["created"]), (1, True, 2, False))
         self.assertEqual(first["id"], second["id"])
+        # As the answer to one request has it.
+        self.assertNotIn("deduplicated_from", first)
+        self.assertEqual(second["deduplicated_from"], self.show(first["id"])["created_at"])
+
+    def test_the_retry_object_that_show_prints_is_taken_by_a_line(self):
+        first = self.good("enqueue", "a", "--retry-base", "2s", "--retry-cap", "1m")["id"]
+        retry = self.show(first)["retry"]
+        self.good("enqueue", "--bulk", "-", input=self.lines({"task": "b", "task_id": "k", "retry": retry}))
+        self.assertEqual(self.good("show", "--task", "b", "--task-id", "k")["retry"], retry)
 
     def test_a_bad_line_is_named_and_its_batch_is_not_written(self):
         for bad in ("{", '"text"', "[]", '{"input":1}', '{"task":"a","inptu":1}', '{"task":1}', '{"task":"a","priority":"high"}',

@@ -192,7 +192,7 @@ class Acting:
     def test_dead_letters(self):
         first, second = self.fail("--queue", "q"), self.fail("--queue", "q")
         self.assertEqual([e["id"] for e in self.good("dlq", "list", "--queue", "q")], [second, first])
-        self.assertEqual(self.good("dlq", "list", "--queue", "other"), [])
+        self.refused(MISSING, "NotFound", "dlq", "list", "--queue", "other")
         self.assertEqual(self.good("dlq", "show", first)["error"]["type"], "PermanentFailure")
         self.assertEqual(self.good("dlq", "annotate", first, "--note", "asked")["annotated"], 1)
         self.assertEqual(self.show(first)["note"], "asked")
@@ -215,7 +215,7 @@ class Acting:
         settings = self.good("queue", "set", "q", "--retention", "30d", "--failed-retention", "90d")
         self.assertEqual((settings["retention"], settings["failed_retention"]), ("30d", "90d"))
         self.assertIsNone(self.good("queue", "set", "q", "--failed-retention", "same")["failed_retention"])
-        self.assertEqual(self.good("queue", "move", "q", "r")["moved"], 2)
+        self.assertEqual(self.good("queue", "move", "q", "r", "--create")["moved"], 2)
         self.assertEqual(self.show(id)["queue"], "r")
         self.refused(USAGE, "InvalidArgument", "queue", "move", "r", "q", "--limit", "-1")
         self.refused(USAGE, "InvalidArgument", "queue", "move", "r", "q", "--limit", "0")

@@ -311,7 +311,7 @@ class QueueSettings:
         gone = self.good("queue", "set", "q", "--retention", "default", "--failed-retention", "same", "--dedup-window", "none",
                          "--rate-limit", "none", "--key-rate-limit", "none", "--concurrency", "none", "--worker-concurrency", "none",
                          "--key-concurrency", "none")
-        self.assertEqual((gone["retention"], gone["failed_retention"], gone["rate_limit"], gone["concurrency"]), ("1w", None, None, None))
+        self.assertEqual((gone["retention"], gone["failed_retention"], gone["rate_limit"], gone["concurrency"]), ("7d", None, None, None))
         line = self.good("config", "audit")[1]
         self.assertEqual((line["action"], line["subject"]), ("queue.configure", "q"))
         self.assertRegex(line["actor"], r"^command line \(.+@.+\)$")

@@ -84,7 +84,7 @@ class Page(unittest.TestCase):
                 continue
             last = path.split()[-1]
             self.assertRegex(text, rf"(`(hapax )?|## |· `){re.escape(path)}\b|`{re.escape(last)}\b", f"{path} is not on the page")
-            for flag in flags_of(path) - {"-h", "--help", "--version"}:
+            for flag in flags_of(path) - {"-h", "--help", "-v", "--version"}:
                 self.assertRegex(text, re.escape(flag) + r"(?![\w-])", f"{flag} of {path} is not on the page")
 
     def test_flags_in_a_section_are_of_its_command(self):

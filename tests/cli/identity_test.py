@@ -105,11 +105,11 @@ identity_scope = "queue"
         self.refused(MISSING, "NotFound", "show", "--task", "q", "--task-id", "k", "--queue", "b")
         self.refused(USAGE, "UsageError", "show", there, "--queue", "a")
         self.refused(USAGE, "UsageError", "show", "--queue", "a")
-        problem = self.refused(USAGE, "InvalidArgument", "queue", "move", "a", "b")
+        problem = self.refused(USAGE, "InvalidArgument", "queue", "move", "a", "b", "--create")
         self.assertIn("scope queue", problem["detail"])
         self.assertEqual(self.show(there)["queue"], "a")
         self.good("cancel", there)
-        self.assertEqual(self.good("queue", "move", "a", "b")["moved"], 0)
+        self.assertEqual(self.good("queue", "move", "a", "b", "--create")["moved"], 0)
 
     def test_a_wider_scope_does_not_make_two_tasks_one(self):
         self.catalogue("""

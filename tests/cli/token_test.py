@@ -115,7 +115,7 @@ class Audit:
         self.good("retry", failing)
         cancelled = self.enqueue("job")
         self.good("cancel", cancelled, "--reason", "wrong order")
-        self.good("queue", "move", "default", "other")
+        self.good("queue", "move", "default", "other", "--create")
         self.good("queue", "purge", "other", "--yes")
         self.good("queue", "pause", "default")
         made = self.good("token", "create", "--scopes", "read")

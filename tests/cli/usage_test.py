@@ -26,6 +26,18 @@ class Usage(unittest.TestCase):
             for command in commands.split():
                 self.assertEqual(run(group, command, "--help").code, OK)
 
+    def test_help_and_version_by_their_usual_names(self):
+        self.assertEqual(run("help").out, run("--help").out)
+        for command in ("enqueue", "queue", "queue set", "help"):
+            answer = run("help", *command.split())
+            self.assertEqual((answer.code, answer.out), (OK, run(*command.split(), "--help").out), command)
+        self.assertEqual(run("-v").out, run("--version").out)
+        self.assertEqual(run("-v").code, OK)
+        for words in (["help", "enqeue"], ["help", "queue", "pasue"]):
+            answer = run(*words)
+            self.assertEqual(answer.code, USAGE, answer)
+            self.assertIn("did you mean", answer.err)
+
     def test_no_command_shows_help_on_standard_error(self):
         for arguments in ([], ["queue"], ["dlq"]):
             answer = run(*arguments)
@@ -73,10 +85,11 @@ class Stores(unittest.TestCase):
     def test_a_postgresql_store_without_schema_says_what_to_run(self):
         url = os.environ["HAPAX_TEST_POSTGRES_URL"]
         url += ("&" if "?" in url else "?") + "schema=never_migrated"
-        answer = run("list", "--store", url)
-        self.assertEqual(answer.code, CONFIGURATION, answer)
-        self.assertTrue(answer.err.startswith("SchemaMismatch: "), answer)
-        self.assertIn("hapax migrate", answer.err)
+        for command, code, name in (("list", MISSING, "NotFound: "), ("enqueue job", CONFIGURATION, "SchemaMismatch: ")):
+            answer = run(*command.split(), "--store", url)
+            self.assertEqual(answer.code, code, answer)
+            self.assertTrue(answer.err.startswith(name), answer)
+            self.assertIn("hapax migrate", answer.err)
         status = run("migrate", "--status", "--json", "--store", url)
         self.assertEqual((status.code, status.json["current"]), (UNSUCCESSFUL, 0), status)
 
@@ -85,13 +98,14 @@ class Stores(unittest.TestCase):
             file.write("this is not a database, and long enough to look at " * 20)
         for url in ("sqlite:text.db", "sqlite:/no/such/folder/x.db", "sqlite:."):
             answer = run("list", "--store", url)
-            self.assertIn(answer.code, (STORE, CONFIGURATION), answer)
+            self.assertIn(answer.code, (STORE, CONFIGURATION, MISSING), answer)
             self.assertEqual(answer.err.count("\n"), 1, answer)
-        self.assertEqual(run("doctor", "--store", "sqlite:absent.db").code, STORE)
+            self.assertEqual(run("enqueue", "job", "--store", url).code, STORE, url)
+        self.assertEqual(run("doctor", "--store", "sqlite:absent.db").code, MISSING)
         self.assertFalse(os.path.exists("absent.db"))
 
     def test_a_newer_schema_is_refused(self):
-        self.assertEqual(run("list", "--store", "sqlite:newer.db").code, OK)
+        self.assertEqual(run("migrate", "--store", "sqlite:newer.db").code, OK)
         with sqlite3.connect("newer.db") as db:
             db.execute("INSERT INTO migrations(version, name, applied_at, usable_from) VALUES (9999, 'later', 0, 9999)")
         db.close()

@@ -32,11 +32,10 @@ TEST_F(SqlConformance, TheExecutionsViewReadsLikeTheExecutions) {
   if (!capabilities().speaks_sql) { return; }
   const NewExecution item = keyed("order-1", R"({"amount":7})");
   admit_id(item);
-  const std::string columns =
-      "SELECT id, namespace, queue, task, kind, status, run, attempt, identity_key FROM executions";
+  const std::string columns = "SELECT id, namespace, queue, task, kind, status, run, attempt, task_id FROM executions";
   TextTable table = query(columns);
   EXPECT_EQ(table.columns, (std::vector<std::string>{"id", "namespace", "queue", "task", "kind", "status", "run",
-                                                     "attempt", "identity_key"}));
+                                                     "attempt", "task_id"}));
   using Row = std::vector<std::optional<std::string>>;
   const std::string id = item.id.to_string();
   ASSERT_EQ(table.rows.size(), 1U);

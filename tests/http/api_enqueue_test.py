@@ -69,6 +69,30 @@ class Enqueue:
         waiter.join(30)
         self.assertEqual((answers[0]["status"], answers[0]["result"]), ("completed", 7))
 
+    def test_the_retry_object_of_an_execution_is_taken_by_a_request(self):
+        first = self.api.enqueue(self.task, retry={"base": "2s", "cap": "10m", "multiplier": 3, "jitter": "none"})
+        shown = self.api.get("/v1/executions/" + first["id"]).json["retry"]
+        self.assertEqual((shown["base"], shown["cap"], shown["multiplier"], shown["jitter"]), ("2s", "10m", 3, "none"))
+        again = self.api.enqueue(self.task, retry=shown)
+        self.assertEqual(self.api.get("/v1/executions/" + again["id"]).json["retry"], shown)
+        for body in ({"retry": {"base": "soon"}}, {"retry": {"first": "1s"}}, {"retry": {"base": "1s"}, "retry_cap": "1m"}):
+            self.problem(self.api.ask("POST", f"/v1/tasks/{self.task}/executions", body), 400, "InvalidArgument", "retry")
+
+    def test_a_wait_that_no_answer_keeps_is_refused(self):
+        made = self.api.enqueue(self.task, idempotency_key="k", queue=self.queue)["id"]
+        task = f"/v1/tasks/{self.task}/executions"
+        for method, path, body in (("GET", f"/v1/executions/{made}/result?wait=99h", None),
+                                   ("POST", "/v1/claims", {"queues": ["none"], "wait": "99h", "worker": "w"}),
+                                   ("POST", f"/v1/executions/{made}/queries/q?wait=99h", {}),
+                                   ("POST", task, {"idempotency_key": "k", "on_conflict": "wait", "wait_timeout": "99h"})):
+            with self.subTest(path):
+                self.problem(self.api.ask(method, path, body), 400, "InvalidArgument", "wait", "5m")
+
+    def test_a_taken_id_of_a_workflow_is_told_as_a_workflow(self):
+        self.api.post("/v1/workflows/flow/executions", {"workflow_id": "w", "queue": self.queue}, expect=201)
+        answer = self.api.ask("POST", "/v1/workflows/flow/executions", {"workflow_id": "w", "queue": self.queue})
+        self.problem(answer, 409, "TaskAlreadyExists", "Workflow with ID 'w'")
+
     def test_terminate_existing(self):
         first = self.api.enqueue(self.task, 1, idempotency_key="k")
         second = self.api.enqueue(self.task, 2, idempotency_key="k", on_conflict="terminate_existing")
@@ -162,7 +186,7 @@ class Enqueue:
                 self.assertEqual(self.api.get("/v1/executions/" + one.json["id"]).json["traceparent"], carried, sent)
 
     def test_a_draining_queue(self):
-        self.api.post(f"/v1/queues/{self.queue}/drain")
+        self.api.post(f"/v1/queues/{self.queue}/drain", {"create": True})
         answer = self.api.ask("POST", f"/v1/tasks/{self.task}/executions", {"queue": self.queue})
         self.problem(answer, 409, "QueueDraining")
 
@@ -204,7 +228,7 @@ class Enqueue:
 
     def test_a_workflow_takes_nothing_that_only_tasks_have(self):
         for member, value in {"keep_last": True, "debounce": "1h", "throttle": "1h", "ordering_key": "k", "concurrency_key": "k",
-                              "weight": 2, "max_attempts": 3, "retry_base": "1s", "retry_cap": "1s", "timeout": "1s"}.items():
+                              "weight": 2, "max_attempts": 3, "retry_base": "1s", "retry_cap": "1s", "retry": {}, "timeout": "1s"}.items():
             with self.subTest(member):
                 answer = self.api.ask("POST", "/v1/workflows/process_order/executions", {"workflow_id": self.task, member: value})
                 self.problem(answer, 400, "InvalidArgument", member, "is for tasks")

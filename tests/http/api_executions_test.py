@@ -57,7 +57,7 @@ class Looking:
             return [each["id"] for each in self.api.get(f"/v1/executions?task={self.task}&idempotency_key=k{query}").json["executions"]]
         self.assertEqual(found(f"&queue={self.queue}"), [there])
         self.assertEqual(found(""), [])
-        answer = self.api.ask("POST", f"/v1/queues/{self.queue}/move", {"to": self.queue + "-2"})
+        answer = self.api.ask("POST", f"/v1/queues/{self.queue}/move", {"to": self.queue + "-2", "create": True})
         self.problem(answer, 400, "InvalidArgument", "from")
 
     def test_filters_of_acts_may_ask_for_metadata(self):

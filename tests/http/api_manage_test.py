@@ -60,14 +60,26 @@ class Queues:
         for number in range(3):
             self.api.enqueue(self.task, number, queue=self.queue)
         other = self.queue + "-2"
-        self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/move", {"to": other, "limit": 1}).json, {"moved": 1})
+        self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/move", {"to": other, "limit": 1, "create": True}).json, {"moved": 1})
         self.assertEqual(self.api.post(f"/v1/queues/{self.queue}/purge").json, {"purged": 2, "requested": 0})
         self.assertEqual(self.api.get(f"/v1/queues/{other}").json["ready"], 1)
         self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {"to": other}), 400, "InvalidArgument", "to")
         self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {}), 400, "InvalidArgument", "to")
-        for verb in ("purge", "move"):
+        for verb in ("purge", "move", "pause", "resume", "drain"):
             body = {"to": "x"} if verb == "move" else None
             self.problem(self.api.ask("POST", f"/v1/queues/nowhere/{verb}", body), 404, "NotFound")
+        self.problem(self.api.ask("POST", f"/v1/queues/{other}/move", {"to": "nowhere"}), 404, "NotFound")
+
+    def test_a_mistyped_queue_is_not_made(self):
+        self.api.enqueue(self.task, queue=self.queue)
+        for verb in ("pause", "resume", "drain", "purge"):
+            answer = self.api.ask("POST", f"/v1/queues/{self.queue}x/{verb}", {})
+            self.problem(answer, 404, "NotFound", f"did you mean '{self.queue}'?")
+        for path in ("executions/cancel", "executions/retry", "dead-letters/retry", "dead-letters/discard"):
+            answer = self.api.ask("POST", "/v1/" + path, {"filter": {"queue": self.queue + "x"}})
+            self.problem(answer, 404, "NotFound", f"did you mean '{self.queue}'?")
+        self.assertNotIn(self.queue + "x", [each["queue"] for each in self.api.get("/v1/queues").json["queues"]])
+        self.assertTrue(self.api.post(f"/v1/queues/{self.queue}x/pause", {"create": True}).json["paused"])
 
 
 @on_stores
@@ -197,7 +209,7 @@ class Activities:
         kind = "order." + self.task
         self.api.put("/v1/activities/on-" + self.task,
                      {"trigger": {"type": "event", "types": [kind]}, "target": {"task": self.task, "queue": self.queue}}, expect=201)
-        self.api.post(f"/v1/queues/{self.queue}/drain")
+        self.api.post(f"/v1/queues/{self.queue}/drain", {"create": True})
         event = {"specversion": "1.0", "id": "e1", "source": "/shop", "type": kind}
         self.problem(self.api.ask("POST", "/v1/events", event), 409, "QueueDraining", "draining")
         batch = self.api.post("/v1/events", [event, {**event, "type": "nobody"}]).json["events"]

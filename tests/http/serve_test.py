@@ -295,6 +295,26 @@ class Tls(unittest.TestCase):
         finally:
             self.assertEqual(server.stop(), 0)
 
+    def test_files_that_cannot_be_used_are_named_with_the_reason(self):
+        def told(certificate, key="key.pem"):
+            code, error = refused("--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key)
+            self.assertEqual(code, CONFIGURATION, error)
+            return error
+        with open("nonsense.pem", "w", encoding="ascii") as file:
+            file.write("nonsense")
+        os.chmod("nonsense.pem", 0o600)
+        os.mkdir("folder.pem")
+        error = told("nonsense.pem")
+        self.assertIn('--tls-cert nonsense.pem: there is no "-----BEGIN" line of a CERTIFICATE in it', error)
+        self.assertIn("--tls-cert folder.pem: this is a directory", told("folder.pem"))
+        self.assertIn("--tls-cert key.pem: there is no", told("key.pem"))
+        self.assertIn('--tls-key nonsense.pem: there is no "-----BEGIN" line of a PRIVATE KEY in it', told("cert.pem", "nonsense.pem"))
+        os.rename("cert.pem", "other.pem")
+        make_certificate("another")
+        error = told("other.pem")
+        self.assertIn("--tls-key key.pem, with --tls-cert other.pem: ", error)
+        self.assertIn("mismatch", error)
+
     def test_files_that_cannot_be_used(self):
         code, error = refused("--listen", "127.0.0.1:0", "--tls-cert", "cert.pem")
         self.assertEqual((code, "go together" in error), (CONFIGURATION, True), error)

@@ -83,8 +83,9 @@ TEST(FormatDuration, UsesTheLargestUnitsThatFit) {
   EXPECT_EQ(format_duration(-90s), "-1m30s");
 }
 
-TEST(FormatDuration, SaysWeeksOnlyWhenTheyAreWhole) {
-  EXPECT_EQ(format_duration(14 * 24h), "2w");
+TEST(FormatDuration, SaysDaysAndNeverWeeks) {
+  EXPECT_EQ(format_duration(7 * 24h), "7d");
+  EXPECT_EQ(format_duration(14 * 24h), "14d");
   EXPECT_EQ(format_duration(30 * 24h), "30d");
   EXPECT_EQ(format_duration(7 * 24h + 1s), "7d1s");
 }

@@ -51,6 +51,47 @@ TEST(RequestJson, IsReadAsTheSameFields) {
   EXPECT_EQ(parse_request(request_json(workflow), defaults, "body").task_id, "o-1");
 }
 
+std::optional<RetryPolicy> retry_of(const std::string& json, RequestFields defaults = {}) {
+  return make_request(parse_request(json, std::move(defaults), "body"), "default", engine::CatalogueCache::Entry{})
+      .retry;
+}
+
+TEST(RequestRetry, IsTakenAsExecutionsShowIt) {
+  const RetryPolicy whole{
+      .base = std::chrono::seconds(1), .cap = std::chrono::minutes(1), .multiplier = 3, .jitter = Jitter::none};
+  EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"base":"1s","cap":"1m","multiplier":3,"jitter":"none"}})"), whole);
+  EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"base":"2m"}})")->cap, std::chrono::minutes(2));
+  EXPECT_EQ(retry_of(R"({"task":"pay","retry":null})"), std::nullopt);
+  RequestFields fields;
+  fields.task = "pay";
+  fields.retry = R"({"base":"1s"})";
+  EXPECT_EQ(parse_request(request_json(fields), {}, "body").retry, fields.retry);
+}
+
+TEST(RequestRetry, OfTheRequestReplacesTheDefaults) {
+  RequestFields flat;
+  flat.retry_base = "5s";
+  EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"cap":"1m"}})", flat)->base, RetryPolicy{}.base);
+  RequestFields object;
+  object.retry = R"({"base":"5s","jitter":"none"})";
+  EXPECT_EQ(retry_of(R"({"task":"pay","retry_cap":"1m"})", object)->jitter, Jitter::full);
+}
+
+TEST(RequestRetry, NamesThePartThatCannotBe) {
+  const auto refused = [](const std::string& json) -> std::string {
+    try {
+      (void)retry_of(json);
+    } catch (const InvalidArgument& error) { return error.field(); }
+    return "";
+  };
+  EXPECT_EQ(refused(R"({"task":"pay","retry":{"base":"soon"}})"), "retry.base");
+  EXPECT_EQ(refused(R"({"task":"pay","retry":{"jitter":"some"}})"), "retry.jitter");
+  EXPECT_EQ(refused(R"({"task":"pay","retry":{"first":"1s"}})"), "retry.first");
+  EXPECT_EQ(refused(R"({"task":"pay","retry":{"multiplier":0.5}})"), "retry.multiplier");
+  EXPECT_EQ(refused(R"({"task":"pay","retry":"1s"})"), "retry");
+  EXPECT_EQ(refused(R"({"task":"pay","retry":{"base":"1s"},"retry_cap":"1m"})"), "retry");
+}
+
 TEST(RequestJson, RefusesWhatJsonCannotSay) {
   RequestFields fields;
   fields.task = "pay";

@@ -105,7 +105,7 @@ TEST_F(SqliteStore, a_folder_that_is_not_there_is_refused) {
 }
 
 TEST_F(SqliteStore, a_file_that_must_exist_is_not_made) {
-  EXPECT_EQ(refusal([&] { static_cast<void>(open({.must_exist = true})); }).first, "StoreUnavailable");
+  EXPECT_EQ(refusal([&] { static_cast<void>(open({.must_exist = true})); }).first, "NotFound");
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 

@@ -14,12 +14,15 @@ namespace {
 using model::AdmissionVerdict;
 
 constexpr const char* taken_text = "the key is taken: a task with it was asked for before";
+constexpr const char* taken_workflow_text = "the id is taken: a workflow with it was started before";
 constexpr const char* mismatch_text = "the key was given before with another input";
 
-wire::Problem without_facts(const model::Admission& admission) {
+wire::Problem without_facts(const model::Admission& admission, model::Kind kind) {
   const bool mismatch = admission.verdict == AdmissionVerdict::mismatch;
   return {.name = mismatch ? "IdempotencyMismatch" : "TaskAlreadyExists",
-          .message = mismatch ? mismatch_text : taken_text,
+          .message = mismatch                        ? mismatch_text
+                     : kind == model::Kind::workflow ? taken_workflow_text
+                                                     : taken_text,
           .http_status = mismatch ? 422 : 409,
           .facts = {}};
 }
@@ -65,7 +68,7 @@ std::optional<wire::Problem> refusal_of(const model::Admission& admission, const
     // A debounced request that gave a pending execution its input was taken, not refused.
     const bool is_replaced = model::latest_counts(asked.mode) && admission.verdict == AdmissionVerdict::deduplicated;
     if (is_replaced) { return std::nullopt; }
-    return without_facts(admission);
+    return without_facts(admission, asked.kind);
   }
   try {
     engine::throw_if_refused(admission, {.task = asked.task, .key = asked.key, .kind = asked.kind, .mode = asked.mode});

@@ -167,7 +167,7 @@ std::vector<model::Claim> take_beyond(std::vector<model::Claim>& claims) {
 Response claim(Api& api, Call& call) {
   const Members body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session", "held"});
   const ClaimOrder order = order_of(body, call);
-  const Duration wait = std::min(body.duration("wait").value_or(Duration::zero()), longest_poll);
+  const Duration wait = checked_wait(body.duration("wait").value_or(Duration::zero()), "wait");
   const Time until = engine::engine_now() + wait;
   const std::vector<Uuid> lost = settle(api, call, order, body);
   // Before the first look: what becomes ready in between is not missed.

@@ -90,7 +90,9 @@ Response admit(Api& api, Call& call, model::Kind kind) {
     fields = fields_of(call, kind);
     fit_to_principal(fields, call.principal());
     // Before anything is written, not when its answer is waited for.
-    (void)wire::optional_duration(fields.wait_timeout, "wait_timeout");
+    if (const std::optional<Duration> wait = wire::optional_duration(fields.wait_timeout, "wait_timeout")) {
+      (void)checked_wait(*wait, "wait_timeout");
+    }
     request = wire::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
     fields.input.clear();
   } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(wire::problem_of(error), kind)); }

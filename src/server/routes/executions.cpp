@@ -114,7 +114,7 @@ Response result(Api& api, Call& call) {
   const Uuid id = path_id(call);
   const std::string& ns = call.principal().ns;
   const std::optional<std::string> wait = call.request().parameter("wait");
-  const Duration at_most = wait ? parse_duration(*wait, "wait") : Duration::zero();
+  const Duration at_most = wait ? checked_wait(parse_duration(*wait, "wait"), "wait") : Duration::zero();
   model::Outcome outcome = call.blocking([&] { return standing(api, ns, id); });
   if (!is_terminal(outcome.status) && at_most > Duration::zero()) {
     const Uuid last = outcome.id;

@@ -13,6 +13,7 @@
 #include "server/routes/cursor.hpp"
 #include "store/brief.hpp"
 #include "wire/execution_json.hpp"
+#include "wire/find.hpp"
 #include "wire/json_out.hpp"
 #include "wire/words.hpp"
 
@@ -240,6 +241,10 @@ bool each_batch(Call& call, store::Store& store, const Selection& selection,
     const bool more = call.blocking([&] {
       std::vector<Uuid> ids;
       for (const model::Execution& execution : store.list(query)) { ids.push_back(execution.id); }
+      // An act on a queue that nobody has made is a typing error, not a success with nothing to do.
+      if (ids.empty() && !query.after && query.queue) {
+        (void)wire::find_queue(store, {.ns = query.ns, .name = *query.queue});
+      }
       if (ids.empty()) { return false; }
       act(ids);
       query.after = ids.back();

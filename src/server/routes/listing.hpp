@@ -42,7 +42,7 @@ struct Selection {
 
 // Calls `act` with ids of the caller's namespace, in bounded batches: those that were named and are there, or all that the
 // query finds. Each batch is on a store thread; between them the call is looked at. False: it was broken off, as nobody
-// waits for it or the server stops, and there is more to do.
+// waits for it or the server stops, and there is more to do. Throws NotFound when the query names a queue that nobody made.
 [[nodiscard]] bool each_batch(Call& call, store::Store& store, const Selection& selection,
                               const std::function<void(std::span<const Uuid>)>& act);
 

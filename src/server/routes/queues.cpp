@@ -9,6 +9,7 @@
 #include "server/routes/api.hpp"
 #include "server/routes/feed.hpp"
 #include "wire/execution_json.hpp"
+#include "wire/find.hpp"
 #include "wire/json_out.hpp"
 #include "wire/overview_json.hpp"
 
@@ -19,10 +20,7 @@ namespace hapax::server {
 namespace {
 
 std::string show_queue(Api& api, const model::QueueRef& queue) {
-  for (const model::QueueInfo& info : api.store().queues(queue.ns)) {
-    if (info.queue == queue) { return wire::queue_json(info); }
-  }
-  throw NotFound("no queue '" + queue.name + "' in namespace '" + queue.ns + "'");
+  return wire::queue_json(wire::find_queue(api.store(), queue));
 }
 
 Response list(Api& api, Call& call) {
@@ -49,10 +47,14 @@ Response overview(Api& api, Call& call) {
       call.blocking([&] { return wire::overview_json(wire::take_overview(api.store(), call.principal().ns)); }));
 }
 
-Response configure(Api& api, Call& call, model::QueuePatch patch) {
+// A queue that nobody has made is made by PUT and where the caller says so; elsewhere its name is a typing error.
+enum class Absent : std::uint8_t { refuse, make };
+
+Response configure(Api& api, Call& call, model::QueuePatch patch, Absent absent) {
   const model::QueueRef queue = path_queue(call);
   patch.actor = actor_of(call.principal());
   Response answer = json_answer(call.blocking([&] {
+    if (absent == Absent::refuse) { (void)wire::find_queue(api.store(), queue); }
     api.store().configure_queue(queue, patch);
     api.engine().wake_workers({&queue, 1});
     return show_queue(api, queue);
@@ -86,7 +88,7 @@ Response put(Api& api, Call& call) {
       config::set_queue_value(patch, key, text, member.name);
     }
   }
-  return configure(api, call, std::move(patch));
+  return configure(api, call, std::move(patch), Absent::make);
 }
 
 // An act that was broken off says that there is more to do.
@@ -98,7 +100,7 @@ std::string with_more(wire::JsonObject& object, bool more) {
 Response purge(Api& api, Call& call) {
   (void)Members(call.body(), {});
   const model::QueueRef queue = path_queue(call);
-  call.blocking([&] { (void)show_queue(api, queue); });
+  call.blocking([&] { (void)wire::find_queue(api.store(), queue); });
   std::int64_t purged = 0;
   std::int64_t requested = 0;
   bool more = true;
@@ -123,14 +125,17 @@ Response purge(Api& api, Call& call) {
 }
 
 Response move(Api& api, Call& call) {
-  const Members body(call.body(), {"to", "limit"});
+  const Members body(call.body(), {"to", "limit", "create"});
   const model::QueueRef from = path_queue(call);
   const model::QueueRef to{.ns = from.ns, .name = body.require_text("to", "payments-slow")};
   model::check_name(to.name, "to");
   if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
   const std::int64_t limit = body.integer("limit").value_or(INT64_MAX);
   if (limit < 1) { throw InvalidArgument("limit", std::to_string(limit) + " is out of range; expected 1 or more"); }
-  call.blocking([&] { (void)show_queue(api, from); });
+  call.blocking([&] {
+    (void)wire::find_queue(api.store(), from);
+    if (!body.flag("create")) { (void)wire::find_queue(api.store(), to); }
+  });
   std::int64_t moved = 0;
   bool more = true;
   while (more) {
@@ -163,19 +168,22 @@ void add_queue_routes(Router& router, const std::shared_ptr<Api>& api) {
                 .body = BodyRule::json,
                 .handler = std::move(handler)});
   };
-  const auto patch = [&](const char* pattern, const model::QueuePatch& with) {
+  const auto stop = [&](const char* pattern, const model::QueuePatch& with) {
     change("POST", pattern, [api, with](Call& call) {
-      (void)Members(call.body(), {});
-      return configure(*api, call, with);
+      const Members body(call.body(), {"create"});
+      return configure(*api, call, with, body.flag("create") ? Absent::make : Absent::refuse);
     });
   };
   read("/v1/overview", overview);
   read("/v1/queues", list);
   read("/v1/queues/{queue}", show);
   change("PUT", "/v1/queues/{queue}", [api](Call& call) { return put(*api, call); });
-  patch("/v1/queues/{queue}/pause", {.paused = true});
-  patch("/v1/queues/{queue}/resume", {.paused = false, .draining = false});
-  patch("/v1/queues/{queue}/drain", {.draining = true});
+  stop("/v1/queues/{queue}/pause", {.paused = true});
+  stop("/v1/queues/{queue}/drain", {.draining = true});
+  change("POST", "/v1/queues/{queue}/resume", [api](Call& call) {
+    (void)Members(call.body(), {});
+    return configure(*api, call, {.paused = false, .draining = false}, Absent::refuse);
+  });
   change("POST", "/v1/queues/{queue}/purge", [api](Call& call) { return purge(*api, call); });
   change("POST", "/v1/queues/{queue}/move", [api](Call& call) { return move(*api, call); });
 }

@@ -1,5 +1,7 @@
 #include "server/routes/waiting.hpp"
 
+#include <hapax/error.hpp>
+
 #include "engine/step_thread.hpp"
 #include "engine/waiters.hpp"
 
@@ -40,6 +42,12 @@ void wait_for(Call& call, Watch& watch, Time until, const std::function<void()>&
 }
 
 }  // namespace
+
+Duration checked_wait(Duration wait, std::string_view field) {
+  if (wait <= longest_poll) { return wait; }
+  throw InvalidArgument(std::string(field), format_duration(wait) + " is too long; expected at most " +
+                                                format_duration(longest_poll) + ", and to be asked again after it");
+}
 
 std::optional<model::Outcome> wait_for_outcome(Call& call, engine::Engine& engine, const Uuid& first,
                                                Duration at_most) {

@@ -109,7 +109,7 @@ Response query(Api& api, Call& call) {
   const std::string& name = call.parameter("name");
   model::check_name(name, "query");
   const std::optional<std::string> given = call.request().parameter("wait");
-  const Duration wait = given ? std::min(parse_duration(*given, "wait"), longest_poll) : usual_query_wait;
+  const Duration wait = given ? checked_wait(parse_duration(*given, "wait"), "wait") : usual_query_wait;
   model::Execution run;
   AnyHandle asked = call.blocking([&] {
     if (question.size() > limits::question_bytes) {

@@ -1,4 +1,4 @@
-// Version 7: what the views and filters make of stored text.
+// Version 7, a block a change.
 //
 // A build that knows only version 4, 5 or 6 asks for nothing that is not there any more, and its looks at the views go
 // through the new functions: it may go on beside newer ones.
@@ -7,6 +7,11 @@
 namespace hapax::store::postgres {
 
 namespace {
+
+// ---- The key is called task_id, as everywhere else -----------------------------------------------------------------
+
+// Before the view is replaced, which cannot rename a column.
+constexpr std::string_view key_is_task_id = "ALTER VIEW {s}.executions RENAME COLUMN identity_key TO task_id";
 
 // ---- Stored text never fails a query (decision 42) -----------------------------------------------------------------
 //
@@ -68,7 +73,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
   RETURN false;
 END $$)";
 
-// As in version 4 and 5, but for the casts.
+// As in version 4 and 5, but for the casts and the name of the key.
 constexpr std::string_view executions = R"(
 CREATE OR REPLACE VIEW {s}.executions AS
 SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
@@ -78,7 +83,7 @@ SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
        to_timestamp(l.created_at / 1000000.0) AS created_at, to_timestamp(l.run_at / 1000000.0) AS run_at,
        to_timestamp(l.claimed_at / 1000000.0) AS started_at, NULL::timestamptz AS finished_at,
        NULL::timestamptz AS expires_at, to_timestamp(l.deadline / 1000000.0) AS deadline,
-       l.identity_key, {s}.text_as_json(l.labels) AS labels, {s}.as_json(l.input) AS input,
+       l.identity_key AS task_id, {s}.text_as_json(l.labels) AS labels, {s}.as_json(l.input) AS input,
        NULL::jsonb AS result, NULL::jsonb AS error, l.progress, l.progress_message, l.cancel_requested, l.session,
        NULL::text AS worker, l.parent, false AS dead, NULL::uuid AS retried_as, NULL::text AS note,
        substr(l.limit_key, 3) AS limit_key, l.limit_key LIKE 'o:%' AS ordered, l.state = 3 AS parked,
@@ -146,7 +151,7 @@ JOIN {s}.queues q ON q.id = e.queue_id)";
 }  // namespace
 
 std::vector<std::string_view> migration_7() {
-  return {as_json, text_as_json, has_tag, has_metadata, executions, activity_runs, task_instances};
+  return {key_is_task_id, as_json, text_as_json, has_tag, has_metadata, executions, activity_runs, task_instances};
 }
 
 }  // namespace hapax::store::postgres

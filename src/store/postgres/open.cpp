@@ -32,6 +32,7 @@ std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& 
       const postgres::Connection::AnswerLimit patience(connection, postgres::migration_answer);
       postgres::migrate(connection, settings, 0);
     }
+    if (options.must_exist) { postgres::require_schema(connection, settings); }
     postgres::check_schema_version(connection, settings);
   });
   return std::make_unique<postgres::PostgresStore>(std::move(settings), options);

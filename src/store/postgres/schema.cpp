@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "store/postgres/migrations.hpp"
 #include "store/postgres/partitions.hpp"
 #include "store/postgres/sql_error.hpp"
@@ -68,6 +70,20 @@ MigrationReport migrate(Connection& connection, const Settings& settings, int to
   }
   if (report.to >= 1) { make_partitions(connection, 0); }
   return report;
+}
+
+void require_schema(Connection& connection, const Settings& settings) {
+  if (schema_version(connection) > 0) { return; }
+  const Result found = connection.query_text(
+      "SELECT n.nspname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+      "WHERE c.relname = 'schema_version' AND c.relkind = 'r' ORDER BY 1 LIMIT $1::int4",
+      Params().text(std::to_string(limits::list_page)));
+  std::vector<std::string> names;
+  for (int row = 0; row < found.rows(); ++row) { names.emplace_back(RowReader(found, row).bytes()); }
+  const std::string near = base::closest(settings.schema, names);
+  throw NotFound(
+      settings.location + ": there is no hapax schema '" + settings.schema + "'" +
+      (near.empty() ? "; hapax migrate makes it" : "; did you mean schema=" + near + "? (hapax migrate makes it)"));
 }
 
 void check_schema_version(Connection& connection, const Settings& settings) {

@@ -13,6 +13,9 @@ inline constexpr int newest_schema_version = 7;
 
 MigrationReport migrate(Connection& connection, const Settings& settings, int to_version);
 
+// Throws NotFound, with the name of a similar schema, unless the schema has hapax tables.
+void require_schema(Connection& connection, const Settings& settings);
+
 // Throws SchemaMismatch, saying what to run, unless this build works with the schema that is there: its own version, or a
 // newer one that says so (schema_version.usable_from), so that deploys can roll.
 void check_schema_version(Connection& connection, const Settings& settings);

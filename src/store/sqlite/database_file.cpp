@@ -1,12 +1,43 @@
 #include "store/sqlite/database_file.hpp"
 
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "store/sqlite/schema.hpp"
 
 #include <hapax/error.hpp>
 
 #include <filesystem>
+#include <vector>
 
 namespace hapax::store::sqlite {
+
+namespace {
+
+// Names of the files beside `path` that may be stores.
+std::vector<std::string> neighbours(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (std::ssize(names) == limits::list_page) { break; }
+    std::string name = at->path().filename().string();
+    const bool is_part = name.ends_with("-wal") || name.ends_with("-shm") || name.ends_with(".lock");
+    if (!is_part && at->is_regular_file(error)) { names.push_back(std::move(name)); }
+  }
+  return names;
+}
+
+}  // namespace
+
+void refuse_missing(const std::string& path, const std::string& what) {
+  const std::filesystem::path asked(path);
+  const std::string near = base::closest(asked.filename().string(), neighbours(asked));
+  std::string advice = "hapax migrate makes a store";
+  if (!near.empty() && near != asked.filename().string()) {
+    advice = "did you mean '" + (asked.parent_path() / near).string() + "'?";
+  }
+  throw NotFound("SQLite store " + base::keep_tail(path, limits::name_bytes) + ": " + what + "; " + advice);
+}
 
 const std::string& checked_path(const std::string& path, bool must_exist) {
   std::error_code error;
@@ -14,9 +45,7 @@ const std::string& checked_path(const std::string& path, bool must_exist) {
   if (std::filesystem::is_directory(status)) {
     throw StoreUnavailable("SQLite store " + path + ": this is a directory; name a file");
   }
-  if (must_exist && !std::filesystem::exists(status)) {
-    throw StoreUnavailable("SQLite store " + path + ": there is no such file");
-  }
+  if (must_exist && !std::filesystem::exists(status)) { refuse_missing(path, "there is no such file"); }
   return path;
 }
 

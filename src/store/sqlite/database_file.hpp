@@ -9,7 +9,9 @@
 
 namespace hapax::store::sqlite {
 
-// `path` itself, or StoreUnavailable for a directory or, if it must exist, a file that is not there.
+// Throws NotFound: the file at `path` is no store, because of `what`. Tells the file beside it that has a similar name.
+[[noreturn]] void refuse_missing(const std::string& path, const std::string& what);
+// `path` itself; StoreUnavailable for a directory, NotFound for a file that must exist and does not.
 [[nodiscard]] const std::string& checked_path(const std::string& path, bool must_exist);
 
 // Holds the lock file for a scope.

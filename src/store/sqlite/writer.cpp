@@ -72,6 +72,8 @@ Writer::Writer(const std::string& path, const OpenOptions& options)
 
 void Writer::set_up(const OpenOptions& options) {
   const Locked locked(lock_, busy_timeout_);
+  // Another program's database is not turned into a store by a command that only looks for one.
+  if (options.must_exist && schema_version(db_) == 0) { refuse_missing(db_.path(), "the file has no hapax tables"); }
   file_.note(db_.path());
   set_up_writer(db_);
   schema_ = schema_version(db_);

@@ -1,0 +1,69 @@
+#include "cli/short_id.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
+#include "cli/arguments.hpp"
+#include "cli/backend.hpp"
+#include "cli/problem.hpp"
+#include "cli/progress.hpp"
+#include "cli/terminal.hpp"
+#include "wire/json_view.hpp"
+#include "wire/words.hpp"
+
+#include <algorithm>
+
+namespace hapax::cli {
+namespace {
+
+constexpr std::size_t shown_digits = 12;
+constexpr std::size_t whole_length = 36;
+// Executions are looked through for an id's end, newest first: no index has it.
+constexpr std::int64_t looked_through = 100'000;
+
+bool is_end_of_id(std::string_view text) {
+  if (text.size() < shown_digits || text.size() >= whole_length) { return false; }
+  return std::ranges::all_of(text, [](char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f') || letter == '-';
+  });
+}
+
+std::string lower(std::string text) {
+  for (char& letter : text) {
+    letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string shown_id(const Uuid& id) {
+  const std::string whole = id.to_string();
+  return output_terminal().is_tty ? whole.substr(whole.size() - shown_digits) : whole;
+}
+
+Uuid find_id(Shell& shell, const std::string& text, Among among) {
+  const std::string end = lower(text);
+  if (!is_end_of_id(end)) { return wire::parse_id(text); }
+  Listing listing;
+  listing.query.ns = shell.ns();
+  listing.query.payloads = false;
+  listing.query.dead_only = among == Among::dead_letters;
+  std::vector<std::string> found;
+  each_execution(shell.backend(), std::move(listing), looked_through, [&](const std::string& document) {
+    std::string id = wire::JsonView(document).text("id");
+    if (id.ends_with(end)) { found.push_back(std::move(id)); }
+    return found.size() < 2;
+  });
+  if (found.empty()) {
+    const std::string noun = among == Among::dead_letters ? "dead letter" : "execution";
+    throw NotFound("no " + noun + " of namespace '" + shell.ns() + "' has an id that ends with '" + end +
+                   "', among the newest " + grouped(looked_through) + "; expected such an end or a whole id");
+  }
+  if (found.size() > 1) {
+    throw BadUsage("the ids " + found[0] + " and " + found[1] + " end with '" + end + "'; expected one of them");
+  }
+  return wire::parse_id(found.front());
+}
+
+}  // namespace hapax::cli

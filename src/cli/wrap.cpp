@@ -1,0 +1,33 @@
+#include "cli/wrap.hpp"
+
+#include <algorithm>
+
+namespace hapax::cli {
+namespace {
+
+bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+}  // namespace
+
+std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    std::size_t width = 0;
+    std::size_t end = 0;    // of what fits
+    std::size_t blank = 0;  // the last one in it
+    while (end < text.size()) {
+      if (starts_character(text[end]) && ++width > columns) { break; }
+      if (text[end] == ' ') { blank = end; }
+      ++end;
+    }
+    const bool is_broken = end < text.size();
+    if (is_broken && text[end] != ' ' && blank > 0) { end = blank; }
+    if (is_broken && end == 0) { end = text.size(); }  // no room for a single character
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  return lines;
+}
+
+}  // namespace hapax::cli
