@@ -274,10 +274,10 @@ TEST(PostgresFaultsTest, ACallOfAServerThatHangsEndsWithinItsAnswerTimeout) {
   const auto start = SteadyClock::now();
   const NewExecution during = item_of();
   EXPECT_THROW((void)store->admit({&during, 1}), StoreUnavailable) << "CommitUnknown, as nobody knows";
-  EXPECT_LT(SteadyClock::now() - start, 12s);
+  EXPECT_LT(SteadyClock::now() - start, 30s);
   const auto again = SteadyClock::now();
   EXPECT_THROW((void)store->now(), StoreUnavailable);
-  EXPECT_LT(SteadyClock::now() - again, 12s);
+  EXPECT_LT(SteadyClock::now() - again, 30s);
   server.thaw();
   const auto give_up = SteadyClock::now() + 60s;
   bool back = false;
@@ -303,7 +303,7 @@ TEST(PostgresFaultsTest, ACommitThatWaitsForAReplicaIsUnknownWithinTheAnswerTime
     const NewExecution waits = item_of(key);
     const auto start = SteadyClock::now();
     EXPECT_THROW((void)store->admit({&waits, 1}), CommitUnknown);
-    EXPECT_LT(SteadyClock::now() - start, 15s);
+    EXPECT_LT(SteadyClock::now() - start, 30s);
     EXPECT_FALSE(store->get(waits.id)) << "it is not acknowledged before the replica has it";
   }
   wait_for_replica(admin, "");
