@@ -65,11 +65,12 @@ class BulkEnqueue {
     } catch (const BadLine& bad) {
       refuse_line(numbers_.at(std::min(bad.index, numbers_.size() - 1)), bad.name(), bad.what());
     } catch (const CommitUnknown&) {
-      progress_.remark("lines " + from + " to " + std::to_string(numbers_.back()) + " may have been admitted or not; " +
-                       std::to_string(admitted_ + deduplicated_) + " of the lines before were");
+      progress_.trouble("lines " + from + " to " + std::to_string(numbers_.back()) +
+                        " may have been admitted or not; " + std::to_string(admitted_ + deduplicated_) +
+                        " of the lines before were");
       throw;
     } catch (const StoreUnavailable&) {
-      progress_.remark("stopped before line " + from + "; " + so_far());
+      progress_.trouble("stopped before line " + from + "; " + so_far());
       throw;
     }
     for (std::size_t i = 0; i < answers.size(); ++i) { count(answers[i], numbers_[i]); }

@@ -88,8 +88,8 @@ std::vector<std::string> EventSender::send() {
     throw BadData(bad.name(), place + bad.what() + (line > 0 ? "; " + so_far() : ""));
   } catch (const StoreUnavailable&) {
     if (lines_.front() > 0) {
-      progress_.remark("stopped at line " + std::to_string(lines_.front()) + "; " + std::to_string(events_) +
-                       " events before it were routed, and sending all again is safe");
+      progress_.trouble("stopped at line " + std::to_string(lines_.front()) + "; " + std::to_string(events_) +
+                        " events before it were routed, and sending all again is safe");
     }
     throw;
   }

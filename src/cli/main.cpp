@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ void spell_help(std::vector<char*>& words) {
 int main(int argc, char** argv) {
   using namespace hapax::cli;
   open_standard_streams();
+  // A file that may not grow is told as a full disk is, not by the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   Commands commands;
   add_serve(commands);
   add_enqueue(commands);

@@ -49,10 +49,12 @@ void ProgressLine::show(const std::string& text) {
 }
 
 void ProgressLine::remark(const std::string& text) {
-  if (enabled_) {
-    clear();
-    std::fprintf(stderr, "%s\n", base::printable(text).c_str());
-  }
+  if (enabled_) { trouble(text); }
+}
+
+void ProgressLine::trouble(const std::string& text) {
+  clear();
+  std::fprintf(stderr, "%s\n", base::printable(text).c_str());
 }
 
 std::string progress_bar(double fraction) {

@@ -23,6 +23,8 @@ class ProgressLine {
   void clear();
   // A line that stays, above the rewritten one.
   void remark(const std::string& text);
+  // A remark about something that went wrong: --quiet and --json leave it out as little as they do errors.
+  void trouble(const std::string& text);
 
  private:
   bool enabled_;

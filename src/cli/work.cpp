@@ -126,7 +126,7 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
   supervising.processes = *options.processes;
   supervising.grace = plan.worker.grace;
   supervising.kill_after = plan.process.kill_after + std::chrono::seconds(10);
-  supervising.on_trouble = [&progress](std::string_view text) { progress.remark(std::string(text)); };
+  supervising.on_trouble = [&progress](std::string_view text) { progress.trouble(std::string(text)); };
   supervising.on_progress = [&](const SupervisorCounts& counts) {
     if (!progress.due()) { return; }
     progress.show(live_text(stats_of(counts.work), std::chrono::steady_clock::now() - begun) + ", " +

@@ -65,7 +65,7 @@ class Remarks {
   void print(ProgressLine& progress, const SupervisedProcess* process) {
     const std::lock_guard lock(mutex_);
     const std::string who = process == nullptr ? "" : "process " + std::to_string(process->number()) + ": ";
-    for (const std::string& text : waiting_) { progress.remark(who + text); }
+    for (const std::string& text : waiting_) { progress.trouble(who + text); }
     waiting_.clear();
   }
 
