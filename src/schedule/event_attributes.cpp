@@ -255,6 +255,7 @@ Event EventAttributes::finish(MissingId missing_id) {
              "is missing, and require_event_id is set; expected one that stays the same when the event is sent "
              "again, such as \"evt_abc123\"");
     }
+    count();
     event_.id = id_from_content(event_);
   }
   check_encoded_size(event_);

@@ -2,11 +2,12 @@
 //
 // IDs
 //   run by a tick       activity-{activity_id}:{scheduled_for}       2026-03-01T09:00:00+00:00; a backfill's is the tick's
-//   run by an event     activity-{activity_id}:{event_id}
+//   run by an event     activity-{activity_id}:{event_id}            an event_id that could be one of the others, or ends in ~ and
+//                                                                    16 digits, has ~ and 16 digits of the source's hash behind it
 //   run by hand         activity-{activity_id}:manual-{key}
 //   its task instances  task-{run ID}:{task_type}:{index}            index: from 0 among those of that type
 // Their identity is in the reserved scope `activity`, under the activity's id and not the task's, so that another target
-// does not run a tick again; what it is made of is the ID and, of events, the source, as event ids are unique within a
+// does not run a tick again; what it is made of is the ID (unmarked) and, of events, the source, as event ids are unique within a
 // source only. Reuse is `reject`, nothing is compared (fingerprint none), an existing holder answers.
 //
 // Input of the target and of each task instance
