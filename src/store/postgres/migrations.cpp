@@ -222,6 +222,7 @@ std::vector<std::string_view> migration(int version) {
     case 4: return migration_4();
     case 5: return migration_5();
     case 6: return migration_6();
+    case 7: return migration_7();
     default: return {};
   }
 }
@@ -231,7 +232,8 @@ int usable_from(int version) {
     case 1:
     case 2: return 1;
     case 5:
-    case 6: return 4;
+    case 6:
+    case 7: return 4;
     default: return version;
   }
 }

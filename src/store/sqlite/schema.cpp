@@ -4,6 +4,7 @@
 #include "store/sqlite/schema_sql_v4.hpp"
 #include "store/sqlite/schema_sql_v5.hpp"
 #include "store/sqlite/schema_sql_v6.hpp"
+#include "store/sqlite/schema_sql_v7.hpp"
 
 #include <hapax/error.hpp>
 
@@ -30,6 +31,8 @@ constexpr Step steps[] = {
     {5, "activities", schema_v5, 4},
     // An older build serves nothing that tokens guard, and its audit lines are swept like any.
     {6, "tokens, the audit's indexes", schema_v6, 4},
+    // An older build raises the version by the triggers, and asks for none when it admits.
+    {7, "versions of catalogues, queues of tombstones", schema_v7, 4},
 };
 
 constexpr const char* migrations_table = R"sql(
