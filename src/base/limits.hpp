@@ -57,11 +57,12 @@ inline constexpr int ticks_at_once = 100;   // runs of one activity that one loo
 inline constexpr int buffered_runs = 1000;  // of one activity, waiting for the run before them
 inline constexpr int preview_fires = 1000;
 
-inline constexpr int admit_batch = 1000;   // items in one admit transaction
-inline constexpr int bulk_batch = 5000;    // rows of one bulk-enqueue transaction, SPEC D11
-inline constexpr int claim_batch = 1000;   // executions in one claim
-inline constexpr int finish_batch = 2000;  // outcomes in one exchange
-inline constexpr int sweep_batch = 1000;   // rows one sweep pass may change per kind of work
+inline constexpr int catalogue_rounds = 10;  // times a request is made again as the catalogue has changed
+inline constexpr int admit_batch = 1000;     // items in one admit transaction
+inline constexpr int bulk_batch = 5000;      // rows of one bulk-enqueue transaction, SPEC D11
+inline constexpr int claim_batch = 1000;     // executions in one claim
+inline constexpr int finish_batch = 2000;    // outcomes in one exchange
+inline constexpr int sweep_batch = 1000;     // rows one sweep pass may change per kind of work
 inline constexpr int list_page = 1000;
 // A page with payloads ends behind the execution that brings it to this, a claim likewise, however many were asked for:
 // 1,000 inputs of 1 MiB in one answer would be a gigabyte in the store, the server and the client at once.

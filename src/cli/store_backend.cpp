@@ -36,6 +36,8 @@ class StoreBulk : public Bulk {
     fields.actor = actor_;
     bytes_ += fields.input.size() + fields.metadata.size();
     batch_.push_back(make_request(fields, ns_, catalogue_));
+    fields.input.clear();  // the request has it
+    asked_.push_back(std::move(fields));
   }
 
   [[nodiscard]] bool is_full() const override {
@@ -44,14 +46,29 @@ class StoreBulk : public Bulk {
 
   [[nodiscard]] std::vector<BulkAnswer> flush() override {
     std::vector<BulkAnswer> answers;
-    const std::vector<model::Admission> admissions = engine_.admit_bulk(batch_);
+    bool is_made = true;
+    const std::vector<model::Admission> admissions = engine::with_current_catalogue(catalogue_, [&] {
+      if (!is_made) { remake(); }
+      is_made = false;
+      return engine_.admit_bulk(batch_);
+    });
     for (std::size_t i = 0; i < admissions.size(); ++i) { answers.push_back(answer(admissions[i], batch_[i])); }
     batch_.clear();
+    asked_.clear();
     bytes_ = 0;
     return answers;
   }
 
  private:
+  // The requests by the catalogue as it is now.
+  void remake() {
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      asked_[i].input = std::move(batch_[i].input);
+      batch_[i] = make_request(asked_[i], ns_, catalogue_);
+      asked_[i].input.clear();
+    }
+  }
+
   static BulkAnswer answer(const model::Admission& admission, const model::NewExecution& request) {
     try {
       engine::throw_if_refused(admission, engine::asking_of(request));
@@ -64,6 +81,7 @@ class StoreBulk : public Bulk {
   engine::CatalogueCache catalogue_;
   const std::string actor_ = command_line_actor();
   std::vector<model::NewExecution> batch_;
+  std::vector<RequestFields> asked_;  // what the batch was made of, without the inputs
   std::size_t bytes_ = 0;
 };
 
@@ -122,11 +140,17 @@ std::string StoreBackend::admit(const RequestFields& asked) {
   RequestFields fields = asked;
   fields.actor = command_line_actor();
   engine::CatalogueCache catalogue(store(), ns_);
-  const model::NewExecution request = make_request(fields, ns_, catalogue);
-  model::Admission admission = engine_.admit(request);
+  model::NewExecution request;
+  const auto ask = [&] {
+    return engine::with_current_catalogue(catalogue, [&] {
+      request = make_request(fields, ns_, catalogue);
+      return engine_.admit(request);
+    });
+  };
+  model::Admission admission = ask();
   // A holder whose deadline has passed holds nothing, also where no worker is there to end it.
   if (!admission.created() && !is_terminal(admission.status) && engine::end_if_overdue(store(), admission.id)) {
-    admission = engine_.admit(request);
+    admission = ask();
   }
   engine::throw_if_refused(admission, engine::asking_of(request));
   return admission_json(admission, std::nullopt);

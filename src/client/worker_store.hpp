@@ -36,6 +36,7 @@ class WorkerStore : public store::Store {
   [[nodiscard]] std::vector<store::SessionInfo> sessions() override { refuse(); }
   [[nodiscard]] std::optional<store::Execution> get(const Uuid&) override { refuse(); }
   [[nodiscard]] std::vector<std::optional<store::Outcome>> outcomes(std::span<const Uuid>) override { refuse(); }
+  [[nodiscard]] bool has_expired(std::string_view, const Uuid&) override { refuse(); }
   [[nodiscard]] std::optional<store::Holding> holding(const base::Digest&) override { refuse(); }
   [[nodiscard]] std::vector<store::Execution> list(const store::ListQuery&) override { refuse(); }
   [[nodiscard]] std::optional<store::Guard> guard(const base::Digest&) override { refuse(); }

@@ -40,15 +40,15 @@ App open(const std::string& url, const OpenOptions& options) {
 
 AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {
   state_->forbid_in_transaction("a plain enqueue");
-  return state_->admit(state_->request(task, std::move(input_json), options), task.name, options);
+  return engine::with_current_catalogue(state_->catalogue(), [&] {
+    return state_->admit(state_->request(task, input_json, options), task.name, options);
+  });
 }
 
 void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
                              const Admitted& callback) {
   state_->forbid_in_transaction("a plain enqueue");
-  try {
-    state_->admit_async(state_->request(task, std::move(input_json), options), task.name, options, callback);
-  } catch (...) { callback({}, std::current_exception()); }
+  state_->admit_async({.task = task, .input = std::move(input_json), .options = options, .callback = callback});
 }
 
 void App::handle_json(const TaskSpec& task, RawHandler handler) {

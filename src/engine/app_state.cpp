@@ -61,41 +61,58 @@ AnyHandle AppState::admit(model::NewExecution request, const std::string& task, 
   return handle(admission);
 }
 
-void AppState::admit_async(model::NewExecution request, const std::string& task, const EnqueueOptions& options,
-                           const App::Admitted& callback) {
-  if (runs_inline) {
-    AnyHandle made;
-    std::exception_ptr error;
-    try {
-      made = admit(std::move(request), task, options);
-    } catch (...) { error = std::current_exception(); }
-    callback(std::move(made), std::move(error));
-    return;
-  }
-  const model::Kind kind = request.kind;
-  const model::IdentityMode mode = request.identity ? request.identity->mode : model::IdentityMode::hold;
-  engine_->admit_async(
-      std::move(request), [state = shared_from_this(), task, kind, mode, key = options.task_id.value_or(""),
-                           on_conflict = options.on_conflict, wait_timeout = options.wait_timeout,
-                           callback](const model::Admission& admission, std::exception_ptr error) {
-        AnyHandle made;
-        try {
-          if (!error) {
-            engine::throw_if_refused(admission, {.task = task, .key = key, .kind = kind, .mode = mode});
-            made = state->handle(admission);
-          }
-        } catch (...) { error = std::current_exception(); }
-        if (!error && on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
-          try {
-            engine::watch_through(
-                state->engine().waiters(), admission.id,
-                [callback, made](const model::Outcome*, const std::exception_ptr&) { callback(made, nullptr); }, false,
-                wait_timeout);
-            return;
-          } catch (...) { error = std::current_exception(); }
-        }
-        callback(std::move(made), std::move(error));
+void AppState::admit_async(AsyncRequest asked) { submit(std::make_shared<AsyncRequest>(std::move(asked))); }
+
+void AppState::submit(const std::shared_ptr<AsyncRequest>& asked) {
+  try {
+    if (runs_inline) {
+      AnyHandle made = engine::with_current_catalogue(catalogue_, [&] {
+        model::NewExecution request = this->request(asked->task, asked->input, asked->options);
+        request.kind = asked->kind;
+        return admit(std::move(request), asked->task.name, asked->options);
       });
+      asked->callback(std::move(made), nullptr);
+      return;
+    }
+    model::NewExecution request = this->request(asked->task, asked->input, asked->options);
+    request.kind = asked->kind;
+    const model::IdentityMode mode = request.identity ? request.identity->mode : model::IdentityMode::hold;
+    engine_->admit_async(std::move(request), [state = shared_from_this(), asked, mode](
+                                                 const model::Admission& admission, std::exception_ptr error) {
+      state->answer(asked, admission, mode, std::move(error));
+    });
+  } catch (...) { asked->callback({}, std::current_exception()); }
+}
+
+void AppState::answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission,
+                      model::IdentityMode mode, std::exception_ptr error) {
+  const EnqueueOptions& options = asked->options;
+  AnyHandle made;
+  try {
+    if (error) { std::rethrow_exception(error); }
+    engine::throw_if_refused(admission, {.task = asked->task.name,
+                                         .key = options.task_id ? std::string_view(*options.task_id) : "",
+                                         .kind = asked->kind,
+                                         .mode = mode});
+    made = handle(admission);
+  } catch (const store::CatalogueChanged& changed) {
+    if (asked->round++ < limits::catalogue_rounds) {
+      catalogue_.forget();
+      submit(asked);
+      return;
+    }
+    error = std::make_exception_ptr(StoreBusy(changed.what()));
+  } catch (...) { error = std::current_exception(); }
+  if (!error && options.on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
+    try {
+      engine::watch_through(
+          engine_->waiters(), admission.id,
+          [asked, made](const model::Outcome*, const std::exception_ptr&) { asked->callback(made, nullptr); }, false,
+          options.wait_timeout);
+      return;
+    } catch (...) { error = std::current_exception(); }
+  }
+  asked->callback(std::move(made), std::move(error));
 }
 
 AnyHandle AppState::handle(const model::Admission& admission) {

@@ -91,9 +91,17 @@ class AppState : public std::enable_shared_from_this<AppState> {
                                             Declare declare = Declare::yes);
   // Through the group commit; `task` names it in errors. Waits for the holder when options.on_conflict says so.
   [[nodiscard]] AnyHandle admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options);
-  // The same without waiting. May throw; then the callback is not called.
-  void admit_async(model::NewExecution request, const std::string& task, const EnqueueOptions& options,
-                   const App::Admitted& callback);
+  // The same without waiting, with the request made here: again, when the catalogue has changed meanwhile. What the request
+  // or its checks throw is told to the callback.
+  struct AsyncRequest {
+    TaskSpec task;
+    std::string input;
+    EnqueueOptions options;
+    model::Kind kind = model::Kind::task;
+    App::Admitted callback;
+    int round = 1;
+  };
+  void admit_async(AsyncRequest asked);
   [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);
@@ -134,6 +142,10 @@ class AppState : public std::enable_shared_from_this<AppState> {
 
  private:
   using Chain = std::vector<Middleware>;
+
+  void submit(const std::shared_ptr<AsyncRequest>& asked);
+  void answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission, model::IdentityMode mode,
+              std::exception_ptr error);
 
   void call(TaskContext& context, ContextState& state, std::string& result);
   [[nodiscard]] engine::Ending settle_completion(ContextState& state, bool threw);

@@ -16,6 +16,7 @@ constexpr std::size_t batch_bytes = 32 << 20;
 
 struct Batch {
   std::vector<model::NewExecution> requests;
+  std::vector<std::optional<EnqueueOptions>> options;  // of those that have some of their own
   std::size_t bytes = 0;
 };
 
@@ -61,10 +62,26 @@ Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawS
       batch.requests.push_back(
           app.request(task, std::move(item->input), item->options ? *item->options : options.each));
       model::check_new_execution(batch.requests.back());
+      batch.options.push_back(std::move(item->options));
     } catch (const InvalidArgument& error) { model::throw_placed("items[" + std::to_string(index) + "]", error); }
     ++index;
   }
   return batch;
+}
+
+// One transaction. The requests are made again when the catalogue has changed since they were made.
+std::vector<model::Admission> admit(detail::AppState& app, const TaskSpec& task, Batch& batch,
+                                    const BulkOptions& options) {
+  bool is_made = true;
+  return engine::with_current_catalogue(app.catalogue(), [&] {
+    for (std::size_t i = 0; !is_made && i < batch.requests.size(); ++i) {
+      batch.requests[i] =
+          app.request(task, std::move(batch.requests[i].input), batch.options[i] ? *batch.options[i] : options.each);
+      model::check_new_execution(batch.requests[i]);
+    }
+    is_made = false;
+    return app.engine().admit_bulk(batch.requests);
+  });
 }
 
 }  // namespace
@@ -96,8 +113,8 @@ BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& sour
     harvest();
     if (batch.requests.empty()) { break; }
     in_flight = std::move(batch);
-    writing =
-        std::async(std::launch::async, [this, &in_flight] { return state_->engine().admit_bulk(in_flight.requests); });
+    writing = std::async(std::launch::async,
+                         [this, &task, &in_flight, &options] { return admit(*state_, task, in_flight, options); });
   }
   if (state_->runs_inline) { state_->run_inline(state_->queue(options.each.queue.value_or(task.options.queue))); }
   return report;

@@ -18,15 +18,18 @@ std::int64_t steady_us() {
       .count();
 }
 
-bool same(const model::StoredCatalogue& a, const model::StoredCatalogue& b) {
-  const auto same_task = [](const model::TaskEntry& one, const model::TaskEntry& other) {
-    return one.name == other.name && one.definition == other.definition;
-  };
-  const auto same_setting = [](const model::Setting& one, const model::Setting& other) {
-    return one.name == other.name && one.value == other.value;
-  };
-  return std::equal(a.tasks.begin(), a.tasks.end(), b.tasks.begin(), b.tasks.end(), same_task) &&
-         std::equal(a.settings.begin(), a.settings.end(), b.settings.begin(), b.settings.end(), same_setting);
+bool same(const model::TaskEntry& one, const model::TaskEntry& other) {
+  return one.name == other.name && one.definition == other.definition;
+}
+
+bool same(const model::Setting& one, const model::Setting& other) {
+  return one.name == other.name && one.value == other.value;
+}
+
+template <class T>
+bool same(const std::vector<T>& ones, const std::vector<T>& others) {
+  return std::equal(ones.begin(), ones.end(), others.begin(), others.end(),
+                    [](const T& one, const T& other) { return same(one, other); });
 }
 
 }  // namespace
@@ -76,12 +79,17 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
   const bool declares = declares_identity(task.options);
   const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
   // Most programs catalogue nothing: they pay two loads and a look at the clock.
-  if (fresh && !declares && empty_.load(std::memory_order_acquire)) { return {}; }
+  if (fresh && !declares) {
+    const std::int64_t version = empty_version_.load(std::memory_order_acquire);
+    if (version != not_empty) {
+      return {.catalogue = nullptr, .definition = nullptr, .version = static_cast<std::int32_t>(version)};
+    }
+  }
   const std::lock_guard lock(mutex_);
   // Nothing was ever read when the first look failed, also for those who waited for its end.
   if (!fresh || !catalogue_) { refresh(); }
   if (declares) { return declare(task, declare_now); }
-  return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
+  return {.catalogue = catalogue_, .definition = catalogue_->find(task.name), .version = catalogue_->version};
 }
 
 std::shared_ptr<const model::Catalogue> CatalogueCache::all() {
@@ -104,23 +112,27 @@ void CatalogueCache::refresh() {
     }
     return;
   }
-  if (catalogue_ && same(read, stored_)) { return; }
+  if (catalogue_ && catalogue_->version == read.version && same(read.tasks, tasks_) && same(read.settings, settings_)) {
+    return;
+  }
   try {
     catalogue_ = std::make_shared<const model::Catalogue>(model::decode_catalogue(read));
   } catch (...) {
     forget();  // an entry that cannot be read is said to every request, not once a second
     throw;
   }
-  stored_ = std::move(read);
+  tasks_ = std::move(read.tasks);
+  settings_ = std::move(read.settings);
   declared_.clear();
-  empty_.store(stored_.tasks.empty() && stored_.settings.empty(), std::memory_order_release);
+  const bool is_empty = tasks_.empty() && settings_.empty();
+  empty_version_.store(is_empty ? catalogue_->version : not_empty, std::memory_order_release);
 }
 
 CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare declare_now) {
   model::TaskDefinition wanted = definition_of(task.options);
   const auto known = declared_.find(task.name);
   if (known != declared_.end() && known->second == wanted) {
-    return {.catalogue = catalogue_, .definition = catalogue_->find(task.name)};
+    return {.catalogue = catalogue_, .definition = catalogue_->find(task.name), .version = catalogue_->version};
   }
   model::check_name(task.name, "task");
   check_keys_are_used(task);
@@ -133,14 +145,14 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
     auto longer = std::make_shared<model::Catalogue>(*catalogue_);
     if (declare_now == Declare::not_now) {
       longer->tasks.emplace(task.name, made);
-      return {.catalogue = longer, .definition = longer->find(task.name)};
+      return {.catalogue = longer, .definition = longer->find(task.name), .version = longer->version};
     }
     const model::TaskEntry stored = store_.declare_task(
         {.ns = ns_, .name = task.name, .definition = model::encode_definition(made), .origin = "code"});
     longer->tasks.emplace(task.name, model::decode_definition(stored.definition, "tasks." + task.name));
     catalogue_ = std::move(longer);
-    stored_.tasks.push_back(stored);
-    empty_.store(false, std::memory_order_release);
+    tasks_.push_back(stored);
+    empty_version_.store(not_empty, std::memory_order_release);
     definition = catalogue_->find(task.name);
   }
   const std::string conflict =
@@ -151,7 +163,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
         ". Make them agree, or take the old entry out with `hapax config forget " + task.name + "`");
   }
   declared_.insert_or_assign(task.name, std::move(wanted));
-  return {.catalogue = catalogue_, .definition = definition};
+  return {.catalogue = catalogue_, .definition = definition, .version = catalogue_->version};
 }
 
 }  // namespace hapax::engine

@@ -86,6 +86,7 @@ model::NewExecution make_request(const std::string& ns, const TaskSpec& task, co
   request.effect_key = options.effect_key;
   request.limit_key = limit_key_of(options);
   request.weight = options.weight;
+  request.catalogue_version = entry.version;
   const bool plain =
       !options.task_id && stored == nullptr && !options.throttle && !options.debounce && !options.keep_last;
   if (!plain) {

@@ -56,10 +56,12 @@ Transaction App::attach(void* connection) {
 
 AnyHandle App::enqueue_json_in(Transaction& tx, const TaskSpec& task, std::string input_json,
                                const EnqueueOptions& options) {
-  const model::NewExecution request =
-      state_->request(task, std::move(input_json), options, detail::AppState::Declare::not_now);
-  model::check_new_execution(request);
-  const auto admissions = tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
+  model::NewExecution request;
+  const auto admissions = engine::with_current_catalogue(state_->catalogue(), [&] {
+    request = state_->request(task, input_json, options, detail::AppState::Declare::not_now);
+    model::check_new_execution(request);
+    return tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
+  });
   engine::throw_if_refused(admissions.front(), engine::asking_of(request));
   tx.state_->queues.push_back(request.queue);
   return state_->handle(admissions.front());

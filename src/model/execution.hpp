@@ -88,6 +88,8 @@ struct Seed;
 
 // A request that has passed validation (engine/admission). The id is made by the client (UUIDv7).
 struct NewExecution {
+  static constexpr std::int32_t no_catalogue = -1;
+
   Uuid id;
   QueueRef queue;
   std::string task;
@@ -107,7 +109,10 @@ struct NewExecution {
   Labels labels;
   std::optional<BornRunning> born_running;
   std::optional<LimitKey> limit_key;
-  int weight = 1;                    // under rate limits
+  int weight = 1;  // under rate limits
+  // The version of the namespace's catalogue that the request was made by (StoredCatalogue::version): the store refuses the
+  // request when its catalogue is newer (store::CatalogueChanged). no_catalogue: the catalogue decides nothing about it.
+  std::int32_t catalogue_version = no_catalogue;
   std::shared_ptr<const Seed> seed;  // a workflow that begins in the middle: what it has behind it
 };
 
@@ -425,6 +430,7 @@ struct Setting {
 struct StoredCatalogue {
   std::vector<TaskEntry> tasks;
   std::vector<Setting> settings;
+  std::int32_t version = 0;  // raised by each change of the namespace's tasks and settings; 0: there was never any
 };
 
 struct QueueInfo {

@@ -290,6 +290,7 @@ std::string conflict_of(const TaskDefinition& stored, const TaskDefinition& decl
 
 Catalogue decode_catalogue(const StoredCatalogue& stored) {
   Catalogue catalogue;
+  catalogue.version = stored.version;
   for (const TaskEntry& entry : stored.tasks) {
     catalogue.tasks.emplace(entry.name, decode_definition(entry.definition, "tasks." + entry.name));
   }

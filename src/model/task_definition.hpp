@@ -51,6 +51,7 @@ struct Catalogue {
   std::map<std::string, TaskDefinition, std::less<>> tasks;
   IdentityStrategy usual = IdentityStrategy::strict;  // of entries that name none: [identity] default
   bool require_event_id = false;                      // events without an id are refused (SPEC S8)
+  std::int32_t version = 0;                           // StoredCatalogue::version
   [[nodiscard]] const TaskDefinition* find(std::string_view task) const {
     const auto found = tasks.find(task);
     return found == tasks.end() ? nullptr : &found->second;

@@ -213,6 +213,13 @@ class Blocked : public Error {
   explicit Blocked(const std::string& message) : Error("StoreBusy", message) {}
 };
 
+// From the verbs that admit: a request was made by an older catalogue than the store's (NewExecution::catalogue_version).
+// Nothing was changed. The caller reads the catalogue, makes its requests again and admits those.
+class CatalogueChanged : public Error {
+ public:
+  explicit CatalogueChanged(const std::string& message) : Error("StoreBusy", message) {}
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -223,7 +230,7 @@ class Store {
   // ---- The path: admission → claim → outcome -------------------------------------------------------------------
   // One transaction for the whole span (at most limits::bulk_batch items): all of it or none. Queues are made on first
   // use. When somebody's open transaction is about to take one of the identities, the whole span waits for it, up to 30 s,
-  // and then throws StoreBusy.
+  // and then throws StoreBusy. Throws CatalogueChanged when one of the items was made by an older catalogue.
   [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
   // The same for a batch that must not be held up by one item (SPEC D10): throws Blocked rather than wait for somebody's
   // open transaction. The caller then admits each item alone, where only the blocked one waits.
@@ -257,6 +264,10 @@ class Store {
 
   // ---- Reading ---------------------------------------------------------------------------------------------------
   [[nodiscard]] virtual std::optional<Execution> get(const Uuid& id) = 0;
+  // Whether the store knows that the namespace had this execution and keeps no record of it: the record has expired, or it
+  // was deleted and its identity is still held (a tombstone). False for one that is there, and for one that nothing is
+  // left of.
+  [[nodiscard]] virtual bool has_expired(std::string_view ns, const Uuid& id) = 0;
   // For those who wait: one entry per id in order, nullopt where the id is unknown (or expired).
   [[nodiscard]] virtual std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) = 0;
   // Who holds an identity now and until when, with the fingerprint that a request is compared by. The result may be left
@@ -300,6 +311,7 @@ class Store {
   [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by = {}) = 0;
 
   // ---- Catalogue (SPEC I3), settings and audit ---------------------------------------------------------------------
+  // The version is at most that of the entries: a request that is made by them and is up to date is never refused for long.
   [[nodiscard]] virtual StoredCatalogue catalogue(std::string_view ns) = 0;
   // Adds the entry if the task has none; gives back the entry that is there then. An audit line if it was added.
   [[nodiscard]] virtual TaskEntry declare_task(const TaskEntry& entry) = 0;

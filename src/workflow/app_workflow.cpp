@@ -83,20 +83,28 @@ void App::handle_workflow_json(const TaskSpec& workflow, RawWorkflow function) {
 AnyHandle App::start_json(const TaskSpec& workflow, std::string input_json, const StartOptions& options) {
   state_->forbid_in_transaction("starting a workflow");
   const EnqueueOptions enqueue = enqueue_options(options);
-  model::NewExecution request = state_->request(workflow, std::move(input_json), enqueue);
-  request.kind = model::Kind::workflow;
-  return state_->admit(std::move(request), workflow.name, enqueue);
+  return engine::with_current_catalogue(state_->catalogue(), [&] {
+    model::NewExecution request = state_->request(workflow, input_json, enqueue);
+    request.kind = model::Kind::workflow;
+    return state_->admit(std::move(request), workflow.name, enqueue);
+  });
 }
 
 void App::start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
                            const Admitted& callback) {
   state_->forbid_in_transaction("starting a workflow");
+  EnqueueOptions enqueue;
   try {
-    const EnqueueOptions enqueue = enqueue_options(options);
-    model::NewExecution request = state_->request(workflow, std::move(input_json), enqueue);
-    request.kind = model::Kind::workflow;
-    state_->admit_async(std::move(request), workflow.name, enqueue, callback);
-  } catch (...) { callback({}, std::current_exception()); }
+    enqueue = enqueue_options(options);
+  } catch (...) {
+    callback({}, std::current_exception());
+    return;
+  }
+  state_->admit_async({.task = workflow,
+                       .input = std::move(input_json),
+                       .options = std::move(enqueue),
+                       .kind = model::Kind::workflow,
+                       .callback = callback});
 }
 
 void AnyHandle::signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once) const {
@@ -238,11 +246,14 @@ AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
   spec.options.priority = from.execution.priority;
   spec.options.max_lost = from.execution.max_lost;
   spec.options.max_attempts = 1;
-  model::NewExecution request = state_->request(spec, from.execution.input, enqueue_options(options));
-  request.kind = model::Kind::workflow;
-  request.seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
-  request.labels.forked_from = run;
-  const model::Admission admission = state_->engine().admit(std::move(request));
+  const auto seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
+  const model::Admission admission = engine::with_current_catalogue(state_->catalogue(), [&] {
+    model::NewExecution request = state_->request(spec, from.execution.input, enqueue_options(options));
+    request.kind = model::Kind::workflow;
+    request.seed = seed;
+    request.labels.forked_from = run;
+    return state_->engine().admit(std::move(request));
+  });
   engine::throw_if_refused(admission, {.task = spec.name, .key = options.workflow_id, .kind = model::Kind::workflow});
   return state_->handle(admission);
 }

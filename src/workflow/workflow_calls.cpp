@@ -107,6 +107,8 @@ std::string WorkflowRun::next_key(std::string_view prefix, const std::string& na
 
 std::int32_t WorkflowRun::start(Entry kind, model::NewExecution request, std::string data) {
   request.parent = id_;
+  // A child has a key of its own: the catalogue says nothing that the turn would have to be taken back for.
+  request.catalogue_version = model::NewExecution::no_catalogue;
   model::check_new_execution(request);
   model::JournalEntry& entry = replay_.add(kind, request.task, std::move(data));
   entry.start = std::make_shared<const model::NewExecution>(std::move(request));

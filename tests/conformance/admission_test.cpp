@@ -282,7 +282,7 @@ TEST_F(AdmissionConformance, ABulkOfNewIdentitiesHoldsEachOfThem) {
   store().configure_queue({"default", "even"}, {.retention = 0s});
   std::vector<NewExecution> items = many_keyed("k");
   items[6].identity->dedup_window = 2h;
-  items[8].delay = 5s;
+  items[8].delay = 5min;
 
   const std::vector<Admission> admissions = store().admit(items);
 
@@ -301,7 +301,7 @@ TEST_F(AdmissionConformance, ABulkOfNewIdentitiesHoldsEachOfThem) {
   EXPECT_EQ(one.task, "odd");
   EXPECT_EQ(one.run, 1);
   EXPECT_EQ(one.created_at, admissions[5].created_at);
-  EXPECT_EQ(get(items[8].id).run_at, one.created_at + 5s);
+  EXPECT_EQ(get(items[8].id).run_at, one.created_at + 5min);
   NewExecution other_input = items[5];
   other_input.id = base::new_uuid7();
   other_input.identity->fingerprint = input_fingerprint("6");

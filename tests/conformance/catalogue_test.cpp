@@ -91,6 +91,124 @@ TEST_F(CatalogueConformance, ChangesAreAuditedNewestFirst) {
   EXPECT_TRUE(store().audit("shop", 10).empty());
 }
 
+// SPEC I3: a declaration that one process acknowledged counts for every later request of any.
+class CatalogueVersionConformance : public CatalogueConformance {
+ protected:
+  // Expects a request that was made by `version` to be refused, whichever way the store admits such ones.
+  void expect_all_refused(std::int32_t version) {
+    for (const auto& [name, items] : ways()) {
+      SCOPED_TRACE(name);
+      std::vector<NewExecution> old = items;
+      for (NewExecution& item : old) { item.catalogue_version = version; }
+      EXPECT_THROW((void)second()->admit(old), store::CatalogueChanged);
+      EXPECT_THROW((void)second()->try_admit(old), store::CatalogueChanged);
+      old.front().catalogue_version = version + 1;
+      if (old.size() > 1) { EXPECT_THROW((void)store().admit(old), store::CatalogueChanged) << "the oldest counts"; }
+      std::vector<Uuid> ids;
+      for (const NewExecution& item : old) { ids.push_back(item.id); }
+      for (const std::optional<Outcome>& outcome : store().outcomes(ids)) {
+        ASSERT_FALSE(outcome) << "nothing was admitted";
+      }
+    }
+  }
+
+  void expect_all_admitted(std::int32_t version) {
+    for (const auto& [name, items] : ways()) {
+      SCOPED_TRACE(name);
+      std::vector<NewExecution> now = items;
+      for (NewExecution& item : now) { item.catalogue_version = version; }
+      for (const Admission& admission : second()->admit(now)) { ASSERT_TRUE(admission.created()); }
+    }
+  }
+
+ private:
+  // One batch for each statement that a store has for it: alone and many (COPY), with and without identities and labels.
+  std::vector<std::pair<std::string, std::vector<NewExecution>>> ways() {
+    const auto many = [](int count, auto make) {
+      std::vector<NewExecution> items;
+      for (int i = 0; i < count; ++i) { items.push_back(make()); }
+      return items;
+    };
+    const auto key = [this] { return keyed("k" + std::to_string(++keys_)); };
+    const auto labelled = [] {
+      NewExecution item = request();
+      item.labels.actor = "ann";
+      return item;
+    };
+    const auto delayed = [] {
+      NewExecution item = request();
+      item.delay = 1min;
+      return item;
+    };
+    std::vector<std::pair<std::string, std::vector<NewExecution>>> all{{"plain", many(1, [] { return request(); })},
+                                                                       {"some", many(3, [] { return request(); })},
+                                                                       {"labelled", many(2, labelled)},
+                                                                       {"delayed", many(2, delayed)},
+                                                                       {"keyed", many(1, key)},
+                                                                       {"some keyed", many(12, key)},
+                                                                       {"many", many(600, [] { return request(); })},
+                                                                       {"many keyed", many(600, key)}};
+    std::vector<NewExecution> mixed = many(2, key);
+    mixed.push_back(delayed());
+    mixed.push_back(labelled());
+    all.emplace_back("mixed", std::move(mixed));
+    return all;
+  }
+
+  int keys_ = 0;
+};
+
+TEST_F(CatalogueVersionConformance, EachChangeRaisesTheVersionOfItsNamespaceAlone) {
+  EXPECT_EQ(store().catalogue("default").version, 0);
+  (void)store().declare_task(entry("pay", "{}"));
+  EXPECT_EQ(second()->catalogue("default").version, 1);
+  (void)store().declare_task(entry("pay", "{}"));
+  EXPECT_EQ(store().catalogue("default").version, 1) << "it was there";
+  (void)store().put_task(entry("pay", R"({"queue":"b"})"), "ann");
+  (void)store().put_task(entry("pay", R"({"queue":"b"})"), "ann");
+  EXPECT_EQ(store().catalogue("default").version, 2);
+  (void)store().put_setting("default", {.name = "identity.default", .value = "contextual"}, "ann");
+  (void)store().put_setting("default", {.name = "identity.default", .value = "strict"}, "ann");
+  EXPECT_EQ(store().catalogue("default").version, 4);
+  (void)store().put_setting("default", {.name = "identity.default", .value = ""}, "ann");
+  (void)store().remove_task("default", "pay", "ann");
+  EXPECT_EQ(second()->catalogue("default").version, 6) << "and stays when nothing is left";
+  EXPECT_EQ(store().catalogue("shop").version, 0);
+}
+
+TEST_F(CatalogueVersionConformance, ARequestMadeByAnOlderCatalogueIsRefusedWholeAndANewerOneIsTaken) {
+  expect_all_admitted(0);
+  (void)store().declare_task(entry("pay", R"({"identity_strategy":"strict"})"));
+  expect_all_refused(0);
+  expect_all_admitted(1);
+  expect_all_admitted(2);
+  (void)store().remove_task("default", "pay", "ann");
+  expect_all_refused(1);
+}
+
+TEST_F(CatalogueVersionConformance, ARequestThatNoCatalogueDecidesAboutAndAnotherNamespaceAreTaken) {
+  (void)store().declare_task(entry("pay", "{}"));
+  EXPECT_TRUE(admit(request()).created());
+  EXPECT_TRUE(admit(keyed("a")).created());
+  NewExecution elsewhere = request();
+  elsewhere.queue.ns = "shop";
+  elsewhere.catalogue_version = 0;
+  EXPECT_TRUE(admit(elsewhere).created());
+}
+
+// Of a keyed request that meets its holder, too: what it is told goes by the new catalogue.
+TEST_F(CatalogueVersionConformance, ADuplicateRequestMadeByAnOlderCatalogueIsRefusedAsWell) {
+  (void)admit_id(keyed("a"));
+  (void)store().declare_task(entry("pay", "{}"));
+  NewExecution again = keyed("a");
+  again.catalogue_version = 0;
+  EXPECT_THROW((void)admit(again), store::CatalogueChanged);
+  again.identity->on_conflict = OnConflict::terminate_existing;
+  EXPECT_THROW((void)admit(again), store::CatalogueChanged);
+  again.catalogue_version = 1;
+  EXPECT_TRUE(admit(again).created());
+}
+
 }  // namespace
 
 }  // namespace hapax::conformance

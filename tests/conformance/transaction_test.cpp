@@ -315,6 +315,23 @@ TEST_P(TransactionConformance, TheCallersSettingsAreAsTheyWere) {
   }));
 }
 
+TEST_P(TransactionConformance, ARequestMadeByAnOlderCatalogueLeavesTheTransactionAsItWas) {
+  if (!has_transactions()) { return; }
+  (void)store().declare_task({.ns = "default", .name = "pay", .definition = "{}", .origin = "code"});
+  std::vector<NewExecution> items{request(), keyed("a")};
+  for (NewExecution& item : items) { item.catalogue_version = 0; }
+  EXPECT_TRUE(run([&](Transaction& tx) {
+    write_row(tx);
+    for (NewExecution& item : items) {
+      EXPECT_THROW((void)tx.admit({&item, 1}), store::CatalogueChanged);
+      item.catalogue_version = 1;
+      EXPECT_TRUE(tx.admit({&item, 1}).front().created());
+    }
+  }));
+  EXPECT_EQ(own_rows(), "1");
+  for (const NewExecution& item : items) { EXPECT_EQ(status(item.id), Status::pending); }
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, TransactionConformance, ::testing::Values(Form::lent, Form::attached),
                          [](const auto& tested) { return tested.param == Form::lent ? "lent" : "attached"; });
 

@@ -177,6 +177,35 @@ TEST_F(WindowConformance, AHoldingTellsWhoItIsUntilWhenAndWhatIsComparedWithIt) 
   EXPECT_FALSE(store().holding(identity));
 }
 
+// So every server of a store gives the same answer to who asks for the result.
+TEST_F(WindowConformance, EveryHandleKnowsThatARecordHasExpiredUntilNothingIsLeftOfIt) {
+  store().configure_queue({}, {.retention = 1h});
+  const Uuid windowed = ended("windowed", Status::completed, 24h);
+  const Uuid plain = ended("plain", Status::completed);
+  const auto known = [&](const Uuid& id, std::string_view ns = "default") {
+    EXPECT_EQ(second()->has_expired(ns, id), store().has_expired(ns, id));
+    return store().has_expired(ns, id);
+  };
+  EXPECT_FALSE(known(windowed)) << "it is there";
+  EXPECT_FALSE(known(admit_id(request()))) << "it goes on";
+  EXPECT_FALSE(known(base::new_uuid7())) << "it never was";
+
+  advance(2h);
+  EXPECT_TRUE(known(windowed));
+  EXPECT_TRUE(known(plain)) << "past its retention, whether it was swept or not";
+  EXPECT_FALSE(known(plain, "shop")) << "other namespaces have no such execution";
+
+  EXPECT_EQ(sweep(true).expired, 2);
+  EXPECT_TRUE(known(windowed)) << "a tombstone";
+  EXPECT_FALSE(known(windowed, "shop"));
+  EXPECT_FALSE(known(plain)) << "nothing is left of it";
+
+  advance(23h);
+  EXPECT_FALSE(known(windowed)) << "its window is over";
+  (void)sweep(true);
+  EXPECT_FALSE(known(windowed));
+}
+
 TEST_F(WindowConformance, AHoldingOfAStubLastsAsLongAsItsWindow) {
   store().configure_queue({}, {.retention = 0s});
   const Uuid id = ended("windowed", Status::completed, 24h);

@@ -86,6 +86,7 @@ class FaultyStore final : public store::Store {
     check();
     return inner_->outcomes(ids);
   }
+  bool has_expired(std::string_view ns, const Uuid& id) override { return inner_->has_expired(ns, id); }
   std::optional<model::Holding> holding(const base::Digest& identity) override { return inner_->holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return inner_->list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return inner_->attempts(id); }

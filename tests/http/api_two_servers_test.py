@@ -2,6 +2,7 @@
 their key get one effect."""
 
 import http.client
+import json
 import random
 import threading
 import time
@@ -11,6 +12,64 @@ import urllib.parse
 from _api import Api, on_stores
 
 SEED = random.SystemRandom().randrange(1 << 32)
+
+
+@on_stores
+class OneCatalogue:
+    """A declaration that one server has acknowledged counts for every later request on any (SPEC I3)."""
+
+    def two(self):
+        if len(self.servers) < 2:
+            self.serve()
+        return [Api(server, None, self.api.document) for server in self.servers[:2]]
+
+    def test_a_declaration_counts_at_once_on_the_other_server(self):
+        first, second = self.two()
+        for number in range(20):
+            task = f"{self.task}-{number}"
+            # What the other server knows of the catalogue is fresh.
+            self.assertTrue(second.enqueue(task, 1)["created"])
+            first.put(f"/v1/tasks/{task}", {"identity_strategy": "strict"}, expect=201)
+            made = second.enqueue(task, {"n": 1})
+            for _ in range(2):
+                again = second.enqueue(task, {"n": 1}, expect=200, on_conflict="return_existing")
+                self.assertEqual((again["id"], again["created"]), (made["id"], False))
+
+    def test_a_declaration_counts_at_once_for_a_batch(self):
+        first, second = self.two()
+        for count in (3, 700):  # arrays, and COPY on PostgreSQL
+            task = f"{self.task}-{count}"
+            self.assertTrue(second.enqueue(task, 1)["created"])
+            first.put(f"/v1/tasks/{task}", {"identity_strategy": "strict"}, expect=201)
+            lines = "".join(json.dumps({"task": task, "input": number // 2, "on_conflict": "return_existing"}) + "\n"
+                            for number in range(count))
+            answer = second.post("/v1/executions/batch", lines, headers={"Content-Type": "application/x-ndjson"})
+            told = [json.loads(line) for line in answer.body.splitlines()]
+            self.assertEqual([one["created"] for one in told], [number % 2 == 0 for number in range(count)])
+
+    def test_a_removal_counts_at_once_on_the_other_server(self):
+        first, second = self.two()
+        first.put(f"/v1/tasks/{self.task}", {"identity_strategy": "strict"}, expect=201)
+        made = second.enqueue(self.task, 1)
+        first.ask("DELETE", f"/v1/tasks/{self.task}")
+        again = second.enqueue(self.task, 1)
+        self.assertTrue(again["created"])
+        self.assertNotEqual(again["id"], made["id"])
+
+    def test_a_result_that_is_gone_is_410_on_every_server(self):
+        first, second = self.two()
+        first.put(f"/v1/queues/{self.queue}", {"retention": "100ms"})
+        made = first.enqueue(self.task, queue=self.queue)
+        first.complete(first.claim(self.queue)["claims"][0], 1)
+        path = f"/v1/executions/{made['id']}/result"
+        deadline = time.monotonic() + 60
+        while first.ask("GET", path).status == 200:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        fresh = Api(self.serve(), None, self.api.document)
+        for api in (first, second, fresh):
+            self.problem(api.ask("GET", path), 410, "ResultExpired")
+            self.problem(api.other("elsewhere").ask("GET", path), 404, "NotFound")
 
 
 @on_stores

@@ -85,6 +85,7 @@ class CrashStore final : public store::Store {
   std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
     return alive().outcomes(ids);
   }
+  bool has_expired(std::string_view ns, const Uuid& id) override { return alive().has_expired(ns, id); }
   std::optional<model::Holding> holding(const base::Digest& identity) override { return alive().holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return alive().list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return alive().attempts(id); }

@@ -83,7 +83,6 @@ Response retry(Api& api, Call& call) {
     return made;
   });
   if (result.verdict != model::RetryVerdict::created) { wire::throw_retry_refusal(id, result); }
-  api.seen().add(ns, request.new_id);
   api.feeds().changed(ns, request.new_id);
   wire::JsonObject object;
   object.text("id", request.new_id.to_string()).boolean("created", true);

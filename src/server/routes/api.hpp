@@ -9,7 +9,6 @@
 #include "server/metrics.hpp"
 #include "server/router.hpp"
 #include "server/routes/api_metrics.hpp"
-#include "server/routes/seen.hpp"
 #include "server/routes/tenant.hpp"
 
 #include <functional>
@@ -36,7 +35,6 @@ class Api {
   [[nodiscard]] ApiMetrics& metrics() { return metrics_; }
   [[nodiscard]] RemoteSessions& sessions() { return *sessions_; }
   [[nodiscard]] Feeds& feeds() { return *feeds_; }
-  [[nodiscard]] Seen& seen() { return seen_; }
 
   // What is kept of a namespace. Never blocks.
   [[nodiscard]] std::shared_ptr<Tenant> tenant(const std::string& ns);
@@ -52,7 +50,6 @@ class Api {
  private:
   const std::shared_ptr<engine::Engine> engine_;
   ApiMetrics metrics_;
-  Seen seen_;
   std::unique_ptr<RemoteSessions> sessions_;
   std::unique_ptr<Feeds> feeds_;
   std::mutex mutex_;

@@ -74,6 +74,7 @@ class BatchEnqueue {
   struct Place {
     std::int64_t line = 0;
     std::string problem;  // empty: the next item's admission
+    std::string text;     // of an item: the line it was made of
   };
 
   // The next line. A body that breaks off (a malformed chunk, an early end, too slow, too long) refuses the lines that no
@@ -87,7 +88,7 @@ class BatchEnqueue {
                                   .message = std::string(error.what()) + "; this line was not admitted",
                                   .http_status = error.status(),
                                   .facts = {}};
-      places_.push_back({.line = number_ + 1, .problem = {}});
+      places_.push_back({.line = number_ + 1, .problem = {}, .text = {}});
       for (const Place& place : places_) {
         answers_ += place.problem.empty() ? told(problem, place.line) : place.problem;
         answers_ += '\n';
@@ -105,28 +106,48 @@ class BatchEnqueue {
                                         std::to_string(limits::bulk_batch) + " lines and " +
                                         std::to_string(batch_bytes >> 20) + " MiB with atomic=true");
     }
-    try {
-      batch_.push_back(request_of(line));
-    } catch (const InvalidArgument& error) { throw RefusedLine(named_for_api(wire::problem_of(error)), number_); }
+    places_.push_back({.line = number_, .problem = {}, .text = line});
+    make_or_refuse_all(places_.back());
     bytes_ += line.size();
-    places_.push_back({.line = number_, .problem = {}});
   }
 
   void take(const std::string& line) {
-    Place place{.line = number_, .problem = {}};
-    try {
-      batch_.push_back(request_of(line));
-    } catch (const InvalidArgument& error) {
-      place.problem = told(named_for_api(wire::problem_of(error)), number_);
-    } catch (const Forbidden& error) {
-      place.problem =
-          told({.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
-               number_);
-    }
+    Place place{.line = number_, .problem = {}, .text = line};
+    make(place);
     bytes_ += line.size();
     places_.push_back(std::move(place));
     // Lines that are all bad take room too.
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
+  }
+
+  // An item of the batch, or the problem that its line is answered with.
+  void make(Place& place) {
+    try {
+      batch_.push_back(request_of(place.text));
+      return;
+    } catch (const InvalidArgument& error) {
+      place.problem = told(named_for_api(wire::problem_of(error)), place.line);
+    } catch (const Forbidden& error) {
+      place.problem =
+          told({.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
+               place.line);
+    }
+    place.text.clear();
+  }
+
+  // The items by the catalogue as it is now.
+  void remake() {
+    batch_.clear();
+    for (Place& place : places_) {
+      if (!place.problem.empty()) { continue; }
+      is_atomic_ ? make_or_refuse_all(place) : make(place);
+    }
+  }
+
+  void make_or_refuse_all(const Place& place) {
+    try {
+      batch_.push_back(request_of(place.text));
+    } catch (const InvalidArgument& error) { throw RefusedLine(named_for_api(wire::problem_of(error)), place.line); }
   }
 
   // Those before it are admitted by now: it is answered in its place, like any other bad line.
@@ -136,7 +157,7 @@ class BatchEnqueue {
                                 .http_status = 413,
                                 .facts = wire::JsonObject().text("field", "line").tail()};
     if (is_atomic_) { throw RefusedLine(problem, number_); }
-    places_.push_back({.line = number_, .problem = told(problem, number_)});
+    places_.push_back({.line = number_, .problem = told(problem, number_), .text = {}});
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
   }
 
@@ -160,20 +181,26 @@ class BatchEnqueue {
 
   void flush() {
     if (places_.empty()) { return; }
-    std::vector<Asked> asked;
-    for (const model::NewExecution& request : batch_) { asked.push_back(asked_of(request)); }
     std::vector<model::Admission> admissions;
     std::optional<wire::Problem> trouble;
     if (!batch_.empty()) {
       check_let_in();
       try {
-        admissions = call_.blocking([this] { return api_.engine().admit_bulk(batch_); });
+        bool is_made = true;
+        admissions = engine::with_current_catalogue(*tenant_, [&] {
+          if (!is_made) { remake(); }
+          is_made = false;
+          if (batch_.empty()) { return std::vector<model::Admission>(); }
+          return call_.blocking([this] { return api_.engine().admit_bulk(batch_); });
+        });
       } catch (const StoreUnavailable& error) {
         if (!has_answers()) { throw; }
         trouble = wire::problem_of(error);
         if (!call_.principal().admin) { trouble->message = "the store cannot be used now; try again"; }
       }
     }
+    std::vector<Asked> asked;
+    for (const model::NewExecution& request : batch_) { asked.push_back(asked_of(request)); }
     std::size_t item = 0;
     for (const Place& place : places_) {
       if (!place.problem.empty()) {

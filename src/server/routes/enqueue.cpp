@@ -75,7 +75,6 @@ Response answer_admission(Api& api, Call& call, const wire::RequestFields& field
       end = call.blocking([&] { return api.store().outcomes({&admission.id, 1}).front(); });
     }
   }
-  api.seen().add(principal.ns, admission.id);
   api.feeds().changed(principal.ns, admission.id);
   Response response = json_answer(wire::admission_json(admission, end), admission.created() ? 201 : 200);
   if (admission.created()) { response.headers.emplace_back("Location", "/v1/executions/" + admission.id.to_string()); }
@@ -85,7 +84,8 @@ Response answer_admission(Api& api, Call& call, const wire::RequestFields& field
 Response admit(Api& api, Call& call, model::Kind kind) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   wire::RequestFields fields;
-  model::NewExecution request;
+  Asked asked;
+  model::Admission admission;
   try {
     fields = fields_of(call, kind);
     fit_to_principal(fields, call.principal());
@@ -93,12 +93,14 @@ Response admit(Api& api, Call& call, model::Kind kind) {
     if (const std::optional<Duration> wait = wire::optional_duration(fields.wait_timeout, "wait_timeout")) {
       (void)checked_wait(*wait, "wait_timeout");
     }
-    request = wire::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
+    admission = engine::with_current_catalogue(*tenant, [&] {
+      model::NewExecution request = wire::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
+      asked = asked_of(request);
+      return call.await<model::Admission>(
+          [&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
+    });
     fields.input.clear();
   } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(wire::problem_of(error), kind)); }
-  const Asked asked = asked_of(request);
-  const model::Admission admission =
-      call.await<model::Admission>([&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
   return answer_admission(api, call, fields, asked, admission);
 }
 

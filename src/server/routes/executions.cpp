@@ -87,10 +87,11 @@ Response journal(Api& api, Call& call) {
   }));
 }
 
-// What the store has of it now; nothing when it has ended and its record is gone since this server told of it.
+// What the store has of it now. Whether a record that is not there has expired is the store's answer too, so that every
+// server of the store gives the same.
 model::Outcome standing(Api& api, const std::string& ns, const Uuid& id) {
   const std::optional<model::Execution> found = api.store().get(id);
-  if (!found && api.seen().has(ns, id)) {
+  if (!found && api.store().has_expired(ns, id)) {
     throw ResultExpired("the record of execution " + id.to_string() +
                         " is gone (retention), its result cannot be told any more");
   }

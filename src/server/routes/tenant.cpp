@@ -75,7 +75,7 @@ engine::CatalogueCache::Entry Tenant::entry(Call& call, const std::string& task)
     looked_at_ = Steady::now();
     is_looking_ = false;
   }
-  return {.catalogue = known, .definition = known->find(task)};
+  return {.catalogue = known, .definition = known->find(task), .version = known->version};
 }
 
 void Tenant::forget_catalogue() {

@@ -36,10 +36,12 @@ class Tenant {
   // Blocks when it is first asked for.
   [[nodiscard]] schedule::EventRouter& router();
 
-  // What the catalogue says of a task, at most two seconds old, without a store call on the event loop.
+  // What the catalogue says of a task, at most two seconds old, without a store call on the event loop. The store refuses a
+  // request that was made by an older catalogue than its own (engine::with_current_catalogue).
   [[nodiscard]] engine::CatalogueCache::Entry entry(Call& call, const std::string& task);
-  // The catalogue was changed here: it is read anew.
+  // The catalogue was changed: it is read anew. forget() is the name that with_current_catalogue() calls it by.
   void forget_catalogue();
+  void forget() { forget_catalogue(); }
 
  private:
   const std::shared_ptr<engine::Engine> engine_;

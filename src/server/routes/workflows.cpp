@@ -175,7 +175,6 @@ Response fork(Api& api, Call& call) {
         api.tenant(ns)
             ->app_of(actor_of(call.principal()))
             .fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id, .traceparent = call.traceparent()});
-    api.seen().add(ns, forked.id());
     wire::JsonObject object;
     object.text("id", forked.id().to_string()).boolean("created", forked.created());
     object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});

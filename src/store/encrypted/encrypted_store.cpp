@@ -89,6 +89,7 @@ class EncryptedStore final : public Store {
     }
     return all;
   }
+  bool has_expired(std::string_view ns, const Uuid& id) override { return inner_->has_expired(ns, id); }
   std::optional<Holding> holding(const base::Digest& identity) override {
     std::optional<Holding> found = inner_->holding(identity);
     if (found) { cipher_.open(*found); }

@@ -34,8 +34,14 @@ class MemoryStore final : public Store {
   }
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
-    return each<Admission>(items,
-                           [this](const NewExecution& item, Time at) { return memory::admit(state_, item, at); });
+    const std::lock_guard lock(mutex_);
+    memory::check_catalogues(state_, items);
+    std::vector<Admission> admissions;
+    admissions.reserve(items.size());
+    const Time at = now();
+    for (const NewExecution& item : items) { admissions.push_back(memory::admit(state_, item, at)); }
+    state_.woken.clear();
+    return admissions;
   }
 
   Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) override {
@@ -87,6 +93,11 @@ class MemoryStore final : public Store {
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
     return each<std::optional<Outcome>>(ids,
                                         [this](const Uuid& id, Time at) { return memory::outcome(state_, id, at); });
+  }
+
+  bool has_expired(std::string_view ns, const Uuid& id) override {
+    const std::lock_guard lock(mutex_);
+    return memory::has_expired(state_, ns, id, now());
   }
 
   std::optional<Holding> holding(const base::Digest& identity) override {

@@ -56,6 +56,18 @@ class Page {
 
 }  // namespace
 
+bool has_expired(const State& state, std::string_view ns, const Uuid& id, Time now) {
+  if (const auto found = state.records.find(id); found != state.records.end()) {
+    const Execution& execution = found->second.execution;
+    return execution.queue.ns == ns && execution.expires_at && *execution.expires_at <= now;
+  }
+  return std::ranges::any_of(state.identities, [&](const auto& held) {
+    const auto buried = state.buried_in.find(held.first);
+    return held.second.execution == id && held.second.hold_until && *held.second.hold_until > now &&
+           buried != state.buried_in.end() && buried->second == ns;
+  });
+}
+
 std::optional<Outcome> outcome(State& state, const Uuid& id, Time now) {
   const Record* const record = state.find(id, now);
   if (record == nullptr) { return std::nullopt; }

@@ -269,6 +269,7 @@ void State::forget(Record& record, Time now) {
       if (row.hold_until) {
         row.ended_as = execution.status;
         row.ended_at = execution.finished_at;
+        buried_in[held->first] = execution.queue.ns;
       } else {
         identities.erase(held);
       }

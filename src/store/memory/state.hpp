@@ -129,10 +129,12 @@ struct State {
   std::deque<AuditLine> audit;  // oldest first
   std::vector<Token> tokens;    // in the order they were made
   std::map<ActivityName, StoredActivity> activities;
-  std::set<std::pair<Time, ActivityName>> due;                   // by next_due
-  std::map<std::string, std::int64_t, std::less<>> generations;  // by namespace
-  std::set<std::pair<Uuid, Uuid>> children;                      // parent and child, of all that have one
-  std::vector<QueueRef> woken;                                   // by the present call
+  std::set<std::pair<Time, ActivityName>> due;                          // by next_due
+  std::map<std::string, std::int64_t, std::less<>> generations;         // by namespace
+  std::set<std::pair<Uuid, Uuid>> children;                             // parent and child, of all that have one
+  std::vector<QueueRef> woken;                                          // by the present call
+  std::map<std::string, std::int32_t, std::less<>> catalogue_versions;  // by namespace
+  std::map<base::Digest, std::string> buried_in;                        // of tombstones: the namespace
 
   // ---- Looking -----------------------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.

@@ -84,6 +84,10 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
   while (!state.audit.empty() && state.audit.front().at <= now - limits::audit_kept) { state.audit.pop_front(); }
   std::erase_if(state.identities,
                 [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });
+  std::erase_if(state.buried_in, [&state](const auto& buried) {
+    const auto held = state.identities.find(buried.first);
+    return held == state.identities.end() || !held->second.hold_until;
+  });
 }
 
 }  // namespace

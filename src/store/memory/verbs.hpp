@@ -33,6 +33,7 @@ void close_session(State& state, const Uuid& session, Time now);
 
 // read.cpp
 [[nodiscard]] std::optional<Outcome> outcome(State& state, const Uuid& id, Time now);
+[[nodiscard]] bool has_expired(const State& state, std::string_view ns, const Uuid& id, Time now);
 [[nodiscard]] std::vector<Execution> list(const State& state, const ListQuery& query, Time now);
 [[nodiscard]] std::vector<Attempt> attempts(State& state, const Uuid& id, Time now);
 
@@ -64,6 +65,8 @@ void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patc
 void count_finished(State& state, const QueueCount& count, Time now);
 
 // catalogue.cpp
+// Throws CatalogueChanged when an item was made by an older catalogue.
+void check_catalogues(const State& state, std::span<const NewExecution> items);
 [[nodiscard]] StoredCatalogue catalogue(const State& state, std::string_view ns);
 [[nodiscard]] TaskEntry declare_task(State& state, const TaskEntry& entry, Time now);
 [[nodiscard]] bool put_task(State& state, const TaskEntry& entry, std::string_view actor, Time now);

@@ -29,6 +29,12 @@ Array id_array(const Items& items) {
 
 }  // namespace
 
+model::CatalogueVersions made_by(const Items& items) {
+  CatalogueVersions versions;
+  for (const NewExecution* item : items) { versions.add(*item); }
+  return versions;
+}
+
 std::string lock_timeout_text(Duration patience) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(patience).count()) + "ms";
 }
@@ -40,7 +46,7 @@ std::vector<Admission> admit_plain(const AdmissionWork& work, const Items& items
   std::vector<NewRow> rows;
   rows.reserve(items.size());
   for (const NewExecution* item : items) { rows.push_back({.item = item}); }
-  const Call call = insert_call(rows, work.queues, work.offset_us);
+  const Call call = insert_call(rows, work.queues, work.offset_us, made_by(items));
   const Inserted inserted = read_inserted(work.connection.query(*call.statement, call.params));
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
@@ -67,6 +73,7 @@ std::optional<std::vector<Admission>> admit_fresh(const AdmissionWork& work, con
     const std::vector<Result> results = work.connection.pipeline({&*call, 1}, "postgres.admit.before_commit");
     if (results.front().rows() > 0) { return read_fresh(results.front(), items); }
   } catch (const SqlError& error) {
+    if (error.is_logarithm_of_zero()) { throw_catalogue_changed(); }
     // An id that is there already is one that was asked for before.
     met = error.is_division_by_zero() || error.is_unique_violation();
     if (!met) { throw; }

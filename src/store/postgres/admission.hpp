@@ -1,6 +1,7 @@
 // Admission on one connection: who is new, who meets a holder, and what each is answered.
 #pragma once
 
+#include "model/catalogue_version.hpp"
 #include "model/execution.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/parking.hpp"
@@ -21,6 +22,10 @@ struct AdmissionWork {
 };
 
 using Items = std::vector<const model::NewExecution*>;
+
+// By which versions of their catalogues they were made. All that admit here throw CatalogueChanged, having changed nothing,
+// when one of the catalogues is newer.
+[[nodiscard]] model::CatalogueVersions made_by(const Items& items);
 
 // Items without identity, at most a few hundred: one statement, one round trip, its own transaction.
 [[nodiscard]] std::vector<model::Admission> admit_plain(const AdmissionWork& work, const Items& items);

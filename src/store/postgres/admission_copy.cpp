@@ -9,6 +9,7 @@
 #include "store/postgres/sql_error.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 namespace hapax::store::postgres {
@@ -17,8 +18,11 @@ namespace {
 
 using namespace model;
 
+// Fails with a logarithm of zero when one of the catalogues is newer than the requests: it takes all or none.
 constexpr const char* plain_copy = R"(
-SELECT {now} + %lld, coalesce(string_agg(id::text, ','), '') FROM {s}.queues WHERE draining;
+SELECT {now} + %lld, coalesce(string_agg(id::text, ','), ''),
+       ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
+FROM {s}.queues WHERE draining;
 COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
                attempt_timeout, retry, effect_key, parent, labels) FROM STDIN (FORMAT binary))";
 constexpr std::int16_t plain_columns = 17;
@@ -27,7 +31,8 @@ constexpr std::int16_t plain_columns = 17;
 // there: it takes all or none.
 constexpr const char* fresh_copy = R"(
 SELECT {now} + %lld, coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true),
-       1 / min(CASE WHEN draining THEN 0 ELSE 1 END)
+       1 / min(CASE WHEN draining THEN 0 ELSE 1 END),
+       ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
 FROM {s}.queues WHERE id IN (%queues);
 COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for) FROM STDIN (FORMAT binary);
 COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
@@ -108,10 +113,43 @@ std::int64_t number_at(const char*& at) {
   return number;
 }
 
+std::string literal(Connection& connection, std::string_view text) {
+  const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
+      PQescapeLiteral(connection.native(), text.data(), text.size()), &PQfreemem);
+  if (!quoted) { connection.fail(one_line(PQerrorMessage(connection.native()))); }
+  return quoted.get();
+}
+
+// Which of the catalogues are newer than the requests, as a condition on their versions.
+std::string newer_condition(Connection& connection, const Items& items) {
+  std::string text = "false";
+  for (const auto& [ns, version] : made_by(items).oldest()) {
+    text += " OR (v.ns = " + literal(connection, ns) + " AND v.version > " + std::to_string(version) + ")";
+  }
+  return text;
+}
+
+// The text that goes to the server. The condition is put in last, so that nothing looks for marks in a namespace's name.
+std::string copy_text(const AdmissionWork& work, std::string text, const Items& items) {
+  replace_once(text, "%lld", std::to_string(work.offset_us));
+  text = work.connection.sql(text);
+  replace_once(text, "%newer", newer_condition(work.connection, items));
+  return text;
+}
+
 struct Opening {
   std::int64_t now = 0;
   std::set<std::int32_t> draining;
 };
+
+Result opening_answer(CopyQuery& query) {
+  try {
+    return query.answer();
+  } catch (const SqlError& error) {
+    if (error.is_logarithm_of_zero()) { throw_catalogue_changed(); }
+    throw;
+  }
+}
 
 Opening read_opening(const Result& result) {
   Opening opening;
@@ -143,14 +181,13 @@ std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items,
   BatchQueueIds numbers(work.queues);
   for (const NewExecution* item : items) { queues.push_back(numbers.id(item->queue)); }
   std::string text = fresh_copy;
-  replace_once(text, "%lld", std::to_string(work.offset_us));
   replace_once(text, "%patience", lock_timeout_text(patience));
   replace_once(text, "%queues", queue_list(queues));
-  CopyQuery query(work.connection, work.connection.sql(text));
+  CopyQuery query(work.connection, copy_text(work, std::move(text), items));
   std::int64_t now = 0;
   std::unordered_map<std::int32_t, std::int64_t> windows;  // of queues that have one
   {
-    const Result answer = query.answer();
+    const Result answer = opening_answer(query);
     const char* at = PQgetvalue(answer.get(), 0, 0);
     now = number_at(at);
     at = PQgetvalue(answer.get(), 0, 1);
@@ -191,10 +228,8 @@ std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items,
 }  // namespace
 
 std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& items) {
-  std::string text = plain_copy;
-  replace_once(text, "%lld", std::to_string(work.offset_us));
-  CopyQuery query(work.connection, work.connection.sql(text));
-  const Opening opening = read_opening(query.answer());
+  CopyQuery query(work.connection, copy_text(work, plain_copy, items));
+  const Opening opening = read_opening(opening_answer(query));
   query.begin();
   std::vector<Admission> admissions;
   admissions.reserve(items.size());

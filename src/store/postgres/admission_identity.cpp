@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace hapax::store::postgres {
 
@@ -97,7 +98,8 @@ struct Displacing {
 // Steps through a batch in an open transaction.
 class Stepper {
  public:
-  Stepper(const AdmissionWork& work, const Items& items) : work_(work), items_(items), answers_(items.size()) {}
+  Stepper(const AdmissionWork& work, const Items& items)
+      : work_(work), items_(items), answers_(items.size()), made_by_(made_by(items)) {}
 
   std::vector<Admission> run() {
     reserve_sequences();
@@ -169,7 +171,7 @@ class Stepper {
   }
 
   Inserted insert_alike(const std::vector<NewRow>& rows) {
-    const Call call = insert_call(rows, work_.queues, work_.offset_us);
+    const Call call = insert_call(rows, work_.queues, work_.offset_us, std::exchange(made_by_, {}));
     return read_inserted(work_.connection.query(*call.statement, call.params));
   }
 
@@ -390,6 +392,8 @@ class Stepper {
   std::vector<std::optional<Admission>> answers_;
   std::vector<std::optional<std::int64_t>> sequences_;
   Items fresh_;  // what was inserted
+  // Asked about by the first insert alone: once something is written, a transaction of the caller's goes on as it began.
+  CatalogueVersions made_by_;
 };
 
 }  // namespace
@@ -418,7 +422,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
   }
   std::vector<Call> calls;
   calls.push_back(lock_patience(patience));
-  calls.push_back(insert_call(rows, work.queues, work.offset_us));
+  calls.push_back(insert_call(rows, work.queues, work.offset_us, made_by(items)));
   calls.push_back(ask_holders(questions, work.offset_us));
   std::vector<Result> results;
   try {

@@ -183,6 +183,9 @@ std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Dura
       lost = true;
       unknown = true;
       silent = silent || settings_.learned->unanswering.load();
+    } catch (const CatalogueChanged& error) {
+      if (!unknown) { throw; }
+      throw CommitUnknown(settings_.location + ": " + error.what() + "; whether the enqueue was kept is not known");
     } catch (const CommitUnknown&) { throw; } catch (const StoreUnavailable& error) {
       if (!unknown) { throw; }
       throw CommitUnknown(std::string(error.what()) + "; whether the enqueue was kept is not known");

@@ -14,6 +14,9 @@ SELECT name, definition, origin, updated_at FROM {s}.tasks WHERE ns = $1::text O
 constexpr Statement settings_statement{"hapax_settings",
                                        "SELECT name, value FROM {s}.settings WHERE ns = $1::text ORDER BY name"};
 
+constexpr Statement version_statement{"hapax_catalogue_version",
+                                      "SELECT version FROM {s}.catalogue_versions WHERE ns = $1::text"};
+
 // Nothing comes back when somebody else is just adding it: it was waited for, and the next call sees it.
 constexpr Statement declare{"hapax_task_declare", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
@@ -66,11 +69,15 @@ bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 // 1 round trip.
 StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
   return read([&](Connection& connection) {
-    const std::vector<Call> calls{{&tasks_statement, Params().text(ns)}, {&settings_statement, Params().text(ns)}};
+    // The version first: each statement sees what was committed before it, and entries may be newer than their version.
+    const std::vector<Call> calls{{&version_statement, Params().text(ns)},
+                                  {&tasks_statement, Params().text(ns)},
+                                  {&settings_statement, Params().text(ns)}};
     const std::vector<Result> results = connection.pipeline(calls);
     StoredCatalogue all;
-    for (int row = 0; row < results[0].rows(); ++row) {
-      RowReader reader(results[0], row);
+    if (results[0].rows() > 0) { all.version = RowReader(results[0], 0).int4(); }
+    for (int row = 0; row < results[1].rows(); ++row) {
+      RowReader reader(results[1], row);
       TaskEntry entry;
       entry.ns = ns;
       entry.name = reader.bytes();
@@ -79,8 +86,8 @@ StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
       entry.updated_at = reader.time();
       all.tasks.push_back(std::move(entry));
     }
-    for (int row = 0; row < results[1].rows(); ++row) {
-      RowReader reader(results[1], row);
+    for (int row = 0; row < results[2].rows(); ++row) {
+      RowReader reader(results[2], row);
       Setting setting;
       setting.name = reader.bytes();
       setting.value = reader.bytes();

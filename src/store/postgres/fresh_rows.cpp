@@ -15,7 +15,8 @@ using namespace model;
 // set_config comes before the first identity is asked for, as that needs the time. Identities come in their order, so that
 // two batches that have some in common wait for each other rather than both for ever. One that is taken fails the statement:
 // ON CONFLICT would look for each before it is written, and once more confirm it after. They are counted so that they come
-// first: a batch that waits for one of them has written nothing else.
+// first: a batch that waits for one of them has written nothing else. All are of one namespace, so that there is one
+// version to compare; the logarithm fails the statement when the catalogue is newer.
 constexpr const char* fresh_text = R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
@@ -31,7 +32,10 @@ made AS (
          u.identity_key, $9::uuid, $10::text{born values}
   FROM {rows})
 SELECT t.now, {is free},
-       1 / CASE WHEN q.draining OR (SELECT count(*) FROM held) <> cardinality($11::bytea[]) THEN 0 ELSE 1 END
+       1 / CASE WHEN q.draining OR (SELECT count(*) FROM held) <> cardinality($11::bytea[]) THEN 0 ELSE 1 END,
+       ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v
+                            WHERE v.ns = ANY ({namespaces}::text[]) AND v.version > ALL ({versions}::int[]))
+               THEN 0 ELSE 1 END)
 FROM t, q)";
 
 constexpr const char* plain_rows =
@@ -64,7 +68,9 @@ const Statement& fresh_statement() {
                                                    {"{state}", "0"},
                                                    {"{born values}", ""},
                                                    {"{rows}", plain_rows},
-                                                   {"{is free}", "false"}}));
+                                                   {"{is free}", "false"},
+                                                   {"{namespaces}", "$18"},
+                                                   {"{versions}", "$19"}}));
   static const Statement statement{"hapax_insert_fresh", text.c_str()};
   return statement;
 }
@@ -78,7 +84,9 @@ const Statement& born_statement() {
                        ", u.born, u.born, CASE u.born WHEN 1 THEN $18::uuid END, "
                        "CASE u.born WHEN 1 THEN u.claim END, CASE u.born WHEN 1 THEN now END"},
                       {"{rows}", born_rows},
-                      {"{is free}", "q.free"}}));
+                      {"{is free}", "q.free"},
+                      {"{namespaces}", "$20"},
+                      {"{versions}", "$21"}}));
   static const Statement statement{"hapax_insert_fresh_born", text.c_str()};
   return statement;
 }
@@ -154,7 +162,10 @@ std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& w
   const auto order = by_identity(items);
   if (!order) { return std::nullopt; }
   Params params = fresh_params(items, *order, work, patience);
-  if (!*session) { return Call{&fresh_statement(), std::move(params)}; }
+  if (!*session) {
+    add_catalogue_params(params, made_by(items));
+    return Call{&fresh_statement(), std::move(params)};
+  }
   params.uuid(**session);
   Array claims(Type::int8, items.size());
   const std::vector<bool> may = may_be_born_running(items);
@@ -162,6 +173,7 @@ std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& w
     may[i] ? claims.int8(items[i]->born_running->claim_number) : claims.null();
   }
   params.array(std::move(claims));
+  add_catalogue_params(params, made_by(items));
   return Call{&born_statement(), std::move(params)};
 }
 

@@ -17,13 +17,13 @@ using model::NewExecution;
 // asked.
 constexpr const char* plain_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+{draining}
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, state, run_at, created_at{labels})
   SELECT u.id, u.queue_id, u.task, u.input, u.priority, u.max_attempts, 0, t.now, t.now{labels}
   FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[]{label array})
          u(id, queue_id, task, input, priority, max_attempts{labels})
-  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)))
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current})
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])";
 
 // The same with an identity each, which all of them take: keyed enqueues, starts of workflows, runs of activities. Each
@@ -31,7 +31,7 @@ SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::
 // making a join of IN, by nested loops as it takes a batch for few rows.
 constexpr const char* held_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+{draining}
 windows AS MATERIALIZED (SELECT id, dedup_window_us FROM {s}.queues WHERE dedup_window_us IS NOT NULL),
 item AS MATERIALIZED (
   SELECT u.*
@@ -39,7 +39,7 @@ item AS MATERIALIZED (
               $10::text[], $11::bytea[], $12::bigint[], $13::uuid[], $14::text[]{born arrays})
          u(id, queue_id, task, input, priority, max_attempts, kind, identity, identity_key, fingerprint, dedup_window,
            parent, labels{born names})
-  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current}),
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
   SELECT identity, id, 1, fingerprint, (SELECT now FROM t),
@@ -91,7 +91,7 @@ SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM
 // Whatever they have. OFFSET 0 keeps `born` from being worked out once for every column that uses it.
 constexpr const char* items_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
-draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
+{draining}
 item AS MATERIALIZED (
   SELECT u.*, coalesce(u.at, t.now + u.delay) AS due, t.now
   FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::int[],
@@ -101,7 +101,7 @@ item AS MATERIALIZED (
          u(id, queue_id, task, input, priority, max_attempts, kind, max_lost, delay, at, deadline, attempt_timeout,
            retry, identity, identity_key, run, effect_key, parent, labels, born_session, born_claim, fingerprint,
            takes_identity, dedup_window, throttle, limit_key, sequence, weight)
-  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))),
+  WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current}),
 )";
 
 // hold_for is model::hold_for.
@@ -165,6 +165,13 @@ void fill_in(std::string& text, std::string_view mark, std::string_view by) {
   text.replace(text.find(mark), mark.size(), by);
 }
 
+// The statement with its look at the catalogues.
+std::string with_catalogues(std::string text, int last) {
+  fill_in(text, "{draining}", draining_text(last));
+  fill_in(text, "{current}", current_text);
+  return text;
+}
+
 std::string live_text(std::string_view condition, std::string_view held) {
   std::string text = std::string(free_part) + live_part;
   fill_in(text, "{condition}", condition);
@@ -187,49 +194,51 @@ std::string plain_text_with(std::string_view labels, std::string_view label_arra
 }
 
 const Statement& insert_plain() {
-  static const std::string& text = keep_text(plain_text_with("", ""));
+  static const std::string& text = keep_text(with_catalogues(plain_text_with("", ""), 7));
   static const Statement statement{"hapax_insert_plain", text.c_str()};
   return statement;
 }
 
 const Statement& insert_labelled() {
-  static const std::string& text = keep_text(plain_text_with(", labels", ", $8::text[]"));
+  static const std::string& text = keep_text(with_catalogues(plain_text_with(", labels", ", $8::text[]"), 8));
   static const Statement statement{"hapax_insert_labelled", text.c_str()};
   return statement;
 }
 
 const Statement& insert_held() {
-  static const std::string& text = keep_text(held_text("", "") + held_rest);
+  static const std::string& text = keep_text(with_catalogues(held_text("", "") + held_rest, 14));
   static const Statement statement{"hapax_insert_held", text.c_str()};
   return statement;
 }
 
 const Statement& insert_held_born() {
-  static const std::string& text =
-      keep_text(held_text(", $15::uuid[], $16::bigint[]", ", born_session, born_claim") + free_part + born_rest);
+  static const std::string& text = keep_text(with_catalogues(
+      held_text(", $15::uuid[], $16::bigint[]", ", born_session, born_claim") + free_part + born_rest, 16));
   static const Statement statement{"hapax_insert_held_born", text.c_str()};
   return statement;
 }
 
 const Statement& insert_full() {
-  static const std::string& text = keep_text(items_part + live_text("", "'{}'::uuid[]"));
+  static const std::string& text = keep_text(with_catalogues(items_part + live_text("", "'{}'::uuid[]"), 29));
   static const Statement statement{"hapax_insert_full", text.c_str()};
   return statement;
 }
 
 const Statement& insert_identity() {
   static const std::string& text =
-      keep_text(std::string(items_part) + identities_part +
-                live_text("WHERE NOT i.takes_identity OR i.id IN (SELECT execution FROM held)",
-                          "ARRAY(SELECT execution FROM held)"));
+      keep_text(with_catalogues(std::string(items_part) + identities_part +
+                                    live_text("WHERE NOT i.takes_identity OR i.id IN (SELECT execution FROM held)",
+                                              "ARRAY(SELECT execution FROM held)"),
+                                29));
   static const Statement statement{"hapax_insert_identity", text.c_str()};
   return statement;
 }
 
 const Statement& insert_past_draining() {
-  static constexpr std::string_view condition = "WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining))";
+  static constexpr std::string_view condition = "WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current}";
   static const std::string& text = keep_text([] {
     std::string whole = items_part + live_text("", "'{}'::uuid[]");
+    fill_in(whole, "{draining}", "draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),");
     return whole.erase(whole.find(condition), condition.size());
   }());
   static const Statement statement{"hapax_insert_past_draining", text.c_str()};
@@ -427,25 +436,33 @@ std::optional<std::int64_t> throttle_of(const model::IdentityClaim& claim) {
   return claim.mode == model::IdentityMode::throttle ? std::optional(claim.throttle.count()) : std::nullopt;
 }
 
-Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us) {
+Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us,
+                 const model::CatalogueVersions& made_by) {
   if (!rows.empty() && is_guard(*rows.front().item)) { return {&insert_guards, guard_params(rows, queues, offset_us)}; }
   Params params = plain_params(rows, queues, offset_us);
   if (std::ranges::all_of(rows, is_plain)) {
-    if (std::ranges::all_of(rows, has_no_labels)) { return {&insert_plain(), std::move(params)}; }
+    if (std::ranges::all_of(rows, has_no_labels)) {
+      add_catalogue_params(params, made_by);
+      return {&insert_plain(), std::move(params)};
+    }
     Array labels(Type::text, rows.size());
     for (const NewRow& row : rows) { labels.optional_bytes(model::encode_labels(row.item->labels)); }
     params.array(std::move(labels));
+    add_catalogue_params(params, made_by);
     return {&insert_labelled(), std::move(params)};
   }
   if (std::ranges::all_of(rows, is_plainly_held)) {
     add_held_params(params, rows);
     if (std::ranges::none_of(rows, [](const NewRow& row) { return row.item->born_running.has_value(); })) {
+      add_catalogue_params(params, made_by);
       return {&insert_held(), std::move(params)};
     }
     add_born_params(params, rows);
+    add_catalogue_params(params, made_by);
     return {&insert_held_born(), std::move(params)};
   }
   add_full_params(params, rows);
+  add_catalogue_params(params, made_by);
   const bool identity = std::any_of(rows.begin(), rows.end(), [](const NewRow& row) { return row.takes_identity; });
   return {identity ? &insert_identity() : &insert_full(), std::move(params)};
 }
@@ -460,7 +477,10 @@ Inserted read_inserted(const Result& result) {
   RowReader reader(result, 0);
   Inserted inserted;
   inserted.now = reader.time();
-  for (const std::int32_t id : reader.int4s()) { inserted.draining.insert(id); }
+  for (const std::int32_t id : reader.int4s()) {
+    if (id == catalogue_changed) { throw_catalogue_changed(); }
+    inserted.draining.insert(id);
+  }
   for (const Uuid& id : reader.uuids()) { inserted.born_running.insert(id); }
   for (const Uuid& id : reader.uuids()) { inserted.took_identity.insert(id); }
   if (result.columns() > 4) {

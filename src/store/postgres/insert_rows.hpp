@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/execution.hpp"
+#include "store/postgres/catalogue_versions.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/queue_ids.hpp"
 
@@ -31,11 +32,13 @@ struct Inserted {
 
 // The cheapest statement that these rows allow: rows with nothing but the usual take a quarter of the arrays, and half of
 // them when each takes an identity; rows without identity touch no identity table (SPEC I14).
-// Either all of them are guards or none is.
-[[nodiscard]] Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us);
+// Either all of them are guards or none is. Inserts nothing when one of the catalogues is newer than `made_by` says.
+[[nodiscard]] Call insert_call(const std::vector<NewRow>& rows, const QueueIds& queues, std::int64_t offset_us,
+                               const model::CatalogueVersions& made_by = {});
 // The same for rows that are nothing new: draining queues take them.
 [[nodiscard]] Call insert_past_draining_call(const std::vector<NewRow>& rows, const QueueIds& queues,
                                              std::int64_t offset_us);
+// Throws CatalogueChanged for those of insert_call.
 [[nodiscard]] Inserted read_inserted(const Result& result);
 
 [[nodiscard]] bool is_guard(const model::NewExecution& item);

@@ -107,14 +107,14 @@ std::int64_t delete_hanging(Connection& connection, const std::string& table, co
 // Identities whose window is not over become tombstones (model::tombstone_until) and are no longer the partition's.
 std::int64_t bury(Connection& connection, const std::string& partition, std::int64_t offset_us, int limit) {
   const std::string sql = connection.sql(
-      "WITH due AS MATERIALIZED (SELECT x.ctid AS tid, p.id, p.run, p.created_at, p.finished_at, p.status"
+      "WITH due AS MATERIALIZED (SELECT x.ctid AS tid, p.id, p.run, p.created_at, p.finished_at, p.status, p.queue_id"
       " FROM {s}.identities x JOIN {s}." +
       partition +
       " p ON x.identity = p.identity AND x.execution = p.id"
       " WHERE x.hold_until IS NULL AND p.finished_at + x.hold_for > {now} + $2::bigint"
       " LIMIT $1 FOR UPDATE OF x SKIP LOCKED)"
       " UPDATE {s}.identities x SET hold_until = due.finished_at + x.hold_for, ended_as = due.status,"
-      " ended_at = due.finished_at, run = due.run, created_at = due.created_at"
+      " ended_at = due.finished_at, run = due.run, created_at = due.created_at, queue_id = due.queue_id"
       " FROM due WHERE x.ctid = due.tid AND x.execution = due.id");
   return connection.query_text(sql, Params().int8(limit).int8(offset_us)).affected();
 }
@@ -158,10 +158,10 @@ gone AS (
   DELETE FROM {s}.history_default WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM {s}.history_default WHERE expires_at <= (SELECT now FROM t)
     ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
-  RETURNING id, identity, run, status, created_at, finished_at),
+  RETURNING id, identity, run, status, created_at, finished_at, queue_id),
 buried AS (
   UPDATE {s}.identities x SET hold_until = gone.finished_at + x.hold_for, ended_as = gone.status,
-         ended_at = gone.finished_at, run = gone.run, created_at = gone.created_at
+         ended_at = gone.finished_at, run = gone.run, created_at = gone.created_at, queue_id = gone.queue_id
   FROM gone, t
   WHERE x.identity = gone.identity AND x.execution = gone.id AND gone.finished_at + x.hold_for > t.now),
 i AS (

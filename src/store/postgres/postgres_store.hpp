@@ -45,6 +45,7 @@ class PostgresStore final : public Store {
 
   std::optional<Execution> get(const Uuid& id) override;
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override;
+  bool has_expired(std::string_view ns, const Uuid& id) override;
   std::optional<Holding> holding(const base::Digest& identity) override;
   std::vector<Execution> list(const ListQuery& query) override;
   std::vector<Attempt> attempts(const Uuid& id) override;

@@ -30,6 +30,15 @@ SELECT h.id, h.status, h.result, h.error, h.continued_as, false FROM {s}.history
 WHERE h.id = ANY (ARRAY(SELECT u FROM unnest($2::uuid[]) u WHERE u NOT IN (SELECT id FROM going)))
   AND h.expires_at > (SELECT now FROM t))"};
 
+// Of a record that is past its retention and not deleted yet, or of a tombstone.
+constexpr Statement expired_statement{"hapax_has_expired", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT EXISTS (SELECT FROM {s}.history h JOIN {s}.queues q ON q.id = h.queue_id
+               WHERE h.id = $3::uuid AND q.ns = $2::text AND h.expires_at <= (SELECT now FROM t))
+    OR EXISTS (SELECT FROM {s}.identities i JOIN {s}.queues q ON q.id = i.queue_id
+               WHERE i.execution = $3::uuid AND q.ns = $2::text AND i.hold_until IS NOT NULL
+                 AND i.hold_until > (SELECT now FROM t)))"};
+
 constexpr Statement attempts_statement{"hapax_attempts", R"(
 SELECT number, worker, started_at, ended_at, outcome, error FROM {s}.attempts
 WHERE execution = $1::uuid ORDER BY fence)"};
@@ -221,6 +230,15 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
       outcomes[i] = at == found.end() ? std::nullopt : std::optional(at->second);
     }
     return outcomes;
+  });
+}
+
+// 1 round trip.
+bool PostgresStore::has_expired(std::string_view ns, const Uuid& id) {
+  return run([&](Connection& connection) {
+    Params params;
+    params.int8(offset_us()).text(ns).uuid(id);
+    return RowReader(connection.query(expired_statement, params), 0).boolean();
   });
 }
 

@@ -27,6 +27,8 @@ class SqlError : public std::runtime_error {
   [[nodiscard]] bool is_lock_timeout() const { return sqlstate_ == "55P03"; }
   [[nodiscard]] bool is_unique_violation() const { return sqlstate_ == "23505"; }
   [[nodiscard]] bool is_division_by_zero() const { return sqlstate_ == "22012"; }
+  // How a statement takes itself back for a catalogue that has changed: apart from what division by zero says.
+  [[nodiscard]] bool is_logarithm_of_zero() const { return sqlstate_ == "2201E"; }
 
  private:
   std::string sqlstate_;

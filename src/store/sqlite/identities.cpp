@@ -26,7 +26,13 @@ constexpr const char* superseded_sql = "UPDATE history SET superseded = 1 WHERE 
 constexpr const char* live_superseded_sql = "UPDATE live SET superseded = 1 WHERE id = ?";
 constexpr const char* overtaken_sql = "INSERT OR IGNORE INTO overtaken(identity, execution) VALUES (?, ?)";
 constexpr const char* tombstone_sql =
-    "UPDATE identities SET hold_until = ?, ended_as = ?, ended_at = ? WHERE identity = ?";
+    "UPDATE identities SET hold_until = ?, ended_as = ?, ended_at = ?, queue_id = ? WHERE identity = ?";
+
+constexpr const char* expired_record_sql =
+    "SELECT 1 FROM history h JOIN queues q ON q.id = h.queue_id WHERE h.id = ?1 AND q.ns = ?2 AND h.expires_at <= ?3";
+constexpr const char* buried_sql =
+    "SELECT 1 FROM identities i INDEXED BY identities_buried JOIN queues q ON q.id = i.queue_id"
+    " WHERE i.execution = ?1 AND q.ns = ?2 AND i.hold_until IS NOT NULL AND i.hold_until > ?3";
 constexpr const char* delete_sql = "DELETE FROM identities WHERE identity = ?";
 constexpr const char* delete_tombstones_sql =
     "DELETE FROM identities WHERE identity IN (SELECT identity FROM identities INDEXED BY identities_hold_until"
@@ -123,12 +129,19 @@ void mark_superseded(WriteTransaction& tx, const base::Digest& identity, const H
   tx.db().use(overtaken_sql).bind(identity, holder.id).run();
 }
 
-void release_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, Status ended_as,
-                      Time ended_at) {
+bool has_expired(ReadTransaction& tx, std::string_view ns, const Uuid& id) {
+  if (tx.db().use(expired_record_sql).bind(id, ns, tx.now()).next()) { return true; }
+  return tx.db().use(buried_sql).bind(id, ns, tx.now()).next();
+}
+
+void release_identity(WriteTransaction& tx, const base::Digest& identity, const Released& released) {
   const std::optional<IdentityRow> row = find_identity(tx.db(), identity);
-  if (!row || row->execution != execution) { return; }
-  if (const std::optional<Time> until = tombstone_until(row->hold_for, ended_at, tx.now())) {
-    tx.db().use(tombstone_sql).bind(*until, static_cast<int>(ended_as), ended_at, identity).run();
+  if (!row || row->execution != released.execution) { return; }
+  if (const std::optional<Time> until = tombstone_until(row->hold_for, released.ended_at, tx.now())) {
+    tx.db()
+        .use(tombstone_sql)
+        .bind(*until, static_cast<int>(released.ended_as), released.ended_at, released.queue_id, identity)
+        .run();
   } else {
     tx.db().use(delete_sql).bind(identity).run();
   }

@@ -16,6 +16,7 @@ class LentTransaction final : public Transaction {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     check_open();
+    check_catalogues(tx_, items);  // has changed nothing when it throws
     return or_broken([&] { return sqlite::admit(tx_, items); });
   }
 

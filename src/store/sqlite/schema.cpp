@@ -31,8 +31,8 @@ constexpr Step steps[] = {
     {5, "activities", schema_v5, 4},
     // An older build serves nothing that tokens guard, and its audit lines are swept like any.
     {6, "tokens, the audit's indexes", schema_v6, 4},
-    // An older build never reads the view.
-    {7, "task_id in the view executions", schema_v7, 4},
+    // An older build never reads the view, raises the version by the triggers, and asks for none when it admits.
+    {7, "task_id in the view executions, versions of catalogues, queues of tombstones", schema_v7, 4},
 };
 
 constexpr const char* migrations_table = R"sql(

@@ -37,6 +37,7 @@ class SqliteStore final : public Store {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     WriteTransaction tx(writer_);
+    sqlite::check_catalogues(tx, items);
     std::vector<Admission> admissions = sqlite::admit(tx, items);
     tx.commit("sqlite.admit.before_commit", "sqlite.admit.after_commit");
     return admissions;
@@ -109,6 +110,11 @@ class SqliteStore final : public Store {
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override {
     ReadTransaction tx(readers_);
     return each<std::optional<Outcome>>(tx, ids, sqlite::outcome);
+  }
+
+  bool has_expired(std::string_view ns, const Uuid& id) override {
+    ReadTransaction tx(readers_);
+    return sqlite::has_expired(tx, ns, id);
   }
 
   std::optional<Holding> holding(const base::Digest& identity) override {

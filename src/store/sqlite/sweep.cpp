@@ -27,7 +27,8 @@ constexpr const char* next_stretch_sql =
     "SELECT expiry_hour, id_hour FROM expiries WHERE expiry_hour <= ?1 AND (expiry_hour, id_hour) > (?2, ?3)"
     " ORDER BY expiry_hour, id_hour LIMIT 1";
 constexpr const char* walk_sql =
-    "SELECT id, expires_at, identity, status, finished_at, kind FROM history WHERE id > ? AND id <= ? ORDER BY id "
+    "SELECT id, expires_at, identity, status, finished_at, kind, queue_id FROM history WHERE id > ? AND id <= ? ORDER "
+    "BY id "
     "LIMIT ?";
 constexpr const char* stretch_done_sql = "DELETE FROM expiries WHERE expiry_hour = ? AND id_hour = ?";
 constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
@@ -179,13 +180,20 @@ struct Expired {
   Status status = Status::completed;
   Time finished_at{};
   Kind kind = Kind::task;
+  std::int64_t queue_id = 0;
 };
 
 void forget(WriteTransaction& tx, const Expired& expired) {
   tx.db().use(delete_attempts_sql).bind(expired.id).run();
   tx.db().use(delete_journal_sql).bind(expired.id).run();
   if (expired.kind == Kind::workflow) { forget_events(tx, expired.id); }
-  if (expired.identity) { release_identity(tx, *expired.identity, expired.id, expired.status, expired.finished_at); }
+  if (expired.identity) {
+    release_identity(tx, *expired.identity,
+                     {.execution = expired.id,
+                      .queue_id = expired.queue_id,
+                      .ended_as = expired.status,
+                      .ended_at = expired.finished_at});
+  }
   tx.db().use(delete_history_sql).bind(expired.id).run();
 }
 
@@ -232,7 +240,8 @@ void walk(Sweep& sweep, RetentionCursor& at, int& may_look, int& may_delete) {
                          .identity = cursor.optional(2, &Cursor::digest),
                          .status = static_cast<Status>(cursor.small(3)),
                          .finished_at = cursor.time(4),
-                         .kind = static_cast<Kind>(cursor.small(5))});
+                         .kind = static_cast<Kind>(cursor.small(5)),
+                         .queue_id = cursor.integer(6)});
       may_delete -= 1;
     }
   }

@@ -56,6 +56,8 @@ void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
 [[nodiscard]] std::optional<IdentityRow> find_identity(Connection& db, const base::Digest& identity);
 // Who holds an identity now. 2 or 3 SELECTs, 1 less with its row at hand.
 [[nodiscard]] std::optional<Holding> find_holding(Connection& db, const base::Digest& identity, Time now);
+// Store::has_expired. 1 or 2 SELECTs.
+[[nodiscard]] bool has_expired(ReadTransaction& tx, std::string_view ns, const Uuid& id);
 [[nodiscard]] std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now);
 // The execution is the holder from now on, with the run, fingerprint and hold_for of `row`. 1 INSERT or UPDATE.
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row);
@@ -69,8 +71,13 @@ void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
 // 1 INSERT).
 void mark_superseded(WriteTransaction& tx, const base::Digest& identity, const Holder& holder);
 // The record of an execution with that identity is being deleted. 1 SELECT, and 1 DELETE or UPDATE if it is the holder.
-void release_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, Status ended_as,
-                      Time ended_at);
+struct Released {
+  Uuid execution;
+  std::int64_t queue_id = 0;
+  Status ended_as = Status::completed;
+  Time ended_at{};
+};
+void release_identity(WriteTransaction& tx, const base::Digest& identity, const Released& released);
 // Deletes up to `limit` tombstones whose time is over; returns how many.
 int sweep_tombstones(WriteTransaction& tx, int limit);
 
@@ -158,6 +165,8 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
 void count_finished(WriteTransaction& tx, const QueueCount& count);
 
 // catalogue.cpp
+// Before an admission: throws CatalogueChanged when an item was made by an older catalogue. 1 SELECT for each namespace.
+void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items);
 [[nodiscard]] StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns);
 // Its tasks alone, as a change sees them.
 [[nodiscard]] StoredCatalogue tasks_of(Connection& db, std::string_view ns);
