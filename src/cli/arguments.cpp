@@ -45,8 +45,8 @@ std::string read_payload(const std::string& argument, std::string_view field, st
   if (argument.starts_with("@")) {
     const std::string path = argument.substr(1);
     const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
-    if (!file) { throw MissingFile("cannot read " + path + ": " + std::strerror(errno)); }
-    return read_all(file.get(), path, field, most);
+    if (!file) { throw MissingFile("cannot read " + base::echo(path) + ": " + std::strerror(errno)); }
+    return read_all(file.get(), base::echo(path), field, most);
   }
   return argument;
 }

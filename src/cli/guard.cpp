@@ -48,7 +48,7 @@ GuardStorePtr open_records(Shell& shell) {
     std::string folder = url.substr(5);
     if (folder.starts_with("//")) { folder.erase(0, 2); }
     if (stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
-      throw MissingFile("there is no folder " + base::printable(folder));
+      throw MissingFile("there is no folder " + base::echo(folder));
     }
   }
   return with_store_url(url, [](const std::string& place) { return open_guard_store(place); });
@@ -71,8 +71,8 @@ GuardQuery query_of(const Shell& shell, const RecordFilter& filter) {
     if (to_string(status) == *filter.status) { query.status = status; }
   }
   if (!query.status) {
-    throw InvalidArgument("status", "'" + base::printable(*filter.status) +
-                                        "' is no status of a record; expected in_progress, completed or failed");
+    throw InvalidArgument("status", base::quoted(*filter.status) +
+                                        " is no status of a record; expected in_progress, completed or failed");
   }
   return query;
 }
@@ -158,13 +158,13 @@ int list_records(Shell& shell, const RecordFilter& filter, std::int64_t limit) {
 }
 
 std::string spelled(const GuardKey& key) {
-  return "the record of " + base::printable(key.name) + " with the key '" + base::printable(key.key) + "'";
+  return "the record of " + base::echo(key.name) + " with the key " + base::quoted(key.key);
 }
 
 int show_record(Shell& shell, const GuardKey& key) {
   const GuardStorePtr store = open_records(shell);
   const std::optional<GuardRecord> record = store->read(key);
-  if (!record) { throw NotFound("there is no record of " + base::printable(key.name) + " with that key"); }
+  if (!record) { throw NotFound("there is no record of " + base::echo(key.name) + " with that key"); }
   if (shell.json()) {
     print(record_json(*record));
     return exit_ok;
@@ -199,8 +199,7 @@ struct ForgetOptions {
 int forget_one(Shell& shell, const ForgetOptions& options) {
   const GuardKey key{.ns = shell.ns(), .name = *options.filter.name, .key = *options.key};
   switch (open_records(shell)->forget(key, options.even_in_progress)) {
-    case GuardForgotten::absent:
-      throw NotFound("there is no record of " + base::printable(key.name) + " with that key");
+    case GuardForgotten::absent: throw NotFound("there is no record of " + base::echo(key.name) + " with that key");
     case GuardForgotten::in_progress:
       throw WrongStatus(spelled(key) + " is in progress; --even-in-progress forgets it all the same", Status::running);
     case GuardForgotten::forgotten: break;

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
@@ -93,7 +94,7 @@ server::ServerOptions server_options(const Options& options, server::LogWriter& 
       if (line.find(trouble_mark) != std::string_view::npos) { log.add(line); }
     };
   } else if (options.log != "off") {
-    throw InvalidArgument("log", "'" + options.log + "' is unknown; expected all, errors or off");
+    throw InvalidArgument("log", base::quoted(options.log) + " is unknown; expected all, errors or off");
   }
   return made;
 }

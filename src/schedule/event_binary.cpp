@@ -65,7 +65,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
     if (bytes > most) { throw PayloadTooLarge("event", bytes, most); }
     const std::string attribute = is_type ? "datacontenttype" : name.substr(prefix.size());
     if (std::find(seen.begin(), seen.end(), attribute) != seen.end()) {
-      throw InvalidArgument(base::printable(attribute), "is given twice; expected one header");
+      throw InvalidArgument(base::echo(attribute), "is given twice; expected one header");
     }
     seen.push_back(attribute);
     if (attribute == "data" || attribute == "data_base64") {

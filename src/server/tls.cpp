@@ -1,5 +1,6 @@
 #include "server/tls.hpp"
 #include "base/stream.hpp"
+#include "base/text.hpp"
 
 #include <hapax/error.hpp>
 
@@ -26,9 +27,12 @@ std::string reason() {
 
 void check_key_file(const std::string& path) {
   struct stat facts {};
-  if (stat(path.c_str(), &facts) != 0) { throw ConfigurationError("--tls-key " + path + ": " + std::strerror(errno)); }
+  if (stat(path.c_str(), &facts) != 0) {
+    throw ConfigurationError("--tls-key " + base::echo(path) + ": " + std::strerror(errno));
+  }
   if ((facts.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
-    throw ConfigurationError("--tls-key " + path + ": others than its owner and group may read or write it; chmod 600");
+    throw ConfigurationError("--tls-key " + base::echo(path) +
+                             ": others than its owner and group may read or write it; chmod 600");
   }
 }
 
@@ -76,7 +80,9 @@ TlsContext::TlsContext(const std::string& certificate, const std::string& key)
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_alpn_select_cb(context_, choose_protocol, nullptr);
-  if (SSL_CTX_use_certificate_chain_file(context_, certificate.c_str()) != 1) { refuse("--tls-cert " + certificate); }
+  if (SSL_CTX_use_certificate_chain_file(context_, certificate.c_str()) != 1) {
+    refuse("--tls-cert " + base::echo(certificate));
+  }
   try {
     check_key_file(key);
   } catch (...) {
@@ -84,8 +90,12 @@ TlsContext::TlsContext(const std::string& certificate, const std::string& key)
     throw;
   }
   SSL_CTX_set_default_passwd_cb(context_, base::no_passphrase);
-  if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) { refuse("--tls-key " + key); }
-  if (SSL_CTX_check_private_key(context_) != 1) { refuse("--tls-key " + key + " does not belong to " + certificate); }
+  if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    refuse("--tls-key " + base::echo(key));
+  }
+  if (SSL_CTX_check_private_key(context_) != 1) {
+    refuse("--tls-key " + base::echo(key) + " does not belong to " + base::echo(certificate));
+  }
 }
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }

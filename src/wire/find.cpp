@@ -61,23 +61,23 @@ Uuid find_by_key(store::Store& store, const std::string& ns, const KeyGiven& giv
   }
   const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
   if (const std::optional<Uuid> id = engine::latest_under(store, ns, identity)) { return *id; }
-  const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
-                                    : "no execution of task '" + task + "' holds the key '" + key;
-  throw NotFound(what + "' in namespace '" + ns + "'");
+  const std::string what = workflow ? "no run of workflow '" + task + "' has the id " + base::quoted(key)
+                                    : "no execution of task '" + task + "' holds the key " + base::quoted(key);
+  throw NotFound(what + " in namespace '" + ns + "'");
 }
 
 Uuid find_run(store::Store& store, const std::string& ns, const std::string& text) {
   const std::optional<model::RunName> name = model::parse_run_name(text);
   if (!name) {
-    throw InvalidArgument("run", "'" + base::printable(base::keep_head(text, 100)) +
-                                     "' names no run of an activity; expected one such as "
+    throw InvalidArgument("run", base::quoted(text) +
+                                     " names no run of an activity; expected one such as "
                                      "activity-daily-report:2026-03-01T09:00:00+00:00");
   }
   if (const auto id = store.holder(model::activity_identity_hash(ns, name->activity, text))) { return *id; }
   std::optional<Uuid> id = find_among(store, ns, model::activity_uuid(ns, name->activity), name->run_id);
   if (id && name->is_instance) { id = find_among(store, ns, *id, text); }
   if (id) { return *id; }
-  throw NotFound("no run '" + text + "' in namespace '" + ns + "'; hapax activity runs " + name->activity +
+  throw NotFound("no run " + base::quoted(text) + " in namespace '" + ns + "'; hapax activity runs " + name->activity +
                  " lists those that are kept");
 }
 
@@ -87,9 +87,8 @@ model::ActivityState find_activity(schedule::Activities& activities, const std::
   model::ActivityQuery query;
   query.limit = limits::list_page;
   for (const model::ActivityState& state : activities.list(query)) { ids.push_back(state.id); }
-  const std::string near = base::closest(id, ids);
-  throw NotFound("no activity '" + base::keep_head(id, limits::name_bytes) + "' in namespace '" + activities.ns() +
-                 "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  throw NotFound("no activity " + base::quoted(id) + " in namespace '" + activities.ns() + "'" +
+                 base::did_you_mean(id, ids, '\''));
 }
 
 }  // namespace hapax::wire

@@ -1,5 +1,6 @@
 #include "store/sqlite/queue_table.hpp"
 
+#include "base/text.hpp"
 #include "model/claim_limits.hpp"
 #include "model/retention.hpp"
 
@@ -64,7 +65,8 @@ const QueueRow& QueueTable::by_id(std::int64_t id) {
   Cursor cursor = db_.use(by_id_sql);
   cursor.bind(id);
   if (!cursor.next()) {
-    throw StoreUnavailable("SQLite store " + db_.path() + ": queue number " + std::to_string(id) + " is missing");
+    throw StoreUnavailable("SQLite store " + base::echo(db_.path()) + ": queue number " + std::to_string(id) +
+                           " is missing");
   }
   return keep(cursor);
 }
