@@ -6,6 +6,8 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev
   python3 python3-yaml)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer redis-server clang-16
   python3-jsonschema curl jq openssl nginx-light nodejs sqlite3 dpkg-dev file zsh man-db systemd)
+# Node.js from elsewhere than Debian brings its npm along, and goes with no other.
+if ! command -v npm > /dev/null; then test_packages+=(npm); fi
 package_packages=(dpkg-dev file gzip)
 check_packages=(clang-format clang-tidy-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev)

@@ -60,7 +60,7 @@ model::Token parse_line(std::string_view line) {
   if (!object.is_object()) { throw InvalidArgument("line", "is no JSON object"); }
   for (const auto& [name, value] : object.items()) {
     if (std::ranges::find(members, name) == members.end()) {
-      throw InvalidArgument(base::printable(name), "unknown member" + base::suggestion(name, members));
+      throw InvalidArgument(base::echo(name), "unknown member" + base::suggestion(name, members));
     }
   }
   model::Token token;

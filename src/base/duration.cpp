@@ -30,7 +30,7 @@ constexpr std::uint64_t longest = static_cast<std::uint64_t>(std::numeric_limits
 
 [[noreturn]] void refuse(std::string_view text, std::string_view field, std::string_view reason) {
   throw InvalidArgument(std::string(field),
-                        "'" + base::printable(base::keep_head(text, 60)) + "' " + std::string(reason) +
+                        base::quoted(text) + " " + std::string(reason) +
                             "; expected a duration such as \"90s\", \"15m\", \"1h30m\", \"30d\" or \"0\"");
 }
 

@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/text.hpp"
+
 #include <unistd.h>
 
 #include <charconv>
@@ -42,8 +44,8 @@ Plan& plan() {
 }
 
 [[noreturn]] void refuse(std::string_view entry) {
-  throw InvalidArgument("HAPAX_FAULT", "'" + std::string(entry) +
-                                           "' is not a fault; expected name=kill, name=stop or name=throw, with @N for "
+  throw InvalidArgument("HAPAX_FAULT", base::quoted(entry) +
+                                           " is not a fault; expected name=kill, name=stop or name=throw, with @N for "
                                            "the Nth pass, e.g. finish.committed=kill@17");
 }
 

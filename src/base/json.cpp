@@ -20,9 +20,6 @@ namespace hapax::base {
 
 namespace {
 
-// Of what came, in a message.
-constexpr std::size_t shown_bytes = 60;
-
 constexpr std::uint64_t every_byte = 0x0101010101010101ULL;
 
 // Whether any of eight bytes needs a look of its own inside a string: a quote, a backslash, a control character or a
@@ -113,8 +110,9 @@ class Checker {
     refuse_at(at, "expected a JSON value, such as {\"id\": 7}, [1, 2], \"text\", 7, true or null");
   }
   [[noreturn]] void refuse_repeated(const Key& key) const {
-    const std::string name = json_quote(keep_head(key.text, shown_bytes));
-    refuse_at(key.at, "duplicate key " + name + " in an object; expected each key once, such as {" + name +
+    const std::string_view example = key.text.size() > limits::suggestion_bytes ? "one" : key.text;
+    refuse_at(key.at, "duplicate key " + base::quoted(key.text, '"') +
+                          " in an object; expected each key once, such as {" + base::quoted(example, '"') +
                           ": 1, \"other\": 2}");
   }
   [[noreturn]] void refuse_surrogate(const char* at) const {
@@ -327,9 +325,7 @@ class Checker {
   }
 
   [[noreturn]] void refuse_integer(std::string_view text) const {
-    const std::string shown =
-        text.size() > shown_bytes ? std::string(text.substr(0, shown_bytes)) + "…" : std::string(text);
-    refuse_at(text.data(), "the integer " + shown +
+    refuse_at(text.data(), "the integer " + echo(text) +
                                " does not fit 64 bits; expected -9223372036854775808 to 18446744073709551615, or a "
                                "string such as \"18446744073709551616\"");
   }

@@ -13,8 +13,8 @@ namespace hapax::base {
 namespace {
 
 [[noreturn]] void refuse(std::string_view pointer, std::string_view field, const std::string& problem) {
-  throw InvalidArgument(std::string(field), "'" + printable(keep_head(pointer, 60)) + "' " + problem +
-                                                "; expected a JSON Pointer such as \"/customer_id\"");
+  throw InvalidArgument(std::string(field),
+                        base::quoted(pointer) + " " + problem + "; expected a JSON Pointer such as \"/customer_id\"");
 }
 
 std::string unescaped(std::string_view part) {

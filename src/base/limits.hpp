@@ -18,7 +18,11 @@ inline constexpr std::size_t name_bytes = 200;  // namespace, queue, task, tag, 
 inline constexpr std::size_t key_bytes = 255;   // a caller's idempotency key, SPEC I7
 inline constexpr std::size_t tags = 20;         // per execution
 inline constexpr std::size_t metadata_bytes = 16 << 10;
-inline constexpr std::size_t question_bytes = 64 << 10;      // to a workflow, from afar
+inline constexpr std::size_t question_bytes = 64 << 10;  // to a workflow, from afar
+// Of what a caller sent, in an error: enough to know it again. Names longer than suggestion_bytes get no "did you mean":
+// the comparison costs the product of both lengths.
+inline constexpr std::size_t echo_bytes = 200;
+inline constexpr std::size_t suggestion_bytes = 64;
 inline constexpr std::size_t error_message_bytes = 4 << 10;  // longer ones are cut, never refused
 inline constexpr std::size_t error_detail_bytes = 16 << 10;  // likewise; the tail is kept
 inline constexpr std::size_t configuration_bytes = 1 << 20;  // a hapax.toml

@@ -21,7 +21,7 @@ namespace {
 constexpr mode_t of_others = 077;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw ConfigurationError(printable(path) + ": " + why);
+  throw ConfigurationError(echo(path) + ": " + why);
 }
 
 [[noreturn]] void fail(const std::string& path, const char* doing) {
@@ -39,7 +39,7 @@ class File {
       std::array<char, 8> mode{};
       std::snprintf(mode.data(), mode.size(), "%04o", static_cast<unsigned>(facts.st_mode & 0777U));
       refuse_closing("others may read or write it (mode " + std::string(mode.data()) +
-                     "); expected mode 0600 (chmod 600 " + printable(path_) + ")");
+                     "); expected mode 0600 (chmod 600 " + echo(path_) + ")");
     }
   }
   ~File() { close(number_); }

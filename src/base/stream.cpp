@@ -105,7 +105,7 @@ TlsContext::TlsContext(const TlsFiles& files) : context_(nullptr) {
     if (loaded == 1) { return; }
     const std::string why = tls_reason();
     SSL_CTX_free(context_);
-    throw ConfigurationError(std::string("the ") + what + " file " + printable(file) + " cannot be used: " + why);
+    throw ConfigurationError(std::string("the ") + what + " file " + echo(file) + " cannot be used: " + why);
   };
   ERR_clear_error();
   check(files.ca, "CA",
@@ -192,7 +192,7 @@ void Stream::connect_to(const StreamPeer& peer, Instant until) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int failed = getaddrinfo(peer.host.c_str(), peer.port.c_str(), &hints, &found);
-  if (failed != 0) { throw StreamBroken("no address for '" + peer.host + "': " + gai_strerror(failed)); }
+  if (failed != 0) { throw StreamBroken("no address for " + base::quoted(peer.host) + ": " + gai_strerror(failed)); }
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   int left = 0;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) { ++left; }
@@ -264,7 +264,9 @@ void Stream::shake_hands(const StreamPeer& peer, const TlsContext& tls, Instant 
                                 ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_), peer.host.c_str()) == 1
                                 : SSL_set_tlsext_host_name(session_, peer.host.c_str()) == 1 &&
                                       SSL_set1_host(session_, peer.host.c_str()) == 1;
-    if (!knows_host) { throw StreamBroken("TLS: '" + peer.host + "' is no host that a certificate could be for"); }
+    if (!knows_host) {
+      throw StreamBroken("TLS: " + base::quoted(peer.host) + " is no host that a certificate could be for");
+    }
   }
   while (true) {
     const TlsStep step = tls_step([](SSL* session) { return SSL_connect(session); });

@@ -26,6 +26,43 @@ bool is_c1(const char* at, std::size_t length) {
   return length == 2 && static_cast<std::uint8_t>(at[0]) == 0xC2 && static_cast<std::uint8_t>(at[1]) < 0xA0;
 }
 
+// One character, printable; returns where the next one begins.
+const char* append_printable(std::string& out, const char* at, const char* end, bool allow_newline) {
+  const std::size_t length = utf8_sequence_length(at, end);
+  const bool allowed = allow_newline && (*at == '\n' || *at == '\t');
+  if (length == 0 || (is_c0_or_delete(*at) && !allowed)) {
+    append_hex_escape(out, *at);
+    return at + 1;
+  }
+  if (is_c1(at, length)) {
+    append_hex_escape(out, at[1]);
+  } else {
+    out.append(at, length);
+  }
+  return at + length;
+}
+
+struct Echo {
+  std::string head;
+  std::string length;  // " (1048576 bytes)" when the head is not all of it
+};
+
+Echo echo_of(std::string_view text) {
+  Echo shown;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const std::size_t before = shown.head.size();
+    at = append_printable(shown.head, at, end, false);
+    if (shown.head.size() <= limits::echo_bytes) { continue; }
+    shown.head.resize(before);
+    shown.head += "…";
+    shown.length = " (" + std::to_string(text.size()) + " bytes)";
+    break;
+  }
+  return shown;
+}
+
 bool is_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) == 0x80; }
 
 // Text may turn out to be no UTF-8 at all; a cut never moves further than a character is long.
@@ -91,20 +128,18 @@ std::string printable(std::string_view text, bool allow_newline) {
   out.reserve(text.size());
   const char* at = text.data();
   const char* const end = at + text.size();
-  while (at != end) {
-    const std::size_t length = utf8_sequence_length(at, end);
-    const bool allowed = allow_newline && (*at == '\n' || *at == '\t');
-    if (length == 0 || (is_c0_or_delete(*at) && !allowed)) {
-      append_hex_escape(out, *at++);
-    } else if (is_c1(at, length)) {
-      append_hex_escape(out, at[1]);
-      at += length;
-    } else {
-      out.append(at, length);
-      at += length;
-    }
-  }
+  while (at != end) { at = append_printable(out, at, end, allow_newline); }
   return out;
+}
+
+std::string echo(std::string_view text) {
+  const Echo shown = echo_of(text);
+  return shown.head + shown.length;
+}
+
+std::string quoted(std::string_view text, char quote) {
+  const Echo shown = echo_of(text);
+  return quote + shown.head + quote + shown.length;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

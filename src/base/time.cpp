@@ -77,8 +77,8 @@ void append_padded(std::string& out, int value, std::size_t width) {
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view field) {
-  throw InvalidArgument(std::string(field), "'" + base::printable(base::keep_head(text, 60)) +
-                                                "' is not an instant; expected one with an offset such as "
+  throw InvalidArgument(std::string(field), base::quoted(text) +
+                                                " is not an instant; expected one with an offset such as "
                                                 "\"2026-03-01T09:00:00Z\" or \"2026-03-01T10:00:00+01:00\"");
 }
 

@@ -38,7 +38,7 @@ std::vector<schedule::Activity> read_json(std::string_view text) {
     const bool known = std::any_of(activities.begin(), activities.end(),
                                    [&activity](const schedule::Activity& other) { return other.id == activity.id; });
     if (known) {
-      throw InvalidArgument(where + ".id", "'" + activity.id + "' is given twice; expected each activity once");
+      throw InvalidArgument(where + ".id", base::quoted(activity.id) + " is given twice; expected each activity once");
     }
     activities.push_back(std::move(activity));
   }

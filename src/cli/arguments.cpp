@@ -47,8 +47,8 @@ std::string read_payload(const std::string& argument, std::string_view field, st
   if (argument.starts_with("@")) {
     const std::string path = argument.substr(1);
     const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
-    if (!file) { throw MissingFile("cannot read " + path + ": " + std::strerror(errno)); }
-    return read_all(file.get(), path, field, most);
+    if (!file) { throw MissingFile("cannot read " + base::echo(path) + ": " + std::strerror(errno)); }
+    return read_all(file.get(), base::echo(path), field, most);
   }
   return argument;
 }
@@ -96,7 +96,7 @@ void Filter::require_known(Shell& shell) const {
   of_task.query.limit = 1;
   if (!backend.list(of_task).empty()) { return; }
   throw NotFound("no task '" + *task + "': no catalogue entry, worker or execution names it" +
-                 wire::did_you_mean(*task, known));
+                 base::did_you_mean(*task, known, '\''));
 }
 
 void add_selection(CLI::App& command, Selection& selection, bool with_status) {

@@ -15,8 +15,6 @@
 #include <system_error>
 #include <utility>
 
-extern char** environ;
-
 namespace hapax::cli {
 namespace {
 
@@ -67,18 +65,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-std::vector<std::string> merged_environment(const std::vector<std::string>& extra) {
-  std::vector<std::string> all = extra;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::string_view name = text.substr(0, text.find('=') + 1);
-    if (std::none_of(extra.begin(), extra.end(), [&](const std::string& e) { return e.starts_with(name); })) {
-      all.emplace_back(text);
-    }
-  }
-  return all;
-}
-
 struct SpawnPlan {
   posix_spawn_file_actions_t actions{};
   posix_spawnattr_t attributes{};
@@ -111,7 +97,7 @@ pid_t spawn(const ChildRequest& request, const Descriptor& in, const Descriptor&
   posix_spawnattr_setflags(&plan.attributes,
                            static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   std::vector<std::string> words = request.program.words();
-  std::vector<std::string> environment = merged_environment(request.environment);
+  std::vector<std::string> environment = request.environment;
   pid_t pid = 0;
   int error = posix_spawnp(&pid, words.front().c_str(), &plan.actions, &plan.attributes, pointers(words).data(),
                            pointers(environment).data());

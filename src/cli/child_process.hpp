@@ -44,7 +44,7 @@ class ChildGroups {
 
 struct ChildRequest {
   const Program& program;
-  std::vector<std::string> environment;  // NAME=value, over the parent's own
+  std::vector<std::string> environment;  // NAME=value: all that the program gets
   std::string_view input;
   std::stop_token stop;             // asked to stop: SIGTERM to its group, SIGKILL after `kill_after`
   std::optional<Duration> timeout;  // likewise when it runs longer

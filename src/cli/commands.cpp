@@ -53,16 +53,16 @@ void add_common(CLI::App& app, CommonOptions& options) {
 
 std::string unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
   // Two letters swapped count as two edits, which is the most common slip, also in short words.
-  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
-  std::string near;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = base::edit_distance(word, candidate);
-    if (distance < best && distance < candidate.size()) {
-      best = distance;
-      near = candidate;
-    }
-  }
-  return "unknown " + what + " '" + word + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?");
+  const std::string near = base::closest(word, known, std::max<std::size_t>(2, word.size() / 3) + 1);
+  return "unknown " + what + " " + base::quoted(word) + (near.empty() ? "" : "; did you mean '" + near + "'?");
+}
+
+// The parser repeats the values that it could not read, whole.
+std::string told(const CLI::ParseError& error) {
+  const bool repeats_input = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr ||
+                             dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
+                             dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  return repeats_input ? base::echo(error.what()) : error.what();
 }
 
 // The parser would say no more than how many came.
@@ -70,8 +70,8 @@ void refuse_repeated(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string>& given = option->results();
     if (option->get_items_expected_max() != 1 || given.size() < 2) { continue; }
-    throw BadUsage(option->get_name() + " was given " + std::to_string(given.size()) + " times, as '" +
-                   base::keep_head(given[0], 100) + "' and '" + base::keep_head(given[1], 100) + "'; expected it once");
+    throw BadUsage(option->get_name() + " was given " + std::to_string(given.size()) + " times, as " +
+                   base::quoted(given[0]) + " and " + base::quoted(given[1]) + "; expected it once");
   }
   for (const CLI::App* below : command.get_subcommands()) { refuse_repeated(*below); }
 }
@@ -147,7 +147,7 @@ void Commands::refuse_extras(const CLI::App& command) {
   if (extras.empty()) { return; }
   const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& e) { return e.starts_with("-"); });
   const std::string word = flag == extras.end() ? extras.front() : flag->substr(0, flag->find('='));
-  if (flag == extras.end()) { throw BadUsage("unexpected argument '" + word + "'"); }
+  if (flag == extras.end()) { throw BadUsage("unexpected argument " + base::quoted(word)); }
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) { known.push_back("--" + name); }
@@ -172,7 +172,7 @@ int Commands::run(int argc, char** argv) {
       return root_.exit(asked);
     } catch (const CLI::ParseError& error) {
       refuse_repeated(root_);
-      throw BadUsage(error.what());
+      throw BadUsage(told(error));
     }
     refuse_extras(root_);
     const CLI::App* command = &root_;

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -25,7 +26,7 @@ int run(const Commands& commands, const std::string& shell) {
   } else if (shell == "zsh") {
     print(zsh_completion(root));
   } else {
-    throw BadUsage("'" + shell + "' is no shell that hapax completes for; expected bash or zsh");
+    throw BadUsage(base::quoted(shell) + " is no shell that hapax completes for; expected bash or zsh");
   }
   return exit_ok;
 }
@@ -34,7 +35,7 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file) { throw MissingFile("cannot write " + path); }
+  if (!file) { throw MissingFile("cannot write " + base::echo(path)); }
 }
 
 }  // namespace

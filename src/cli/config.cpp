@@ -178,7 +178,7 @@ int forget_task(Shell& shell, const std::string& task) {
       names.push_back(std::move(entry.name));
     }
     throw NotFound("no task '" + task + "' in the catalogue of namespace '" + shell.ns() + "'" +
-                   wire::did_you_mean(task, names));
+                   base::did_you_mean(task, names, '\''));
   }
   if (shell.json()) {
     print(JsonObject().text("forgotten", task).str());

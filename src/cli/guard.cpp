@@ -51,7 +51,7 @@ GuardStorePtr open_records(Shell& shell) {
     std::string folder = url.substr(5);
     if (folder.starts_with("//")) { folder.erase(0, 2); }
     if (stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
-      throw MissingFile("there is no folder " + base::printable(folder));
+      throw MissingFile("there is no folder " + base::echo(folder));
     }
   }
   if (url.starts_with("sqlite:") || url.starts_with("postgres")) {
@@ -75,8 +75,8 @@ std::vector<std::string> recorded_names(GuardStore& store, const std::string& ns
                                  const std::string& rest) {
   const std::vector<std::string> names = recorded_names(store, ns);
   const bool is_known = std::ranges::find(names, name) != names.end();
-  throw NotFound("there is no record of " + base::printable(base::keep_head(name, limits::name_bytes)) + rest +
-                 (is_known ? "" : wire::did_you_mean(name, names)));
+  throw NotFound("there is no record of " + base::echo(name) + rest +
+                 (is_known ? "" : base::did_you_mean(name, names, '\'')));
 }
 
 struct RecordFilter {
@@ -96,8 +96,8 @@ GuardQuery query_of(const Shell& shell, const RecordFilter& filter) {
     if (to_string(status) == *filter.status) { query.status = status; }
   }
   if (!query.status) {
-    throw InvalidArgument("status", "'" + base::printable(*filter.status) +
-                                        "' is no status of a record; expected in_progress, completed or failed");
+    throw InvalidArgument("status", base::quoted(*filter.status) +
+                                        " is no status of a record; expected in_progress, completed or failed");
   }
   return query;
 }
@@ -194,7 +194,7 @@ int list_records(Shell& shell, const RecordFilter& filter, std::int64_t limit) {
 }
 
 std::string spelled(const GuardKey& key) {
-  return "the record of " + base::printable(key.name) + " with the key '" + base::printable(key.key) + "'";
+  return "the record of " + base::echo(key.name) + " with the key " + base::quoted(key.key);
 }
 
 int show_record(Shell& shell, const GuardKey& key) {

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
@@ -50,9 +51,11 @@ constexpr const char* fork_examples =
 
 void write_file(const std::string& path, const std::string& text) {
   std::FILE* const file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) { throw MissingFile("cannot write " + path + ": " + std::strerror(errno)); }
+  if (file == nullptr) { throw MissingFile("cannot write " + base::echo(path) + ": " + std::strerror(errno)); }
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fputc('\n', file) != EOF;
-  if (std::fclose(file) != 0 || !written) { throw MissingFile("cannot write " + path + ": " + std::strerror(errno)); }
+  if (std::fclose(file) != 0 || !written) {
+    throw MissingFile("cannot write " + base::echo(path) + ": " + std::strerror(errno));
+  }
 }
 
 void add_target(CLI::App& command, Target& target) {

@@ -2,6 +2,7 @@
 
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
+#include "base/text.hpp"
 #include "cli/problem.hpp"
 
 #include <sys/stat.h>
@@ -23,8 +24,9 @@ void LineReader::Close::operator()(std::FILE* file) const {
 }
 
 LineReader::LineReader(const std::string& path)
-    : name_(path == "-" ? "standard input" : path), file_(path == "-" ? stdin : std::fopen(path.c_str(), "rbe")) {
-  if (!file_) { throw MissingFile("cannot read " + path + ": " + std::strerror(errno)); }
+    : name_(path == "-" ? "standard input" : base::echo(path)),
+      file_(path == "-" ? stdin : std::fopen(path.c_str(), "rbe")) {
+  if (!file_) { throw MissingFile("cannot read " + name_ + ": " + std::strerror(errno)); }
   struct stat facts {};
   if (fstat(fileno(file_.get()), &facts) == 0 && S_ISREG(facts.st_mode)) { size_ = facts.st_size; }
 }

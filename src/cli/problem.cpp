@@ -112,7 +112,7 @@ int report(const std::exception& error, bool as_json) {
 
 void require_file(const std::string& path, std::string_view option) {
   if (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
-    throw MissingFile(std::string(option) + " " + base::printable(path) + ": " + std::strerror(errno));
+    throw MissingFile(std::string(option) + " " + base::echo(path) + ": " + std::strerror(errno));
   }
 }
 

@@ -7,7 +7,6 @@
 #include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
-#include "model/effect_key.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -18,22 +17,6 @@ namespace hapax::cli {
 namespace {
 
 constexpr Duration workflow_pause = std::chrono::seconds(1);
-
-std::vector<std::string> environment_of(const model::Claim& claim) {
-  std::vector<std::string> all = {
-      "HAPAX_EXECUTION_ID=" + claim.id.to_string(),
-      "HAPAX_TASK=" + claim.task,
-      "HAPAX_QUEUE=" + claim.queue.name,
-      "HAPAX_NAMESPACE=" + claim.queue.ns,
-      "HAPAX_ATTEMPT=" + std::to_string(claim.attempt),
-      "HAPAX_MAX_ATTEMPTS=" + std::to_string(claim.max_attempts),
-      "HAPAX_RUN=" + std::to_string(claim.run),
-      "HAPAX_FENCE=" + std::to_string(claim.fence),
-      "HAPAX_EFFECT_KEY=" + model::effect_key(claim),
-  };
-  if (!claim.labels.traceparent.empty()) { all.push_back("HAPAX_TRACEPARENT=" + claim.labels.traceparent); }
-  return all;
-}
 
 // Newlines in JSON are only ever blanks between its tokens, so this changes nothing but the layout.
 std::string one_line(const std::string& json) {
@@ -119,7 +102,7 @@ engine::Ending ProcessWorker::run(engine::Run& run) {
   ChildResult result;
   try {
     result = run_child({.program = program_,
-                        .environment = environment_of(run.claim()),
+                        .environment = options_.environment.of(run.claim()),
                         .input = input,
                         .stop = run.stop_token(),
                         .timeout = options_.timeout,

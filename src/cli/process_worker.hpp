@@ -2,6 +2,7 @@
 // exit status and its standard output.
 #pragma once
 
+#include "cli/child_environment.hpp"
 #include "cli/child_process.hpp"
 #include "engine/run.hpp"
 
@@ -13,6 +14,7 @@
 namespace hapax::cli {
 
 struct ProcessOptions {
+  ChildEnvironment environment;
   Duration kill_after = std::chrono::seconds(5);       // between SIGTERM and SIGKILL
   std::optional<Duration> timeout;                     // for attempts, beside the execution's own
   std::function<void(std::string_view)> on_trouble{};  // on any of the worker's threads

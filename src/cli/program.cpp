@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/child_process.hpp"
 #include "cli/problem.hpp"
 
@@ -33,7 +34,7 @@ Program::Program(std::string command) {
   } else if (has_blanks) {
     words_ = {"/bin/sh", "-c", std::move(command)};
   } else if (is_path || !in_path(command)) {
-    throw MissingFile("no program '" + command + "' that can be run" + (is_path ? "" : " in PATH"));
+    throw MissingFile("no program " + base::quoted(command) + " that can be run" + (is_path ? "" : " in PATH"));
   } else {
     words_ = {std::move(command)};
   }

@@ -1,4 +1,5 @@
 #include "base/limits.hpp"
+#include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/end_limit.hpp"
 #include "cli/exit_code.hpp"
@@ -99,7 +100,7 @@ server::ServerOptions server_options(const Options& options, server::LogWriter& 
       if (line.find(trouble_mark) != std::string_view::npos) { log.add(line); }
     };
   } else if (options.log != "off") {
-    throw InvalidArgument("log", "'" + options.log + "' is unknown; expected all, errors or off");
+    throw InvalidArgument("log", base::quoted(options.log) + " is unknown; expected all, errors or off");
   }
   return made;
 }

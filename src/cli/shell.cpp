@@ -83,14 +83,14 @@ void Shell::name_configuration(const std::string& path) {
 std::string Shell::config_path() const {
   if (!options_.config.empty()) {
     if (is_absent(options_.config)) {
-      throw MissingFile("cannot read " + options_.config + ": " + std::strerror(errno));
+      throw MissingFile("cannot read " + base::echo(options_.config) + ": " + std::strerror(errno));
     }
     return options_.config;
   }
   const char* variable = std::getenv("HAPAX_CONFIG");
   if (variable != nullptr && *variable != '\0') {
     if (is_absent(variable)) {
-      throw ConfigurationError("HAPAX_CONFIG: cannot read " + std::string(variable) + ": " + std::strerror(errno));
+      throw ConfigurationError("HAPAX_CONFIG: cannot read " + base::echo(variable) + ": " + std::strerror(errno));
     }
     return variable;
   }

@@ -73,7 +73,7 @@ std::optional<Duration> parse_life(const std::string& text) {
   if (text == "never") { return std::nullopt; }
   const Duration life = parse_duration(text, "--expires");
   if (life <= Duration::zero() || life > limits::delay_max) {
-    throw InvalidArgument("--expires", "'" + base::printable(text) + "' is out of range; expected never, or up to " +
+    throw InvalidArgument("--expires", base::quoted(text) + " is out of range; expected never, or up to " +
                                            format_duration(limits::delay_max) + ", such as 90d");
   }
   return life;
@@ -182,13 +182,12 @@ model::Token find_token(Shell& shell, const std::string& named) {
     for (const model::Token& token : tokens) {
       if (token.is_good(now)) { names.push_back(token.name); }
     }
-    throw NotFound("no " + std::string(id ? "" : "good ") + "token '" +
-                   base::printable(base::keep_head(named, limits::name_bytes)) + "' in namespace '" + shell.ns() + "'" +
-                   wire::did_you_mean(named, names));
+    throw NotFound("no " + std::string(id ? "" : "good ") + "token " + base::quoted(named) + " in namespace '" +
+                   shell.ns() + "'" + base::did_you_mean(named, names, '\''));
   }
   if (found.size() > 1) {
-    throw BadUsage(std::to_string(found.size()) + " good tokens are named '" + base::printable(named) +
-                   "'; name one by its id (hapax token list)");
+    throw BadUsage(std::to_string(found.size()) + " good tokens are named " + base::quoted(named) +
+                   "; name one by its id (hapax token list)");
   }
   return *found.front();
 }

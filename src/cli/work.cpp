@@ -14,7 +14,9 @@ constexpr const char* examples =
     "environment\n"
     "HAPAX_EXECUTION_ID, HAPAX_TASK, HAPAX_ATTEMPT, HAPAX_FENCE, HAPAX_EFFECT_KEY, HAPAX_QUEUE, HAPAX_NAMESPACE, "
     "HAPAX_RUN,\n"
-    "HAPAX_MAX_ATTEMPTS and, if there is one, HAPAX_TRACEPARENT. How it ends is the outcome:\n"
+    "HAPAX_MAX_ATTEMPTS and, if there is one, HAPAX_TRACEPARENT. Other HAPAX_ variables and PGPASSWORD, which may be "
+    "secrets,\n"
+    "it does not get, unless --pass-env names them. How it ends is the outcome:\n"
     "  exit 0            completed; JSON on standard output is the result (nothing: null; other text: that text, as a "
     "string)\n"
     "  exit 65           failed for good, no retry\n"
@@ -41,7 +43,8 @@ constexpr const char* examples =
     "Examples:\n"
     "  hapax work --queue emails --exec ./send.sh --concurrency 4\n"
     "  hapax work --queue imports --task load --exec 'jq -c .rows' --until-empty --json\n"
-    "  hapax work --queue emails --exec ./send.sh --processes 4 --concurrency 8";
+    "  hapax work --queue emails --exec ./send.sh --processes 4 --concurrency 8\n"
+    "  hapax work --queue imports --exec ./load.sh --pass-env HAPAX_STORE_URL   # load.sh calls hapax itself";
 
 void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::chrono::steady_clock::duration elapsed,
                    const SupervisorCounts* processes, const WorkLeft* left) {
@@ -176,6 +179,10 @@ void add_work(Commands& commands) {
   command.add_option("--kill-after", options->kill_after, "Between SIGTERM and SIGKILL")
       ->type_name("D")
       ->capture_default_str();
+  command
+      .add_option("--pass-env", options->pass_env, "Hand this variable of hapax's own on to the program; repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command.add_option("--name", options->name, "Label of this worker (default: host and process id)")->type_name("NAME");
   command
       .add_option("--processes", options->processes,

@@ -11,6 +11,8 @@
 #include "model/validate.hpp"
 #include "schedule/ticker.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -131,9 +133,11 @@ WorkerCounts counts_of(const engine::WorkerStats& stats) {
 }  // namespace
 
 WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
+  for (const std::string& name : options.pass_env) { check_passed_name(name); }
   WorkPlan plan{.program = Program(options.exec),
                 .worker = worker_options(shell, options),
-                .process = {.kill_after = parse_duration(options.kill_after, "kill-after"),
+                .process = {.environment = ChildEnvironment(environ, options.pass_env),
+                            .kill_after = parse_duration(options.kill_after, "kill-after"),
                             .timeout = optional_duration(options.timeout, "timeout")},
                 .until_empty = options.until_empty,
                 .until_idle = options.until_idle};

@@ -29,6 +29,7 @@ struct WorkOptions {
   std::string kill_after = "5s";
   std::optional<std::string> timeout;
   std::string name;
+  std::vector<std::string> pass_env;
 };
 
 // The same checked, with what the configuration says. Touches no store.

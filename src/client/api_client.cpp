@@ -130,9 +130,9 @@ std::string ApiClient::ask(const Question& question) {
   Answer answer = exchange(question);
   if (answer.status >= 400) { throw_problem(answer, options_.url.text); }
   if (answer.status >= 300) {
-    throw wire::BadAnswer(
-        options_.url.text + " answered " + std::to_string(answer.status) + " and points elsewhere, to '" +
-        base::printable(base::keep_head(answer.header("location"), 200)) + "'; expected that URL instead");
+    throw wire::BadAnswer(options_.url.text + " answered " + std::to_string(answer.status) +
+                          " and points elsewhere, to " + base::quoted(answer.header("location")) +
+                          "; expected that URL instead");
   }
   if (answer.header("content-type").starts_with("application/json")) {
     wire::check_answer(answer.body, options_.url.text);

@@ -74,7 +74,7 @@ ServerUrl parse_server_url(std::string_view text) {
   if (url.host.empty()) { refuse("names no host"); }
   if (!port.empty() && !is_port(port)) { refuse("has a port that is none"); }
   url.port = port.empty() ? (url.tls ? "443" : "80") : std::string(port);
-  url.text = base::printable(text);
+  url.text = base::echo(text);
   return url;
 }
 

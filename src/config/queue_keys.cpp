@@ -34,8 +34,8 @@ void read(std::string_view text, std::string_view field, RateLimit& value) { val
 void read(std::string_view text, std::string_view field, int& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw InvalidArgument(std::string(field), "'" + base::printable(base::keep_head(text, 60)) +
-                                                  "' is not a number; expected a whole number such as 20, or \"none\"");
+    throw InvalidArgument(std::string(field),
+                          base::quoted(text) + " is not a number; expected a whole number such as 20, or \"none\"");
   }
 }
 
@@ -65,8 +65,7 @@ constexpr QueueKey key_of(std::string_view name, QueueKey::Kind kind, std::strin
 
 void set_paused(QueuePatch& patch, std::string_view text, std::string_view field) {
   if (text != "true" && text != "false") {
-    throw InvalidArgument(std::string(field),
-                          "'" + base::printable(base::keep_head(text, 60)) + "' is none; expected true or false");
+    throw InvalidArgument(std::string(field), base::quoted(text) + " is none; expected true or false");
   }
   patch.paused = text == "true";
 }

@@ -49,7 +49,7 @@ std::string expected(const ScalarKey& scalar) {
 }  // namespace
 
 std::string key_path(std::string_view section, std::string_view name) {
-  const std::string shown = is_bare(name) ? std::string(name) : base::json_quote(base::printable(name));
+  const std::string shown = is_bare(name) ? base::echo(name) : base::json_quote(base::echo(name));
   return section.empty() ? shown : std::string(section) + "." + shown;
 }
 

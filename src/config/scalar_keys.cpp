@@ -11,14 +11,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string quoted(std::string_view text) { return "'" + base::printable(base::keep_head(text, 60)) + "'"; }
-
 void set_store(Config& config, std::string_view text, const std::string& field) {
   const bool known = text.starts_with("sqlite:") || text.starts_with("postgresql://") ||
                      text.starts_with("postgres://") || text.starts_with("memory:");
   if (!known) {
     // A URL of another kind may have a password too.
-    throw InvalidArgument(field, quoted(text.substr(0, text.find(':'))) +
+    throw InvalidArgument(field, base::quoted(text.substr(0, text.find(':'))) +
                                      " is no kind of store; expected sqlite:PATH, postgresql://… or memory:, as in "
                                      "\"sqlite:hapax.db\"");
   }
@@ -53,7 +51,7 @@ void set_identity_default(Config& config, std::string_view text, const std::stri
 
 void set_require_event_id(Config& config, std::string_view text, const std::string& field) {
   if (text != "true" && text != "false") {
-    throw InvalidArgument(field, quoted(text) + " is neither; expected true or false");
+    throw InvalidArgument(field, base::quoted(text) + " is neither; expected true or false");
   }
   config.require_event_id = text == "true";
 }
@@ -61,8 +59,8 @@ void set_require_event_id(Config& config, std::string_view text, const std::stri
 Duration ranged(std::string_view text, const std::string& field, Duration least, Duration most) {
   const Duration value = parse_duration(text, field);
   if (value < least || value > most) {
-    throw InvalidArgument(
-        field, quoted(text) + " is out of range; expected " + format_duration(least) + " to " + format_duration(most));
+    throw InvalidArgument(field, base::quoted(text) + " is out of range; expected " + format_duration(least) + " to " +
+                                     format_duration(most));
   }
   return value;
 }
@@ -78,10 +76,11 @@ void set_payload(Config& config, std::string_view text, const std::string& field
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   const std::size_t bytes = unit == "KiB" ? 1 << 10 : unit == "MiB" ? 1 << 20 : 0;
   if (error != std::errc() || bytes == 0) {
-    throw InvalidArgument(field, quoted(text) + " is no size; expected a whole number of KiB or MiB, as in \"4MiB\"");
+    throw InvalidArgument(field,
+                          base::quoted(text) + " is no size; expected a whole number of KiB or MiB, as in \"4MiB\"");
   }
   if (value > limits::payload_most / bytes || value * bytes < limits::payload_least) {
-    throw InvalidArgument(field, quoted(text) + " is out of range; expected " +
+    throw InvalidArgument(field, base::quoted(text) + " is out of range; expected " +
                                      std::to_string(limits::payload_least >> 10) + "KiB to " +
                                      std::to_string(limits::payload_most >> 20) + "MiB");
   }
@@ -104,7 +103,7 @@ void set_threads(Config& config, std::string_view text, const std::string& field
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > limits::worker_threads) {
-    throw InvalidArgument(field, quoted(text) + " is out of range; expected a whole number from 1 to " +
+    throw InvalidArgument(field, base::quoted(text) + " is out of range; expected a whole number from 1 to " +
                                      std::to_string(limits::worker_threads) + ", such as 8");
   }
   config.worker.threads = value;
@@ -112,7 +111,7 @@ void set_threads(Config& config, std::string_view text, const std::string& field
 
 std::string path_in(std::string_view text, const std::string& field, const char* example) {
   if (text.empty() || text.find('\0') != std::string_view::npos) {
-    throw InvalidArgument(field, quoted(text) + " is no path; expected one such as \"" + example + "\"");
+    throw InvalidArgument(field, base::quoted(text) + " is no path; expected one such as \"" + example + "\"");
   }
   return std::string(text);
 }

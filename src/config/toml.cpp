@@ -10,8 +10,6 @@
 namespace hapax::config {
 namespace {
 
-constexpr std::size_t shown_bytes = 60;
-
 Node node_of(const toml::node& value);
 
 void place(Node& node, const toml::source_region& region) {
@@ -80,8 +78,7 @@ std::string Node::shown() const {
   switch (kind) {
     case Kind::table: return "a table";
     case Kind::array: return "a list";
-    case Kind::text:
-      return "\"" + base::printable(base::keep_head(text, shown_bytes)) + (text.size() > shown_bytes ? "…\"" : "\"");
+    case Kind::text: return base::quoted(text, '"');
     case Kind::integer:
     case Kind::real:
     case Kind::boolean: return text;
@@ -103,7 +100,7 @@ TomlText parse_toml(std::string_view text) {
     const toml::source_position& at = error.source().begin;
     parsed.problem =
         SyntaxProblem{.line = std::max(1, static_cast<int>(at.line)),
-                      .message = base::printable(error.description()) + " (column " + std::to_string(at.column) + ")"};
+                      .message = base::echo(error.description()) + " (column " + std::to_string(at.column) + ")"};
   }
   return parsed;
 }

@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
+#include "base/text.hpp"
 #include "config/config.hpp"
 #include "engine/app_state.hpp"
 #include "engine/waiters.hpp"
@@ -85,9 +86,7 @@ AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
   const auto rules = engine::rules_for(task, entry);
   const auto found =
       engine::latest_under(state_->store(), state_->ns(), model::identity_of_key(rules, request, task_id));
-  if (!found) {
-    throw NotFound("no execution of task '" + task.name + "' holds the ID '" + std::string(task_id) + "'");
-  }
+  if (!found) { throw NotFound("no execution of task '" + task.name + "' holds the ID " + base::quoted(task_id)); }
   return state_->handle(*found);
 }
 

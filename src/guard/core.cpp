@@ -104,8 +104,7 @@ GuardCallName name_by_key(const GuardCore& core, std::string key) {
   if (key.empty()) { throw InvalidIdempotencyKey("is empty; expected what makes two calls the same", "key"); }
   if (!base::is_valid_utf8(key)) { throw InvalidIdempotencyKey("is not UTF-8", "key"); }
   if (base::has_control_characters(key)) {
-    throw InvalidIdempotencyKey("has control characters: \"" + base::printable(base::keep_head(key, 100)) + "\"",
-                                "key");
+    throw InvalidIdempotencyKey("has control characters: " + base::quoted(key, '"'), "key");
   }
   // A key that looks like a hash is hashed too, so that it is nobody else's.
   if (key.size() > limits::key_bytes || key.starts_with(hashed_prefix)) { key = hashed(key); }

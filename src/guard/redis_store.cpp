@@ -237,7 +237,7 @@ GuardPage RedisGuardStore::list(const GuardQuery& query) {
   std::string from = "[" + lowest;
   if (!query.after.empty()) {
     const std::optional<std::string> after = unhex(query.after);
-    if (!after) { throw InvalidArgument("after", "'" + base::printable(query.after) + "' is no page of this store"); }
+    if (!after) { throw InvalidArgument("after", base::quoted(query.after) + " is no page of this store"); }
     from = "(" + *after;
   }
   // No byte of UTF-8 is 0xFF.

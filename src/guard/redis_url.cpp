@@ -20,7 +20,7 @@ constexpr int most_connections = 1000;
 constexpr std::size_t prefix_bytes = 100;
 
 [[noreturn]] void refuse(const std::string& shown, const std::string& why) {
-  throw InvalidArgument("store", "'" + base::printable(shown) + "' " + why);
+  throw InvalidArgument("store", base::quoted(shown) + " " + why);
 }
 
 int hex_digit(char letter) {
@@ -89,10 +89,9 @@ void read_parameter(RedisPlace& place, std::string_view name, const std::string&
     if (value.empty()) { refuse(place.shown, "names no file as its " + std::string(name)); }
     file = value;
   } else {
-    refuse(place.shown,
-           "has an unknown parameter '" + base::printable(std::string(name)) +
-               "'; expected prefix, timeout, connect_timeout, connections, database, ca_file, cert_file or "
-               "key_file");
+    refuse(place.shown, "has an unknown parameter " + base::quoted(name) +
+                            "; expected prefix, timeout, connect_timeout, connections, database, ca_file, cert_file or "
+                            "key_file");
   }
 }
 

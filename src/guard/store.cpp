@@ -74,8 +74,8 @@ GuardStorePtr open_guard_store(const std::string& url) {
   if (scheme == "sqlite" || scheme == "postgresql" || scheme == "postgres") {
     return std::make_shared<guard::ExecutionStore>([url] { return std::shared_ptr(store::open(url)); });
   }
-  throw InvalidArgument("store", "\"" + base::printable(store::display_url(url)) +
-                                     "\" is not the URL of a record store; expected memory:, file:/path/of/a/folder, "
+  throw InvalidArgument("store", base::quoted(store::display_url(url), '"') +
+                                     " is not the URL of a record store; expected memory:, file:/path/of/a/folder, "
                                      "redis://host:6379/0, sqlite:app.db or postgresql://host/database");
 }
 

@@ -102,8 +102,7 @@ bool has_metadata(const Labels& labels, const std::vector<MetadataMatch>& wanted
 MetadataMatch parse_metadata_match(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    throw InvalidArgument("metadata", "'" + base::printable(base::keep_head(text, 100)) +
-                                          "' is no filter; expected KEY=VALUE, such as customer=42");
+    throw InvalidArgument("metadata", base::quoted(text) + " is no filter; expected KEY=VALUE, such as customer=42");
   }
   return {.key = std::string(text.substr(0, equals)), .value = std::string(text.substr(equals + 1))};
 }

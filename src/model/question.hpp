@@ -6,6 +6,7 @@
 
 #include "base/limits.hpp"
 #include "base/sha256.hpp"
+#include "base/text.hpp"
 
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ inline constexpr std::string_view question_prefix = "hapax.query:";
 // Throws InvalidArgument for a name that nobody else may have a function for.
 inline void refuse_question(std::string_view name, std::string field) {
   if (!is_question(name)) { return; }
-  throw InvalidArgument(std::move(field), "'" + std::string(name) + "' is not free: names that begin with '" +
+  throw InvalidArgument(std::move(field), base::quoted(name) + " is not free: names that begin with '" +
                                               std::string(question_prefix) + "' are hapax's own");
 }
 

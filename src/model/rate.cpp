@@ -51,8 +51,8 @@ std::string_view trimmed(std::string_view text) {
 RateLimit parse_rate_limit(std::string_view text, std::string_view field) {
   const auto refuse = [&]() {
     return InvalidArgument(std::string(field),
-                           "'" + base::printable(base::keep_head(text, 60)) +
-                               "' is not a rate; expected a number of starts from 1 to 1000000 "
+                           base::quoted(text) +
+                               " is not a rate; expected a number of starts from 1 to 1000000 "
                                "and sec, min, hour or day, as in \"100/sec\" or \"30/min burst 5\"");
   };
   std::string_view rate = text;

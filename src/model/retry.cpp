@@ -18,8 +18,8 @@ namespace {
 constexpr std::array<std::string_view, 3> jitter_names = {"full", "equal", "none"};
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw InvalidArgument("retry", "'" + base::printable(base::keep_head(text, 60)) +
-                                     "' is not a stored retry policy; expected base_us:cap_us:multiplier:jitter, "
+  throw InvalidArgument("retry", base::quoted(text) +
+                                     " is not a stored retry policy; expected base_us:cap_us:multiplier:jitter, "
                                      "e.g. 500000:30000000:2:full");
 }
 

@@ -45,8 +45,7 @@ auto parse_word(const Words& words, std::string_view text, std::string_view fiel
     if (words[i].text == text) { return words[i].value; }
     expected += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i].text);
   }
-  throw InvalidArgument(std::string(field),
-                        "'" + base::printable(base::keep_head(text, 60)) + "' is none; expected " + expected);
+  throw InvalidArgument(std::string(field), base::quoted(text) + " is none; expected " + expected);
 }
 
 template <class Words, class Enum>
@@ -60,7 +59,7 @@ std::string_view word_of(const Words& words, Enum value) {
 // ---- Reading -------------------------------------------------------------------------------------------------------
 
 [[noreturn]] void refuse_type(const std::string& field, const json& value, const std::string& expected) {
-  throw InvalidArgument(field, "is " + base::printable(base::keep_head(value.dump(), 60)) + "; expected " + expected);
+  throw InvalidArgument(field, "is " + base::echo(value.dump()) + "; expected " + expected);
 }
 
 std::string text_of(const json& value, const std::string& field, const std::string& example) {
@@ -151,7 +150,7 @@ constexpr std::array members = {
 };
 
 std::string joined(std::string_view where, std::string_view name) {
-  return where.empty() ? std::string(name) : std::string(where) + "." + std::string(name);
+  return where.empty() ? base::echo(name) : std::string(where) + "." + base::echo(name);
 }
 
 std::string fingerprint_text(const std::optional<Fingerprint>& fingerprint) {

@@ -28,8 +28,7 @@ TokenScope parse_scope(std::string_view name) {
   }
   std::vector<std::string_view> known;
   for (const Named& one : all) { known.push_back(one.name); }
-  throw InvalidArgument("scopes",
-                        "'" + base::printable(name) + "' is no scope" + base::suggestion(base::printable(name), known));
+  throw InvalidArgument("scopes", base::quoted(name) + " is no scope" + base::suggestion(name, known));
 }
 
 }  // namespace

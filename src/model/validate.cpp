@@ -14,14 +14,7 @@ namespace hapax::model {
 
 namespace {
 
-constexpr std::size_t shown_bytes = 60;
 constexpr std::string_view key_example = "charge-order-456";
-
-// What came, fit for a message.
-std::string quoted(std::string_view text) {
-  const bool cut = text.size() > shown_bytes;
-  return "'" + base::printable(base::keep_head(text, shown_bytes)) + (cut ? "…'" : "'");
-}
 
 std::string expected_text(std::size_t limit, std::string_view example) {
   std::string text = "; expected 1 to " + std::to_string(limit) + " bytes of UTF-8 without control characters";
@@ -33,9 +26,9 @@ std::string expected_text(std::size_t limit, std::string_view example) {
 std::string problem_of(std::string_view text, std::size_t limit, std::string_view example = {}) {
   const auto problem = [&](const std::string& what) { return what + expected_text(limit, example); };
   if (text.empty()) { return problem("is empty"); }
-  if (text.size() > limit) { return problem(quoted(text) + " has " + std::to_string(text.size()) + " bytes"); }
-  if (!base::is_valid_utf8(text)) { return problem(quoted(text) + " is not UTF-8"); }
-  if (base::has_control_characters(text)) { return problem(quoted(text) + " has control characters"); }
+  if (text.size() > limit) { return problem(base::quoted(text) + " is too long"); }
+  if (!base::is_valid_utf8(text)) { return problem(base::quoted(text) + " is not UTF-8"); }
+  if (base::has_control_characters(text)) { return problem(base::quoted(text) + " has control characters"); }
   return {};
 }
 
@@ -99,7 +92,7 @@ void check_labels(const Labels& labels) {
   if (!labels.metadata.empty()) {
     base::check_json(labels.metadata, "metadata");
     if (labels.metadata[labels.metadata.find_first_not_of(" \t\r\n")] != '{') {
-      throw InvalidArgument("metadata", quoted(labels.metadata) +
+      throw InvalidArgument("metadata", base::quoted(labels.metadata) +
                                             " is not a JSON object; expected one such as "
                                             "{\"customer\": \"acme\"}");
     }

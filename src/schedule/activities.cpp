@@ -57,7 +57,7 @@ Activities::Activities(engine::Engine& engine, std::string ns)
     : engine_(engine), ns_(std::move(ns)), catalogue_(engine.store(), ns_) {}
 
 NotFound Activities::not_found(std::string_view id) const {
-  return NotFound("activity '" + base::printable(base::keep_head(id, limits::name_bytes)) + "' is not there");
+  return NotFound("activity " + base::quoted(id) + " is not there");
 }
 
 std::optional<model::ActivityState> Activities::find(std::string_view id) {

@@ -65,8 +65,7 @@ std::variant<CronTrigger, EventTrigger> parse_trigger(const Fields& fields) {
   const std::string word = text_at(path + ".type", *type, "cron");
   if (word == "cron") { return parse_cron_trigger(value, path); }
   if (word == "event") { return parse_event_trigger(value, path); }
-  throw InvalidArgument(path + ".type", "'" + base::printable(base::keep_head(word, 60)) + "' is none; expected " +
-                                            base::listed(trigger_types));
+  throw InvalidArgument(path + ".type", base::quoted(word) + " is none; expected " + base::listed(trigger_types));
 }
 
 Target parse_target(const Fields& outer) {
@@ -137,8 +136,8 @@ json encode_task(const TaskInstance& task) {
 void check_activity_id(std::string_view id, const std::string& field) {
   model::check_name(id, field);
   if (id.find(':') != std::string_view::npos) {
-    throw InvalidArgument(field, "'" + base::printable(base::keep_head(id, 60)) +
-                                     "' has a colon, which ends the id in the IDs of its runs; expected a name such as "
+    throw InvalidArgument(field, base::quoted(id) +
+                                     " has a colon, which ends the id in the IDs of its runs; expected a name such as "
                                      "\"daily-report\"");
   }
 }

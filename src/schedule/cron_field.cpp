@@ -39,10 +39,6 @@ const Rules& rules_of(FieldKind kind) {
   return rules[static_cast<std::size_t>(kind)];
 }
 
-std::string quoted(std::string_view text) {
-  return "'" + base::printable(base::keep_head(text, 40)) + (text.size() > 40 ? "…'" : "'");
-}
-
 std::string upper(std::string_view text) {
   std::string out(text);
   for (char& character : out) { character = static_cast<char>(std::toupper(static_cast<unsigned char>(character))); }
@@ -106,7 +102,7 @@ class FieldReader {
 
   void range_of(int first, int last, int step) {
     if (first > last && !rules_.may_wrap) {
-      refuse(quoted(std::to_string(first) + "-" + std::to_string(last)) + " runs backwards; write " +
+      refuse(base::quoted(std::to_string(first) + "-" + std::to_string(last)) + " runs backwards; write " +
              std::to_string(first) + "-" + std::to_string(rules_.most) + "," + std::to_string(rules_.least) + "-" +
              std::to_string(last) + " if it is to go on at the start");
     }
@@ -115,10 +111,10 @@ class FieldReader {
 
   int step_in(std::string_view text) {
     const auto step = number_in(text);
-    if (!step) { refuse(quoted(text) + " is not a step"); }
+    if (!step) { refuse(base::quoted(text) + " is not a step"); }
     if (*step < 1 || *step > rules_.values) {
       const bool interval = *step > 1 && !is_day() && field_.kind != FieldKind::month;
-      refuse(quoted(text) + " is not a step of 1 to " + std::to_string(rules_.values) +
+      refuse(base::quoted(text) + " is not a step of 1 to " + std::to_string(rules_.values) +
              (interval ? ", and does not go on in the next " + std::string(next_unit()) +
                              "; for a fixed interval write @every, such as \"@every 90m\""
                        : ""));
@@ -135,7 +131,7 @@ class FieldReader {
     if (text.empty()) { refuse("a value is missing"); }
     if (const auto number = number_in(text)) {
       if (*number < rules_.least || *number > rules_.most) {
-        refuse(quoted(text) + " is not in " + std::to_string(rules_.least) + "-" + std::to_string(rules_.most));
+        refuse(base::quoted(text) + " is not in " + std::to_string(rules_.least) + "-" + std::to_string(rules_.most));
       }
       return *number;
     }
@@ -149,11 +145,13 @@ class FieldReader {
       refuse("'L' needs a day before it: FRIL is the last Friday of the month");
     }
     for (const std::string_view name : rules_.names) {
-      if (text.starts_with(name)) { refuse(quoted(text) + " is not a name; did you mean " + std::string(name) + "?"); }
+      if (text.starts_with(name)) {
+        refuse(base::quoted(text) + " is not a name; did you mean " + std::string(name) + "?");
+      }
     }
     const std::string what = "a number from " + std::to_string(rules_.least) + " to " + std::to_string(rules_.most);
     const bool letter = text.find_first_of("LW#") != std::string_view::npos && !is_day();
-    refuse(quoted(text) + " is not " + what + (rules_.names.empty() ? "" : " or a name") +
+    refuse(base::quoted(text) + " is not " + what + (rules_.names.empty() ? "" : " or a name") +
            (letter ? "; L, W and # are for the day fields" : ""));
   }
 
@@ -170,14 +168,14 @@ class FieldReader {
     if (text.starts_with("L-")) {
       const auto before = number_in(text.substr(2));
       if (!before || *before < 1 || *before > 30) {
-        refuse(quoted(text) + ": after L- comes a number of days from 1 to 30");
+        refuse(base::quoted(text) + ": after L- comes a number of days from 1 to 30");
       }
       into_.days_before_last |= 1U << *before;
       return true;
     }
     if (!text.ends_with('W')) { return false; }
     const auto day = number_in(text.substr(0, text.size() - 1));
-    if (!day || *day < 1 || *day > 31) { refuse(quoted(text) + ": before W comes one day from 1 to 31, or L"); }
+    if (!day || *day < 1 || *day > 31) { refuse(base::quoted(text) + ": before W comes one day from 1 to 31, or L"); }
     into_.nearest_workdays |= 1U << *day;
     return true;
   }
@@ -187,10 +185,14 @@ class FieldReader {
     const std::size_t hash = text.find('#');
     const bool last = text.size() > 1 && text.ends_with('L');
     if (hash == std::string_view::npos && !last) { return false; }
-    if (text.find_first_of("-/*") != std::string_view::npos) { refuse(quoted(text) + ": L and # take one day each"); }
+    if (text.find_first_of("-/*") != std::string_view::npos) {
+      refuse(base::quoted(text) + ": L and # take one day each");
+    }
     if (hash != std::string_view::npos) {
       const auto number = number_in(text.substr(hash + 1));
-      if (!number || *number < 1 || *number > 5) { refuse(quoted(text) + ": after # comes a number from 1 to 5"); }
+      if (!number || *number < 1 || *number > 5) {
+        refuse(base::quoted(text) + ": after # comes a number from 1 to 5");
+      }
       into_.nth_weekdays[static_cast<std::size_t>(*number)] |= 1U << value_in(text.substr(0, hash)) % 7;
       return true;
     }

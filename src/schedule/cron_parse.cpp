@@ -34,10 +34,6 @@ constexpr std::string_view white = " \t";
   throw InvalidArgument(std::string(argument), reason);
 }
 
-std::string quoted(std::string_view text) {
-  return "'" + base::printable(base::keep_head(text, 60)) + (text.size() > 60 ? "…'" : "'");
-}
-
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& character : out) { character = static_cast<char>(std::tolower(static_cast<unsigned char>(character))); }
@@ -61,7 +57,7 @@ std::vector<Word> words_of(std::string_view text) {
 }
 
 [[noreturn]] void refuse_count(std::string_view text, std::size_t count, std::string_view argument) {
-  std::string reason = quoted(text) + " has " + std::to_string(count) + (count == 1 ? " field" : " fields");
+  std::string reason = base::quoted(text) + " has " + std::to_string(count) + (count == 1 ? " field" : " fields");
   if (count == 7) { reason += " (there is none for the year)"; }
   refuse(argument, reason +
                        "; expected 5 (minute, hour, day of month, month, day of week), or 6 with the second first; for "
@@ -71,7 +67,8 @@ std::vector<Word> words_of(std::string_view text) {
 CronFields read_fields(std::string_view text, std::string_view argument) {
   const std::vector<Word> words = words_of(text);
   if (!words.empty() && (words.front().text.starts_with("CRON_TZ=") || words.front().text.starts_with("TZ="))) {
-    refuse(argument, quoted(words.front().text) + " is not part of an expression; the zone is given as time_zone");
+    refuse(argument,
+           base::quoted(words.front().text) + " is not part of an expression; the zone is given as time_zone");
   }
   if (words.size() != 5 && words.size() != 6) { refuse_count(text, words.size(), argument); }
   CronFields fields;
@@ -94,7 +91,7 @@ CronFields read_fields(std::string_view text, std::string_view argument) {
     field.kind = FieldKind::day;
     field.number = words.size() - 2;
     field.position = words[words.size() - 3].position;
-    refuse_field(field, quoted(text) + " never fires: no year has such a day");
+    refuse_field(field, base::quoted(text) + " never fires: no year has such a day");
   }
   return fields;
 }
@@ -106,7 +103,7 @@ std::chrono::seconds read_period(std::string_view text, std::string_view argumen
   } catch (const InvalidArgument& error) { refuse(argument, error.what()); }
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(period);
   if (period < std::chrono::seconds(1) || period > limits::delay_max || whole != period) {
-    refuse(argument, std::string(every) + ": " + quoted(text) + " is not whole seconds from 1s to " +
+    refuse(argument, std::string(every) + ": " + base::quoted(text) + " is not whole seconds from 1s to " +
                          format_duration(limits::delay_max) + "; for example \"@every 90s\"");
   }
   return whole;
@@ -116,7 +113,7 @@ std::chrono::seconds read_period(std::string_view text, std::string_view argumen
   std::vector<std::string> names = {std::string(every)};
   for (const Macro& macro : macros) { names.emplace_back(macro.name); }
   const std::string near = base::closest(lower(name), names);
-  refuse(argument, quoted(name) + " is not known" + (near.empty() ? "" : "; did you mean " + near + "?") +
+  refuse(argument, base::quoted(name) + " is not known" + (near.empty() ? "" : "; did you mean " + near + "?") +
                        "; expected @yearly, @monthly, @weekly, @daily, @hourly or, for example, \"@every 90s\"");
 }
 
@@ -131,7 +128,7 @@ void read_macro(Cron& cron, std::string_view argument) {
   }
   const auto macro = std::find_if(macros.begin(), macros.end(), [&](const Macro& each) { return each.name == name; });
   if (macro == macros.end()) { refuse_macro(std::string_view(cron.text).substr(0, end), argument); }
-  if (!rest.empty()) { refuse(argument, quoted(rest) + " after " + name + "; for example \"" + name + "\""); }
+  if (!rest.empty()) { refuse(argument, base::quoted(rest) + " after " + name + "; for example \"" + name + "\""); }
   cron.fields = read_fields(macro->fields, argument);
 }
 

@@ -26,8 +26,7 @@ template <class Words>
 std::uint8_t number_of(const Words& words, std::string_view word, const std::string& field) {
   const auto* const found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) {
-    throw InvalidArgument(
-        field, "'" + base::printable(base::keep_head(word, 60)) + "' is none; expected " + base::listed(words));
+    throw InvalidArgument(field, base::quoted(word) + " is none; expected " + base::listed(words));
   }
   return static_cast<std::uint8_t>(found - words.begin());
 }

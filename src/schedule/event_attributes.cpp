@@ -41,10 +41,6 @@ constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij
   throw InvalidArgument(std::string(attribute), problem);
 }
 
-std::string shown(std::string_view text) {
-  return base::printable(base::keep_head(text, 60)) + (text.size() > 60 ? "…" : "");
-}
-
 std::string such_as(const Attribute& attribute) {
   return "; expected a text such as \"" + std::string(attribute.example) + "\"";
 }
@@ -75,9 +71,9 @@ void check_text(const Attribute& attribute, std::string_view text) {
     refuse(attribute.name,
            "has " + std::to_string(text.size()) + " bytes; expected at most " + std::to_string(attribute.most_bytes));
   }
-  if (!base::is_valid_utf8(text)) { refuse(attribute.name, "'" + shown(text) + "' is not UTF-8" + such_as(attribute)); }
+  if (!base::is_valid_utf8(text)) { refuse(attribute.name, base::quoted(text) + " is not UTF-8" + such_as(attribute)); }
   if (base::has_control_characters(text)) {
-    refuse(attribute.name, "'" + shown(text) + "' has control characters" + such_as(attribute));
+    refuse(attribute.name, base::quoted(text) + " has control characters" + such_as(attribute));
   }
 }
 
@@ -86,7 +82,7 @@ void check_base64(std::string_view text) {
   const bool padded = text.size() % 4 == 0 && text.size() - digits <= 2 &&
                       text.find_first_not_of('=', digits) == std::string_view::npos;
   if (!padded || text.substr(0, digits).find_first_not_of(base64_digits) != std::string_view::npos) {
-    refuse("data_base64", "'" + shown(text) + "' is not base64; expected a text such as \"AAEC\"");
+    refuse("data_base64", base::quoted(text) + " is not base64; expected a text such as \"AAEC\"");
   }
 }
 
@@ -94,11 +90,11 @@ void check_name(std::string_view name) {
   if (is_attribute_name(name)) { return; }
   std::vector<std::string_view> known = {"data"};
   for (const Attribute& one : attributes) { known.push_back(one.name); }
-  const std::string near = base::closest(name, known);
-  refuse(base::printable(base::keep_head(name, 60)),
+  const std::string near = base::did_you_mean(name, known);
+  refuse(base::echo(name),
          "is no attribute's name" + (near.empty() ? "; expected at most " + std::to_string(attribute_name_bytes) +
                                                         " lower-case letters and digits, such as \"tenant\""
-                                                  : "; did you mean \"" + near + "\"?"));
+                                                  : near));
 }
 
 // What is taken can be written and taken again: base64 and a made id make an event longer than it came. All attributes
@@ -153,7 +149,7 @@ void EventAttributes::set_json(std::string_view name, std::string_view json) {
     set_extension(name, json);
     return;
   }
-  if (json.front() != '"') { refuse(name, "is " + shown(json) + such_as(*attribute)); }
+  if (json.front() != '"') { refuse(name, "is " + base::echo(json) + such_as(*attribute)); }
   std::string text;
   base::append_json_unescaped(text, json.substr(1, json.size() - 2));
   set_known(name, std::move(text));
@@ -167,7 +163,7 @@ void EventAttributes::set_text(std::string_view name, std::string text) {
   }
   if (!base::is_valid_utf8(text)) {
     if (is_trace_context(name)) { return; }
-    refuse(shown(name), "'" + shown(text) + "' is not UTF-8");
+    refuse(base::echo(name), base::quoted(text) + " is not UTF-8");
   }
   set_extension(name, base::json_quote(text));
 }
@@ -175,7 +171,7 @@ void EventAttributes::set_text(std::string_view name, std::string text) {
 void EventAttributes::set_known(std::string_view name, std::string text) {
   check_text(*find(name), text);
   if (name == "specversion") {
-    if (text != "1.0") { refuse(name, "is '" + shown(text) + "'; expected \"1.0\", the version of CloudEvents"); }
+    if (text != "1.0") { refuse(name, "is " + base::quoted(text) + "; expected \"1.0\", the version of CloudEvents"); }
     has_specversion_ = true;
   } else if (name == "id") {
     event_.id = std::move(text);
@@ -204,15 +200,15 @@ void EventAttributes::set_extension(std::string_view name, std::string_view json
     std::string text;
     base::append_json_unescaped(text, json.substr(1, json.size() - 2));
     if (text.size() > limits::event_source_bytes || !base::is_valid_utf8(text) || base::has_control_characters(text)) {
-      refuse(name, "'" + shown(text) + "' cannot be an attribute; expected at most " +
+      refuse(name, base::quoted(text) + " cannot be an attribute; expected at most " +
                        std::to_string(limits::event_source_bytes) + " bytes of UTF-8 without control characters");
     }
   } else if (json != "true" && json != "false") {
     std::int32_t number = 0;
     const auto [end, problem] = std::from_chars(json.data(), json.data() + json.size(), number);
     if (problem != std::errc() || end != json.data() + json.size()) {
-      refuse(name,
-             "is " + shown(json) + "; expected a text, a boolean or a 32-bit whole number (payloads go into data)");
+      refuse(name, "is " + base::echo(json) +
+                       "; expected a text, a boolean or a 32-bit whole number (payloads go into data)");
     }
   }
   event_.extensions.emplace_back(name, json);

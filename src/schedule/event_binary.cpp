@@ -79,7 +79,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
     const std::string attribute = is_type ? "datacontenttype" : name.substr(prefix.size());
     if (std::find(seen.begin(), seen.end(), attribute) != seen.end()) {
       if (attribute == "traceparent" || attribute == "tracestate") { continue; }
-      throw InvalidArgument(base::printable(attribute), "is given twice; expected one header");
+      throw InvalidArgument(base::echo(attribute), "is given twice; expected one header");
     }
     seen.push_back(attribute);
     if (attribute == "data" || attribute == "data_base64") {

@@ -61,14 +61,14 @@ void check_pointer(const std::string& pointer, const std::string& path) {
   base::check_json_pointer(pointer, path);
   const std::string_view name = std::string_view(pointer).substr(0, pointer.find('/', 1));
   const std::string expected = "; expected one into the event, such as \"/data/country\" or \"/subject\"";
-  if (name.size() < 2) { throw InvalidArgument(path, "'" + pointer + "' names no attribute" + expected); }
+  if (name.size() < 2) { throw InvalidArgument(path, base::quoted(pointer) + " names no attribute" + expected); }
   const std::string_view attribute = name.substr(1);
   if (!is_attribute_name(attribute) && attribute != "data_base64") {
-    throw InvalidArgument(path, "'" + base::printable(pointer) + "' begins with no attribute's name" + expected);
+    throw InvalidArgument(path, base::quoted(pointer) + " begins with no attribute's name" + expected);
   }
   if (attribute != "data" && name.size() < pointer.size()) {
-    throw InvalidArgument(path, "'" + base::printable(pointer) + "' points into " + std::string(attribute) +
-                                    ", which has no parts" + expected);
+    throw InvalidArgument(
+        path, base::quoted(pointer) + " points into " + std::string(attribute) + ", which has no parts" + expected);
   }
 }
 
@@ -117,7 +117,7 @@ std::vector<Condition> parse_filter(const Fields& fields) {
   }
   std::vector<Condition> filter;
   for (const auto& [pointer, part] : value->items()) {
-    const std::string shown = base::printable(base::keep_head(pointer, 60));
+    const std::string shown = base::echo(pointer);
     filter.push_back(parse_condition(pointer, part, fields.path("filter") + "[\"" + shown + "\"]"));
   }
   std::sort(filter.begin(), filter.end());

@@ -11,11 +11,8 @@ namespace hapax::schedule {
 
 namespace {
 
-constexpr std::size_t shown_bytes = 60;
-
 std::string shown(const nlohmann::json& value) {
-  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return base::printable(base::keep_head(text, shown_bytes)) + (text.size() > shown_bytes ? "…" : "");
+  return base::echo(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string such_as(std::string_view example) { return "a text such as \"" + std::string(example) + "\""; }
@@ -39,8 +36,7 @@ Fields::Fields(const nlohmann::json& value, std::string path, std::span<const st
   }
   for (const auto& [name, ignored] : value.items()) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw InvalidArgument(this->path(base::printable(base::keep_head(name, shown_bytes))),
-                            "unknown key" + base::suggestion(name, known));
+      throw InvalidArgument(this->path(base::echo(name)), "unknown key" + base::suggestion(name, known));
     }
   }
 }

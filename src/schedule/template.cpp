@@ -6,6 +6,7 @@
 #include "base/json_pointer.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -41,9 +42,11 @@ constexpr std::array<Name, place_count> names = {{
 constexpr std::string_view open = "{{";
 constexpr std::string_view close = "}}";
 
+// Each place is looked up in the whole event, anew for each run.
+constexpr std::size_t most_places = 256;
+
 [[noreturn]] void refuse(std::string_view field, std::string_view place, const std::string& problem) {
-  throw InvalidArgument(std::string(field),
-                        "has the place {{" + base::printable(base::keep_head(place, 60)) + "}}, " + problem);
+  throw InvalidArgument(std::string(field), "has the place {{" + base::echo(place) + "}}, " + problem);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -123,6 +126,12 @@ Template::Template(std::string_view json, TriggerKind kind, std::string_view fie
     at = end;
   }
   add_literal(std::string_view(json_).substr(done));
+  const auto places = std::count_if(pieces_.begin(), pieces_.end(),
+                                    [](const Piece& piece) { return piece.kind != Piece::Kind::literal; });
+  if (static_cast<std::size_t>(places) > most_places) {
+    throw InvalidArgument(std::string(field),
+                          "has " + std::to_string(places) + " places; expected at most " + std::to_string(most_places));
+  }
 }
 
 void Template::read_text(std::string_view inside, TriggerKind kind, std::string_view field) {
@@ -201,6 +210,8 @@ void Template::render(std::string& out, const PlaceValues& values) const {
     } else {
       append_text(out, value);
     }
+    // A few bytes of template name a whole event: what is too large for hapax is not made first.
+    if (out.size() > base::payload_limit()) { throw PayloadTooLarge("input", out.size(), base::payload_limit()); }
   }
 }
 

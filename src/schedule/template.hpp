@@ -57,7 +57,7 @@ class Template {
   [[nodiscard]] const std::string& json() const { return json_; }
   [[nodiscard]] bool uses(Place place) const;
 
-  // Appends the input: JSON. May be longer or deeper than hapax takes, if values are.
+  // Appends the input: JSON. May be deeper than hapax takes, if values are. Throws PayloadTooLarge where it is longer.
   void render(std::string& out, const PlaceValues& values) const;
 
  private:

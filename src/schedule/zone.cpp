@@ -77,9 +77,8 @@ std::string nearest_name(std::string_view word) {
 }
 
 [[noreturn]] void refuse(std::string_view name, std::string_view field) {
-  const std::string near = name.empty() || name.size() > limits::zone_bytes ? std::string() : nearest_name(name);
-  throw InvalidArgument(std::string(field), "'" + base::printable(base::keep_head(name, limits::zone_bytes)) +
-                                                "' is not a time zone" +
+  const std::string near = name.empty() || name.size() > limits::suggestion_bytes ? std::string() : nearest_name(name);
+  throw InvalidArgument(std::string(field), base::quoted(name) + " is not a time zone" +
                                                 (near.empty() ? "" : "; did you mean \"" + near + "\"?") +
                                                 "; expected an IANA name such as \"Europe/Zurich\" or \"UTC\"");
 }

@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/text.hpp"
+
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 
@@ -28,7 +30,8 @@ constexpr std::chrono::milliseconds breath{50};
 
 tcp::endpoint parse_address(const std::string& text) {
   const auto refuse = [&](const std::string& why) {
-    throw ConfigurationError("--listen " + text + ": " + why + "; expected ADDRESS:PORT, such as 127.0.0.1:7171");
+    throw ConfigurationError("--listen " + base::echo(text) + ": " + why +
+                             "; expected ADDRESS:PORT, such as 127.0.0.1:7171");
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) { refuse("there is no port"); }
@@ -41,7 +44,7 @@ tcp::endpoint parse_address(const std::string& text) {
   if (problem != std::errc() || stopped != end) { refuse("the port is not a number up to 65535"); }
   error_code error;
   const auto address = boost::asio::ip::make_address(host, error);
-  if (error) { refuse("'" + host + "' is not an address"); }
+  if (error) { refuse(base::quoted(host) + " is not an address"); }
   return {address, port};
 }
 

@@ -39,9 +39,7 @@ struct PemFile {
   std::string_view block;     // a word that the line of its "-----BEGIN …-----" has
   std::string_view expected;  // in words
 
-  [[nodiscard]] std::string named() const {
-    return std::string(option) + " " + base::keep_tail(path, limits::name_bytes);
-  }
+  [[nodiscard]] std::string named() const { return std::string(option) + " " + base::echo(path); }
   [[noreturn]] void refuse(const std::string& why) const { throw ConfigurationError(named() + ": " + why); }
 };
 

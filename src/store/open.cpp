@@ -16,8 +16,8 @@ struct Target {
 };
 
 [[noreturn]] void refuse(std::string_view url) {
-  throw InvalidArgument("store", "'" + base::printable(display_url(url)) +
-                                     "' is not a store URL; expected sqlite:PATH, postgresql://... or memory:");
+  throw InvalidArgument("store", base::quoted(display_url(url)) +
+                                     " is not a store URL; expected sqlite:PATH, postgresql://... or memory:");
 }
 
 // "sqlite:orders.db" and "sqlite:/var/orders.db" as they are; "sqlite:///var/orders.db" as URLs spell the same.
@@ -26,13 +26,11 @@ std::string sqlite_path(std::string_view url) {
   if (path.starts_with("//")) {
     path.remove_prefix(2);
     if (!path.starts_with("/")) {
-      throw InvalidArgument(
-          "store", "'" + base::printable(url) + "' names a host; expected sqlite:PATH or sqlite:///ABSOLUTE/PATH");
+      throw InvalidArgument("store",
+                            base::quoted(url) + " names a host; expected sqlite:PATH or sqlite:///ABSOLUTE/PATH");
     }
   }
-  if (path.empty()) {
-    throw InvalidArgument("store", "'" + base::printable(url) + "' names no file; expected sqlite:PATH");
-  }
+  if (path.empty()) { throw InvalidArgument("store", base::quoted(url) + " names no file; expected sqlite:PATH"); }
   if (path.find('\0') != std::string_view::npos) {
     throw InvalidArgument("store", "a path can't contain NUL; expected sqlite:PATH");
   }

@@ -92,18 +92,19 @@ Uuid find_by_key(store::Store& store, const std::string& ns, const KeyGiven& giv
   }
   const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
   if (const std::optional<Uuid> id = engine::latest_under(store, ns, identity)) { return *id; }
-  const std::string what = workflow ? "no run of workflow '" + task + "' has the id '" + key
-                                    : "no execution of task '" + task + "' holds the key '" + key;
+  const std::string what = workflow
+                               ? "no run of workflow " + base::quoted(task) + " has the id " + base::quoted(key)
+                               : "no execution of task " + base::quoted(task) + " holds the key " + base::quoted(key);
   const std::vector<std::string> known = known_tasks(store, ns);
   const bool is_known = std::ranges::find(known, task) != known.end();
-  throw NotFound(what + "' in namespace '" + ns + "'" + (is_known ? "" : did_you_mean(task, known)));
+  throw NotFound(what + " in namespace '" + ns + "'" + (is_known ? "" : base::did_you_mean(task, known, '\'')));
 }
 
 Uuid find_run(store::Store& store, const std::string& ns, const std::string& text) {
   const std::optional<model::RunName> name = model::parse_run_name(text);
   if (!name) {
-    throw InvalidArgument("run", "'" + base::printable(base::keep_head(text, 100)) +
-                                     "' names no run of an activity; expected one such as "
+    throw InvalidArgument("run", base::quoted(text) +
+                                     " names no run of an activity; expected one such as "
                                      "activity-daily-report:2026-03-01T09:00:00+00:00");
   }
   if (name->is_instance) {
@@ -112,7 +113,7 @@ Uuid find_run(store::Store& store, const std::string& ns, const std::string& tex
   std::optional<Uuid> id = only_one(find_runs(store, ns, *name), name->run_id);
   if (id && name->is_instance) { id = only_one(find_among(store, ns, *id, text), text); }
   if (id) { return *id; }
-  throw NotFound("no run '" + text + "' in namespace '" + ns + "'; hapax activity runs " + name->activity +
+  throw NotFound("no run " + base::quoted(text) + " in namespace '" + ns + "'; hapax activity runs " + name->activity +
                  " lists those that are kept");
 }
 
@@ -122,13 +123,8 @@ model::ActivityState find_activity(schedule::Activities& activities, const std::
   model::ActivityQuery query;
   query.limit = limits::list_page;
   for (const model::ActivityState& state : activities.list(query)) { ids.push_back(state.id); }
-  throw NotFound("no activity '" + base::keep_head(id, limits::name_bytes) + "' in namespace '" + activities.ns() +
-                 "'" + did_you_mean(id, ids));
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
-  const std::string near = base::closest(word, names);
-  return near.empty() ? "" : "; did you mean '" + near + "'?";
+  throw NotFound("no activity " + base::quoted(id) + " in namespace '" + activities.ns() + "'" +
+                 base::did_you_mean(id, ids, '\''));
 }
 
 model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue) {
@@ -137,8 +133,8 @@ model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue) {
     if (info.queue == queue) { return std::move(info); }
     names.push_back(std::move(info.queue.name));
   }
-  throw NotFound("no queue '" + base::keep_head(queue.name, limits::name_bytes) + "' in namespace '" + queue.ns + "'" +
-                 did_you_mean(queue.name, names));
+  throw NotFound("no queue " + base::quoted(queue.name) + " in namespace '" + queue.ns + "'" +
+                 base::did_you_mean(queue.name, names, '\''));
 }
 
 std::vector<std::string> known_tasks(store::Store& store, const std::string& ns) {

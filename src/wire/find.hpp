@@ -31,9 +31,6 @@ struct KeyGiven {
 // of what has a parent.
 [[nodiscard]] std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution);
 
-// What stands behind "no queue 'pyaments'": "; did you mean 'payments'?", or nothing when no name is near.
-[[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
-
 // Throws NotFound for a queue that nobody has made, with a suggestion if another's name is near.
 [[nodiscard]] model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue);
 

@@ -63,8 +63,7 @@ std::string unquoted(std::string_view json) {
 }
 
 [[noreturn]] void wrong_type(const JsonMember& member, const std::string& expected) {
-  throw InvalidArgument(member.name,
-                        "expected " + expected + "; came " + base::printable(base::keep_head(member.json, 60)));
+  throw InvalidArgument(member.name, "expected " + expected + "; came " + base::echo(member.json));
 }
 
 }  // namespace

@@ -94,8 +94,7 @@ bool is_key(std::string_view name) { return name == "task_id" || name == "idempo
   for (const Member& member : members) {
     if (is_known(member, kind)) { known.emplace_back(member.name); }
   }
-  const std::string near = base::closest(name, known);
-  throw InvalidArgument(name, "unknown member" + (near.empty() ? std::string() : "; did you mean \"" + near + "\"?"));
+  throw InvalidArgument(base::echo(name), "unknown member" + base::did_you_mean(name, known));
 }
 
 }  // namespace
@@ -105,8 +104,8 @@ OnConflict parse_on_conflict(std::string_view text) {
   if (text == "reject") return OnConflict::reject;
   if (text == "wait") return OnConflict::wait;
   if (text == "terminate_existing") return OnConflict::terminate_existing;
-  throw InvalidArgument("on_conflict", "'" + base::keep_head(text, 100) +
-                                           "' is none; expected return_existing, reject, wait or terminate_existing");
+  throw InvalidArgument("on_conflict",
+                        base::quoted(text) + " is none; expected return_existing, reject, wait or terminate_existing");
 }
 
 model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
@@ -216,9 +215,8 @@ RequestFields parse_request(std::string_view json, RequestFields defaults, std::
     if (given.is_null() && given.name != "input") { continue; }
     if (is_key(member->name)) {
       if (std::exchange(has_key, true) && fields.task_id != given.text()) {
-        throw InvalidArgument(given.name, "'" + base::keep_head(given.text(), 100) + "' after '" +
-                                              base::keep_head(*fields.task_id, 100) +
-                                              "'; task_id and idempotency_key are the same thing: expected one of "
+        throw InvalidArgument(given.name, base::quoted(given.text()) + " after " + base::quoted(*fields.task_id) +
+                                              "; task_id and idempotency_key are the same thing: expected one of "
                                               "them, such as \"task_id\": \"charge-order-456\"");
       }
     }

@@ -8,8 +8,8 @@ namespace hapax::wire {
 
 Uuid parse_id(std::string_view text) {
   if (const std::optional<Uuid> id = Uuid::parse(text)) { return *id; }
-  throw InvalidArgument("id", "'" + base::keep_head(text, 100) +
-                                  "' is not an execution id; expected all of one, such as "
+  throw InvalidArgument("id", base::quoted(text) +
+                                  " is not an execution id; expected all of one, such as "
                                   "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
 }
 
@@ -27,9 +27,8 @@ std::optional<Duration> optional_duration(const std::optional<std::string>& text
 
 Status require_status(std::string_view text) {
   if (const std::optional<Status> status = parse_status(text)) { return *status; }
-  throw InvalidArgument("status",
-                        "'" + base::keep_head(text, 100) +
-                            "' is none; expected pending, running, completed, failed, cancelled or timed_out");
+  throw InvalidArgument(
+      "status", base::quoted(text) + " is none; expected pending, running, completed, failed, cancelled or timed_out");
 }
 
 int within(std::int64_t value, Range range, const std::string& field) {

@@ -1,10 +1,13 @@
 """work --exec: any program is a worker (SPEC L1)."""
 
 import json
+import os
 import threading
 import unittest
 
 from _hapax import *
+
+TRACE = "00-11111111111111111111111111111111-1111111111111111-01"
 
 
 @on_stores
@@ -35,6 +38,41 @@ class Protocol:
         self.assertEqual((result["HAPAX_TASK"], result["HAPAX_QUEUE"], result["HAPAX_NAMESPACE"]), ("job", "q", "default"))
         self.assertEqual((result["HAPAX_ATTEMPT"], result["HAPAX_FENCE"]), ("1", str(shown["fence"])))
         self.assertEqual(result["HAPAX_EFFECT_KEY"], shown["effect_key"])
+
+    def environment(self, *work, task=("job",), **own):
+        """What a program sees that a worker with these variables of its own starts."""
+        id = self.enqueue(*task)
+        self.work(self.script('#!/usr/bin/env python3\nimport json, os\nprint(json.dumps(dict(os.environ)))'), *work, env=own)
+        return self.show(id)["result"]
+
+    def test_programs_get_no_secret_of_hapax(self):
+        own = {"HAPAX_TOKEN": "hapax_secret", "HAPAX_TRACEPARENT": TRACE.replace("1", "2"), "PGPASSWORD": "secret",
+               "HAPAX_SOMETHING_OF_TOMORROW": "secret", "OF_THE_CALLER": "kept"}
+        seen = self.environment(**own)
+        self.assertEqual({name for name in seen if name.startswith("HAPAX_") or name == "PGPASSWORD"},
+                         {"HAPAX_EXECUTION_ID", "HAPAX_TASK", "HAPAX_QUEUE", "HAPAX_NAMESPACE", "HAPAX_ATTEMPT", "HAPAX_MAX_ATTEMPTS",
+                          "HAPAX_RUN", "HAPAX_FENCE", "HAPAX_EFFECT_KEY"})
+        self.assertEqual((seen["OF_THE_CALLER"], seen["PATH"]), ("kept", os.environ["PATH"]))
+
+    def test_programs_get_the_trace_of_their_execution(self):
+        seen = self.environment(task=("job", "--traceparent", TRACE), HAPAX_TRACEPARENT=TRACE.replace("1", "2"))
+        self.assertEqual(seen["HAPAX_TRACEPARENT"], TRACE)
+
+    def test_pass_env_hands_a_variable_of_hapax_on_by_name(self):
+        seen = self.environment("--pass-env", "HAPAX_TOKEN", "--pass-env", "PGPASSWORD", "--pass-env", "HAPAX_NOT_SET",
+                                HAPAX_TOKEN="hapax_handed_on", PGPASSWORD="p", HAPAX_OTHER="kept back")
+        self.assertEqual((seen["HAPAX_TOKEN"], seen["PGPASSWORD"]), ("hapax_handed_on", "p"))
+        self.assertFalse({"HAPAX_OTHER", "HAPAX_NOT_SET"} & set(seen))
+
+    def test_pass_env_takes_names_that_the_protocol_does_not_set(self):
+        for name, told in (("HAPAX_TRACEPARENT", "is set for each execution"), ("A=B", "is no variable's name")):
+            problem = self.refused(USAGE, "InvalidArgument", "work", "--exec", "true", "--pass-env=" + name)
+            self.assertIn(told, problem["detail"])
+
+    def test_worker_processes_keep_the_environment_and_their_programs_do_not(self):
+        # The store's URL comes by HAPAX_STORE_URL here: processes without it would find no work.
+        seen = self.environment("--processes", "2", HAPAX_TOKEN="hapax_secret")
+        self.assertFalse({"HAPAX_TOKEN", "HAPAX_STORE_URL"} & set(seen))
 
     def test_exit_65_fails_for_good(self):
         id = self.enqueue()

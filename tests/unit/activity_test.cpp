@@ -119,7 +119,7 @@ std::vector<Bad> bad_cron() {
       {"/id", R"("")", "id", "is empty"},
       {"/id", R"("a:b")", "id", "has a colon"},
       {"/id", R"("a\u0007b")", "id", "has control characters"},
-      {"/id", "\"" + std::string(201, 'x') + "\"", "id", "has 201 bytes"},
+      {"/id", "\"" + std::string(201, 'x') + "\"", "id", "(201 bytes) is too long"},
       {"/name", R"("")", "name", "is empty"},
       {"/description", "\"" + std::string(2049, 'x') + "\"", "description", "expected at most 2048 bytes"},
       {"/triger", "{}", "triger", "unknown key; did you mean \"trigger\"?"},

@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/json.hpp"
+#include "base/payload_limit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,6 +50,34 @@ TEST(Template, NamesOfMembersAndDoubledBracesAreTakenAsTheyAre) {
   EXPECT_EQ(render(R"({"{{event.id}}": "{{{{event.id}}"})"), R"({"{{event.id}}":"{{event.id}}"})");
   EXPECT_EQ(render(R"("{{{{")"), R"("{{")");
   EXPECT_EQ(render(R"("}} { {")"), R"("}} { {")");
+}
+
+TEST(Template, ValuesAreFilledInUpToThePayloadLimitAndNotBeyond) {
+  std::string many = "[";
+  for (int place = 0; place < 256; ++place) { many += "\"{{event.data}}\","; }
+  many += "0]";
+  const Template made(many, TriggerKind::event, "input");
+  PlaceValues values;
+  const std::string data = '"' + std::string(200'000, 'x') + '"';
+  values[Place::event_data] = data;
+  std::string out;
+  EXPECT_THROW(made.render(out, values), PayloadTooLarge);
+  EXPECT_LT(out.size(), base::payload_limit() + 2 * data.size());
+  values[Place::event_data] = "7";
+  out.clear();
+  EXPECT_NO_THROW(made.render(out, values));
+}
+
+TEST(Template, PlacesAreCounted) {
+  std::string places;
+  for (int place = 0; place < 256; ++place) { places += "{{event.id}}"; }
+  EXPECT_NO_THROW(Template('"' + places + '"', TriggerKind::event, "input"));
+  try {
+    Template('"' + places + "{{event.id}}\"", TriggerKind::event, "input");
+    FAIL() << "257 places are too many";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("input: has 257 places; expected at most 256"));
+  }
 }
 
 TEST(Template, WithoutPlacesItIsItsCanonicalForm) {

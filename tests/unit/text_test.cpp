@@ -115,6 +115,35 @@ TEST(Closest, FindsTheNearWordAndNothingWhenNoneIsNear) {
   EXPECT_EQ(closest("", words), "");
 }
 
+TEST(Closest, NoNameOver64BytesIsCompared) {
+  const std::string longest(limits::suggestion_bytes, 'x');
+  EXPECT_EQ(closest(longest, std::array{longest.substr(1)}), longest.substr(1));
+  EXPECT_EQ(closest(longest + "x", std::array{longest}), "");
+  EXPECT_EQ(closest(longest, std::array{longest + "x"}), "");
+  EXPECT_EQ(closest(std::string(4 << 20, 'x'), std::array{std::string(4 << 20, 'y')}), "") << "hours, if compared";
+}
+
+TEST(Echo, ShowsAtMost200BytesAndHowManyCame) {
+  EXPECT_EQ(echo("retenton"), "retenton");
+  EXPECT_EQ(base::quoted("retenton"), "'retenton'");
+  EXPECT_EQ(base::quoted("", '"'), "\"\"");
+  const std::string most(limits::echo_bytes, 'x');
+  EXPECT_EQ(echo(most), most);
+  EXPECT_EQ(echo(most + "x"), most + "… (201 bytes)");
+  EXPECT_EQ(base::quoted(std::string(1 << 20, 'x'), '"'), "\"" + most + "…\" (1048576 bytes)");
+}
+
+TEST(Echo, CountsWhatIsShownAndCutsNoCharacter) {
+  EXPECT_EQ(echo("a\x1b\nb"), "a\\x1b\\x0ab");
+  EXPECT_EQ(echo(std::string(100, '\0')), [] {
+    std::string shown;
+    for (int i = 0; i < 50; ++i) { shown += "\\x00"; }
+    return shown + "… (100 bytes)";
+  }());
+  EXPECT_EQ(echo(std::string(199, 'x') + "ü"), std::string(199, 'x') + "… (201 bytes)");
+  EXPECT_EQ(echo(std::string(198, 'x') + "ü"), std::string(198, 'x') + "ü");
+}
+
 TEST(Text, AnUnknownKeyIsToldTheNearOneOrAllThereAre) {
   const std::vector<std::string> words = {"retention", "rate_limit", "concurrency"};
   EXPECT_EQ(suggestion("retenton", words), "; did you mean \"retention\"?");

@@ -64,9 +64,10 @@ TEST(CheckName, RefusalsSayWhatCameAndWhatWasExpected) {
     return refusal_of([&name] { check_name(name, "queue"); }).message;
   };
   EXPECT_EQ(message(""), "queue: is empty; expected 1 to 200 bytes of UTF-8 without control characters");
-  EXPECT_EQ(message(std::string(300, 'x')), "queue: '" + std::string(60, 'x') +
-                                                "…' has 300 bytes; expected 1 to 200 bytes of UTF-8 without control "
-                                                "characters");
+  EXPECT_EQ(message(std::string(300, 'x')),
+            "queue: '" + std::string(200, 'x') +
+                "…' (300 bytes) is too long; expected 1 to 200 bytes of UTF-8 without control "
+                "characters");
   EXPECT_THAT(message("a\nb"), HasSubstr("'a\\x0ab' has control characters"));
   EXPECT_THAT(message("\xc2\x85"), HasSubstr("has control characters"));
   EXPECT_THAT(message("a\0b"s), HasSubstr("'a\\x00b' has control characters"));

@@ -43,8 +43,8 @@ std::string definition_of(Call& call) {
   for (const wire::JsonMember& member : members) {
     if (member.name != "id") { continue; }
     if (member.text() != id) {
-      throw InvalidArgument("id", "'" + base::keep_head(member.text(), 100) + "', but the path says '" +
-                                      base::keep_head(id, 100) + "'; expected the same");
+      throw InvalidArgument(
+          "id", base::quoted(member.text()) + ", but the path says " + base::quoted(id) + "; expected the same");
     }
     return body;
   }

@@ -16,12 +16,8 @@ namespace hapax::server {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const char* what, std::initializer_list<std::string_view> known) {
-  const std::string near = base::closest(name, std::vector<std::string>(known.begin(), known.end()));
-  throw InvalidArgument(base::keep_head(name, 100),
-                        std::string("unknown ") + what + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  throw InvalidArgument(base::echo(name), std::string("unknown ") + what + base::did_you_mean(name, known));
 }
-
-std::string came(std::string_view json) { return base::printable(base::keep_head(json, 60)); }
 
 bool is_among(std::string_view name, std::initializer_list<std::string_view> known) {
   return std::find(known.begin(), known.end(), name) != known.end();
@@ -85,7 +81,9 @@ std::optional<double> Members::number(std::string_view name) const {
   const wire::JsonMember* const member = find(name);
   if (member == nullptr) { return std::nullopt; }
   const auto value = nlohmann::json::parse(member->json);
-  if (!value.is_number()) { throw InvalidArgument(std::string(name), "expected a number; came " + came(member->json)); }
+  if (!value.is_number()) {
+    throw InvalidArgument(std::string(name), "expected a number; came " + base::echo(member->json));
+  }
   return value.get<double>();
 }
 
@@ -108,7 +106,7 @@ std::vector<std::string_view> Members::items(std::string_view name) const {
   const wire::JsonMember* const member = find(name);
   if (member == nullptr) { return {}; }
   if (!member->json.starts_with('[')) {
-    throw InvalidArgument(std::string(name), "expected an array; came " + came(member->json));
+    throw InvalidArgument(std::string(name), "expected an array; came " + base::echo(member->json));
   }
   // It is checked already, as a part of the whole.
   std::vector<std::string_view> items;
@@ -133,8 +131,8 @@ int query_number(const Request& request, std::string_view name, int usual, int m
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), value);
   if (error != std::errc{} || end != given->data() + given->size()) {
-    throw InvalidArgument(std::string(name), "'" + base::printable(base::keep_head(*given, 60)) +
-                                                 "' is no number; expected 1 to " + std::to_string(most));
+    throw InvalidArgument(std::string(name),
+                          base::quoted(*given) + " is no number; expected 1 to " + std::to_string(most));
   }
   return wire::within(value, {1, most}, std::string(name));
 }
@@ -144,8 +142,7 @@ bool query_flag(const Request& request, std::string_view name, bool usual) {
   if (!given) { return usual; }
   if (*given == "true" || given->empty()) { return true; }
   if (*given == "false") { return false; }
-  throw InvalidArgument(std::string(name),
-                        "'" + base::printable(base::keep_head(*given, 60)) + "' is neither true nor false");
+  throw InvalidArgument(std::string(name), base::quoted(*given) + " is neither true nor false");
 }
 
 std::string actor_of(const Principal& principal) { return "api (" + base::printable(principal.name) + ")"; }
@@ -153,8 +150,7 @@ std::string actor_of(const Principal& principal) { return "api (" + base::printa
 Uuid path_id(const Call& call, std::string_view name) {
   const std::string& text = call.parameter(name);
   if (const std::optional<Uuid> id = Uuid::parse(text)) { return *id; }
-  throw NotFound("no execution '" + base::printable(base::keep_head(text, 100)) +
-                 "'; an id looks like 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
+  throw NotFound("no execution " + base::quoted(text) + "; an id looks like 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
 }
 
 model::QueueRef path_queue(const Call& call) {

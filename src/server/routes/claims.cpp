@@ -51,8 +51,7 @@ Uuid session_of(const Members& body, const std::string& ns) {
   const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
   const std::optional<Uuid> id = Uuid::parse(text);
   if (!id) {
-    throw InvalidArgument("session", "'" + base::printable(base::keep_head(text, 60)) +
-                                         "' is none; expected what POST /v1/claims answered");
+    throw InvalidArgument("session", base::quoted(text) + " is none; expected what POST /v1/claims answered");
   }
   if (!is_session_of(ns, *id)) { throw StaleLease("session " + text + " is not there, or its lease is over"); }
   return *id;
@@ -61,15 +60,18 @@ Uuid session_of(const Members& body, const std::string& ns) {
 ClaimOrder order_of(const Members& body, const Call& call) {
   ClaimOrder order;
   const std::string& ns = call.principal().ns;
-  for (const std::string& name : body.texts("queues")) {
+  const std::vector<std::string> names = body.texts("queues");
+  for (const std::string& name : names) {
     model::check_name(name, "queues");
     const model::QueueRef queue{.ns = ns, .name = name};
     if (std::find(order.queues.begin(), order.queues.end(), queue) == order.queues.end()) {
       order.queues.push_back(queue);
     }
+    // Each name is held against those before it, of which there are never more than may be.
+    if (order.queues.size() > static_cast<std::size_t>(limits::queues_per_claim)) { break; }
   }
   if (order.queues.empty() || order.queues.size() > static_cast<std::size_t>(limits::queues_per_claim)) {
-    throw InvalidArgument("queues", "has " + std::to_string(order.queues.size()) + " names; expected 1 to " +
+    throw InvalidArgument("queues", "has " + std::to_string(names.size()) + " names; expected 1 to " +
                                         std::to_string(limits::queues_per_claim) + ", such as [\"emails\"]");
   }
   order.tasks = body.texts("tasks");
@@ -213,17 +215,13 @@ ReportedOutcome::Status status_of(const std::string& word, const std::string& pl
   if (word == "snoozed") return Status::snoozed;
   if (word == "released") return Status::released;
   if (word == "cancelled") return Status::cancelled;
-  refuse(place, "status",
-         "'" + base::printable(base::keep_head(word, 60)) +
-             "' is none; expected completed, failed, snoozed, released or cancelled");
+  refuse(place, "status", base::quoted(word) + " is none; expected completed, failed, snoozed, released or cancelled");
 }
 
 Uuid item_id(const Members& item, const std::string& place) {
   const std::string text = item.text("id").value_or("");
   const std::optional<Uuid> id = Uuid::parse(text);
-  if (!id) {
-    refuse(place, "id", "'" + base::printable(base::keep_head(text, 60)) + "' is none; expected the claim's id");
-  }
+  if (!id) { refuse(place, "id", base::quoted(text) + " is none; expected the claim's id"); }
   return *id;
 }
 
@@ -385,8 +383,7 @@ void read_progress(model::Beat& beat, const Members& body) {
     add_held(beat, held);
     const std::optional<double> fraction = item.number("fraction");
     if (fraction && (*fraction < 0 || *fraction > 1)) {
-      refuse(place, "fraction",
-             std::string(base::keep_head(*item.json("fraction"), 60)) + " is out of range; expected 0 to 1");
+      refuse(place, "fraction", base::echo(*item.json("fraction")) + " is out of range; expected 0 to 1");
     }
     const std::string message = item.text("message").value_or("");
     if (fraction || !message.empty()) { beat.progress.push_back({held.id, held.fence, fraction.value_or(0), message}); }

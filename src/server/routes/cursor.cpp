@@ -27,8 +27,8 @@ std::string checksum(std::string_view id, const CursorPlace& place) {
 }
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw InvalidArgument("cursor", "'" + base::printable(base::keep_head(text, 60)) +
-                                      "' is none of this list; expected `next` of the page before, with the same "
+  throw InvalidArgument("cursor", base::quoted(text) +
+                                      " is none of this list; expected `next` of the page before, with the same "
                                       "filters");
 }
 

@@ -22,9 +22,8 @@ void add_header_key(wire::RequestFields& fields, const Request& request) {
   const std::optional<std::string> key = idempotency_key(request);
   if (!key) { return; }
   if (fields.task_id && *fields.task_id != *key) {
-    throw InvalidArgument("idempotency_key", "the header Idempotency-Key has '" + base::keep_head(*key, 100) +
-                                                 "' and the body '" + base::keep_head(*fields.task_id, 100) +
-                                                 "'; expected one of them, or the same");
+    throw InvalidArgument("idempotency_key", "the header Idempotency-Key has " + base::quoted(*key) + " and the body " +
+                                                 base::quoted(*fields.task_id) + "; expected one of them, or the same");
   }
   fields.task_id = *key;
 }
@@ -40,8 +39,8 @@ wire::RequestFields fields_of(Call& call, model::Kind kind) {
       body.empty() ? std::move(defaults) : wire::parse_request(body, std::move(defaults), "body");
   const std::string& task = call.parameter(name);
   if (!fields.task.empty() && fields.task != task) {
-    throw InvalidArgument("task", "'" + base::keep_head(fields.task, 100) + "', but the path says '" +
-                                      base::keep_head(task, 100) + "'; expected it there alone");
+    throw InvalidArgument(
+        "task", base::quoted(fields.task) + ", but the path says " + base::quoted(task) + "; expected it there alone");
   }
   fields.task = task;
   add_header_key(fields, call.request());

@@ -54,8 +54,8 @@ Received receive(const Request& request, const std::string& body, schedule::Miss
   if (type == "application/cloudevents+json") { return {.events = {schedule::parse_event(body, missing_id)}}; }
   if (is_binary(request)) { return {.events = {schedule::parse_binary_event(message_of(request, body), missing_id)}}; }
   if (type != "application/json") {
-    throw UnsupportedMediaType("Content-Type '" + base::printable(base::keep_head(type, 100)) +
-                               "' with no ce- headers; expected application/cloudevents+json, "
+    throw UnsupportedMediaType("Content-Type " + base::quoted(type) +
+                               " with no ce- headers; expected application/cloudevents+json, "
                                "application/cloudevents-batch+json, or ce- headers beside the data");
   }
   // What plain JSON clients send: the envelope, or a list of them.

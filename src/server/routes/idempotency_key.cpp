@@ -12,8 +12,8 @@ namespace hapax::server {
 namespace {
 
 [[noreturn]] void refuse(std::string_view value, const char* why) {
-  throw InvalidIdempotencyKey("the header Idempotency-Key, " + base::printable(base::keep_head(value, 60)) + ", " +
-                              why + "; expected a string in quotes, such as \"charge-order-456\"");
+  throw InvalidIdempotencyKey("the header Idempotency-Key, " + base::quoted(value) + ", " + why +
+                              "; expected a string in quotes, such as \"charge-order-456\"");
 }
 
 // RFC 8941, 3.3.3: printable ASCII, with \" and \\ for those two. Parameters may follow and say nothing to us.

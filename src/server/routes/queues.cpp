@@ -82,7 +82,7 @@ Response put(Api& api, Call& call) {
         throw InvalidArgument(
             member.name, "expected a string such as " +
                              std::string(key.name.ends_with("rate_limit") ? "\"100/sec\"" : "\"30d\"") + "; came " +
-                             base::printable(base::keep_head(member.value, 60)));
+                             base::echo(member.value));
       }
       const std::string text = is_text ? base::json_string(member.value, member.name) : std::string(member.value);
       config::set_queue_value(patch, key, text, member.name);

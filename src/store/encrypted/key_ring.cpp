@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t name_bytes = 32;
 
 [[noreturn]] void refuse(const std::string& path, int line, const std::string& why) {
-  throw ConfigurationError(base::printable(path) + (line > 0 ? ":" + std::to_string(line) : "") + ": " + why);
+  throw ConfigurationError(base::echo(path) + (line > 0 ? ":" + std::to_string(line) : "") + ": " + why);
 }
 
 // Goes into JSON and into messages as it is.

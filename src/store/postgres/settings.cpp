@@ -71,8 +71,8 @@ ConnectionOptions libpq_options(const std::string& url, std::string_view field) 
   if (parsed == nullptr) {
     const std::unique_ptr<char, decltype(&PQfreemem)> owned(message, &PQfreemem);
     // libpq repeats the URL in its message, so only its kind of complaint is passed on.
-    throw InvalidArgument(std::string(field), "'" + base::printable(display_url(url)) +
-                                                  "' is not a PostgreSQL URL; expected "
+    throw InvalidArgument(std::string(field), base::quoted(display_url(url)) +
+                                                  " is not a PostgreSQL URL; expected "
                                                   "postgresql://user:password@host:port/database?parameters");
   }
   ConnectionOptions options;
@@ -112,7 +112,7 @@ std::string quote_identifier(const std::string& name) {
 void take_schema(Settings& settings, const std::string& value) {
   if (value.empty() || value.size() > schema_bytes_max || !base::is_valid_utf8(value) ||
       base::has_control_characters(value)) {
-    throw InvalidArgument("schema", "'" + base::printable(value) + "'; expected 1 to 63 bytes of text");
+    throw InvalidArgument("schema", base::quoted(value) + "; expected 1 to 63 bytes of text");
   }
   settings.schema = value;
   settings.quoted_schema = quote_identifier(value);
@@ -121,7 +121,7 @@ void take_schema(Settings& settings, const std::string& value) {
 void take_pool(Settings& settings, const std::string& value) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), settings.pool);
   if (error != std::errc() || end != value.data() + value.size() || settings.pool < 1 || settings.pool > pool_max) {
-    throw InvalidArgument("pool", "'" + base::printable(value) + "'; expected a number of connections from 1 to 1000");
+    throw InvalidArgument("pool", base::quoted(value) + "; expected a number of connections from 1 to 1000");
   }
 }
 
@@ -136,7 +136,7 @@ void take_answer_timeout(Settings& settings, const std::string& value) {
 
 bool is_on(const std::string& name, const std::string& value) {
   if (value == "on" || value == "off") { return value == "on"; }
-  throw InvalidArgument(name, "'" + base::printable(value) + "'; expected on or off");
+  throw InvalidArgument(name, base::quoted(value) + "; expected on or off");
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ bool is_on(const std::string& name, const std::string& value) {
 Settings parse_settings(const std::string& url, Duration connect_timeout) {
   Settings settings;
   settings.connect_timeout = connect_timeout;
-  settings.location = base::printable(display_url(url));
+  settings.location = base::echo(display_url(url));
   std::string rest = url;
   for (const auto& [name, value] : take_own_parameters(rest)) {
     if (name == "schema") {

@@ -43,7 +43,7 @@ const std::string& checked_path(const std::string& path, bool must_exist) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) {
-    throw StoreUnavailable("SQLite store " + path + ": this is a directory; name a file");
+    throw StoreUnavailable("SQLite store " + base::echo(path) + ": this is a directory; name a file");
   }
   if (must_exist && !std::filesystem::exists(status)) { refuse_missing(path, "there is no such file"); }
   return path;
@@ -53,8 +53,9 @@ void set_up_writer(Connection& db) {
   if (sqlite3_db_readonly(db.handle(), "main") == 1) { db.fail(SQLITE_READONLY, "opening the file"); }
   const std::string mode = db.text("PRAGMA journal_mode = WAL");
   if (mode != "wal") {
-    throw StoreUnavailable("SQLite store " + db.path() + ": write-ahead logging is not possible here (journal mode " +
-                           mode + "); use a file on a local disk");
+    throw StoreUnavailable("SQLite store " + base::echo(db.path()) +
+                           ": write-ahead logging is not possible here (journal mode " + mode +
+                           "); use a file on a local disk");
   }
   // FULL: a commit is on disk before it is acknowledged (P1). A log that could not be recycled for a while and grew
   // gives its space back. No spill: pages of an open transaction stay in memory, as SQLite 3.40 writes a log that

@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/text.hpp"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -105,7 +107,7 @@ std::string path_for(const std::string& database_path) {
 FileLock::FileLock(const std::string& database_path) : path_(path_for(database_path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
-    throw StoreUnavailable("SQLite store " + database_path + ": its lock file " + path_ +
+    throw StoreUnavailable("SQLite store " + base::echo(database_path) + ": its lock file " + base::echo(path_) +
                            " cannot be opened for writing (" + std::strerror(errno) +
                            "); the directory must exist and be writable");
   }

@@ -1,5 +1,6 @@
 #include "store/sqlite/queue_table.hpp"
 
+#include "base/text.hpp"
 #include "store/sqlite/sqlite_error.hpp"
 
 #include "model/claim_limits.hpp"
@@ -66,7 +67,7 @@ const QueueRow& QueueTable::by_id(std::int64_t id) {
   Cursor cursor = db_.use(by_id_sql);
   cursor.bind(id);
   if (!cursor.next()) {
-    throw BadRow("SQLite store " + db_.path() + ": queue number " + std::to_string(id) + " is missing");
+    throw BadRow("SQLite store " + base::echo(db_.path()) + ": queue number " + std::to_string(id) + " is missing");
   }
   return keep(cursor);
 }

@@ -1,5 +1,6 @@
 #include "store/sqlite/schema.hpp"
 
+#include "base/text.hpp"
 #include "store/sqlite/schema_sql.hpp"
 #include "store/sqlite/schema_sql_v4.hpp"
 #include "store/sqlite/schema_sql_v5.hpp"
@@ -50,7 +51,7 @@ bool has_migrations(Connection& db) {
   return db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'") != 0;
 }
 
-std::string store_at(const Connection& db) { return "SQLite store " + db.path() + ": "; }
+std::string store_at(const Connection& db) { return "SQLite store " + base::echo(db.path()) + ": "; }
 
 }  // namespace
 

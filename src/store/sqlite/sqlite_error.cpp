@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/text.hpp"
+
 #include <cerrno>
 
 namespace hapax::store::sqlite {
@@ -17,7 +19,7 @@ bool says_full(sqlite3* db) {
 }  // namespace
 
 void throw_sqlite_error(sqlite3* db, int code, std::string_view path, std::string_view doing) {
-  const std::string where = "SQLite store " + std::string(path) + ": ";
+  const std::string where = "SQLite store " + base::echo(path) + ": ";
   std::string detail = sqlite3_errstr(code);
   if (db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (code & 0xff)) { detail = sqlite3_errmsg(db); }
   const std::string tail = " (while " + std::string(doing) + ": " + detail + ")";

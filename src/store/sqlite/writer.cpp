@@ -1,6 +1,7 @@
 #include "store/sqlite/writer.hpp"
 
 #include "base/process.hpp"
+#include "base/text.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/log_file.hpp"
 #include "store/sqlite/schema.hpp"
@@ -153,7 +154,8 @@ void Writer::settle_shared() {
   try {
     // Some errors of one member make SQLite roll back all.
     if (!in_transaction()) {
-      throw StoreUnavailable("SQLite store " + path() + ": a transaction was rolled back by another's error");
+      throw StoreUnavailable("SQLite store " + base::echo(path()) +
+                             ": a transaction was rolled back by another's error");
     }
     commit();
   } catch (...) {
@@ -191,7 +193,7 @@ void Writer::commit() {
   // SQLite has rolled back by itself after some errors; then there is nothing left to do.
   sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   if (extended == SQLITE_IOERR_FSYNC) {
-    throw CommitUnknown("SQLite store " + path() + ": the disk failed to sync a commit (" + message + ")");
+    throw CommitUnknown("SQLite store " + base::echo(path()) + ": the disk failed to sync a commit (" + message + ")");
   }
   db_.fail(extended, "committing");
 }
