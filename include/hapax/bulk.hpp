@@ -3,6 +3,7 @@
 
 #include <hapax/options.hpp>
 #include <hapax/status.hpp>
+#include <hapax/time.hpp>
 #include <hapax/uuid.hpp>
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct BulkAdmission {
   bool created = false;
   Status status = Status::pending;
   int run = 1;
-  std::string error{};  // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
+  std::optional<Time> deduplicated_from{};  // when not created: the creation of the execution that holds the identity
+  std::string error{};                      // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
 };
 
 struct BulkReport {

@@ -48,7 +48,7 @@ GuardStorePtr open_records(Shell& shell) {
   if (url.starts_with("memory:")) { throw BadUsage("records of a memory: store are their process's alone"); }
   struct stat found {};
   if (url.starts_with("file:")) {
-    std::string folder = url.substr(5);
+    std::string folder = url.substr(5, url.find('?') - 5);
     if (folder.starts_with("//")) { folder.erase(0, 2); }
     if (stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
       throw MissingFile("there is no folder " + base::echo(folder));

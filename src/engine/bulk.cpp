@@ -45,7 +45,12 @@ void add_to(BulkReport& report, const std::vector<model::Admission>& admissions)
     } else {
       ++report.refused;
     }
-    report.admissions.push_back({admission.id, admission.created(), admission.status, admission.run, error});
+    report.admissions.push_back({.id = admission.id,
+                                 .created = admission.created(),
+                                 .status = admission.status,
+                                 .run = admission.run,
+                                 .deduplicated_from = admission.deduplicated_from,
+                                 .error = error});
   }
 }
 

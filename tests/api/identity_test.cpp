@@ -122,6 +122,16 @@ TEST_P(IdentityTest, BulkFollowsTheStrategyToo) {
   EXPECT_FALSE(report.admissions[3].created);
 }
 
+TEST_P(IdentityTest, BulkTellsSinceWhenADuplicateIsThere) {
+  auto app = open();
+  const auto first = app.enqueue(by_input, 3);
+  const BulkReport report = app.enqueue_many(by_input, std::vector<json>{1, 3});
+  EXPECT_FALSE(report.admissions[0].deduplicated_from);
+  EXPECT_EQ(report.admissions[1].deduplicated_from, app.enqueue(by_input, 3).deduplicated_from());
+  EXPECT_TRUE(report.admissions[1].deduplicated_from);
+  EXPECT_EQ(report.admissions[1].id, first.id());
+}
+
 TEST_P(IdentityTest, ADuplicateWaitsForTheFirstsResult) {
   auto app = open();
   std::atomic<int> runs = 0;
