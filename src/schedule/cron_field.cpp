@@ -94,7 +94,7 @@ class FieldReader {
     if (slash == std::string_view::npos) { return add_range(first, first, 1); }
     if (field_.kind == FieldKind::weekday && first == 7) {
       const std::string count = std::to_string(step);
-      refuse(quoted("7/" + count) + " means different days to different programs; write 0/" + count +
+      refuse(base::quoted("7/" + count) + " means different days to different programs; write 0/" + count +
              " to count from Sunday to Saturday, or 7 for Sundays alone");
     }
     add_range(first, last_value(), step);

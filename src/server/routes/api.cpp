@@ -55,15 +55,11 @@ model::Execution required(std::optional<model::Execution> found, const std::stri
 }  // namespace
 
 model::Execution Api::find(const std::string& ns, const Uuid& id) {
-  model::Execution found = required(store().get(id), ns, id);
-  seen_.add(ns, id);
-  return found;
+  return required(store().get(id), ns, id);
 }
 
 model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) {
-  model::Execution found = required(store::get_briefly(store(), ns, id), ns, id);
-  seen_.add(ns, id);
-  return found;
+  return required(store::get_briefly(store(), ns, id), ns, id);
 }
 
 void add_api_routes(Router& router, const std::shared_ptr<Api>& api) {

@@ -123,7 +123,8 @@ std::string literal(Connection& connection, std::string_view text) {
 // Which of the catalogues are newer than the requests, as a condition on their versions.
 std::string newer_condition(Connection& connection, const Items& items) {
   std::string text = "false";
-  for (const auto& [ns, version] : made_by(items).oldest()) {
+  const auto made = made_by(items);
+  for (const auto& [ns, version] : made.oldest()) {
     text += " OR (v.ns = " + literal(connection, ns) + " AND v.version > " + std::to_string(version) + ")";
   }
   return text;
