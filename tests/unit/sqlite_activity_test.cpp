@@ -149,18 +149,26 @@ TEST_F(SqliteActivity, what_a_file_of_version_4_has_is_found_by_its_parent) {
   run_daily();
   finish(run_.id, FinishKind::completed);
   store_.reset();
+  EXPECT_EQ(migrate_sqlite(path("fourth.db"), 4).to, 4);
+  const auto text_of = [&](const std::string& name, const char* query) {
+    sqlite::Connection db(path(name), sqlite::Connection::Mode::existing, 1s);
+    return db.text(query);
+  };
+  // Back to what version 4 made: version 7 first, then 6 and 5.
+  execute(
+      "DROP TRIGGER tasks_added; DROP TRIGGER tasks_changed; DROP TRIGGER tasks_removed;"
+      " DROP TRIGGER settings_added; DROP TRIGGER settings_changed; DROP TRIGGER settings_removed;"
+      " DROP TABLE catalogue_versions; DROP INDEX identities_buried; ALTER TABLE identities DROP COLUMN queue_id;"
+      " DROP VIEW executions;" +
+      text_of("fourth.db", "SELECT sql FROM sqlite_schema WHERE name = 'executions'"));
   execute(
       "DROP VIEW activity_runs; DROP VIEW task_instances; DROP INDEX live_parent; DROP INDEX history_parent;"
       " DROP TABLE activities; DROP TABLE activity_versions; DROP TABLE activity_generations;"
       " DROP TABLE tokens; DROP INDEX audit_subject; DROP INDEX audit_at;"
       " DELETE FROM migrations WHERE version >= 5");
-  EXPECT_EQ(migrate_sqlite(path("fourth.db"), 4).to, 4);
-  const auto schema_of = [&](const std::string& name) {
-    sqlite::Connection db(path(name), sqlite::Connection::Mode::existing, 1s);
-    return db.text(
-        "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name)");
-  };
-  ASSERT_EQ(schema_of("store.db"), schema_of("fourth.db"));
+  const char* const schema =
+      "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name)";
+  ASSERT_EQ(text_of("store.db", schema), text_of("fourth.db", schema));
 
   store_ = open_sqlite(path(), {});
   EXPECT_EQ(store_->info().schema_version, sqlite::newest_schema);
