@@ -143,16 +143,20 @@ std::string quoted(std::string_view text, char quote) {
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // One row of the table: distances of a's prefix so far to each prefix of b.
-  std::vector<std::size_t> row(b.size() + 1);
+  // Rows of the table, each the distances of a prefix of a to all prefixes of b: of the prefix so far, of the one before it
+  // and of the one before that.
+  std::vector<std::size_t> row(b.size() + 1), before(b.size() + 1), second_before(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t in_a = 0; in_a < a.size(); ++in_a) {
-    std::size_t diagonal = row[0];
-    row[0] = in_a + 1;
-    for (std::size_t in_b = 0; in_b < b.size(); ++in_b) {
-      const std::size_t replaced = diagonal + (a[in_a] == b[in_b] ? 0 : 1);
-      diagonal = row[in_b + 1];
-      row[in_b + 1] = std::min({replaced, diagonal + 1, row[in_b] + 1});
+  for (std::size_t in_a = 1; in_a <= a.size(); ++in_a) {
+    std::swap(before, second_before);
+    std::swap(row, before);
+    row[0] = in_a;
+    for (std::size_t in_b = 1; in_b <= b.size(); ++in_b) {
+      const bool same = a[in_a - 1] == b[in_b - 1];
+      row[in_b] = std::min({before[in_b - 1] + (same ? 0 : 1), before[in_b] + 1, row[in_b - 1] + 1});
+      if (in_a > 1 && in_b > 1 && a[in_a - 1] == b[in_b - 2] && a[in_a - 2] == b[in_b - 1]) {
+        row[in_b] = std::min(row[in_b], second_before[in_b - 2] + 1);
+      }
     }
   }
   return row[b.size()];

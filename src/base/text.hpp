@@ -29,7 +29,7 @@ namespace hapax::base {
 [[nodiscard]] std::string echo(std::string_view text);
 [[nodiscard]] std::string quoted(std::string_view text, char quote = '\'');  // `'abc…' (1048576 bytes)`
 
-// Closest of `candidates` for "did you mean", or empty when nothing is near (Levenshtein distance at most a third of
+// Closest of `candidates` for "did you mean", or empty when nothing is near (edit_distance at most a third of
 // the word's length) or the word is longer than limits::suggestion_bytes, as are candidates that are not looked at.
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates);
@@ -50,7 +50,8 @@ template <class Range>
 template <class Range>
 [[nodiscard]] std::string listed(const Range& names);
 
-// Costs the product of both lengths: for words that closest() lets through.
+// Letters to add, leave out, replace or swap with their neighbour. Costs the product of both lengths: for words that
+// closest() lets through.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 template <class Range>

@@ -29,6 +29,7 @@ int run(Shell& shell) {
     total.expired += report.expired;
     total.bad = report.bad;
     total.first_error = report.first_error;
+    if (!report.failure.empty()) { throw StoreUnavailable("the sweep failed: " + report.failure); }
     more = report.more;
     progress.show(plural(total.expired, "expired execution") + " deleted");
   }

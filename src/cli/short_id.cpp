@@ -23,8 +23,9 @@ constexpr std::int64_t looked_through = 100'000;
 
 bool is_end_of_id(std::string_view text) {
   if (text.size() < shown_digits || text.size() >= whole_length) { return false; }
-  return std::ranges::all_of(text, [](char letter) {
-    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f') || letter == '-';
+  constexpr std::string_view shape = "00000000-0000-0000-0000-000000000000";
+  return std::ranges::equal(text, shape.substr(whole_length - text.size()), [](char letter, char of) {
+    return of == '-' ? letter == '-' : (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
   });
 }
 

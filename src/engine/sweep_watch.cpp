@@ -22,8 +22,10 @@ void SweepWatch::add(const std::shared_ptr<TroubleListener>& listener) {
 void SweepWatch::swept(const model::SweepReport& report, Time now) {
   {
     const std::lock_guard lock(mutex_);
-    failures_ = 0;
-    failure_ = {};
+    if (report.failure.empty()) {
+      failures_ = 0;
+      failure_ = {};
+    }
     if (report.bad == 0) { bad_ = {}; }
   }
   if (report.bad == 0) { return; }

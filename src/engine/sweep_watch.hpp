@@ -21,6 +21,7 @@ class SweepWatch {
   // `listener` is told from now on, for as long as its owner keeps it.
   void add(const std::shared_ptr<TroubleListener>& listener);
 
+  // A sweep of which a part failed is told by both, as what it did counts.
   void swept(const model::SweepReport& report, Time now);
   void failed(std::string_view error, Time now);
 

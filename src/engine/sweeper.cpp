@@ -53,8 +53,9 @@ Time Sweeper::step(Time now) {
   try {
     const Time began = engine_now();
     const model::SweepReport report = store_.sweep({.limit = limits::sweep_batch, .retention = retention});
-    backoff_.reset();
     if (options_.on_swept) { options_.on_swept(report); }
+    if (!report.failure.empty()) { return failed(report.failure, now); }
+    backoff_.reset();
     if (report.more) {
       // Claims and admissions go first: a long clean-up takes a small share of the store's time. What was lost with its
       // worker does not wait.
@@ -65,10 +66,12 @@ Time Sweeper::step(Time now) {
     cleaning_since_ = Time{};
     if (retention) { retention_at_ = now + jittered(options_.retention_interval); }
     return now + jittered(options_.interval);
-  } catch (const std::exception& error) {
-    if (options_.on_failed) { options_.on_failed(error.what()); }
-    return now + std::max(options_.interval, backoff_.next());
-  }
+  } catch (const std::exception& error) { return failed(error.what(), now); }
+}
+
+Time Sweeper::failed(std::string_view error, Time now) {
+  if (options_.on_failed) { options_.on_failed(error); }
+  return now + std::max(options_.interval, backoff_.next());
 }
 
 }  // namespace hapax::engine

@@ -33,6 +33,7 @@ class Sweeper {
   [[nodiscard]] Duration jittered(Duration interval);
   [[nodiscard]] int breath_factor(Time now);
   void read_interval(Time now);
+  [[nodiscard]] Time failed(std::string_view error, Time now);  // when to try again
 
   store::Store& store_;
   base::Random& random_;

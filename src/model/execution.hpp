@@ -316,6 +316,8 @@ struct SweepReport {
   // Rows that the sweep left as they are because it could not read or change them, and what went wrong with the first.
   int bad = 0;
   std::string first_error;
+  // Why one of the parts (lost sessions, deadlines, retention) failed as a whole; empty: none did. The others were done.
+  std::string failure;
   friend bool operator==(const SweepReport&, const SweepReport&) = default;
 };
 

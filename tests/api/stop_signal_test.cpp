@@ -25,12 +25,9 @@ void wait_until_taken(int number) {
   while (!signal_is_taken(number)) { std::this_thread::sleep_for(5ms); }
 }
 
-struct StopSignalTest : ::testing::Test {
-  App app = open("memory:");
-};
-
-TEST_F(StopSignalTest, TheFirstSignalLetsHandlersFinishAndEndsTheWorker) {
+TEST(StopSignalTest, TheFirstSignalLetsHandlersFinishAndEndsTheWorker) {
   for (const int number : {SIGTERM, SIGINT}) {
+    App app = open("memory:");
     std::atomic<bool> started = false;
     std::atomic<bool> draining = false;
     app.handle(twice, [&](TaskContext& ctx, int value) {
@@ -54,7 +51,9 @@ TEST_F(StopSignalTest, TheFirstSignalLetsHandlersFinishAndEndsTheWorker) {
   }
 }
 
-TEST_F(StopSignalTest, OneSignalEndsAllWorkersThatWait) {
+TEST(StopSignalTest, OneSignalEndsAllWorkersThatWait) {
+  App app = open("memory:");
+  app.handle(twice, [](int value) { return 2 * value; });
   auto first = app.work({.threads = 1});
   auto second = app.work({.threads = 1});
   auto other = std::async(std::launch::async, [&] { return second.run_until_signal(); });

@@ -24,11 +24,13 @@ class Reading:
         attempt = shown["attempts"][0]
         self.assertLessEqual({"number", "worker", "started_at", "ended_at", "outcome", "error"}, set(attempt))
 
-    def test_only_whole_ids_are_taken(self):
+    def test_only_whole_ids_and_their_ends_are_taken(self):
         id = self.enqueue()
         for text in (id[:8], "", "x", id + "0", id.replace("-", "")):
             with self.subTest(text=text):
                 self.refused(USAGE, "InvalidArgument", "show", text)
+        self.assertEqual(self.show(id[-12:])["id"], id)
+        self.assertEqual(self.show(id[-17:])["id"], id)
         self.refused(MISSING, "NotFound", "show", NOWHERE)
         self.refused(MISSING, "NotFound", "show", "--task", "job", "--task-id", "nobody")
         self.refused(USAGE, "UsageError", "show")

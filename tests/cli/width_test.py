@@ -86,7 +86,8 @@ class Width:
         narrow, wide = self.seen(80, "doctor"), self.seen(2000, "doctor")
         for line in wide[2:]:
             for detail in line.split("  ")[2:]:
-                self.assertIn(detail.strip(), self.folded(narrow))
+                # Other programs fill the disk and connect meanwhile.
+                self.assertIn(re.sub("[0-9]+", "N", detail.strip()), re.sub("[0-9]+", "N", self.folded(narrow)))
 
     def test_ids_are_shown_by_their_end_and_commands_take_it(self):
         self.begin()

@@ -56,6 +56,16 @@ TEST_F(SweepWatchTest, RowsThatASweepLeavesAreToldWithTheFirstError) {
   EXPECT_EQ(watch.failures(), 0) << "the sweep itself went well";
 }
 
+TEST_F(SweepWatchTest, ASweepOfWhichAPartFailsEveryTimeIsNoSweepThatWentWell) {
+  const model::SweepReport report{.requeued = 1, .failure = "no such table"};
+  for (int i = 0; i < 3; ++i) {
+    watch.swept(report, now + i * 1s);
+    watch.failed(report.failure, now + i * 1s);
+  }
+  EXPECT_EQ(watch.failures(), 3);
+  EXPECT_EQ(told.size(), 1U);
+}
+
 TEST_F(SweepWatchTest, AListenerThatHasGoneIsNotCalled) {
   listener->forget();
   watch.failed("away", now);

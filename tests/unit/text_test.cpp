@@ -105,6 +105,8 @@ TEST(EditDistance, CountsInsertedRemovedAndReplacedBytes) {
   EXPECT_EQ(edit_distance("", "abc"), 3U);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
   EXPECT_EQ(edit_distance("retention", "retenton"), 1U);
+  EXPECT_EQ(edit_distance("dialy", "daily"), 1U);
+  EXPECT_EQ(edit_distance("ca", "abc"), 3U);
 }
 
 TEST(Closest, FindsTheNearWordAndNothingWhenNoneIsNear) {

@@ -217,8 +217,7 @@ void try_part(SweepReport& report, Part part) {
   } catch (const StoreUnavailable&) { throw; } catch (const SchemaMismatch&) {
     throw;
   } catch (const Error& error) {
-    report.bad += 1;
-    if (report.first_error.empty()) { report.first_error = base::keep_head(error.what(), limits::sweep_error_bytes); }
+    report.failure = base::keep_head(error.what(), limits::sweep_error_bytes);
   }
 }
 

@@ -53,15 +53,14 @@ struct Sweep {
     return false;
   }
 
-  // The same of what is no single row.
+  // The same of a part as a whole.
   template <class Work>
   void try_part(Work work) {
     const SweepReport before = report;
     const std::optional<std::string> trouble = try_apart(tx.db(), work);
     if (!trouble) { return; }
     report = before;
-    report.bad += 1;
-    if (report.first_error.empty()) { report.first_error = base::keep_head(*trouble, limits::sweep_error_bytes); }
+    report.failure = base::keep_head(*trouble, limits::sweep_error_bytes);
   }
 
   // At most `limit` of the rows that a statement finds, without those set aside. `all` says whether that is all there is.
