@@ -79,7 +79,7 @@ Subject subject_of(Shell& shell, const Options& options) {
     throw BadUsage("--activity picks one of a FILE; " + options.subject + " is an activity's id");
   }
   const std::string document = shell.backend().activity(options.subject, false);
-  return {.activity = schedule::parse_activity(read_activity(document).definition), .now = shell.backend().now()};
+  return {.activity = schedule::parse_stored_activity(read_activity(document).definition), .now = shell.backend().now()};
 }
 
 void print_fires(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires) {

@@ -137,6 +137,8 @@ void add_checks(server::Readiness& readiness, engine::Engine& engine, const Puls
   readiness.add("schema", [&engine, schema] {
     return engine.store().info().schema_version >= schema ? std::string() : "is older than this server needs";
   });
+  // The transactions that acknowledge state their own durability (decision 44).
+  readiness.add_remark("durability", [&engine] { return engine.store().info().durability; });
   readiness.add("sweeper", [&engine] {
     const int failures = engine.hub().sweeps().failures();
     return failures < limits::sweep_failures ? std::string()

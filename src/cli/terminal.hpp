@@ -22,7 +22,14 @@ enum class Style : std::uint8_t { plain, bold, dim, good, bad, warn, busy };
 // `text` in that style, when `terminal` shows colours.
 [[nodiscard]] std::string paint(const Terminal& terminal, Style style, std::string_view text);
 
-// Columns that `text` takes: one per code point, which is right for what hapax itself prints.
+struct Character {
+  std::size_t bytes = 1;
+  std::size_t columns = 1;
+};
+// The first of `text`, which is not empty. A byte that begins none counts as one.
+[[nodiscard]] Character first_character(std::string_view text);
+
+// Columns that `text` takes on a terminal: two for wide characters such as 注, none for accents that combine.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 // At most `columns` wide, with an ellipsis when cut.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);

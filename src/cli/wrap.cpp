@@ -1,13 +1,10 @@
 #include "cli/wrap.hpp"
 
+#include "cli/terminal.hpp"
+
 #include <algorithm>
 
 namespace hapax::cli {
-namespace {
-
-bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
-
-}  // namespace
 
 std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
@@ -16,9 +13,11 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
     std::size_t end = 0;    // of what fits
     std::size_t blank = 0;  // the last one in it
     while (end < text.size()) {
-      if (starts_character(text[end]) && ++width > columns) { break; }
+      const Character next = first_character(text.substr(end));
+      width += next.columns;
+      if (width > columns) { break; }
       if (text[end] == ' ') { blank = end; }
-      ++end;
+      end += next.bytes;
     }
     const bool is_broken = end < text.size();
     if (is_broken && text[end] != ' ' && blank > 0) { end = blank; }

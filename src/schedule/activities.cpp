@@ -35,7 +35,7 @@ bool same_timetable(const CronTrigger& a, const CronTrigger& b) {
 Time next_cursor(const model::ActivityState* state, const Activity& activity, Time now) {
   if (state == nullptr || activity.cron() == nullptr) { return now; }
   try {
-    const Activity before = parse_activity(state->definition);
+    const Activity before = parse_stored_activity(state->definition);
     const CronTrigger* const cron = before.cron();
     const bool had_ended = cron != nullptr && cron->end && *cron->end < now;
     if (cron != nullptr && !had_ended && same_timetable(*cron, *activity.cron())) {
@@ -137,7 +137,7 @@ Activities::Applied Activities::apply(const Activity& activity, std::string_view
     applied.created = state == nullptr;
     // An older build may have spelt the same otherwise (1w, where this one says 7d).
     applied.changed = state == nullptr || (state->definition != definition &&
-                                           encode_activity(parse_activity(state->definition)) != definition);
+                                           encode_activity(parse_stored_activity(state->definition)) != definition);
     if (!applied.changed) { return std::nullopt; }
     const Time now = engine_.store().now();
     model::ActivityChange made = change_of(activity.id, state, actor, "activity.apply");
@@ -171,7 +171,7 @@ model::ActivityState Activities::resume(std::string_view id, std::string_view ac
     model::ActivityChange made = change_of(id, state, actor, "activity.resume");
     made.pause = {.paused = false, .note = {}};
     const Time cursor = std::min(state->cursor, engine_.store().now());
-    made.schedule = {.cursor = cursor, .next_due = first_look(parse_activity(state->definition), cursor)};
+    made.schedule = {.cursor = cursor, .next_due = first_look(parse_stored_activity(state->definition), cursor)};
     return made;
   });
   return get(id);
@@ -191,7 +191,7 @@ Activities::Started Activities::trigger(std::string_view id, const Manual& manua
   const std::string key = manual.key.value_or(base::new_uuid7().to_string());
   const Changed changed = change(id, [&](const model::ActivityState* state) -> std::optional<model::ActivityChange> {
     if (state == nullptr) { throw not_found(id); }
-    const Activity activity = parse_activity(state->definition);
+    const Activity activity = parse_stored_activity(state->definition);
     const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
     FiringContext context{
         .ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}, .actor = std::string(actor)};
@@ -220,7 +220,7 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
     Backfill step;
     const Changed changed = change(id, [&](const model::ActivityState* state) -> std::optional<model::ActivityChange> {
       if (state == nullptr) { throw not_found(id); }
-      const Activity activity = parse_activity(state->definition);
+      const Activity activity = parse_stored_activity(state->definition);
       if (activity.cron() == nullptr) {
         throw InvalidArgument("activity", "'" + activity.id + "' has an event trigger, and so no ticks to run again");
       }

@@ -131,6 +131,16 @@ json encode_task(const TaskInstance& task) {
   return out;
 }
 
+// The cron expression with 0/n for each 7/n among its weekdays.
+std::string without_seventh_days(std::string cron) {
+  const std::size_t weekdays = cron.find_last_of(" \t");
+  if (weekdays == std::string::npos) { return cron; }
+  for (std::size_t at = cron.find("7/", weekdays); at != std::string::npos; at = cron.find("7/", at + 1)) {
+    if (at == weekdays + 1 || cron[at - 1] == ',') { cron[at] = '0'; }
+  }
+  return cron;
+}
+
 }  // namespace
 
 void check_activity_id(std::string_view id, const std::string& field) {
@@ -180,6 +190,17 @@ Activity parse_activity(std::string_view text, std::string_view where) {
     throw PayloadTooLarge(whole, size, limits::activity_bytes);
   }
   return activity;
+}
+
+Activity parse_stored_activity(std::string_view text) {
+  json value = json::parse(text, nullptr, false);
+  const auto cron = "/trigger/cron"_json_pointer;
+  if (!value.is_object() || !value.contains(cron) || !value[cron].is_string()) { return parse_activity(text); }
+  const auto given = value[cron].get<std::string>();
+  std::string read = without_seventh_days(given);
+  if (read == given) { return parse_activity(text); }
+  value[cron] = std::move(read);
+  return parse_activity(value.dump());
 }
 
 std::string encode_activity(const Activity& activity) {

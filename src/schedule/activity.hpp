@@ -66,6 +66,9 @@ struct Activity {
 // which begins with `where`: "activities.daily-report".
 [[nodiscard]] Activity parse_activity(std::string_view json, std::string_view where = "");
 
+// One that a store has, also of an earlier build: a weekday 7/n, which is refused by now, is read as the 0/n that it meant.
+[[nodiscard]] Activity parse_stored_activity(std::string_view json);
+
 // The definition as canonical JSON with every default written out, so that a later default changes no stored activity.
 // Two activities are the same if these are: parse_activity reads it back to the same bytes.
 [[nodiscard]] std::string encode_activity(const Activity& activity);

@@ -90,7 +90,7 @@ std::vector<schedule::Event> parse_all(std::span<const std::string> events, sche
 
 std::string trigger_text(const std::string& definition) {
   try {
-    const schedule::Activity activity = schedule::parse_activity(definition);
+    const schedule::Activity activity = schedule::parse_stored_activity(definition);
     return schedule::describe_trigger(activity);
   } catch (const InvalidArgument&) {
     return "";  // written by a later release
@@ -224,7 +224,7 @@ std::vector<ExecutionRecord> App::activity_runs(std::string_view id, const ListO
 
 std::vector<Time> App::next_fires(std::string_view id, int count) {
   const model::ActivityState state = activities_of(*state_).get(id);
-  const schedule::Activity activity = schedule::parse_activity(state.definition);
+  const schedule::Activity activity = schedule::parse_stored_activity(state.definition);
   std::vector<Time> times;
   if (activity.cron() == nullptr) { return times; }
   for (const schedule::PreviewedFire& fire :

@@ -395,7 +395,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
     query.after = page.back().id;
     for (const model::ActivityState& state : page) {
       try {
-        Activity activity = parse_activity(state.definition);
+        Activity activity = parse_stored_activity(state.definition);
         if (activity.event() == nullptr) { continue; }
         all->uuids.push_back(model::activity_uuid(ns_, activity.id));
         all->activities.push_back(std::move(activity));

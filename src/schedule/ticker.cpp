@@ -97,7 +97,7 @@ const Ticker::Read& Ticker::read(const model::ActivityState& state) {
   if (read.definition == state.definition && (read.activity || !read.trouble.empty())) { return read; }
   read = {.definition = state.definition, .activity = nullptr, .trouble = {}};
   try {
-    read.activity = std::make_shared<const Activity>(parse_activity(state.definition));
+    read.activity = std::make_shared<const Activity>(parse_stored_activity(state.definition));
   } catch (const Error& error) { read.trouble = "this build cannot read the definition: " + trouble_of(error); }
   return read;
 }

@@ -17,10 +17,10 @@ Readiness::~Readiness() {
 
 std::vector<Readiness::Verdict> Readiness::check() const {
   std::vector<Verdict> verdicts;
-  for (const auto& [name, check] : checks_) {
-    Verdict verdict{.name = name, .trouble = {}};
+  for (const Check& check : checks_) {
+    Verdict verdict{.name = check.name, .trouble = {}, .counts = check.counts};
     try {
-      verdict.trouble = check();
+      verdict.trouble = check.look();
     } catch (const Error& error) {
       // Its name only: texts tell where the store is.
       verdict.trouble = error.name();
@@ -50,7 +50,7 @@ std::vector<Readiness::Verdict> Readiness::told() const {
   const std::lock_guard lock(mutex_);
   if (!hangs(Clock::now()) && !last_.empty()) { return last_; }
   std::vector<Verdict> verdicts;
-  for (const auto& [name, check] : checks_) { verdicts.push_back({.name = name, .trouble = "does not answer"}); }
+  for (const Check& check : checks_) { verdicts.push_back({.name = check.name, .trouble = "does not answer"}); }
   return verdicts;
 }
 

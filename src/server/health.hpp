@@ -33,12 +33,17 @@ class Readiness {
   // `check` returns what is wrong, or an empty text; it may block and may throw, which is wrong too. Its text is shown to
   // whoever asks, without a token: no addresses, no names of tenants.
   void add(std::string name, std::function<std::string()> check) {
-    checks_.emplace_back(std::move(name), std::move(check));
+    checks_.push_back({.name = std::move(name), .look = std::move(check)});
+  }
+  // The same of what an operator should know, and a server is ready with.
+  void add_remark(std::string name, std::function<std::string()> look) {
+    checks_.push_back({.name = std::move(name), .look = std::move(look), .counts = false});
   }
 
   struct Verdict {
     std::string name;
     std::string trouble;  // empty: all is well
+    bool counts = true;   // false: the server is ready all the same
   };
   // True: told() knows. False: the checks run now, and `done` is raised when they have ended.
   [[nodiscard]] bool ask(const std::shared_ptr<Signal>& done) const;
@@ -49,6 +54,11 @@ class Readiness {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Check {
+    std::string name;
+    std::function<std::string()> look;
+    bool counts = true;
+  };
   static constexpr std::chrono::seconds told_for{1};
   static constexpr Duration slack =
       std::chrono::milliseconds(100);  // whoever has waited that long is not asked to wait again
@@ -56,7 +66,7 @@ class Readiness {
   void run() const;
   [[nodiscard]] bool hangs(Clock::time_point now) const;  // under mutex_
 
-  std::vector<std::pair<std::string, std::function<std::string()>>> checks_;
+  std::vector<Check> checks_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   mutable std::thread thread_;  // started by the first who asks

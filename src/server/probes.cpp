@@ -17,7 +17,7 @@ Response ready(Call& call, const Readiness& readiness) {
   bool well = !stopping;
   std::string checks;
   for (const Readiness::Verdict& verdict : verdicts) {
-    well = well && verdict.trouble.empty();
+    well = well && (verdict.trouble.empty() || !verdict.counts);
     checks += checks.empty() ? "" : ",";
     base::append_json_quoted(checks, verdict.name);
     checks += ':';

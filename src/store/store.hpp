@@ -167,6 +167,7 @@ struct StoreInfo {
   std::string location;  // for people; passwords removed
   int schema_version = 0;
   Capabilities capabilities;
+  std::string durability;  // a setting of the database that is weaker than what this store states for itself; or empty
 };
 
 // A transaction of the store's database in which a caller writes too (SPEC D9, D10). Used by the thread that has it,

@@ -56,7 +56,7 @@ JsonObject run_json(const model::Execution& e) {
 
 std::optional<schedule::Activity> readable(const model::ActivityState& state) {
   try {
-    return schedule::parse_activity(state.definition);
+    return schedule::parse_stored_activity(state.definition);
   } catch (const InvalidArgument&) { return std::nullopt; }
 }
 

@@ -8,12 +8,17 @@ import re
 import struct
 import subprocess
 import termios
+import unicodedata
 import unittest
 
 from _hapax import *
 
 LONG = "no such order: the ledger of the northern branch has been closed since the first of March and nobody opened it again"
 KEY = "order-" + "0123456789" * 5
+
+
+def width(text):
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def on_terminal(url, columns, *arguments):
@@ -53,7 +58,7 @@ class Width:
         code, lines, error = on_terminal(self.url, columns, *arguments)
         self.assertIn(code, (OK, UNSUCCESSFUL), (arguments, error))
         for line in lines:
-            self.assertLessEqual(len(line), columns, f"{arguments} at {columns} columns: {line}")
+            self.assertLessEqual(width(line), columns, f"{arguments} at {columns} columns: {line}")
         return lines
 
     def folded(self, lines):
@@ -74,6 +79,15 @@ class Width:
                         self.assertTrue(self.seen(columns, *command.split()), command)
             statement = "SELECT id, namespace, queue, task, kind, status, run, task_id, created_at, error FROM executions"
             self.assertTrue(self.seen(columns, "sql", statement))
+
+    def test_wide_characters_take_two_columns(self):
+        self.enqueue("short", "--queue", "q", "--task-id", "注文" * 30)
+        self.enqueue("short", "--queue", "q", "--task-id", "order")
+        for columns in (60, 80, 120):
+            lines = self.seen(columns, "list")
+            self.assertIn("注文" * 30, "".join("".join(lines).split()))
+        rows = [line for line in self.seen(400, "list") if "pending" in line]
+        self.assertEqual(len({width(line[:line.index("pending")]) for line in rows}), 1, rows)
 
     def test_details_fold_below_and_are_whole(self):
         self.begin()

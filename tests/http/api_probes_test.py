@@ -50,6 +50,32 @@ class RowsOfOthersOnPostgres(ApiCase, unittest.TestCase):
         self.assertEqual(told["verdicts"], [{"id": claim["id"], "verdict": "accepted"}])
 
 
+class DurabilityOnPostgres(ApiCase, unittest.TestCase):
+    backend = "postgres"
+
+    def test_a_role_that_turns_synchronous_commit_off_is_told_and_the_server_stays_ready(self):
+        base = os.environ["HAPAX_TEST_POSTGRES_URL"]
+        role = "durable_" + uuid.uuid4().hex[:12]
+        parts = urllib.parse.urlsplit(base)
+        psql(base, f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD '{role}'")
+        try:
+            psql(base, f"ALTER ROLE {role} SET synchronous_commit = off")
+            url = parts._replace(netloc=f"{role}:{role}@{parts.hostname}:{parts.port}", query="schema=" + self.schema).geturl()
+            server = Server(BIN, "serve", "--listen", "127.0.0.1:0", env={"HAPAX_STORE_URL": url})
+            try:
+                answer = server.get("/readyz")
+                self.assertEqual(answer.status, 200, answer)
+                self.assertEqual(answer.json["checks"]["durability"],
+                                 "synchronous_commit is off; the transactions of hapax raise it to on")
+            finally:
+                server.stop()
+            self.assertIn("synchronous_commit", doctor(url)[1])
+        finally:
+            psql(base, f"DROP ROLE {role}")
+        ready = self.api.get("/readyz", expect=200)
+        self.assertEqual(ready.json["checks"]["durability"], "ok")
+
+
 class HangingProxy(Proxy):
     """Passes nothing on while it is told to hang, and breaks no connection."""
 

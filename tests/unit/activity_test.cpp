@@ -97,6 +97,17 @@ TEST(Activity, SpellingOrderAndDefaultsMakeNoOtherVersion) {
   EXPECT_NE(encode_activity(parse_activity(other.dump())), encode_activity(parse_activity(said.dump())));
 }
 
+TEST(Activity, StoredByAnEarlierBuildASeventhWeekdayIsReadAsWhatItMeant) {
+  json stored = cron_activity();
+  stored["trigger"]["cron"] = "0 9 7/7 * 1,7/2";
+  EXPECT_THAT(refusal_of(stored).message, HasSubstr("7/2"));
+  json meant = cron_activity();
+  meant["trigger"]["cron"] = "0 9 7/7 * 1,0/2";
+  EXPECT_EQ(encode_activity(parse_stored_activity(stored.dump())), encode_activity(parse_activity(meant.dump())));
+  EXPECT_EQ(encode_activity(parse_stored_activity(event_activity().dump())),
+            encode_activity(parse_activity(event_activity().dump())));
+}
+
 TEST(Activity, InputKeepsIntegersOf64Bits) {
   json document = event_activity();
   document["input"] = {{"big", 9007199254740993}, {"most", 18446744073709551615U}, {"text", "{{event.id}}"}};

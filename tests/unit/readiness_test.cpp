@@ -72,6 +72,13 @@ TEST(Readiness, a_check_that_hangs_is_told_within_the_patience_and_forgiven_when
   EXPECT_TRUE(readiness.stop(60s));
 }
 
+TEST(Readiness, a_remark_is_told_and_does_not_count) {
+  Readiness readiness;
+  readiness.add_remark("durability", [] { return std::string("synchronous_commit is off"); });
+  EXPECT_EQ(trouble_of(readiness), "synchronous_commit is off");
+  EXPECT_FALSE(readiness.told().front().counts);
+}
+
 TEST(Readiness, an_error_is_told_by_its_name_alone) {
   Readiness readiness;
   readiness.add("store", []() -> std::string { throw StoreUnavailable("postgresql://secret@db"); });

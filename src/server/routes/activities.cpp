@@ -189,7 +189,7 @@ Response preview(Api& api, Call& call) {
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     const schedule::Activity activity =
-        schedule::parse_activity(wire::find_activity(tenant->activities(), id).definition);
+        schedule::parse_stored_activity(wire::find_activity(tenant->activities(), id).definition);
     if (activity.cron() == nullptr) {
       throw InvalidArgument("activity", "'" + id + "' has an event trigger, and so no ticks to tell ahead");
     }

@@ -6,7 +6,11 @@
 // (docs/decisions/0044).
 #pragma once
 
+#include "store/postgres/connection.hpp"
 #include "store/postgres/statement.hpp"
+
+#include <string>
+#include <string_view>
 
 namespace hapax::store::postgres {
 
@@ -15,5 +19,13 @@ inline constexpr const char* durability_text =
     "('off', 'local') THEN 'on' ELSE pg_catalog.current_setting('synchronous_commit') END, true)";
 
 inline constexpr Statement durability_statement{"hapax_durability", durability_text};
+
+// Whether it is one of those values.
+[[nodiscard]] inline bool is_raised(std::string_view synchronous_commit) {
+  return synchronous_commit == "off" || synchronous_commit == "local";
+}
+
+// What a session begins with, beneath what transactions state for themselves.
+[[nodiscard]] std::string synchronous_commit_beneath(Connection& connection);
 
 }  // namespace hapax::store::postgres

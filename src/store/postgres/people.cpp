@@ -1,4 +1,5 @@
 #include "store/overdue_finding.hpp"
+#include "store/postgres/durability.hpp"
 #include "store/postgres/partitions.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/transaction_guard.hpp"
@@ -126,6 +127,16 @@ Finding finding(Finding::Level level, std::string subject, std::string detail, s
   return {.level = level, .subject = std::move(subject), .detail = std::move(detail), .advice = std::move(advice)};
 }
 
+}  // namespace
+
+std::string synchronous_commit_beneath(Connection& connection) {
+  const Result result =
+      connection.query_text("SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'", Params());
+  return RowReader(result, 0).bytes();
+}
+
+namespace {
+
 void check_durability(Connection& connection, std::vector<Finding>& findings) {
   for (const char* name : {"fsync", "full_page_writes"}) {
     const std::string value = setting(connection, name);
@@ -133,11 +144,8 @@ void check_durability(Connection& connection, std::vector<Finding>& findings) {
     findings.push_back(finding(off ? Finding::Level::problem : Finding::Level::ok, name, value,
                                off ? "an acknowledged enqueue can be lost in a power cut; turn it on" : ""));
   }
-  // What a session begins with, beneath what this store's transactions state for themselves.
-  const Result result =
-      connection.query_text("SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'", Params());
-  const std::string value = RowReader(result, 0).bytes();
-  const bool raised = value == "off" || value == "local";
+  const std::string value = synchronous_commit_beneath(connection);
+  const bool raised = is_raised(value);
   findings.push_back(finding(raised ? Finding::Level::warning : Finding::Level::ok, "synchronous_commit",
                              raised ? value + "; the transactions of hapax raise it to on" : value,
                              raised

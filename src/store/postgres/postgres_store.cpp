@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include "store/postgres/durability.hpp"
 #include "store/postgres/schema.hpp"
 
 #include <algorithm>
@@ -30,6 +31,10 @@ StoreInfo PostgresStore::info() {
     info.version = version == nullptr ? "" : version;
     info.location = settings_.location;
     info.schema_version = schema_version(connection);
+    const std::string synchronous = synchronous_commit_beneath(connection);
+    if (is_raised(synchronous)) {
+      info.durability = "synchronous_commit is " + synchronous + "; the transactions of hapax raise it to on";
+    }
     info.capabilities = {.durable = true,
                          .shared = true,
                          .lends_transaction = true,
