@@ -57,7 +57,7 @@ class Starting(unittest.TestCase):
         try:
             self.assertEqual(server.get("/healthz").json, {"status": "up"})
             answer = server.get("/readyz")
-            self.assertEqual(answer.json, {"status": "ready", "checks": {"store": "ok", "schema": "ok", "sweeper": "ok", "ticker": "ok"}})
+            self.assertEqual(answer.json, {"status": "ready", "checks": {"store": "ok", "schema": "ok", "durability": "ok", "sweeper": "ok", "ticker": "ok"}})
             self.assertIn(b"hapax_http_requests_total", server.get("/metrics").body)
         finally:
             self.assertEqual(server.stop(), 0)
