@@ -30,6 +30,10 @@ while read -r file; do
   breach "$file: tests are never skipped; they fail when something they need is missing"
 done < <(grep -rlE 'GTEST_SKIP|DISABLED_' tests --include='*.cpp' --include='*.hpp' 2> /dev/null || true)
 
+while read -r file; do
+  breach "$file: a leftover of a merge"
+done < <(find src include tests bench examples docs scripts -type f \( -name '*.orig' -o -name '*.rej' \) 2> /dev/null | sort)
+
 if ((breaches > 0)); then
   echo "$breaches breaches" >&2
   exit 1

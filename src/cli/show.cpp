@@ -7,9 +7,9 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "Of a workflow also its timeline: steps, tasks, children, waits and signals, with attempts and times, and what it "
-    "waits\n"
-    "for now.\n"
+    "Of a workflow also its timeline: steps, tasks, children, waits and signals, with attempts and times, and what the "
+    "workflow\n"
+    "waits for.\n"
     "With --json: id, namespace, task, kind, queue, status, input, result, error, attempts[], run, identity, task_id,\n"
     "effect_key, fence, times (created_at, run_at, started_at, finished_at, expires_at, deadline) and labels; of what "
     "a\n"

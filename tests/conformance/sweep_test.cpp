@@ -105,6 +105,27 @@ TEST_F(SweepConformance, ABadRowAmongTheDeadlinesNeverStopsTheOthers) {
   EXPECT_EQ(status(family.child), Status::cancelled);
 }
 
+// No row is at fault: the sweep has failed, and goes on once the store is mended.
+TEST_F(SweepConformance, APartThatFailsAsAWholeIsAFailedSweep) {
+  if (!has_rows()) { return; }
+  const bool sqlite = store().info().backend == "sqlite";
+  const std::string table = sqlite ? "sessions" : url().substr(url().find("schema=") + 7) + ".sessions";
+  const std::string away = "sessions_away";
+  const Uuid due = task_due_within(30s);
+  advance(1min);
+  execute("ALTER TABLE " + table + " RENAME TO " + away);
+  std::string failure;
+  try {
+    const SweepReport report = sweep();
+    failure = report.failure;
+    EXPECT_EQ(report.bad, 0);
+  } catch (const Error& error) { failure = error.what(); }
+  execute("ALTER TABLE " + table.substr(0, table.size() - 8) + away + " RENAME TO sessions");
+  EXPECT_NE(failure.find("sessions"), std::string::npos) << failure;
+  EXPECT_EQ(sweep().failure, "");
+  EXPECT_EQ(status(due), Status::timed_out);
+}
+
 TEST_F(SweepConformance, BadRowsBeforeTheOthersDoNotUseUpTheLimit) {
   for (const char* queue : {"a", "b", "c"}) {
     NewExecution parent = flow();
