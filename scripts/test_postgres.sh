@@ -55,7 +55,7 @@ create() {
   as_owner tee -a "$folder/data/postgresql.conf" > /dev/null <<SETTINGS
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '$folder'
-max_connections = 200
+max_connections = 400
 max_locks_per_transaction = 256
 max_wal_size = 2GB
 timezone = 'UTC'

@@ -9,7 +9,7 @@ using std::chrono::floor;
 using std::chrono::sys_days;
 using std::chrono::year_month_day;
 
-void append_padded(std::string& key, int number, std::size_t width) {
+void time_bucket_append_padded(std::string& key, int number, std::size_t width) {
   const std::string digits = std::to_string(number);
   if (digits.size() < width) { key.append(width - digits.size(), '0'); }
   key += digits;
@@ -17,12 +17,12 @@ void append_padded(std::string& key, int number, std::size_t width) {
 
 void append_year(std::string& key, std::chrono::year year) {
   key.push_back('-');
-  append_padded(key, static_cast<int>(year), 4);
+  time_bucket_append_padded(key, static_cast<int>(year), 4);
 }
 
 void append_part(std::string& key, int number) {
   key.push_back('-');
-  append_padded(key, number, 2);
+  time_bucket_append_padded(key, number, 2);
 }
 
 // How many whole units of its day have passed at that instant.
@@ -69,7 +69,7 @@ std::string per_iso_week(std::string_view job, Time at) {
   std::string key(job);
   append_year(key, year);
   key += "-W";
-  append_padded(key, static_cast<int>(into_year / days(7)) + 1, 2);
+  time_bucket_append_padded(key, static_cast<int>(into_year / days(7)) + 1, 2);
   return key;
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int usual_count = 20;
 constexpr std::size_t runs_told = 12;  // of one policy, in a table
 
-constexpr const char* examples =
+constexpr const char* activity_preview_examples =
     "The next fires with local time, UTC and, where clocks are changed, what that does to them. FILE (JSON or TOML, as "
     "for\n"
     "apply; - is standard input) is looked at without a store. --from is an instant, a date or time of the activity's "
@@ -79,7 +79,8 @@ Subject subject_of(Shell& shell, const Options& options) {
     throw BadUsage("--activity picks one of a FILE; " + options.subject + " is an activity's id");
   }
   const std::string document = shell.backend().activity(options.subject, false);
-  return {.activity = schedule::parse_stored_activity(read_activity(document).definition), .now = shell.backend().now()};
+  return {.activity = schedule::parse_stored_activity(read_activity(document).definition),
+          .now = shell.backend().now()};
 }
 
 void print_fires(const schedule::Activity& activity, const std::vector<schedule::PreviewedFire>& fires) {
@@ -167,8 +168,8 @@ int preview(Shell& shell, const Options& options) {
 
 void add_activity_preview(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command =
-      commands.add({"preview", "When it runs next, and what would become of an outage", examples}, &group);
+  CLI::App& command = commands.add(
+      {"preview", "When it runs next, and what would become of an outage", activity_preview_examples}, &group);
   command.add_option("subject", options->subject, "Activity, or a file of one")->type_name("ID|FILE|-")->required();
   command.add_option("--activity", options->activity, "Which one, of a file with several")->type_name("ID");
   command.add_option("--from", options->from, "From then on")->type_name("TIME")->capture_default_str();

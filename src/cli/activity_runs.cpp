@@ -13,7 +13,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* activity_runs_examples =
     "Newest first; also of an activity that was deleted, for as long as its runs are kept. RUN is the id that tells a "
     "tick\n"
     "or an event from the others; hapax show takes the execution's id, or --run RUN.\n"
@@ -27,7 +27,7 @@ constexpr const char* examples =
     "  hapax activity runs daily-report --status failed,timed_out --json | jq -r '.[].id'\n"
     "  hapax activity runs nightly-load --tasks";
 
-struct Options {
+struct ActivityRunsOptions {
   std::string id;
   std::vector<std::string> statuses;
   std::int64_t limit = 50;
@@ -58,7 +58,7 @@ void add_row(Table& table, const model::Execution& e, Time now, bool is_instance
              Cell(e.stuck.empty() ? error_line(e.error) : e.stuck, Style::dim)});
 }
 
-int runs(Shell& shell, const Options& options) {
+int runs(Shell& shell, const ActivityRunsOptions& options) {
   if (options.limit < 1) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
   }
@@ -101,8 +101,8 @@ int runs(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_activity_runs(Commands& commands, CLI::App& group) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"runs", "What it started, newest first", examples}, &group);
+  const auto options = std::make_shared<ActivityRunsOptions>();
+  CLI::App& command = commands.add({"runs", "What it started, newest first", activity_runs_examples}, &group);
   add_activity_id(command, options->id);
   command.add_option("--status", options->statuses, "pending, running, completed, failed, cancelled or timed_out")
       ->type_name("S")

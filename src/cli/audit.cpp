@@ -11,7 +11,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* audit_examples =
     "Who cancelled, retried, discarded, annotated and signalled executions, purged and moved queues, and changed "
     "queues,\n"
     "tasks, settings, activities and tokens, newest first; kept for 400 days. Who enqueued an execution is told by\n"
@@ -23,13 +23,13 @@ constexpr const char* examples =
     "  hapax audit --subject 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --json\n"
     "  hapax audit --action token.revoke";
 
-struct Options {
+struct AuditOptions {
   model::AuditQuery query;
   std::optional<std::string> from;
   std::optional<std::string> before;
 };
 
-int run(Shell& shell, const Options& options) {
+int run(Shell& shell, const AuditOptions& options) {
   model::AuditQuery query = options.query;
   query.ns = shell.ns();
   if (options.from) { query.from = parse_time(*options.from, "--from"); }
@@ -69,8 +69,8 @@ int show_audit(Shell& shell, const model::AuditQuery& query) {
 }
 
 void add_audit(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"audit", "Who did what, newest first", examples});
+  const auto options = std::make_shared<AuditOptions>();
+  CLI::App& command = commands.add({"audit", "Who did what, newest first", audit_examples});
   command.add_option("--subject", options->query.subject, "Of this queue, task, activity, execution or token")
       ->type_name("NAME|ID");
   command.add_option("--action", options->query.action, "Of this kind: execution.cancel, queue.configure, …")

@@ -16,7 +16,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* bench_examples =
     "A quick measure of this machine and store, not a comparison: single enqueues by several producers (each "
     "acknowledged\n"
     "after its commit), bulk enqueue, and a drain by one worker whose handler does nothing. Works in a queue of its "
@@ -26,7 +26,7 @@ constexpr const char* examples =
     "Example:\n"
     "  hapax bench --count 20000 --store sqlite:/var/tmp/bench.db --json";
 
-struct Options {
+struct BenchOptions {
   std::int64_t count = 10'000;
   int producers = 8;
   int threads = 0;
@@ -42,7 +42,7 @@ using Steady = std::chrono::steady_clock;
 
 class Bench {
  public:
-  Bench(Shell& shell, const Options& options)
+  Bench(Shell& shell, const BenchOptions& options)
       : options_(options),
         engine_(std::make_shared<engine::Engine>(shell.shared_store())),
         queue_(shell.queue("bench-" + base::new_uuid7().to_string())) {
@@ -117,12 +117,12 @@ class Bench {
     worker.stop();
   }
 
-  const Options& options_;
+  const BenchOptions& options_;
   std::shared_ptr<engine::Engine> engine_;
   model::QueueRef queue_;
 };
 
-int run(Shell& shell, const Options& options) {
+int run_bench(Shell& shell, const BenchOptions& options) {
   if (options.count < 1 || options.count > 10'000'000) {
     throw InvalidArgument("count", std::to_string(options.count) + " is out of range; expected 1 to 10000000");
   }
@@ -163,13 +163,13 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_bench(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"bench", "A quick measure of this machine and store", examples});
+  const auto options = std::make_shared<BenchOptions>();
+  CLI::App& command = commands.add({"bench", "A quick measure of this machine and store", bench_examples});
   command.add_option("--count", options->count, "Executions per measure")->type_name("N")->capture_default_str();
   command.add_option("--producers", options->producers, "Threads that enqueue")->type_name("N")->capture_default_str();
   command.add_option("--threads", options->threads, "Threads of the worker (default: as many as the machine has)")
       ->type_name("N");
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_bench(shell, *options); });
 }
 
 }  // namespace hapax::cli

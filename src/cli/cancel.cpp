@@ -12,7 +12,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* cancel_examples =
     "What is pending ends at once; what is running is told to stop (a program gets SIGTERM, then SIGKILL) and ends as\n"
     "cancelled. With --json: "
     "{\"cancelled\",\"requested\",\"finished\",\"executions\":[{\"id\",\"verdict\",\"status\"}]}.\n"
@@ -23,7 +23,7 @@ constexpr const char* examples =
     "\n"
     "Exit codes: 0 done; 3 an execution named by id had ended already; 66 no such execution.";
 
-struct Options {
+struct CancelOptions {
   Selection selection;
   std::string reason = "cancelled from the command line";
 };
@@ -43,7 +43,7 @@ struct Tally {
   }
 };
 
-int run(Shell& shell, const Options& options) {
+int run_cancel(Shell& shell, const CancelOptions& options) {
   const std::vector<Uuid> ids = selected(shell, options.selection, "cancel", [](model::ListQuery& query) {
     if (query.statuses.empty()) { query.statuses = {Status::pending, Status::running}; }
   });
@@ -71,11 +71,11 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_cancel(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"cancel", "Cancel executions, by id or by filter", examples});
+  const auto options = std::make_shared<CancelOptions>();
+  CLI::App& command = commands.add({"cancel", "Cancel executions, by id or by filter", cancel_examples});
   add_selection(command, options->selection, true);
   command.add_option("--reason", options->reason, "Kept as the error's message")->type_name("TEXT");
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_cancel(shell, *options); });
 }
 
 }  // namespace hapax::cli

@@ -7,7 +7,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* cleanup_examples =
     "What workers do in the background all the time, done now: deletes ended executions past their retention, "
     "requeues\n"
     "those of lost workers, times out what is past its deadline. Never touches what is pending or running otherwise.\n"
@@ -54,7 +54,7 @@ int run(Shell& shell) {
 }  // namespace
 
 void add_cleanup(Commands& commands) {
-  CLI::App& command = commands.add({"cleanup", "Delete what is past its retention, now", examples});
+  CLI::App& command = commands.add({"cleanup", "Delete what is past its retention, now", cleanup_examples});
   commands.run_with(command, run);
 }
 

@@ -9,7 +9,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* completion_examples =
     "Prints a script that completes commands, flags and the words some flags take. The Debian package and `cmake "
     "--install`\n"
     "put it where both shells look.\n"
@@ -42,7 +42,7 @@ void write_file(const std::string& path, const std::string& text) {
 
 void add_completion(Commands& commands) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App& command = commands.add({"completion", "Print a completion script for bash or zsh", examples});
+  CLI::App& command = commands.add({"completion", "Print a completion script for bash or zsh", completion_examples});
   command.add_option("shell", *shell, "bash or zsh")->type_name("SHELL")->required();
   commands.run_with(command, [&commands, shell](Shell&) { return run(commands, *shell); });
 

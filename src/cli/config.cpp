@@ -46,7 +46,7 @@ constexpr const char* check_examples =
     "\n"
     "Exit codes: 0 good, 66 no such file, 78 with problems.";
 
-constexpr const char* apply_examples =
+constexpr const char* config_apply_examples =
     "Brings queues, tasks, activities and settings of the file into the store and prints what changed; what the file "
     "does "
     "not\n"
@@ -207,7 +207,7 @@ void add_config(Commands& commands) {
     return check_configuration(shell);
   });
 
-  CLI::App& apply = commands.add({"apply", "Bring a configuration into the store", apply_examples}, &group);
+  CLI::App& apply = commands.add({"apply", "Bring a configuration into the store", config_apply_examples}, &group);
   apply.add_option("file", options->file, "File (default: the one in use)")->type_name("FILE");
   apply.add_flag("--dry-run", options->dry_run, "Only say what would change");
   commands.run_with(apply, [options](Shell& shell) {

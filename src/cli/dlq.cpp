@@ -16,7 +16,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* group_examples =
+constexpr const char* dlq_group_examples =
     "An execution that is out of attempts is `failed` and stands in its queue's dead-letter list until it is retried,\n"
     "discarded or past its retention.\n"
     "\n"
@@ -157,7 +157,7 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_dlq(Commands& commands) {
-  CLI::App& group = commands.add({"dlq", "Dead letters: list, show, retry, discard, annotate", group_examples});
+  CLI::App& group = commands.add({"dlq", "Dead letters: list, show, retry, discard, annotate", dlq_group_examples});
   add_dlq_list(commands, group);
   add_dlq_show(commands, group);
   add_dlq_retry(commands, group);

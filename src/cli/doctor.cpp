@@ -9,7 +9,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* doctor_examples =
     "Looks at the store, commits a write, and says what is wrong and what to do. With --json:\n"
     "{\"store\",\"backend\",\"version\",\"schema_version\",\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]"
     "}.\n"
@@ -54,7 +54,7 @@ store::Finding write_finding(store::Store& store) {
   return {Level::ok, "writes", "a write was committed", ""};
 }
 
-int run(Shell& shell) {
+int run_doctor(Shell& shell) {
   const store::StoreInfo info = shell.store().info();
   std::vector<store::Finding> findings = shell.store().doctor();
   findings.push_back(write_finding(shell.store()));
@@ -91,8 +91,8 @@ int run(Shell& shell) {
 }  // namespace
 
 void add_doctor(Commands& commands) {
-  CLI::App& command = commands.add({"doctor", "Check the store's health", examples});
-  commands.run_with(command, run);
+  CLI::App& command = commands.add({"doctor", "Check the store's health", doctor_examples});
+  commands.run_with(command, run_doctor);
 }
 
 }  // namespace hapax::cli

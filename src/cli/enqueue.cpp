@@ -5,7 +5,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* enqueue_examples =
     "Prints the execution's id, and with --json "
     "{\"id\",\"created\",\"status\",\"run\",\"deduplicated_from\"?,\"result\"?}.\n"
     "With --task-id, a second request of the same key gets the first one's execution (created: false), unless it "
@@ -22,7 +22,7 @@ constexpr const char* examples =
     "66, 75;\n"
     "with --wait: 0 completed, 1 ended otherwise, 124 still going.";
 
-struct Options {
+struct EnqueueOptions {
   AdmitOptions one;
   std::optional<std::string> bulk;
   bool each = false;
@@ -31,8 +31,8 @@ struct Options {
 }  // namespace
 
 void add_enqueue(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"enqueue", "Ask for a task to be run: one, or many from NDJSON", examples});
+  const auto options = std::make_shared<EnqueueOptions>();
+  CLI::App& command = commands.add({"enqueue", "Ask for a task to be run: one, or many from NDJSON", enqueue_examples});
   RequestFields& fields = options->one.fields;
   auto* task = command.add_option("task", fields.task, "Name of the task")->type_name("TASK");
   command.add_option("--task-id", fields.task_id, "Idempotency key: the same key runs once")->type_name("KEY");

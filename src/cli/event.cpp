@@ -7,7 +7,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* group_examples =
+constexpr const char* event_group_examples =
     "An event is a CloudEvents 1.0 envelope. Each activity that wants it starts one run for it, however often it is "
     "sent.\n"
     "\n"
@@ -39,9 +39,9 @@ constexpr const char* send_examples =
 
 // One document over several lines: an event, or a list of them.
 constexpr std::size_t document_bytes = 16 << 20;
-constexpr std::string_view blanks = " \t\r\n";
+constexpr std::string_view event_blanks = " \t\r\n";
 
-struct Options {
+struct EventOptions {
   std::optional<std::string> event;
   std::optional<std::string> bulk;
   EventParts parts;
@@ -49,7 +49,7 @@ struct Options {
 };
 
 void take_document(EventSender& sender, std::string_view text) {
-  const std::size_t first = text.find_first_not_of(blanks);
+  const std::size_t first = text.find_first_not_of(event_blanks);
   if (first != std::string_view::npos && text[first] == '[') {
     sender.take_list(text);
   } else {
@@ -59,10 +59,10 @@ void take_document(EventSender& sender, std::string_view text) {
 
 // A line that is an object by itself: the file is one of lines.
 bool is_object_line(std::string_view line) {
-  return line[line.find_first_not_of(blanks)] == '{' && line[line.find_last_not_of(blanks)] == '}';
+  return line[line.find_first_not_of(event_blanks)] == '{' && line[line.find_last_not_of(event_blanks)] == '}';
 }
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(blanks) == std::string_view::npos; }
+bool is_blank(std::string_view line) { return line.find_first_not_of(event_blanks) == std::string_view::npos; }
 
 void take_lines(EventSender& sender, LineReader& lines, std::string line) {
   do {
@@ -96,7 +96,7 @@ void take_file(EventSender& sender, const std::string& path, bool is_bulk) {
   if (!is_bulk) { throw BadData("InvalidArgument", path + ": is empty; expected an event", "event"); }
 }
 
-int send(Shell& shell, const Options& options) {
+int send(Shell& shell, const EventOptions& options) {
   const int ways = (options.event ? 1 : 0) + (options.bulk ? 1 : 0) + (options.parts.empty() ? 0 : 1);
   if (ways != 1) {
     throw BadUsage(ways == 0 ? "give an EVENT, --bulk FILE, or --source and --type; see hapax event send --help"
@@ -120,8 +120,8 @@ int send(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_event(Commands& commands) {
-  CLI::App& group = commands.add({"event", "Events: send", group_examples});
-  const auto options = std::make_shared<Options>();
+  CLI::App& group = commands.add({"event", "Events: send", event_group_examples});
+  const auto options = std::make_shared<EventOptions>();
   CLI::App& command = commands.add({"send", "Send one event, or many", send_examples}, &group);
   command.add_option("event", options->event, "The event: JSON, @FILE or - for standard input")->type_name("EVENT");
   command.add_option("--bulk", options->bulk, "Many: a file (- for standard input) with one event a line")

@@ -8,7 +8,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* explain_examples =
     "Says in sentences why an execution is not running (delayed, waiting for a retry, paused queue, a limit or key, no "
     "worker for it, "
     "…),\n"
@@ -39,7 +39,7 @@ int run(Shell& shell, const Uuid& id) {
 
 void add_explain(Commands& commands) {
   const auto target = std::make_shared<Target>();
-  CLI::App& command = commands.add({"explain", "Why an execution is where it is", examples});
+  CLI::App& command = commands.add({"explain", "Why an execution is where it is", explain_examples});
   command.add_option("id", target->id, "Execution id, or its last 12 digits")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);

@@ -20,7 +20,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* group_examples =
+constexpr const char* guard_group_examples =
     "The store is --store URL: file:FOLDER, sqlite:PATH, postgresql://…, redis://… or rediss://…; the guarded "
     "function's own.\n"
     "\n"
@@ -29,13 +29,13 @@ constexpr const char* group_examples =
     "  hapax guard show --name create_invoice --key '[\"order-7\"]' --store redis://localhost/0\n"
     "  hapax guard forget --name create_invoice --key '[\"order-7\"]'\n"
     "  hapax guard forget --name create_invoice --status failed --yes";
-constexpr const char* list_examples =
+constexpr const char* guard_list_examples =
     "With --json a list of "
     "{\"name\",\"key\",\"status\",\"result\",\"error\",\"started_at\",\"completed_at\",\"heartbeat\","
     "\"fence\",\n\"expires_at\",\"takeover_after\",\"owner\"}. takeover_after is null for `never`.\n"
     "Exit codes: 0 done, 64 usage, 75 store down or busy, 78 configuration.";
-constexpr const char* show_examples = "With --json as in list. Exit codes: 0 done, 66 no such record.";
-constexpr const char* forget_examples =
+constexpr const char* guard_show_examples = "With --json as in list. Exit codes: 0 done, 66 no such record.";
+constexpr const char* guard_forget_examples =
     "A call whose record is forgotten runs again. What is in progress is left alone, unless --even-in-progress says\n"
     "otherwise: its caller's result is then refused, and another may run beside it.\n"
     "With --json {\"forgotten\",\"in_progress\"}. Exit codes: 0 done, 3 in progress, 66 no such record.";
@@ -287,7 +287,7 @@ void add_guard_list(Commands& commands, CLI::App& group) {
     std::int64_t limit = 50;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"list", "Records of guarded functions", list_examples}, &group);
+  CLI::App& command = commands.add({"list", "Records of guarded functions", guard_list_examples}, &group);
   add_record_filter(command, options->filter);
   command.add_option("--key-prefix", options->filter.key_prefix, "Only keys that begin so")->type_name("TEXT");
   command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
@@ -300,7 +300,7 @@ void add_guard_show(Commands& commands, CLI::App& group) {
     std::string key;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"show", "One record", show_examples}, &group);
+  CLI::App& command = commands.add({"show", "One record", guard_show_examples}, &group);
   command.add_option("--name", options->name, "The guarded function")->type_name("NAME")->required();
   command.add_option("--key", options->key, "The call's key, as list shows it")->type_name("KEY")->required();
   commands.run_with(command, [options](Shell& shell) {
@@ -311,7 +311,7 @@ void add_guard_show(Commands& commands, CLI::App& group) {
 void add_guard_forget(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<ForgetOptions>();
   CLI::App& command =
-      commands.add({"forget", "Forget records, so that their calls may run again", forget_examples}, &group);
+      commands.add({"forget", "Forget records, so that their calls may run again", guard_forget_examples}, &group);
   add_record_filter(command, options->filter);
   command.add_option("--key", options->key, "The record of this key; without it, all of --name")->type_name("KEY");
   command.add_flag("--even-in-progress", options->even_in_progress, "Also what is in progress");
@@ -326,7 +326,7 @@ void add_guard_forget(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_guard(Commands& commands) {
-  CLI::App& group = commands.add({"guard", "Records of guarded functions: list, show, forget", group_examples});
+  CLI::App& group = commands.add({"guard", "Records of guarded functions: list, show, forget", guard_group_examples});
   add_guard_list(commands, group);
   add_guard_show(commands, group);
   add_guard_forget(commands, group);

@@ -8,7 +8,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* identity_examples =
     "Says what makes this request the same as another: the task's strategy, the canonical form of what is compared, "
     "the\n"
     "identity it makes, who holds that now and what an enqueue would meet. Changes nothing: what a configuration file\n"
@@ -24,7 +24,7 @@ constexpr const char* examples =
     "  hapax identity generate-report --input '{\"customer_id\":7,\"month\":\"2026-03\"}'\n"
     "  hapax identity charge --task-id charge-order-456 --input @order.json --json";
 
-struct Options {
+struct IdentityOptions {
   RequestFields fields;
   std::optional<std::string> input;
 };
@@ -58,7 +58,7 @@ void print_human(const JsonView& asked) {
   facts.print();
 }
 
-int run(Shell& shell, const Options& options) {
+int run_identity(Shell& shell, const IdentityOptions& options) {
   RequestFields fields = options.fields;
   if (options.input) { fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
   const std::string document = shell.backend().identity(fields);
@@ -73,9 +73,9 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_identity(Commands& commands) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<IdentityOptions>();
   CLI::App& command =
-      commands.add({"identity", "What makes a request the same as another, and who holds it", examples});
+      commands.add({"identity", "What makes a request the same as another, and who holds it", identity_examples});
   command.add_option("task", options->fields.task, "Name of the task")->type_name("TASK")->required();
   command.add_option("--input", options->input, "Input: JSON, @FILE, or - for standard input (default: null)")
       ->type_name("JSON|@FILE|-");
@@ -85,7 +85,7 @@ void add_identity(Commands& commands) {
       ->type_name("POLICY")
       ->capture_default_str();
   command.add_option("--reuse", options->fields.reuse, "As for enqueue")->type_name("POLICY");
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_identity(shell, *options); });
 }
 
 }  // namespace hapax::cli

@@ -16,7 +16,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* group_examples =
+constexpr const char* journal_group_examples =
     "A workflow's journal is all that its function did through its context, in order. From it the run goes on after a "
     "crash.\n"
     "\n"
@@ -25,7 +25,7 @@ constexpr const char* group_examples =
     "  hapax journal export 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --output journals/order-456.json\n"
     "  hapax journal fork 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --steps 3 --workflow-id order-456-again";
 
-constexpr const char* show_examples =
+constexpr const char* journal_show_examples =
     "What a run did: steps, tasks and children with their outcomes, attempts and times, waits, signals.\n"
     "With --json an array of "
     "{\"position\",\"kind\",\"name\",\"status\",\"at\",\"ended_at\",\"attempts\",\"child\",\"input\","
@@ -49,7 +49,7 @@ constexpr const char* fork_examples =
     "Exit codes: 0 started or met; 3 one of the N was started and had not ended; 64 not a workflow, or it has fewer\n"
     "entries; 66 no such execution.";
 
-void write_file(const std::string& path, const std::string& text) {
+void journal_write_file(const std::string& path, const std::string& text) {
   std::FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) { throw MissingFile("cannot write " + base::echo(path) + ": " + std::strerror(errno)); }
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fputc('\n', file) != EOF;
@@ -65,7 +65,7 @@ void add_target(CLI::App& command, Target& target) {
 
 void add_journal_show(Commands& commands, CLI::App& group) {
   const auto target = std::make_shared<Target>();
-  CLI::App& command = commands.add({"show", "A run's timeline", show_examples}, &group);
+  CLI::App& command = commands.add({"show", "A run's timeline", journal_show_examples}, &group);
   add_target(command, *target);
   commands.run_with(command, [target](Shell& shell) {
     const std::string run = find_workflow(shell, *target);
@@ -95,7 +95,7 @@ void add_journal_export(Commands& commands, CLI::App& group) {
     if (!options->output) {
       print(journal);
     } else {
-      write_file(*options->output, journal);
+      journal_write_file(*options->output, journal);
       if (shell.json()) { print(JsonObject().text("id", id.to_string()).text("file", *options->output).str()); }
     }
     return static_cast<int>(exit_ok);
@@ -134,7 +134,7 @@ void add_journal_fork(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_journal(Commands& commands) {
-  CLI::App& group = commands.add({"journal", "What a workflow did: show, export, fork", group_examples});
+  CLI::App& group = commands.add({"journal", "What a workflow did: show, export, fork", journal_group_examples});
   add_journal_show(commands, group);
   add_journal_export(commands, group);
   add_journal_fork(commands, group);

@@ -7,7 +7,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* list_list_examples =
     "Newest first. With --json an array of executions as `show` prints them, without their attempts; to go on, give "
     "the\n"
     "last one's id as --after.\n"
@@ -18,14 +18,14 @@ constexpr const char* examples =
     "  hapax list --activity daily-report --status failed\n"
     "  hapax list --task charge --after 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
 
-struct Options {
+struct ListListOptions {
   Filter filter;
   std::int64_t limit = 50;
   std::optional<std::string> after;
   std::optional<std::string> activity;
 };
 
-int run(Shell& shell, const Options& options) {
+int run_list(Shell& shell, const ListListOptions& options) {
   if (options.limit < 1) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
   }
@@ -42,13 +42,13 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_list(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"list", "Executions, newest first", examples});
+  const auto options = std::make_shared<ListListOptions>();
+  CLI::App& command = commands.add({"list", "Executions, newest first", list_list_examples});
   add_filter(command, options->filter);
   command.add_option("--activity", options->activity, "Only runs of this activity")->type_name("ID");
   command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
   command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_list(shell, *options); });
 }
 
 }  // namespace hapax::cli

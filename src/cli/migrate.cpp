@@ -6,7 +6,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* migrate_examples =
     "Migrations are forward only and run once, under a lock. A SQLite store migrates itself when it is opened; "
     "PostgreSQL\n"
     "only by this command. The previous release works on the new schema, so deploy in this order: migrate, then "
@@ -18,7 +18,7 @@ constexpr const char* examples =
     "\n"
     "Exit codes: 0 up to date; with --status 1 when migrations are missing; 78 the store is newer than this build.";
 
-struct Options {
+struct MigrateOptions {
   bool status = false;
   int to = 0;
 };
@@ -39,7 +39,7 @@ int print_status(const Shell& shell) {
   return up_to_date ? exit_ok : exit_unsuccessful;
 }
 
-int run(Shell& shell, const Options& options) {
+int run_migrate(Shell& shell, const MigrateOptions& options) {
   if (options.status) { return print_status(shell); }
   if (options.to < 0) {
     throw InvalidArgument("to", std::to_string(options.to) + " is out of range; expected a schema version");
@@ -60,11 +60,11 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_migrate(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"migrate", "Bring the store's schema up to date", examples});
+  const auto options = std::make_shared<MigrateOptions>();
+  CLI::App& command = commands.add({"migrate", "Bring the store's schema up to date", migrate_examples});
   auto* status = command.add_flag("--status", options->status, "Only say where it stands");
   command.add_option("--to", options->to, "Up to this version (default: the newest)")->type_name("N")->excludes(status);
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_migrate(shell, *options); });
 }
 
 }  // namespace hapax::cli

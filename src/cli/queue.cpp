@@ -12,7 +12,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* group_examples =
+constexpr const char* queue_group_examples =
     "A queue is made by the first enqueue, start or worker that names it, by set, and by --create; any other\n"
     "command says NotFound, with the nearest name. paused: workers claim nothing from it. draining: it takes nothing "
     "new and finishes "
@@ -139,7 +139,7 @@ void add_change(Commands& commands, CLI::App& group, const Description& descript
   });
 }
 
-int print_count(const Shell& shell, const char* verb, std::int64_t count) {
+int queue_print_count(const Shell& shell, const char* verb, std::int64_t count) {
   if (shell.json()) {
     print(JsonObject().number(verb, count).str());
   } else {
@@ -192,7 +192,7 @@ void add_move(Commands& commands, CLI::App& group) {
     if (options->how.limit < 1) {
       throw InvalidArgument("limit", std::to_string(options->how.limit) + " is out of range; expected 1 or more");
     }
-    return print_count(shell, "moved", shell.backend().move(from.name, to.name, options->how));
+    return queue_print_count(shell, "moved", shell.backend().move(from.name, to.name, options->how));
   });
 }
 
@@ -253,7 +253,7 @@ void add_set(Commands& commands, CLI::App& group) {
 
 void add_queue(Commands& commands) {
   CLI::App& group =
-      commands.add({"queue", "Queues: list, show, pause, resume, drain, purge, move, set", group_examples});
+      commands.add({"queue", "Queues: list, show, pause, resume, drain, purge, move, set", queue_group_examples});
   CLI::App& list = commands.add({"list", "All queues of the namespace", ""}, &group);
   commands.run_with(list, list_queues);
   const auto shown = std::make_shared<std::string>();

@@ -4,7 +4,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* retry_examples =
     "Makes a new run of executions that failed, were cancelled or timed out: same task, queue, input, options, "
     "identity\n"
     "and effect key (another one with --new-effect-key). By filter, those that failed unless --status says otherwise.\n"
@@ -15,7 +15,7 @@ constexpr const char* examples =
     "\n"
     "Exit codes: 0 done; 3 one named by id cannot be retried; 66 no such execution.";
 
-struct Options {
+struct RetryOptions {
   Selection selection;
   bool new_effect_key = false;
 };
@@ -23,8 +23,8 @@ struct Options {
 }  // namespace
 
 void add_retry(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"retry", "Run ended executions again, by id or by filter", examples});
+  const auto options = std::make_shared<RetryOptions>();
+  CLI::App& command = commands.add({"retry", "Run ended executions again, by id or by filter", retry_examples});
   add_selection(command, options->selection, true);
   command.add_flag("--new-effect-key", options->new_effect_key,
                    "Another effect key: the outside world will see a new request");

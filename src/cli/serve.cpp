@@ -30,7 +30,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* serve_examples =
     "Serves the API of docs/reference/http.md, starts what schedules are due for and takes back what lost workers "
     "held; "
     "any\n"
@@ -48,7 +48,7 @@ constexpr const char* examples =
     "  hapax serve --store sqlite:hapax.db\n"
     "  hapax serve --listen 0.0.0.0:7171 --token-file tokens --tls-cert server.pem --tls-key server.key";
 
-struct Options {
+struct ServeOptions {
   std::vector<std::string> listen;
   std::vector<std::string> hosts;
   std::string token_file;
@@ -73,7 +73,7 @@ void raise_file_limit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-server::ServerOptions server_options(const Options& options, server::LogWriter& log) {
+server::ServerOptions server_options(const ServeOptions& options, server::LogWriter& log) {
   const auto check_range = [](int value, int most, const char* field) {
     if (value < 0 || value > most) {
       throw InvalidArgument(field, std::to_string(value) + " is out of range; expected 1 to " + std::to_string(most));
@@ -155,7 +155,7 @@ void announce(const Shell& shell, const server::Server& server, bool encrypted) 
   std::fflush(stdout);
 }
 
-int run(Shell& shell, const Options& options) {
+int run_serve(Shell& shell, const ServeOptions& options) {
   raise_file_limit();
   shell.when_store_is_missing(MissingStore::make);
   shell.use_configuration();
@@ -223,8 +223,8 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_serve(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"serve", "Serve the API over HTTP", examples});
+  const auto options = std::make_shared<ServeOptions>();
+  CLI::App& command = commands.add({"serve", "Serve the API over HTTP", serve_examples});
   command.add_option("--listen", options->listen, "Addresses (default 127.0.0.1:7171; port 0: a free one)")
       ->type_name("ADDRESS:PORT …");
   command.add_option("--host", options->hosts, "Names that a Host header may have on loopback")->type_name("NAME …");
@@ -246,7 +246,7 @@ void add_serve(Commands& commands) {
   command.add_option("--log", options->log, "Requests to log: all, errors or off")
       ->type_name("WHICH")
       ->capture_default_str();
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_serve(shell, *options); });
 }
 
 }  // namespace hapax::cli

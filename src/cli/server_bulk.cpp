@@ -10,7 +10,7 @@ namespace {
 using namespace wire;
 
 // What the server takes as one transaction.
-constexpr std::size_t batch_bytes = 8 << 20;
+constexpr std::size_t server_bulk_batch_bytes = 8 << 20;
 
 // What the API calls idempotency_key is task_id on the command line.
 std::string in_our_words(const std::string& message) {
@@ -32,7 +32,7 @@ class ServerBulk : public Bulk {
   }
 
   [[nodiscard]] bool is_full() const override {
-    return count_ >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes;
+    return count_ >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= server_bulk_batch_bytes;
   }
 
   [[nodiscard]] std::vector<BulkAnswer> flush() override {

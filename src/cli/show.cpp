@@ -6,7 +6,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* show_show_examples =
     "Of a workflow also its timeline: steps, tasks, children, waits and signals, with attempts and times, and what the "
     "workflow\n"
     "waits for.\n"
@@ -28,7 +28,8 @@ constexpr const char* examples =
 
 void add_show(Commands& commands) {
   const auto target = std::make_shared<Target>();
-  CLI::App& command = commands.add({"show", "One execution in full: its attempts, or a workflow's timeline", examples});
+  CLI::App& command =
+      commands.add({"show", "One execution in full: its attempts, or a workflow's timeline", show_show_examples});
   command.add_option("id", target->id, "Execution id, or its last 12 digits")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);

@@ -14,7 +14,7 @@
 namespace hapax::cli {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
+std::string show_execution_joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) { text += (text.empty() ? "" : ", ") + word; }
   return text;
@@ -66,7 +66,7 @@ void print_facts(const model::Execution& e, const std::string& parent_workflow_i
   facts.add_if("continued as", e.continued_as ? e.continued_as->to_string() : "");
   facts.add_if("retried as", e.retried_as ? e.retried_as->to_string() : "");
   facts.add_if("note", e.note);
-  facts.add_if("tags", joined(e.labels.tags));
+  facts.add_if("tags", show_execution_joined(e.labels.tags));
   facts.add_if("metadata", e.labels.metadata);
   facts.add_if("traceparent", e.labels.traceparent);
   facts.add_if("enqueued by", e.labels.actor);

@@ -10,7 +10,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* signal_examples =
     "The signal is kept until the workflow asks for it with wait_signal, whether it waits already or not. A workflow "
     "that\n"
     "went on as a new run gets it in its latest run. With --once, a second signal under the same key changes nothing,\n"
@@ -23,7 +23,7 @@ constexpr const char* examples =
     "\n"
     "Exit codes: 0 kept; 3 the workflow has ended; 64 not a workflow; 65 bad data; 66 no such execution.";
 
-struct Options {
+struct SignalOptions {
   Target target;
   std::optional<std::string> name;
   std::optional<std::string> data;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 // Named by its key, the first word that stands alone is the signal.
-void settle_words(Options& options) {
+void settle_words(SignalOptions& options) {
   if (options.target.by_key()) {
     if (options.name) { throw BadUsage("give an ID, or --workflow and --workflow-id, not both"); }
     options.name = std::exchange(options.target.id, std::nullopt);
@@ -39,7 +39,7 @@ void settle_words(Options& options) {
   if (!options.name) { throw BadUsage("say which run, and the signal's NAME; see hapax signal --help"); }
 }
 
-int run(Shell& shell, Options options) {
+int run(Shell& shell, SignalOptions options) {
   settle_words(options);
   const std::string data = options.data ? read_payload(*options.data, "data", shell.payload_limit()) : "null";
   base::check_json(data, "data");
@@ -52,8 +52,8 @@ int run(Shell& shell, Options options) {
 }  // namespace
 
 void add_signal(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"signal", "Send a signal to a workflow", examples});
+  const auto options = std::make_shared<SignalOptions>();
+  CLI::App& command = commands.add({"signal", "Send a signal to a workflow", signal_examples});
   command.add_option("id", options->target.id, "Execution id, unless --workflow and --workflow-id are given")
       ->type_name("ID");
   command.add_option("name", options->name, "The signal's name, as the workflow asks for it")->type_name("NAME");

@@ -7,7 +7,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* sql_examples =
     "Read-only: anything that would write is refused. The view `executions` has pending, running and ended ones,\n"
     "`activity_runs` those that activities started and `task_instances` what these started.\n"
     "Never open a SQLite store's file with another program while hapax uses it: this is the safe prompt.\n"
@@ -17,7 +17,7 @@ constexpr const char* examples =
     "  hapax sql \"SELECT status, count(*) FROM executions GROUP BY status\"\n"
     "  hapax sql - --json < report.sql";
 
-struct Options {
+struct SqlOptions {
   std::string statement;
   int limit = 1000;
 };
@@ -45,7 +45,7 @@ std::string rows_json(const store::TextTable& table) {
   return json_array(rows);
 }
 
-int run(Shell& shell, const Options& options) {
+int run_sql(Shell& shell, const SqlOptions& options) {
   if (options.limit < 1) {
     throw InvalidArgument("limit", std::to_string(options.limit) + " is out of range; expected 1 or more");
   }
@@ -75,13 +75,13 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_sql(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"sql", "Read-only SQL over the store", examples});
+  const auto options = std::make_shared<SqlOptions>();
+  CLI::App& command = commands.add({"sql", "Read-only SQL over the store", sql_examples});
   command.add_option("statement", options->statement, "SELECT …, or - for standard input")
       ->type_name("SQL")
       ->required();
   command.add_option("--limit", options->limit, "At most so many rows")->type_name("N")->capture_default_str();
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_sql(shell, *options); });
 }
 
 }  // namespace hapax::cli

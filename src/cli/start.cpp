@@ -4,7 +4,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* start_examples =
     "Prints the run's id, and with --json {\"id\",\"created\",\"status\",\"run\",\"deduplicated_from\"?,\"result\"?}.\n"
     "The workflow's function is in a program of yours; this command only asks for a run, which waits for such a\n"
     "program's worker. The same --workflow-id again gets the run that has it (created: false), unless that one failed, "
@@ -23,7 +23,7 @@ constexpr const char* examples =
 
 void add_start(Commands& commands) {
   const auto options = std::make_shared<AdmitOptions>();
-  CLI::App& command = commands.add({"start", "Start a workflow, or meet the run that has its id", examples});
+  CLI::App& command = commands.add({"start", "Start a workflow, or meet the run that has its id", start_examples});
   RequestFields& fields = options->fields;
   fields.kind = model::Kind::workflow;
   command.add_option("workflow", fields.task, "Name of the workflow")->type_name("WORKFLOW")->required();

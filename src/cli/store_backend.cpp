@@ -25,7 +25,7 @@ namespace hapax::cli {
 namespace {
 
 // A batch is bounded in bytes too, as 5,000 inputs of a mebibyte would not fit in memory.
-constexpr std::size_t batch_bytes = 16 << 20;
+constexpr std::size_t store_backend_batch_bytes = 16 << 20;
 
 class StoreBulk : public Bulk {
  public:
@@ -41,7 +41,7 @@ class StoreBulk : public Bulk {
   }
 
   [[nodiscard]] bool is_full() const override {
-    return batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= batch_bytes;
+    return batch_.size() >= static_cast<std::size_t>(limits::bulk_batch) || bytes_ >= store_backend_batch_bytes;
   }
 
   [[nodiscard]] std::vector<BulkAnswer> flush() override {

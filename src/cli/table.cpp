@@ -18,7 +18,7 @@ constexpr std::size_t folded_lines = 8;
 
 std::string pad(std::size_t width) { return std::string(width, ' '); }
 
-std::string lower(std::string text) {
+std::string table_lower(std::string text) {
   for (char& letter : text) {
     letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
   }
@@ -141,7 +141,7 @@ void Table::add_folded(const Layout& layout, const Row& row, std::size_t columns
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const bool is_too_long = columns_[i].folds && display_width(row[i].text) > layout.widths[i];
     if (row[i].text.empty() || (!layout.folded[i] && !is_too_long)) { continue; }
-    const std::string name = lower(columns_[i].title) + ": ";
+    const std::string name = table_lower(columns_[i].title) + ": ";
     const std::size_t room = columns > indent.size() + least_text ? columns - indent.size() : least_text;
     std::vector<std::string> wrapped = wrap(name + row[i].text, room);
     if (wrapped.size() > folded_lines) {

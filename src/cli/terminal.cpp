@@ -82,7 +82,8 @@ constexpr std::array<CodePoints, 5> combining{
 
 template <std::size_t count>
 bool is_among(char32_t point, const std::array<CodePoints, count>& ranges) {
-  return std::ranges::any_of(ranges, [point](const CodePoints& each) { return point >= each.first && point <= each.last; });
+  return std::ranges::any_of(ranges,
+                             [point](const CodePoints& each) { return point >= each.first && point <= each.last; });
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* group_examples =
+constexpr const char* token_group_examples =
     "A server asks for a token as soon as one was made in its store, or with --token-file. Each is of one namespace.\n"
     "Scopes: enqueue (start executions, send events and signals), read (look at everything, payloads included), work\n"
     "(claim and finish), admin (everything, the others included).\n"
@@ -208,7 +208,7 @@ int revoke(Shell& shell, const std::string& named) {
 }  // namespace
 
 void add_token(Commands& commands) {
-  CLI::App& group = commands.add({"token", "Tokens of the API: create, list, revoke", group_examples});
+  CLI::App& group = commands.add({"token", "Tokens of the API: create, list, revoke", token_group_examples});
 
   const auto options = std::make_shared<CreateOptions>();
   CLI::App& made = commands.add({"create", "Make a token and print its secret, once", create_examples}, &group);

@@ -13,7 +13,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* top_examples =
     "Queues, workers and the newest failures, looked at again and again. Keys: q quit, p pause, s order of the queues, "
     "arrows\n"
     "select, space look now, + and - more or less often, h help.\n"
@@ -34,7 +34,7 @@ constexpr const char* examples =
 constexpr Duration least_interval = std::chrono::milliseconds(100);
 constexpr Duration longest_interval = std::chrono::hours(24);
 
-struct Options {
+struct TopOptions {
   std::string interval = "2s";
   bool once = false;
 };
@@ -62,7 +62,7 @@ int stream(Shell& shell, Duration interval, bool once) {
   }
 }
 
-int run(Shell& shell, const Options& options) {
+int run_top(Shell& shell, const TopOptions& options) {
   const Duration interval = parse_duration(options.interval, "interval");
   if (interval < least_interval || interval > longest_interval) {
     throw InvalidArgument("interval", format_duration(interval) + " is out of range; expected " +
@@ -75,11 +75,11 @@ int run(Shell& shell, const Options& options) {
 }  // namespace
 
 void add_top(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"top", "Watch queues, workers and failures", examples});
+  const auto options = std::make_shared<TopOptions>();
+  CLI::App& command = commands.add({"top", "Watch queues, workers and failures", top_examples});
   command.add_option("--interval", options->interval, "Between two looks")->type_name("D")->capture_default_str();
   command.add_flag("--once", options->once, "One picture, and no more");
-  commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
+  commands.run_with(command, [options](Shell& shell) { return run_top(shell, *options); });
 }
 
 }  // namespace hapax::cli

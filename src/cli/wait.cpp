@@ -5,7 +5,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* wait_examples =
     "Prints the outcome: {\"id\",\"status\",\"result\"?,\"error\"?} with --json.\n"
     "\n"
     "Examples:\n"
@@ -14,7 +14,7 @@ constexpr const char* examples =
     "\n"
     "Exit codes: 0 completed; 1 failed, cancelled or timed out; 124 still going; 66 no such execution.";
 
-struct Options {
+struct WaitOptions {
   std::string id;
   std::optional<std::string> timeout;
 };
@@ -22,8 +22,8 @@ struct Options {
 }  // namespace
 
 void add_wait(Commands& commands) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"wait", "Wait for an execution to end", examples});
+  const auto options = std::make_shared<WaitOptions>();
+  CLI::App& command = commands.add({"wait", "Wait for an execution to end", wait_examples});
   command.add_option("id", options->id, "Execution id, or its last 12 digits")->type_name("ID")->required();
   command.add_option("--timeout", options->timeout, "At most this long (default: as long as it takes)")->type_name("D");
   commands.run_with(command, [options](Shell& shell) {

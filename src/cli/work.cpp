@@ -9,7 +9,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* work_examples =
     "Each execution starts the program once. It gets the input JSON as one line on standard input, and in its "
     "environment\n"
     "HAPAX_EXECUTION_ID, HAPAX_TASK, HAPAX_ATTEMPT, HAPAX_FENCE, HAPAX_EFFECT_KEY, HAPAX_QUEUE, HAPAX_NAMESPACE, "
@@ -156,7 +156,7 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
 
 void add_work(Commands& commands) {
   const auto options = std::make_shared<WorkOptions>();
-  CLI::App& command = commands.add({"work", "Run a program for each execution of some queues", examples});
+  CLI::App& command = commands.add({"work", "Run a program for each execution of some queues", work_examples});
   command.add_option("--queue", options->queues, "Queues, in the order to look (default: \"default\")")
       ->type_name("Q …");
   command.add_option("--task", options->tasks, "Only these tasks (default: any)")->type_name("NAME …");

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::vector<std::string>& known_keys() {
+const std::vector<std::string>& read_task_known_keys() {
   static const std::vector<std::string> names = {
       "queue",    "identity_strategy", "identity_keys", "identity_scope", "fingerprint", "reuse", "dedup_window",
       "priority", "max_attempts",      "max_lost",      "timeout",        "deadline",    "retry"};
@@ -58,7 +58,7 @@ void Reader::read_task(const Node& table) {
 }
 
 bool Reader::read_task_member(const Node& member, const std::string& where) {
-  const std::vector<std::string>& known = known_keys();
+  const std::vector<std::string>& known = read_task_known_keys();
   if (std::find(known.begin(), known.end(), member.name) == known.end()) {
     refuse_unknown(member, where, known);
     return false;

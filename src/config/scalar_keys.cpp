@@ -130,7 +130,7 @@ void set_ca_file(Config& config, std::string_view text, const std::string& field
   config.server_ca_file = path_in(text, field, "/etc/hapax/ca.pem");
 }
 
-constexpr std::array keys = {
+constexpr std::array scalar_keys_keys = {
     ScalarKey{"namespace", "HAPAX_NAMESPACE", Node::Kind::text, "default", set_namespace},
     ScalarKey{"store.url", "HAPAX_STORE_URL", Node::Kind::text, "sqlite:hapax.db", set_store},
     ScalarKey{"server.url", "HAPAX_SERVER_URL", Node::Kind::text, "http://127.0.0.1:7171", set_server},
@@ -150,7 +150,7 @@ constexpr std::array keys = {
 
 }  // namespace
 
-std::span<const ScalarKey> scalar_keys() { return keys; }
+std::span<const ScalarKey> scalar_keys() { return scalar_keys_keys; }
 
 void check_together(Reading& reading) {
   const WorkerSection& worker = reading.config.worker;

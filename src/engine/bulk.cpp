@@ -31,6 +31,7 @@ const char* refusal(model::AdmissionVerdict verdict) {
     case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
     case model::AdmissionVerdict::queue_draining: return "QueueDraining";
     case model::AdmissionVerdict::session_gone: return "StaleLease";
+    case model::AdmissionVerdict::name_taken: break;  // only events' runs have names, and none comes in bulk
   }
   return "";
 }

@@ -157,6 +157,8 @@ void throw_if_refused(const model::Admission& admission, const Asking& asking) {
     case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
     case model::AdmissionVerdict::session_gone:
       throw StaleLease("the session that was to run " + admission.id.to_string() + " is gone");
+    case model::AdmissionVerdict::name_taken:
+      throw TaskAlreadyExists(named("has the name of another"), admission.id, admission.status);
   }
 }
 

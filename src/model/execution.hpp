@@ -57,6 +57,9 @@ struct IdentityClaim {
   std::optional<Duration> dedup_window;                  // held at least so long after the end; none: the queue's
   IdentityMode mode = IdentityMode::hold;
   Duration throttle{0};  // for IdentityMode::throttle: from the holder's admission
+  // A name that at most one stored identity has (decision 58). A request whose name another identity has is not admitted
+  // (AdmissionVerdict::name_taken), unless its own identity is held: then the holder answers as always.
+  std::optional<base::Digest> name{};
 };
 
 // Executions of a queue that share a key run a limited number at a time (SPEC D13) or, ordered, strictly one after the
@@ -127,6 +130,7 @@ enum class AdmissionVerdict : std::uint8_t {
   queue_draining,     // nothing admitted
   taken_over,         // a guard's holder had lost its session: the caller runs it now, under `fence`
   session_gone,       // a guard's own session is not there or its lease is over; nothing admitted
+  name_taken,         // another identity has the request's name (IdentityClaim::name); nothing admitted
 };
 
 struct Admission {
@@ -140,6 +144,7 @@ struct Admission {
   bool expired = false;                   // the holder's record is gone, its identity is still held
   std::optional<std::int64_t> fence;      // born running was granted, or a guard taken over: the claim's fence
   Time created_at{};                      // of a new execution: the store's instant
+  bool holds_name = true;                 // not created, and a name was asked for: whether the holder's identity has it
   [[nodiscard]] bool created() const { return verdict == AdmissionVerdict::created; }
 };
 

@@ -16,6 +16,7 @@ struct IdentityRow {
   std::optional<Time> hold_until;
   std::optional<Status> ended_as;
   std::optional<Time> ended_at;
+  std::optional<base::Digest> name{};  // IdentityClaim::name
 };
 
 // The holder's row in live.

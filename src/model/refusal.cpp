@@ -22,7 +22,8 @@ ErrorInfo refusal_of(const Admission& admission) {
     case AdmissionVerdict::created:
     case AdmissionVerdict::deduplicated:
     case AdmissionVerdict::taken_over:
-    case AdmissionVerdict::session_gone: break;  // the last two: of guards, which nobody but their callers starts
+    case AdmissionVerdict::session_gone:
+    case AdmissionVerdict::name_taken: break;  // the last three: of guards and events, whose callers see to them
   }
   return {};
 }

@@ -12,22 +12,22 @@ namespace hapax::model {
 
 namespace {
 
-struct Named {
+struct TokenNamed {
   TokenScope scope;
   std::string_view name;
 };
 
-constexpr std::array<Named, 4> all = {{{TokenScope::enqueue, "enqueue"},
-                                       {TokenScope::read, "read"},
-                                       {TokenScope::work, "work"},
-                                       {TokenScope::admin, "admin"}}};
+constexpr std::array<TokenNamed, 4> all = {{{TokenScope::enqueue, "enqueue"},
+                                            {TokenScope::read, "read"},
+                                            {TokenScope::work, "work"},
+                                            {TokenScope::admin, "admin"}}};
 
 TokenScope parse_scope(std::string_view name) {
-  for (const Named& one : all) {
+  for (const TokenNamed& one : all) {
     if (one.name == name) { return one.scope; }
   }
   std::vector<std::string_view> known;
-  for (const Named& one : all) { known.push_back(one.name); }
+  for (const TokenNamed& one : all) { known.push_back(one.name); }
   throw InvalidArgument("scopes", base::quoted(name) + " is no scope" + base::suggestion(name, known));
 }
 
@@ -48,7 +48,7 @@ Scopes parse_scopes(std::string_view text) {
 
 std::vector<std::string_view> scope_names(Scopes scopes) {
   std::vector<std::string_view> names;
-  for (const Named& one : all) {
+  for (const TokenNamed& one : all) {
     if (scopes.has(one.scope)) { names.push_back(one.name); }
   }
   return names;

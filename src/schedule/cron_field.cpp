@@ -14,9 +14,9 @@ namespace hapax::schedule {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> month_names = {"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
-                                                          "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
-constexpr std::array<std::string_view, 7> weekday_names = {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
+constexpr std::array<std::string_view, 12> cron_field_month_names = {"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
+                                                                     "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
+constexpr std::array<std::string_view, 7> cron_field_weekday_names = {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
 
 struct Rules {
   std::string_view name;
@@ -34,8 +34,8 @@ const Rules& rules_of(FieldKind kind) {
        {"minute", 0, 59, 60, false, {}, "\"0\", \"*/15\" or \"5,35\""},
        {"hour", 0, 23, 24, false, {}, "\"9\", \"9-17\" or \"*/2\""},
        {"day of month", 1, 31, 31, false, {}, "\"1\", \"1,15\", \"L\" or \"15W\""},
-       {"month", 1, 12, 12, true, month_names, "\"1\", \"JAN,JUL\" or \"*/3\""},
-       {"day of week", 0, 7, 7, true, weekday_names, "\"1-5\", \"MON-FRI\", \"FRIL\" or \"FRI#2\""}}};
+       {"month", 1, 12, 12, true, cron_field_month_names, "\"1\", \"JAN,JUL\" or \"*/3\""},
+       {"day of week", 0, 7, 7, true, cron_field_weekday_names, "\"1-5\", \"MON-FRI\", \"FRIL\" or \"FRI#2\""}}};
   return rules[static_cast<std::size_t>(kind)];
 }
 

@@ -18,9 +18,9 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 3> policies = {"skip", "catchup", "compress"};
 constexpr std::array<std::string_view, 6> overlaps = {"allow",      "skip",         "buffer_one",
                                                       "buffer_all", "cancel_other", "terminate_other"};
-constexpr std::array<std::string_view, 10> members = {"type",          "cron",    "time_zone", "misfire_policy",
-                                                      "misfire_grace", "overlap", "jitter",    "catchup_limit",
-                                                      "start",         "end"};
+constexpr std::array<std::string_view, 10> cron_trigger_members = {
+    "type",    "cron",   "time_zone",     "misfire_policy", "misfire_grace",
+    "overlap", "jitter", "catchup_limit", "start",          "end"};
 
 template <class Words>
 std::uint8_t number_of(const Words& words, std::string_view word, const std::string& field) {
@@ -91,7 +91,7 @@ Overlap parse_overlap(std::string_view word, const std::string& field) {
 }
 
 CronTrigger parse_cron_trigger(const json& value, const std::string& path) {
-  const Fields fields(value, path, members, R"({"type": "cron", "cron": "0 9 * * MON-FRI"})");
+  const Fields fields(value, path, cron_trigger_members, R"({"type": "cron", "cron": "0 9 * * MON-FRI"})");
   Cron cron = parse_cron(fields.required_text("cron", "0 9 * * MON-FRI"), fields.path("cron"));
   Zone zone = Zone::load(fields.text("time_zone", "Europe/Zurich").value_or("UTC"), fields.path("time_zone"));
   const std::optional<Time> start = fields.time("start");

@@ -37,7 +37,7 @@ constexpr std::array<Attribute, 9> attributes = {{
 
 constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-[[noreturn]] void refuse(std::string_view attribute, const std::string& problem) {
+[[noreturn]] void event_attributes_refuse(std::string_view attribute, const std::string& problem) {
   throw InvalidArgument(std::string(attribute), problem);
 }
 
@@ -66,14 +66,18 @@ const Attribute* find(std::string_view name) {
 
 void check_text(const Attribute& attribute, std::string_view text) {
   // Data of no bytes is data.
-  if (text.empty() && attribute.name != "data_base64") { refuse(attribute.name, "is empty" + such_as(attribute)); }
-  if (text.size() > attribute.most_bytes) {
-    refuse(attribute.name,
-           "has " + std::to_string(text.size()) + " bytes; expected at most " + std::to_string(attribute.most_bytes));
+  if (text.empty() && attribute.name != "data_base64") {
+    event_attributes_refuse(attribute.name, "is empty" + such_as(attribute));
   }
-  if (!base::is_valid_utf8(text)) { refuse(attribute.name, base::quoted(text) + " is not UTF-8" + such_as(attribute)); }
+  if (text.size() > attribute.most_bytes) {
+    event_attributes_refuse(attribute.name, "has " + std::to_string(text.size()) + " bytes; expected at most " +
+                                                std::to_string(attribute.most_bytes));
+  }
+  if (!base::is_valid_utf8(text)) {
+    event_attributes_refuse(attribute.name, base::quoted(text) + " is not UTF-8" + such_as(attribute));
+  }
   if (base::has_control_characters(text)) {
-    refuse(attribute.name, base::quoted(text) + " has control characters" + such_as(attribute));
+    event_attributes_refuse(attribute.name, base::quoted(text) + " has control characters" + such_as(attribute));
   }
 }
 
@@ -82,7 +86,7 @@ void check_base64(std::string_view text) {
   const bool padded = text.size() % 4 == 0 && text.size() - digits <= 2 &&
                       text.find_first_not_of('=', digits) == std::string_view::npos;
   if (!padded || text.substr(0, digits).find_first_not_of(base64_digits) != std::string_view::npos) {
-    refuse("data_base64", base::quoted(text) + " is not base64; expected a text such as \"AAEC\"");
+    event_attributes_refuse("data_base64", base::quoted(text) + " is not base64; expected a text such as \"AAEC\"");
   }
 }
 
@@ -91,10 +95,11 @@ void check_name(std::string_view name) {
   std::vector<std::string_view> known = {"data"};
   for (const Attribute& one : attributes) { known.push_back(one.name); }
   const std::string near = base::did_you_mean(name, known);
-  refuse(base::echo(name),
-         "is no attribute's name" + (near.empty() ? "; expected at most " + std::to_string(attribute_name_bytes) +
-                                                        " lower-case letters and digits, such as \"tenant\""
-                                                  : near));
+  event_attributes_refuse(
+      base::echo(name),
+      "is no attribute's name" + (near.empty() ? "; expected at most " + std::to_string(attribute_name_bytes) +
+                                                     " lower-case letters and digits, such as \"tenant\""
+                                               : near));
 }
 
 // What is taken can be written and taken again: base64 and a made id make an event longer than it came. All attributes
@@ -126,7 +131,8 @@ bool is_text_type(std::string_view type) {
 
 void EventAttributes::count() {
   if (++members_ > event_members) {
-    refuse("event", "has more than " + std::to_string(event_members) + " attributes; expected fewer extensions");
+    event_attributes_refuse(
+        "event", "has more than " + std::to_string(event_members) + " attributes; expected fewer extensions");
   }
 }
 
@@ -134,8 +140,8 @@ void EventAttributes::set_json(std::string_view name, std::string_view json) {
   count();
   if (name == "data") {
     if (json_depth_of(json) > limits::event_depth) {
-      refuse("data", "has more than " + std::to_string(limits::event_depth) +
-                         " objects and lists inside each other; expected flatter data");
+      event_attributes_refuse("data", "has more than " + std::to_string(limits::event_depth) +
+                                          " objects and lists inside each other; expected flatter data");
     }
     event_.data = json;
     return;
@@ -149,7 +155,7 @@ void EventAttributes::set_json(std::string_view name, std::string_view json) {
     set_extension(name, json);
     return;
   }
-  if (json.front() != '"') { refuse(name, "is " + base::echo(json) + such_as(*attribute)); }
+  if (json.front() != '"') { event_attributes_refuse(name, "is " + base::echo(json) + such_as(*attribute)); }
   std::string text;
   base::append_json_unescaped(text, json.substr(1, json.size() - 2));
   set_known(name, std::move(text));
@@ -163,7 +169,7 @@ void EventAttributes::set_text(std::string_view name, std::string text) {
   }
   if (!base::is_valid_utf8(text)) {
     if (is_trace_context(name)) { return; }
-    refuse(base::echo(name), base::quoted(text) + " is not UTF-8");
+    event_attributes_refuse(base::echo(name), base::quoted(text) + " is not UTF-8");
   }
   set_extension(name, base::json_quote(text));
 }
@@ -171,7 +177,9 @@ void EventAttributes::set_text(std::string_view name, std::string text) {
 void EventAttributes::set_known(std::string_view name, std::string text) {
   check_text(*find(name), text);
   if (name == "specversion") {
-    if (text != "1.0") { refuse(name, "is " + base::quoted(text) + "; expected \"1.0\", the version of CloudEvents"); }
+    if (text != "1.0") {
+      event_attributes_refuse(name, "is " + base::quoted(text) + "; expected \"1.0\", the version of CloudEvents");
+    }
     has_specversion_ = true;
   } else if (name == "id") {
     event_.id = std::move(text);
@@ -200,15 +208,17 @@ void EventAttributes::set_extension(std::string_view name, std::string_view json
     std::string text;
     base::append_json_unescaped(text, json.substr(1, json.size() - 2));
     if (text.size() > limits::event_source_bytes || !base::is_valid_utf8(text) || base::has_control_characters(text)) {
-      refuse(name, base::quoted(text) + " cannot be an attribute; expected at most " +
-                       std::to_string(limits::event_source_bytes) + " bytes of UTF-8 without control characters");
+      event_attributes_refuse(name, base::quoted(text) + " cannot be an attribute; expected at most " +
+                                        std::to_string(limits::event_source_bytes) +
+                                        " bytes of UTF-8 without control characters");
     }
   } else if (json != "true" && json != "false") {
     std::int32_t number = 0;
     const auto [end, problem] = std::from_chars(json.data(), json.data() + json.size(), number);
     if (problem != std::errc() || end != json.data() + json.size()) {
-      refuse(name, "is " + base::echo(json) +
-                       "; expected a text, a boolean or a 32-bit whole number (payloads go into data)");
+      event_attributes_refuse(
+          name,
+          "is " + base::echo(json) + "; expected a text, a boolean or a 32-bit whole number (payloads go into data)");
     }
   }
   event_.extensions.emplace_back(name, json);
@@ -235,21 +245,26 @@ void EventAttributes::set_body(std::string_view body) {
 }
 
 Event EventAttributes::finish(MissingId missing_id) {
-  if (!has_specversion_) { refuse("specversion", "is missing; expected \"1.0\", the version of CloudEvents"); }
-  if (event_.source.empty()) { refuse("source", "is missing" + such_as(*find("source"))); }
-  if (event_.type.empty()) { refuse("type", "is missing" + such_as(*find("type"))); }
-  if (event_.data && event_.data_base64) { refuse("data_base64", "given together with data; expected one of them"); }
+  if (!has_specversion_) {
+    event_attributes_refuse("specversion", "is missing; expected \"1.0\", the version of CloudEvents");
+  }
+  if (event_.source.empty()) { event_attributes_refuse("source", "is missing" + such_as(*find("source"))); }
+  if (event_.type.empty()) { event_attributes_refuse("type", "is missing" + such_as(*find("type"))); }
+  if (event_.data && event_.data_base64) {
+    event_attributes_refuse("data_base64", "given together with data; expected one of them");
+  }
   std::sort(event_.extensions.begin(), event_.extensions.end());
   for (std::size_t i = 1; i < event_.extensions.size(); ++i) {
     if (event_.extensions[i].first == event_.extensions[i - 1].first) {
-      refuse(event_.extensions[i].first, "is given twice; expected one value");
+      event_attributes_refuse(event_.extensions[i].first, "is given twice; expected one value");
     }
   }
   if (event_.id.empty()) {
     if (missing_id == MissingId::refuse) {
-      refuse("id",
-             "is missing, and require_event_id is set; expected one that stays the same when the event is sent "
-             "again, such as \"evt_abc123\"");
+      event_attributes_refuse(
+          "id",
+          "is missing, and require_event_id is set; expected one that stays the same when the event is sent "
+          "again, such as \"evt_abc123\"");
     }
     count();
     event_.id = id_from_content(event_);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view prefix = "ce-";
 
-std::string lower(std::string_view text) {
+std::string event_binary_lower(std::string_view text) {
   std::string out(text);
   for (char& character : out) {
     if (character >= 'A' && character <= 'Z') { character = static_cast<char>(character - 'A' + 'a'); }
@@ -71,7 +71,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
   EventAttributes attributes;
   std::vector<std::string> seen;
   for (const auto& [header, value] : message.headers) {
-    const std::string name = lower(header);
+    const std::string name = event_binary_lower(header);
     const bool is_type = name == "content-type";
     if (!is_type && !name.starts_with(prefix)) { continue; }
     bytes += name.size() + value.size();

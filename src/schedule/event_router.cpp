@@ -59,10 +59,10 @@ class EventRouter::Batch {
   // Whether one of its executions goes after others of its key: then no other batch may be written meanwhile.
   [[nodiscard]] bool in_order() const { return in_order_; }
 
-  void add(std::size_t event, std::size_t place, const Activity& activity, RunRequests run) {
+  void add(const Subscriber& subscriber, const Activity& activity, RunRequests run) {
     const bool alone = run.requests.size() == 1;
     std::vector<model::NewExecution>& requests = alone ? requests_ : changes_[activity.id].admit;
-    places_.push_back({.event = event, .run = place, .request = requests.size(), .alone = alone});
+    places_.push_back({.subscriber = subscriber, .request = requests.size(), .alone = alone});
     executions_ += run.requests.size();
     for (model::NewExecution& request : run.requests) {
       bytes_ += request.input.size();
@@ -87,16 +87,20 @@ class EventRouter::Batch {
     base::fault_point("router.admit.after");
   }
 
-  // After admit.
-  void settle(std::vector<Routed>& answers, std::map<std::string, Counted>& counted) const {
-    for (const Place& place : places_) { settle(place, answers[place.event].runs[place.run], counted); }
+  // After admit. Adds those whose run has another ID than was asked for, or would get one, to `renamed`.
+  void settle(std::vector<Routed>& answers, std::map<std::string, Counted>& counted,
+              std::vector<Subscriber>& renamed) const {
+    for (const Place& place : places_) {
+      if (!settle(place, answers[place.subscriber.event].runs[place.subscriber.run], counted)) {
+        renamed.push_back(place.subscriber);
+      }
+    }
   }
 
  private:
   // Where a run's answer goes, and which of the requests is its target.
   struct Place {
-    std::size_t event = 0;
-    std::size_t run = 0;
+    Subscriber subscriber;
     std::size_t request = 0;
     bool alone = true;  // among requests_; else in its activity's change
   };
@@ -120,16 +124,18 @@ class EventRouter::Batch {
     engine.wake_workers(queues);
   }
 
-  void settle(const Place& place, Routed::Run& run, std::map<std::string, Counted>& counted) const {
+  // False: the run has another ID, or has to be asked for again under another.
+  bool settle(const Place& place, Routed::Run& run, std::map<std::string, Counted>& counted) const {
     if (!place.alone && !replies_.at(run.activity).applied) {
       run.error = "NotFound: the activity was removed";
-      return;
+      return true;
     }
     const model::NewExecution& request =
         place.alone ? requests_[place.request] : changes_.at(run.activity).admit[place.request];
     const model::Admission& admission =
         place.alone ? admissions_[place.request] : replies_.at(run.activity).admissions[place.request];
     const model::ActivityTally tally = model::tally(request.parent.value_or(Uuid{}), {&request, 1}, {&admission, 1});
+    if (admission.verdict == model::AdmissionVerdict::name_taken) { return false; }
     run.execution = admission.id;
     run.created = admission.created();
     run.error = tally.trouble;
@@ -137,11 +143,15 @@ class EventRouter::Batch {
       run.refusal = std::make_exception_ptr(
           QueueDraining("queue '" + request.queue.name + "' is draining and takes nothing new"));
     }
-    if (tally.counts.duplicates > 0) { DuplicateLog::of_process().add(request.queue.ns, run.activity, run.run_id); }
-    if (!place.alone) { return; }
-    Counted& mine = counted[run.activity];
-    mine.counts += tally.counts;
-    if (!tally.trouble.empty()) { mine.trouble = tally.trouble; }
+    if (tally.counts.duplicates > 0 && admission.holds_name) {
+      DuplicateLog::of_process().add(request.queue.ns, run.activity, run.run_id);
+    }
+    if (place.alone) {
+      Counted& mine = counted[run.activity];
+      mine.counts += tally.counts;
+      if (!tally.trouble.empty()) { mine.trouble = tally.trouble; }
+    }
+    return admission.created() || admission.holds_name;
   }
 
   std::size_t most_ = 0;
@@ -236,26 +246,38 @@ class EventRouter::Routing {
   Routing(const Routing&) = delete;
   Routing& operator=(const Routing&) = delete;
 
-  void start(std::size_t event, const Activity& activity, RunRequests run) {
+  void start(std::size_t event, std::size_t match, const Activity& activity, RunRequests run) {
     next_ = event;
     if (!filling_->has_room_for(run)) { write(); }
     std::vector<Routed::Run>& runs = answers_[event].runs;
     runs.push_back(
         {.activity = activity.id, .run_id = run.run_id, .execution = {}, .created = false, .error = {}, .refusal = {}});
-    filling_->add(event, runs.size() - 1, activity, std::move(run));
+    filling_->add({.event = event, .run = runs.size() - 1, .match = match}, activity, std::move(run));
+  }
+
+  // After finish(): those whose runs have another ID than was asked for, or have to be asked for again under another.
+  [[nodiscard]] std::vector<Subscriber> take_renamed() { return std::exchange(renamed_, {}); }
+  [[nodiscard]] Routed::Run& answer(const Subscriber& subscriber) {
+    return answers_[subscriber.event].runs[subscriber.run];
+  }
+  void start_again(const Subscriber& subscriber, const Activity& activity, RunRequests run) {
+    if (!filling_->has_room_for(run)) { write(); }
+    answer(subscriber).run_id = run.run_id;
+    filling_->add(subscriber, activity, std::move(run));
   }
 
   void refuse(std::size_t event, const Activity& activity, const InvalidArgument& error) {
-    const std::string trouble = trouble_of(error);
-    answers_[event].runs.push_back({.activity = activity.id,
-                                    .run_id = {},
-                                    .execution = {},
-                                    .created = false,
-                                    .error = trouble,
-                                    .refusal = std::current_exception()});
-    Counted& counted = counted_[activity.id];
+    refuse(answers_[event].runs.emplace_back(Routed::Run{
+               .activity = activity.id, .run_id = {}, .execution = {}, .created = false, .error = {}, .refusal = {}}),
+           error);
+  }
+  void refuse(Routed::Run& run, const InvalidArgument& error) {
+    run.run_id.clear();
+    run.error = trouble_of(error);
+    run.refusal = std::current_exception();
+    Counted& counted = counted_[run.activity];
     ++counted.counts.refused;
-    counted.trouble = trouble;
+    counted.trouble = run.error;
   }
 
   void drop(std::size_t event, const Activity& activity) {
@@ -345,7 +367,7 @@ class EventRouter::Routing {
       if (first.together) { first.together->close(); }
       try {
         first.written.get();
-        for (const std::unique_ptr<Batch>& batch : first.batches) { batch->settle(answers_, counted_); }
+        for (const std::unique_ptr<Batch>& batch : first.batches) { batch->settle(answers_, counted_, renamed_); }
       } catch (...) { error = error ? error : std::current_exception(); }
       writing_.pop_front();
     }
@@ -355,6 +377,7 @@ class EventRouter::Routing {
   EventRouter& router_;
   std::vector<Routed> answers_;
   std::map<std::string, Counted> counted_;
+  std::vector<Subscriber> renamed_;
   std::size_t next_ = 0;  // event
   std::unique_ptr<Batch> filling_ = std::make_unique<Batch>(first_executions, answers_.size());
   std::deque<Writing> writing_;  // last: their ends are waited for before anything else goes
@@ -421,6 +444,11 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
                         .parent = {},
                         .actor = sender.actor,
                         .traceparent = sender.traceparent};
+  const auto fired = [&](std::size_t match, const Event& event) {
+    context.parent = all->uuids[match];
+    context.traceparent = sender.traceparent.empty() ? traceparent_of(event) : sender.traceparent;
+    return run_requests(all->activities[match], EventReason{event}, context, base::new_uuid7);
+  };
   Routing routing(*this, events.size());
   try {
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -432,15 +460,28 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
         }
         RunRequests run;
         try {
-          context.parent = all->uuids[match];
-          context.traceparent = sender.traceparent.empty() ? traceparent_of(events[i]) : sender.traceparent;
-          run = run_requests(activity, EventReason{events[i]}, context, base::new_uuid7);
+          run = fired(match, events[i]);
         } catch (const InvalidArgument& error) {
           routing.refuse(i, activity, error);
           continue;
         }
-        routing.start(i, activity, std::move(run));
+        routing.start(i, match, activity, std::move(run));
       }
+    }
+    routing.finish();
+    for (const Subscriber& subscriber : routing.take_renamed()) {
+      const Activity& activity = all->activities[subscriber.match];
+      const Event& event = events[subscriber.event];
+      Routed::Run& answer = routing.answer(subscriber);
+      if (answer.execution != Uuid{}) {  // a duplicate, whose run has the other ID
+        answer.run_id = run_id(activity.id, EventReason{event}, true);
+        DuplicateLog::of_process().add(ns_, answer.activity, answer.run_id);
+        continue;
+      }
+      context.names_source = true;
+      try {
+        routing.start_again(subscriber, activity, fired(subscriber.match, event));
+      } catch (const InvalidArgument& error) { routing.refuse(answer, error); }
     }
     routing.finish();
   } catch (...) {

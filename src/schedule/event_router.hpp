@@ -84,6 +84,12 @@ class EventRouter {
     model::ActivityCounts counts;
     std::string trouble;
   };
+  // One run of one event: where its answer goes, and whose run it is.
+  struct Subscriber {
+    std::size_t event = 0;
+    std::size_t run = 0;    // of the event's answer
+    std::size_t match = 0;  // of Subscribed::activities
+  };
   class Batch;
   class Together;
   class Routing;

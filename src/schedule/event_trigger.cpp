@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 4> members = {"type", "types", "source", "filter"};
+constexpr std::array<std::string_view, 4> event_trigger_members = {"type", "types", "source", "filter"};
 constexpr std::array<std::string_view, 3> tests = {"equals", "in", "exists"};
 constexpr std::string_view filter_example = R"({"/data/country": ["CH", "AT"]})";
 
@@ -136,7 +136,7 @@ json encode_condition(const Condition& condition) {
 }  // namespace
 
 EventTrigger parse_event_trigger(const json& trigger, const std::string& path) {
-  const Fields fields(trigger, path, members, R"({"type": "event", "types": ["order.*"]})");
+  const Fields fields(trigger, path, event_trigger_members, R"({"type": "event", "types": ["order.*"]})");
   return {.types = parse_types(fields), .source = parse_source(fields), .filter = parse_filter(fields)};
 }
 

@@ -241,17 +241,17 @@ std::string encode_window(const Window& window) {
          "\",\"missed\":" + std::to_string(window.missed) + "}";
 }
 
-std::string run_id(std::string_view activity_id, const Reason& reason) {
+std::string run_id(std::string_view activity_id, const Reason& reason, bool names_source) {
   std::string id = identified_id(activity_id, reason);
   const auto* const by_event = std::get_if<EventReason>(&reason);
-  if (by_event == nullptr || !is_reserved(by_event->event.id)) { return id; }
+  if (by_event == nullptr || !(names_source || is_reserved(by_event->event.id))) { return id; }
   return id + source_mark + base::to_hex(base::sha256(by_event->event.source)).substr(0, source_digits);
 }
 
 ActivityRun fire(const Activity& activity, const Reason& reason, const FiringContext& context) {
   check_reason(activity, reason);
   ActivityRun run;
-  run.id = run_id(activity.id, reason);
+  run.id = run_id(activity.id, reason, context.names_source);
   const Facts facts = facts_of(activity, reason, run.id, context);
   const auto identity_of = [&](const std::string& id) {
     return model::activity_identity_hash(context.ns, activity.id, key_material(id, reason));
@@ -267,6 +267,10 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
                                      .id = run.id,
                                      .identity = run.identity},
                                     context));
+  // An ID without the source is the run's only while no event of another source has it.
+  if (std::holds_alternative<EventReason>(reason) && run.id == identified) {
+    run.requests.front().identity->name = model::activity_identity_hash(context.ns, activity.id, identified);
+  }
   std::map<std::string_view, int> indexes;
   for (const TaskInstance& task : activity.tasks) {
     const std::string index = std::to_string(indexes[task.task_type]++);

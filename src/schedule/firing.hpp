@@ -2,8 +2,9 @@
 //
 // IDs
 //   run by a tick       activity-{activity_id}:{scheduled_for}       2026-03-01T09:00:00+00:00; a backfill's is the tick's
-//   run by an event     activity-{activity_id}:{event_id}            an event_id that could be one of the others, or ends in ~ and
-//                                                                    16 digits, has ~ and 16 digits of the source's hash behind it
+//   run by an event     activity-{activity_id}:{event_id}            or with ~ and 16 digits of the source's hash behind it, when
+//                                                                    event_id could be one of the others, or ends like that,
+//                                                                    or when an event of another source has the ID (decision 58)
 //   run by hand         activity-{activity_id}:manual-{key}
 //   its task instances  task-{run ID}:{task_type}:{index}            index: from 0 among those of that type
 // Their identity is in the reserved scope `activity`, under the activity's id and not the task's, so that another target
@@ -60,14 +61,15 @@ struct FiringContext {
   std::optional<Uuid> parent;                   // the activity's own, where it is known already
   std::string actor{};                          // whose word or event it is (SPEC X8); empty: the clock's
   std::string traceparent{};                    // W3C, of the call that brought it; or empty
+  bool names_source = false;  // an event's run: its ID has the source's hash, as the plain one is taken
 };
 
 // Throws PayloadTooLarge naming input, if values filled into the template make it too large, and InvalidArgument for a tick of an
 // activity with an event trigger and the other way round.
 [[nodiscard]] ActivityRun fire(const Activity& activity, const Reason& reason, const FiringContext& context);
 
-// The run's ID alone.
-[[nodiscard]] std::string run_id(std::string_view activity_id, const Reason& reason);
+// The run's ID alone. With names_source an event's has the source's hash, also where the plain one would do.
+[[nodiscard]] std::string run_id(std::string_view activity_id, const Reason& reason, bool names_source = false);
 
 // "2026-03-01T09:00:00+00:00"
 [[nodiscard]] std::string format_scheduled_for(Time tick);

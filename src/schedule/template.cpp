@@ -49,7 +49,7 @@ constexpr std::size_t most_places = 256;
   throw InvalidArgument(std::string(field), "has the place {{" + base::echo(place) + "}}, " + problem);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view template_trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) { return {}; }
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
@@ -159,7 +159,7 @@ void Template::read_text(std::string_view inside, TriggerKind kind, std::string_
     std::string content;
     base::append_json_unescaped(content, inside.substr(0, end));
     inside.remove_prefix(end + close.size());
-    const std::string_view said = trimmed(content);
+    const std::string_view said = template_trimmed(content);
     const std::size_t slash = std::min(said.find('/'), said.size());
     const Name& name = find_name(said.substr(0, slash), kind, field);
     const std::string_view pointer = said.substr(slash);

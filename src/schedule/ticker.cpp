@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kept_definitions = 20'000;
 constexpr int activities_at_once = 64;  // that one look advances
-constexpr std::size_t batch_bytes = 32 << 20;
+constexpr std::size_t ticker_batch_bytes = 32 << 20;
 
 // Of one transaction.
 struct Weight {
@@ -31,7 +31,7 @@ Weight weight_of(const model::ActivityChange& change) {
 
 bool fits(const Weight& weight, const Weight& more) {
   return weight.executions + more.executions <= static_cast<std::size_t>(limits::bulk_batch) &&
-         weight.bytes + more.bytes <= batch_bytes;
+         weight.bytes + more.bytes <= ticker_batch_bytes;
 }
 
 // Not just held up by somebody's lock.

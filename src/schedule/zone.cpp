@@ -54,7 +54,7 @@ std::vector<std::string> known_names() {
   return names;
 }
 
-std::string lower(std::string_view text) {
+std::string zone_lower(std::string_view text) {
   std::string out(text);
   for (char& character : out) {
     character = character == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
@@ -65,10 +65,10 @@ std::string lower(std::string_view text) {
 // Nearest without regard to case; a city alone stands for the zone that is called by it.
 std::string nearest_name(std::string_view word) {
   const std::vector<std::string> names = known_names();
-  const std::string wanted = lower(word);
+  const std::string wanted = zone_lower(word);
   std::vector<std::string> lowered;
   for (const std::string& name : names) {
-    lowered.push_back(lower(name));
+    lowered.push_back(zone_lower(name));
     if (lowered.back().ends_with("/" + wanted)) { return name; }
   }
   const std::string found = base::closest(wanted, lowered);

@@ -15,7 +15,7 @@ constexpr std::size_t method_bytes = 32;
 // "METHOD target HTTP/1.1" and its end.
 constexpr std::size_t request_line_bytes = method_bytes + limits::http_target_bytes + 12;
 
-[[noreturn]] void refuse(const std::string& message) { throw HttpError(400, "BadRequest", message).closing(); }
+[[noreturn]] void head_refuse(const std::string& message) { throw HttpError(400, "BadRequest", message).closing(); }
 
 constexpr std::array<bool, 256> make_token_characters() {
   std::array<bool, 256> table{};
@@ -42,7 +42,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-int hex_digit(char c) {
+int head_hex_digit(char c) {
   if (c >= '0' && c <= '9') { return c - '0'; }
   if (c >= 'a' && c <= 'f') { return c - 'a' + 10; }
   if (c >= 'A' && c <= 'F') { return c - 'A' + 10; }
@@ -57,8 +57,8 @@ std::string percent_decoded(std::string_view text, bool plus_is_space) {
   decoded.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%') {
-      const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+      const int high = i + 2 < text.size() ? head_hex_digit(text[i + 1]) : -1;
+      const int low = i + 2 < text.size() ? head_hex_digit(text[i + 2]) : -1;
       if (high < 0 || low < 0) {
         throw HttpError(400, "BadRequest", "the target has a % that two hexadecimal digits do not follow");
       }
@@ -116,7 +116,7 @@ bool is_host(std::string_view value) {
     if (end == std::string_view::npos || end == 1) { return false; }
     const std::string_view address = value.substr(1, end - 1);
     if (!std::all_of(address.begin(), address.end(),
-                     [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.' || c == 'v' || c == 'V'; })) {
+                     [](char c) { return head_hex_digit(c) >= 0 || c == ':' || c == '.' || c == 'v' || c == 'V'; })) {
       return false;
     }
     value.remove_prefix(end + 1);
@@ -126,7 +126,8 @@ bool is_host(std::string_view value) {
   for (std::size_t i = 0; i < colon; ++i) {
     const char c = value[i];
     const bool letter = is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
-    const bool escape = c == '%' && i + 2 < colon && hex_digit(value[i + 1]) >= 0 && hex_digit(value[i + 2]) >= 0;
+    const bool escape =
+        c == '%' && i + 2 < colon && head_hex_digit(value[i + 1]) >= 0 && head_hex_digit(value[i + 2]) >= 0;
     if (!letter && !escape && std::string_view("-._~!$&'()*+,;=").find(c) == std::string_view::npos) { return false; }
   }
   const std::string_view port = value.substr(std::min(colon + 1, value.size()));
@@ -142,15 +143,15 @@ void parse_target(Request& request) {
         .closing();
   }
   if (!std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < 0x7f && c != '#'; })) {
-    refuse("the target has characters that must be percent-encoded");
+    head_refuse("the target has characters that must be percent-encoded");
   }
   std::string_view local = target;
   if (is_absolute(target)) {
     local = target.substr(authority_end(target));
   } else if (target == "*") {
-    if (request.method != "OPTIONS") { refuse("the target * is for OPTIONS only"); }
+    if (request.method != "OPTIONS") { head_refuse("the target * is for OPTIONS only"); }
   } else if (target.front() != '/') {
-    refuse("the target must begin with /");
+    head_refuse("the target must begin with /");
   }
   const std::size_t question = std::min(local.find('?'), local.size());
   request.path = local.substr(0, question);
@@ -162,12 +163,14 @@ void parse_target(Request& request) {
 void parse_request_line(Request& request, std::string_view line) {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) { refuse("the first line must be: METHOD target HTTP/1.1"); }
+  if (first == std::string_view::npos || first == last) {
+    head_refuse("the first line must be: METHOD target HTTP/1.1");
+  }
   request.method = line.substr(0, first);
   request.target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
-  if (!is_token(request.method) || request.method.size() > method_bytes) { refuse("the method is not one"); }
-  if (request.target.empty()) { refuse("the target is empty"); }
+  if (!is_token(request.method) || request.method.size() > method_bytes) { head_refuse("the method is not one"); }
+  if (request.target.empty()) { head_refuse("the target is empty"); }
   if (version == "HTTP/1.1") {
     request.version_minor = 1;
   } else if (version == "HTTP/1.0") {
@@ -177,7 +180,7 @@ void parse_request_line(Request& request, std::string_view line) {
   } else if (version.size() == 8 && version.substr(0, 5) == "HTTP/") {
     throw HttpError(505, "VersionNotSupported", "expected HTTP/1.1 or HTTP/1.0").closing();
   } else {
-    refuse("the first line must end in HTTP/1.1");
+    head_refuse("the first line must end in HTTP/1.1");
   }
   parse_target(request);
 }
@@ -185,20 +188,20 @@ void parse_request_line(Request& request, std::string_view line) {
 // `at` is where the line is in request.head, whose name is put into lower case there.
 void parse_header(Request& request, std::size_t at, std::size_t length) {
   const std::string_view line = std::string_view(request.head).substr(at, length);
-  if (line.front() == ' ' || line.front() == '\t') { refuse("a header is folded over two lines"); }
+  if (line.front() == ' ' || line.front() == '\t') { head_refuse("a header is folded over two lines"); }
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos) { refuse("a header has no colon"); }
+  if (colon == std::string_view::npos) { head_refuse("a header has no colon"); }
   if (colon > 0 && (line[colon - 1] == ' ' || line[colon - 1] == '\t')) {
-    refuse("a header has a space before its colon");
+    head_refuse("a header has a space before its colon");
   }
-  if (!is_token(line.substr(0, colon))) { refuse("a header's name is not one"); }
+  if (!is_token(line.substr(0, colon))) { head_refuse("a header's name is not one"); }
   std::transform(request.head.begin() + static_cast<std::ptrdiff_t>(at),
                  request.head.begin() + static_cast<std::ptrdiff_t>(at + colon),
                  request.head.begin() + static_cast<std::ptrdiff_t>(at), lower);
   const std::string_view value = trimmed(line.substr(colon + 1));
   for (const char c : value) {
     if ((static_cast<unsigned char>(c) < ' ' && c != '\t') || c == 0x7f) {
-      refuse("a header's value has a control character");
+      head_refuse("a header's value has a control character");
     }
   }
   request.headers.push_back({.name = line.substr(0, colon), .value = value});
@@ -213,7 +216,7 @@ bool same_ignoring_case(std::string_view left, std::string_view right) {
 
 std::optional<std::size_t> HeadScanner::scan(std::string_view bytes) {
   if (looked_ == 0 && !bytes.empty() && !token_characters[static_cast<unsigned char>(bytes.front())]) {
-    refuse("this is not the beginning of a request over HTTP/1.1");
+    head_refuse("this is not the beginning of a request over HTTP/1.1");
   }
   while (looked_ < bytes.size()) {
     const void* const found = std::memchr(bytes.data() + looked_, '\n', bytes.size() - looked_);
@@ -222,13 +225,13 @@ std::optional<std::size_t> HeadScanner::scan(std::string_view bytes) {
       break;
     }
     const auto end = static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
-    if (end == 0 || bytes[end - 1] != '\r') { refuse("a line ends in LF alone; expected CR LF"); }
+    if (end == 0 || bytes[end - 1] != '\r') { head_refuse("a line ends in LF alone; expected CR LF"); }
     looked_ = end + 1;
     if (lines_ == 0) {
       if (looked_ > request_line_bytes) { break; }
       // Another protocol's greeting may be this line alone: its client would wait for us as we for it.
       if (bytes.substr(0, end).find(" HTTP/") == std::string_view::npos) {
-        refuse("the first line must be: METHOD target HTTP/1.1");
+        head_refuse("the first line must be: METHOD target HTTP/1.1");
       }
       request_line_ = looked_;
     } else if (looked_ - request_line_ > limits::http_header_bytes) {
@@ -257,8 +260,8 @@ void parse_head(Request& request) {
   request.headers.clear();
   const std::string_view head = request.head;
   std::size_t end = head.find("\r\n");
-  if (end == std::string_view::npos) { refuse("the head is not complete"); }
-  if (head.substr(0, end).find('\r') != std::string_view::npos) { refuse("a CR stands alone"); }
+  if (end == std::string_view::npos) { head_refuse("the head is not complete"); }
+  if (head.substr(0, end).find('\r') != std::string_view::npos) { head_refuse("a CR stands alone"); }
   parse_request_line(request, head.substr(0, end));
   for (std::size_t at = end + 2; at < head.size(); at = end + 2) {
     end = std::min(head.find("\r\n", at), head.size());
@@ -267,10 +270,10 @@ void parse_head(Request& request) {
   }
   const auto hosts =
       std::count_if(request.headers.begin(), request.headers.end(), [](const Header& h) { return h.name == "host"; });
-  if (hosts > 1) { refuse("there are two Host headers"); }
-  if (hosts == 0 && request.version_minor > 0) { refuse("there is no Host header"); }
+  if (hosts > 1) { head_refuse("there are two Host headers"); }
+  if (hosts == 0 && request.version_minor > 0) { head_refuse("there is no Host header"); }
   if (hosts == 1 && !is_host(*request.header("host"))) {
-    refuse("Host is not a name or an address; expected one such as queue.example.org:7171");
+    head_refuse("Host is not a name or an address; expected one such as queue.example.org:7171");
   }
 }
 
@@ -283,7 +286,7 @@ Framing framing_of(const Request& request) {
       ++lengths;
       if (header.value.empty() ||
           !std::all_of(header.value.begin(), header.value.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-        refuse("Content-Length is not a number");
+        head_refuse("Content-Length is not a number");
       }
       for (const char c : header.value) {
         framing.length = framing.length > (UINT64_MAX >> 8) ? UINT64_MAX >> 4
@@ -298,10 +301,10 @@ Framing framing_of(const Request& request) {
       framing.kind = Framing::Kind::chunked;
     }
   }
-  if (lengths > 1) { refuse("there are two Content-Length headers"); }
-  if (encodings > 1) { refuse("there are two Transfer-Encoding headers"); }
-  if (lengths > 0 && encodings > 0) { refuse("there are both Content-Length and Transfer-Encoding"); }
-  if (encodings > 0 && request.version_minor == 0) { refuse("HTTP/1.0 has no Transfer-Encoding"); }
+  if (lengths > 1) { head_refuse("there are two Content-Length headers"); }
+  if (encodings > 1) { head_refuse("there are two Transfer-Encoding headers"); }
+  if (lengths > 0 && encodings > 0) { head_refuse("there are both Content-Length and Transfer-Encoding"); }
+  if (encodings > 0 && request.version_minor == 0) { head_refuse("HTTP/1.0 has no Transfer-Encoding"); }
   if (framing.kind == Framing::Kind::length && framing.length == 0) { framing.kind = Framing::Kind::none; }
   return framing;
 }

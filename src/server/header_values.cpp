@@ -8,7 +8,7 @@ namespace hapax::server {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
+std::string_view header_values_trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) { text.remove_prefix(1); }
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) { text.remove_suffix(1); }
   return text;
@@ -24,7 +24,7 @@ bool is_utf8(std::string_view content_type) {
     const std::size_t semicolon = content_type.find(';');
     if (semicolon == std::string_view::npos) { return true; }
     content_type.remove_prefix(semicolon + 1);
-    std::string_view parameter = trimmed(content_type.substr(0, content_type.find(';')));
+    std::string_view parameter = header_values_trimmed(content_type.substr(0, content_type.find(';')));
     if (parameter.size() < 8 || !same_ignoring_case(parameter.substr(0, 8), "charset=")) { continue; }
     parameter.remove_prefix(8);
     if (parameter.size() > 1 && parameter.front() == '"' && parameter.back() == '"') {
@@ -37,7 +37,7 @@ bool is_utf8(std::string_view content_type) {
 }  // namespace
 
 std::string_view media_type(std::string_view content_type) {
-  return trimmed(content_type.substr(0, content_type.find(';')));
+  return header_values_trimmed(content_type.substr(0, content_type.find(';')));
 }
 
 bool is_json(std::string_view content_type) {

@@ -9,7 +9,7 @@ namespace hapax::server {
 
 namespace {
 
-using Door = auth::TokenBook::Door;
+using TokenDoor = auth::TokenBook::Door;
 
 constexpr std::string_view scheme = "bearer ";
 
@@ -61,20 +61,20 @@ Principal principal_of(const auth::TokenBook::Answer& answer) {
 }  // namespace
 
 std::optional<Principal> TokenAuthenticator::recall(const Request& request) {
-  const Door door = book_->recall_door();
-  if (door == Door::not_sure) { return std::nullopt; }
-  if (door == Door::open) { return anybody_.authenticate(request); }
+  const TokenDoor door = book_->recall_door();
+  if (door == TokenDoor::not_sure) { return std::nullopt; }
+  if (door == TokenDoor::open) { return anybody_.authenticate(request); }
   const std::optional<auth::TokenBook::Answer> known = book_->recall(hash_in(request));
   return known ? std::optional(principal_of(*known)) : std::nullopt;
 }
 
 Principal TokenAuthenticator::authenticate(const Request& request) {
-  if (book_->look_at_door() == Door::open) { return anybody_.authenticate(request); }
+  if (book_->look_at_door() == TokenDoor::open) { return anybody_.authenticate(request); }
   const base::Digest hash = hash_in(request);
   const std::optional<auth::TokenBook::Answer> known = book_->recall(hash);
   return principal_of(known ? *known : book_->look_up(hash));
 }
 
-bool TokenAuthenticator::has_tokens() const { return book_->look_at_door() == Door::guarded; }
+bool TokenAuthenticator::has_tokens() const { return book_->look_at_door() == TokenDoor::guarded; }
 
 }  // namespace hapax::server

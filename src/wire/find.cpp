@@ -24,8 +24,8 @@ constexpr std::int64_t runs_looked_at = 100'000;
 constexpr std::size_t runs_told = 5;
 
 // The identity of an event's run has the event's source in it, which the name does not tell: the run is looked for among the
-// runs of its activity, newest first. Runs of one name and several identities are those of several sources, the newest of
-// each is in the answer.
+// runs of its activity, newest first. Builds before decision 58 gave runs of several sources one name: the newest run of each
+// identity is in the answer.
 std::vector<Uuid> find_among(store::Store& store, const std::string& ns, const Uuid& parent, const std::string& name) {
   std::vector<Uuid> found;
   std::set<base::Digest> identities;

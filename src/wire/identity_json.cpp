@@ -23,6 +23,7 @@ const char* word_of(const model::AdmissionDecision& decision) {
     case model::AdmissionVerdict::queue_draining: return "QueueDraining";
     case model::AdmissionVerdict::taken_over: return "taken_over";
     case model::AdmissionVerdict::session_gone: return "StaleLease";
+    case model::AdmissionVerdict::name_taken: break;  // only events' runs have names
   }
   return "";
 }

@@ -37,8 +37,6 @@
 
 namespace hapax::workflow {
 
-namespace {
-
 // What the C++ ABI keeps for each thread (Itanium ABI, 2.2.2): exceptions being handled, and how many are in flight.
 struct ExceptionState {
   void* caught = nullptr;
@@ -54,6 +52,8 @@ struct ExceptionState {
     *this = here;
   }
 };
+
+namespace {
 
 using boost::context::detail::fcontext_t;
 using boost::context::detail::jump_fcontext;

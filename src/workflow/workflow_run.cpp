@@ -33,7 +33,7 @@ constexpr Duration leave_wait = std::chrono::milliseconds(250);
 // Whose function runs on this thread now; none while a step's body does.
 thread_local WorkflowRun* current = nullptr;
 
-double jitter_draw() {
+double workflow_run_jitter_draw() {
   thread_local base::SystemRandom random;
   return random.fraction();
 }
@@ -216,7 +216,8 @@ model::Finish WorkflowRun::wait_finish() {
     // Entries of code that does not fit are not kept. Tried again after a while, by whoever is there then.
     turn.stuck = stuck_;
     turn.wake_in =
-        stuck_wait + Duration(static_cast<std::int64_t>(jitter_draw() * static_cast<double>(stuck_wait.count())));
+        stuck_wait +
+        Duration(static_cast<std::int64_t>(workflow_run_jitter_draw() * static_cast<double>(stuck_wait.count())));
   }
   finish.turn = std::make_shared<const model::Turn>(std::move(turn));
   return finish;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Task<std::string> say{"say"};
+const Task<std::string> operating_say{"say"};
 
 class OperatingTest : public OnStore {};
 INSTANTIATE_TEST_SUITE_P(Stores, OperatingTest, all_stores, [](const auto& tested) { return tested.param; });
@@ -17,13 +17,13 @@ INSTANTIATE_TEST_SUITE_P(Stores, OperatingTest, all_stores, [](const auto& teste
 TEST_P(OperatingTest, WhoeverWaitsHereIsToldWhyItWasCancelled) {
   auto app = open();
   std::latch running(1);
-  app.handle(say, [&](TaskContext& ctx, const std::string&) {
+  app.handle(operating_say, [&](TaskContext& ctx, const std::string&) {
     running.count_down();
     while (!ctx.cancelled()) { std::this_thread::sleep_for(1ms); }
     throw std::runtime_error("stopped after page 3");
   });
   auto worker = app.work();
-  const auto handle = app.enqueue(say, "x");
+  const auto handle = app.enqueue(operating_say, "x");
   running.wait();
   (void)handle.cancel("ordered twice");
   try {
@@ -37,17 +37,17 @@ TEST_P(OperatingTest, WhoeverWaitsHereIsToldWhyItWasCancelled) {
 
 TEST_P(OperatingTest, ADeadlineIsSeenByWhoWaitsWhereNoWorkerIs) {
   auto app = open();
-  const auto handle = app.enqueue(say, "x", {.deadline = 50ms});
+  const auto handle = app.enqueue(operating_say, "x", {.deadline = 50ms});
   EXPECT_TRUE(handle.wait_for(20s));
   EXPECT_EQ(handle.status(), Status::timed_out);
 }
 
 TEST_P(OperatingTest, WithoutStatusesOnlyWhatFailedIsRetried) {
   auto app = open();
-  app.handle(say, [](const std::string&) { throw Permanent("no"); });
-  const auto cancelled = app.enqueue(say, "x", {.delay = 1h});
+  app.handle(operating_say, [](const std::string&) { throw Permanent("no"); });
+  const auto cancelled = app.enqueue(operating_say, "x", {.delay = 1h});
   (void)cancelled.cancel();
-  const auto failed = app.enqueue(say, "y");
+  const auto failed = app.enqueue(operating_say, "y");
   {
     auto worker = app.work();
     EXPECT_EQ(failed.wait(), Status::failed);
@@ -60,8 +60,8 @@ TEST_P(OperatingTest, WithoutStatusesOnlyWhatFailedIsRetried) {
 
 TEST_P(OperatingTest, MetadataIsAFilter) {
   auto app = open();
-  const auto ada = app.enqueue(say, "x", {.metadata = {{"customer", "ada"}, {"n", 7}}});
-  (void)app.enqueue(say, "y", {.metadata = {{"customer", "bob"}, {"n", 7}}});
+  const auto ada = app.enqueue(operating_say, "x", {.metadata = {{"customer", "ada"}, {"n", 7}}});
+  (void)app.enqueue(operating_say, "y", {.metadata = {{"customer", "bob"}, {"n", 7}}});
   EXPECT_EQ(app.list({.metadata = {{.key = "n", .value = "7"}}}).size(), 2U);
   EXPECT_EQ(app.cancel_all({.metadata = {{.key = "n", .value = "7"}, {.key = "customer", .value = "ada"}}}), 1U);
   EXPECT_EQ(ada.status(), Status::cancelled);

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const Task<std::string> welcome{"welcome"};
-const Task<int, int> add_one{"add_one"};
+const Task<int, int> testing_kit_add_one{"add_one"};
 
 TEST(TestingKit, RequireEnqueuedLooksAtInputs) {
   auto app = testing::open();
@@ -23,7 +23,7 @@ TEST(TestingKit, RequireEnqueuedLooksAtInputs) {
   } catch (const testing::RequirementFailed& error) {
     EXPECT_NE(std::string(error.what()).find("ada"), std::string::npos) << "says what there is";
   }
-  EXPECT_THROW(testing::require_enqueued(app, add_one), testing::RequirementFailed);
+  EXPECT_THROW(testing::require_enqueued(app, testing_kit_add_one), testing::RequirementFailed);
   EXPECT_EQ(testing::enqueued(app, "welcome").size(), 1U);
 }
 
@@ -52,23 +52,23 @@ TEST(TestingKit, DrainThroughDelaysSeesEveryRetry) {
 
 TEST(TestingKit, InlineModeRunsAtOnce) {
   auto app = testing::open();
-  app.handle(add_one, [](int number) { return number + 1; });
-  app.handle(welcome, [](TaskContext& ctx, const std::string&) { (void)ctx.app().enqueue(add_one, 1); });
+  app.handle(testing_kit_add_one, [](int number) { return number + 1; });
+  app.handle(welcome, [](TaskContext& ctx, const std::string&) { (void)ctx.app().enqueue(testing_kit_add_one, 1); });
   testing::inline_mode(app);
-  EXPECT_EQ(app.enqueue(add_one, 41).result(), 42);
+  EXPECT_EQ(app.enqueue(testing_kit_add_one, 41).result(), 42);
   EXPECT_EQ(app.enqueue(welcome, "x").status(), Status::completed);
   EXPECT_TRUE(testing::enqueued(app, "add_one").empty()) << "what a handler enqueues runs too";
   testing::inline_mode(app, false);
-  EXPECT_EQ(app.enqueue(add_one, 1).status(), Status::pending);
+  EXPECT_EQ(app.enqueue(testing_kit_add_one, 1).status(), Status::pending);
 }
 
 TEST(TestingKit, ADrainThatNeverEndsSaysSo) {
   auto app = testing::open();
-  app.handle(add_one, [](TaskContext& ctx, int number) {
-    (void)ctx.app().enqueue(add_one, number);
+  app.handle(testing_kit_add_one, [](TaskContext& ctx, int number) {
+    (void)ctx.app().enqueue(testing_kit_add_one, number);
     return 0;
   });
-  (void)app.enqueue(add_one, 1);
+  (void)app.enqueue(testing_kit_add_one, 1);
   EXPECT_THROW((void)testing::drain(app, {.limit = 50}), UsageError);
 }
 

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const Task<int, int> book{"book"};
-const RetryPolicy quick{.base = 1ms, .cap = 1ms, .multiplier = 1, .jitter = Jitter::none};
+const RetryPolicy transaction_quick{.base = 1ms, .cap = 1ms, .multiplier = 1, .jitter = Jitter::none};
 
 void run(sqlite3* db, const std::string& sql) {
   char* error = nullptr;
@@ -99,7 +99,7 @@ TEST_P(OnSqlite, ACompletionThatNeverCommitsIsAFailedAttempt) {
     return number;
   });
   auto worker = app.work();
-  const auto handle = app.enqueue(book, 4, {.retry = quick});
+  const auto handle = app.enqueue(book, 4, {.retry = transaction_quick});
   EXPECT_EQ(handle.result(), 4);
   const auto attempts = app.attempts(handle.id());
   ASSERT_EQ(attempts.size(), 2U);
@@ -175,7 +175,7 @@ TEST_P(OnPostgres, WritesAndOutcomeAreOneAndAnUnknownCommitIsReadBack) {
     return -1;
   });
   auto worker = app.work({.threads = 1});
-  const auto handle = app.enqueue(book, 4, {.retry = quick});
+  const auto handle = app.enqueue(book, 4, {.retry = transaction_quick});
   EXPECT_EQ(handle.result(), 40);
   EXPECT_EQ(bookings(), 1);
   const auto attempts = app.attempts(handle.id());

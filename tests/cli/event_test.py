@@ -1,7 +1,12 @@
 """hapax event send: one event, many, and what is refused (SPEC S2, S8)."""
 
+import contextlib
 import hashlib
+import re
+import sqlite3
+import subprocess
 import unittest
+import uuid
 
 from _hapax import *
 
@@ -39,6 +44,16 @@ class Sending:
             file.write(text)
         return self.path(name)
 
+    def rename_as_before(self, id, name):
+        """Gives a run a name that another has, as builds before decision 58 did."""
+        if self.url.startswith("sqlite:"):
+            with contextlib.closing(sqlite3.connect(self.url[len("sqlite:"):], isolation_level=None, timeout=30)) as db:
+                db.execute("UPDATE live SET identity_key = ? WHERE id = ?", (name, uuid.UUID(id).bytes))
+            return
+        base, schema = re.split("[?&]schema=", self.url)
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c",
+                        f"UPDATE {schema}.live SET identity_key = '{name}' WHERE id = '{id}'", base], check=True)
+
     def started(self):
         return sorted(one["task_id"] for one in self.good("list"))
 
@@ -70,9 +85,20 @@ class Sending:
             self.assertEqual(self.good("show", "--run", run["run_id"])["task_id"], run["run_id"])
         self.assertEqual(self.good("show", "--run", sent[0]["run_id"])["id"], sent[2]["execution"])
 
+    def test_one_id_from_two_sources_gives_two_names(self):
+        self.subscribe()
+        runs = [self.send(json.dumps(event(source=source)))[0]["runs"][0] for source in ("/shop", "/market", "/market")]
+        market = hashlib.sha256(b"/market").hexdigest()[:16]
+        self.assertEqual([run["run_id"] for run in runs], ["activity-billing:evt_1"] + 2 * ["activity-billing:evt_1~" + market])
+        self.assertEqual([run["created"] for run in runs], [True, True, False])
+        for run in runs:
+            shown = self.good("show", "--run", run["run_id"])
+            self.assertEqual((shown["id"], shown["task_id"]), (run["execution"], run["run_id"]))
+
     def test_show_says_when_the_name_of_a_run_is_ambiguous(self):
         self.subscribe()
         ids = [self.send(json.dumps(event(source=source)))[0]["runs"][0]["execution"] for source in ("/shop", "/market")]
+        self.rename_as_before(ids[1], "activity-billing:evt_1")
         problem = self.refused(USAGE, "InvalidArgument", "show", "--run", "activity-billing:evt_1")
         self.assertEqual(problem["field"], "run")
         for id in ids:

@@ -236,7 +236,7 @@ class Acting(Twin, unittest.TestCase):
         self.both("event", "send", event)
         self.both("event", "send", event, "--json")
         self.both("event", "send", "--source", "/shop", "--type", "order.paid", "--data", "{}", "--json")
-        many = "".join(json.dumps({"specversion": "1.0", "id": f"e{n}", "source": "/s", "type": "order.x" if n % 2 else "other"}) + "\n"
+        many = "".join(json.dumps({"specversion": "1.0", "id": f"m{n}", "source": "/s", "type": "order.x" if n % 2 else "other"}) + "\n"
                        for n in range(2500))
         self.both("event", "send", "--bulk", "-", input=many)
         self.both("event", "send", "-", input='{"specversion":"1.0","id":"a","source":"/s","type":"t"}\n{"specversion":"1.0","id":"b"}\n')

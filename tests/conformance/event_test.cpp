@@ -1,11 +1,14 @@
 // Events start what subscribes to them, each once (SPEC S8, S9).
 #include "conformance/schedule_fixture.hpp"
 
+#include "base/sha256.hpp"
 #include "schedule/duplicate_log.hpp"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace hapax::conformance {
@@ -20,6 +23,13 @@ class EventConformance : public ScheduleConformance {
                                const json& data = json::object(), const std::string& source = "/shop") {
     return schedule::parse_event(
         json{{"specversion", "1.0"}, {"id", id}, {"source", source}, {"type", type}, {"data", data}}.dump());
+  }
+
+  static schedule::Event from(const std::string& source, const std::string& id) {
+    return event(id, "order.created", json::object(), source);
+  }
+  static std::string marked(const std::string& name, const std::string& source) {
+    return name + "~" + base::to_hex(base::sha256(source)).substr(0, 16);
   }
 
   static json on(const json& types, json more = json::object()) {
@@ -127,6 +137,139 @@ TEST_F(EventConformance, IdsAreUniqueWithinASource) {
   EXPECT_TRUE(route(event("1", "order.created", {}, "/shop")).runs.at(0).created);
   EXPECT_TRUE(route(event("1", "order.created", {}, "/market")).runs.at(0).created);
   EXPECT_FALSE(route(event("1", "order.created", {}, "/market")).runs.at(0).created);
+}
+
+// ---- Two sources that use one id (decision 58) -------------------------------------------------------------------------
+
+TEST_F(EventConformance, RunsOfOneIdFromTwoSourcesHaveTwoNames) {
+  apply("ship", on({"order.*"}), {{"input", {{"run", "{{run_id}}"}}}});
+  const schedule::Routed::Run shop = route(from("/shop", "1")).runs.at(0);
+  const schedule::Routed::Run market = route(from("/market", "1")).runs.at(0);
+  EXPECT_EQ(shop.run_id, "activity-ship:1");
+  EXPECT_EQ(market.run_id, marked("activity-ship:1", "/market"));
+  EXPECT_TRUE(shop.created && market.created);
+  for (const schedule::Routed::Run& run : {shop, market}) {
+    EXPECT_EQ(get(run.execution).identity_key, run.run_id);
+    EXPECT_EQ(json::parse(get(run.execution).input)["input"]["run"], run.run_id);
+  }
+  // Replays find the runs by their identities, and tell the names that are stored.
+  for (int i = 0; i < 2; ++i) {
+    const schedule::Routed::Run again = route(from("/market", "1")).runs.at(0);
+    EXPECT_FALSE(again.created);
+    EXPECT_EQ(again.execution, market.execution);
+    EXPECT_EQ(again.run_id, market.run_id);
+    EXPECT_EQ(route(from("/shop", "1")).runs.at(0).run_id, shop.run_id);
+  }
+  // The id alone is unique here, so that the name is the SPEC's.
+  EXPECT_EQ(route(from("/market", "2")).runs.at(0).run_id, "activity-ship:2");
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 3, .duplicates = 4}));
+}
+
+TEST_F(EventConformance, OneIdFromTwoSourcesInOneBatchGivesTwoNames) {
+  apply("ship", on({"order.*"}));
+  const std::vector<schedule::Event> events = {from("/shop", "1"), from("/market", "1"), from("/shop", "1"),
+                                               from("/market", "1"), from("/fair", "1")};
+  const std::vector<schedule::Routed> routed = router().route(events);
+  std::vector<std::string> names;
+  std::vector<bool> created;
+  for (const schedule::Routed& one : routed) {
+    names.push_back(one.runs.at(0).run_id);
+    created.push_back(one.runs.at(0).created);
+    EXPECT_EQ(get(one.runs.at(0).execution).identity_key, names.back());
+  }
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U);
+  EXPECT_EQ(std::ranges::count(names, "activity-ship:1"), 2);
+  EXPECT_EQ(names[0], names[2]);
+  EXPECT_EQ(names[1], names[3]);
+  EXPECT_EQ(std::ranges::count(created, true), 3);
+  router().flush();
+  EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 3, .duplicates = 2}));
+}
+
+// As many as go by COPY on PostgreSQL, a tenth of them with ids that another source has used.
+TEST_F(EventConformance, ALongCallTellsTheNamesOfItsRuns) {
+  apply("ship", on({"order.*"}));
+  for (int i = 0; i < 20; ++i) { route(from("/shop", std::to_string(i * 50))); }
+  std::vector<schedule::Event> events;
+  for (int i = 0; i < 1000; ++i) { events.push_back(from("/market", std::to_string(i))); }
+  for (const bool first : {true, false}) {
+    const std::vector<schedule::Routed> routed = router().route(events);
+    for (int i = 0; i < 1000; ++i) {
+      const schedule::Routed::Run& run = routed[static_cast<std::size_t>(i)].runs.at(0);
+      const std::string plain = "activity-ship:" + std::to_string(i);
+      ASSERT_EQ(run.created, first) << i;
+      ASSERT_EQ(run.run_id, i % 50 == 0 ? marked(plain, "/market") : plain);
+      ASSERT_EQ(get(run.execution).identity_key, run.run_id);
+    }
+  }
+}
+
+TEST_F(EventConformance, TaskInstancesHaveTheNameOfTheirRun) {
+  apply("ship", on({"order.*"}), {{"tasks", {{{"task_type", "pack"}}, {{"task_type", "pack"}}}}});
+  const std::vector<schedule::Event> events = {from("/shop", "1"), from("/market", "1"), from("/shop", "2")};
+  const std::vector<schedule::Routed> routed = router().route(events);
+  EXPECT_EQ(route(from("/market", "1")).runs.at(0).run_id, marked("activity-ship:1", "/market"));
+  for (const schedule::Routed& one : routed) {
+    EXPECT_TRUE(one.runs.at(0).created);
+    ListQuery query;
+    query.parent = one.runs.at(0).execution;
+    std::set<std::string> names;
+    for (const Execution& instance : store().list(query)) { names.insert(instance.identity_key); }
+    const std::string start = "task-" + one.runs.at(0).run_id + ":pack:";
+    EXPECT_EQ(names, (std::set<std::string>{start + "0", start + "1"}));
+  }
+  EXPECT_EQ(routed[0].runs.at(0).run_id, "activity-ship:1");
+  EXPECT_EQ(routed[1].runs.at(0).run_id, marked("activity-ship:1", "/market"));
+}
+
+TEST_F(EventConformance, ANameIsFreeOnceItsRunIsGone) {
+  apply("ship", on({"order.*"}));
+  const Uuid first = route(from("/shop", "1")).runs.at(0).execution;
+  const Uuid second = route(from("/market", "1")).runs.at(0).execution;
+  TestWorker anne = worker();
+  for (const Claim& claimed : claim(anne)) {
+    if (claimed.id == first) { EXPECT_EQ(finish(completed(claimed)), FinishVerdict::accepted); }
+  }
+  advance(8 * 24h);
+  while (store().sweep({.limit = 1000, .retention = true}).expired > 0) {}
+  // The run of /market keeps the name that it was stored with.
+  const schedule::Routed::Run again = route(from("/market", "1")).runs.at(0);
+  EXPECT_EQ(again.execution, second);
+  EXPECT_EQ(again.run_id, marked("activity-ship:1", "/market"));
+  EXPECT_EQ(route(from("/fair", "1")).runs.at(0).run_id, "activity-ship:1");
+}
+
+// Many servers, many sources, one id: each source has one run, and no two runs have one name.
+TEST_F(EventConformance, SourcesThatRaceForANameShareNone) {
+  apply("ship", on({"order.*"}));
+  apply("pack", on({"order.*"}), {{"tasks", {{{"task_type", "label"}}}}});
+  constexpr int rounds = 10;
+  std::vector<std::jthread> senders;
+  for (int sender = 0; sender < 4; ++sender) {
+    senders.emplace_back([this, sender] {
+      engine::Engine engine(second());
+      schedule::EventRouter mine(engine, "default");
+      for (int round = 0; round < rounds; ++round) {
+        std::vector<schedule::Event> events;
+        for (int i = 0; i < 5; ++i) {
+          events.push_back(from("/" + std::to_string((sender + i) % 3), std::to_string(round)));
+        }
+        for (const schedule::Routed& routed : mine.route(events)) {
+          for (const auto& run : routed.runs) { EXPECT_EQ(run.error, ""); }
+        }
+      }
+    });
+  }
+  senders.clear();
+  for (const std::string activity : {"ship", "pack"}) {
+    const std::vector<std::string> names = runs(activity);
+    EXPECT_EQ(names.size(), 3U * rounds) << activity;
+    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U * rounds) << activity;
+    for (int round = 0; round < rounds; ++round) {
+      EXPECT_EQ(std::ranges::count(names, "activity-" + activity + ":" + std::to_string(round)), 1) << activity;
+    }
+  }
 }
 
 TEST_F(EventConformance, DuplicatesWithinABatchAreMet) {

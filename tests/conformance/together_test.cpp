@@ -10,12 +10,12 @@ namespace hapax::conformance {
 namespace {
 
 // Of two sizes that go together, and a few over.
-constexpr int many = 43;
+constexpr int together_many = 43;
 constexpr std::size_t odd = 20;  // the one that is different
 
 class TogetherConformance : public WorkflowConformance {
  protected:
-  std::vector<Claim> claimed(const NewExecution& like = request(), int count = many) {
+  std::vector<Claim> claimed(const NewExecution& like = request(), int count = together_many) {
     std::vector<NewExecution> items;
     for (int i = 0; i < count; ++i) {
       items.push_back(like);
@@ -53,7 +53,7 @@ class TogetherConformance : public WorkflowConformance {
 
   // All but the odd one are accepted.
   static void expect_all_but_odd(const std::vector<FinishVerdict>& verdicts) {
-    ASSERT_EQ(std::ssize(verdicts), many);
+    ASSERT_EQ(std::ssize(verdicts), together_many);
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
       EXPECT_EQ(verdicts[i], i == odd ? FinishVerdict::stale : FinishVerdict::accepted) << i;
     }
@@ -74,7 +74,7 @@ TEST_F(TogetherConformance, EachOutcomeIsItsOwn) {
   like.input = R"({"n":1})";
   const std::vector<Claim> claims = claimed(like);
   const std::vector<FinishVerdict> verdicts = store().finish(completions(claims));
-  ASSERT_EQ(verdicts, std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  ASSERT_EQ(verdicts, std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const Execution ended = get(claims[i].id);
     EXPECT_EQ(ended.status, Status::completed);
@@ -93,7 +93,7 @@ TEST_F(TogetherConformance, EachOutcomeIsItsOwn) {
 TEST_F(TogetherConformance, TheSameAsOneByOne) {
   const std::vector<Claim> claims = claimed();
   const std::vector<Finish> finishes = completions(claims);
-  ASSERT_EQ(store().finish(finishes), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  ASSERT_EQ(store().finish(finishes), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   const Uuid alone_id = admit_id(request());
   const Claim alone = claim_one(worker_);
   Finish end = completed(alone, "0");
@@ -112,9 +112,9 @@ TEST_F(TogetherConformance, TheSameAsOneByOne) {
 TEST_F(TogetherConformance, RepeatedOutcomesAreAcceptedAndChangeNothing) {
   const std::vector<Claim> claims = claimed();
   const std::vector<Finish> finishes = completions(claims);
-  ASSERT_EQ(store().finish(finishes), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  ASSERT_EQ(store().finish(finishes), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   const std::string before = picture(claims[odd].id);
-  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   EXPECT_EQ(picture(claims[odd].id), before);
 }
 
@@ -128,10 +128,10 @@ TEST_F(TogetherConformance, AStaleOutcomeIsRefusedAloneAndChangesNothing) {
 }
 
 TEST_F(TogetherConformance, TwoOutcomesOfOneExecutionAreOne) {
-  const std::vector<Claim> claims = claimed(request(), many - 1);
+  const std::vector<Claim> claims = claimed(request(), together_many - 1);
   std::vector<Finish> finishes = completions(claims);
   finishes.push_back(finishes[odd]);
-  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   expect_completed(claims);
   EXPECT_EQ(get(claims[odd].id).result, std::to_string(odd));
 }
@@ -140,7 +140,7 @@ TEST_F(TogetherConformance, OneThatFailsAmongThemFails) {
   const std::vector<Claim> claims = claimed();
   std::vector<Finish> finishes = completions(claims);
   finishes[odd] = failed(claims[odd]);
-  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(finishes), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   EXPECT_EQ(status(claims[odd].id), Status::failed);
   expect_completed(claims, odd);
 }
@@ -150,7 +150,7 @@ TEST_F(TogetherConformance, OneOfAnotherQueueIsKeptAsThatSays) {
   std::vector<Claim> claims = claimed();
   (void)admit_id(request("order", "flows"));
   claims[odd] = claim_one(worker_);
-  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   const Execution stub = get(claims[odd].id);
   EXPECT_EQ(stub.result, std::to_string(odd));
   ASSERT_TRUE(stub.expires_at && stub.finished_at);
@@ -164,7 +164,7 @@ TEST_F(TogetherConformance, NothingIsKeptInAQueueThatKeepsNothing) {
   NewExecution like = request();
   like.input = R"("secret")";
   const std::vector<Claim> claims = claimed(like);
-  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   for (const Claim& claim : claims) { EXPECT_EQ(get(claim.id).input, "null"); }
 }
 
@@ -174,7 +174,7 @@ TEST_F(TogetherConformance, TwoWorkersOutcomesAreToldApart) {
   TestWorker other{.session = base::new_uuid7(), .queues = worker_.queues};
   store().open_session({.id = other.session, .worker = "other", .lease = 30s, .queues = other.queues});
   claims[odd] = claim_one(other);
-  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   EXPECT_EQ(get(claims[odd].id).session, other.session);
   EXPECT_EQ(get(claims[0].id).session, worker_.session);
   EXPECT_EQ(get(claims[odd].id).worker, "other");
@@ -189,9 +189,10 @@ TEST_F(TogetherConformance, OneThatLivedBeforeUnderTheSameIdEndsLikeTheOthers) {
   (void)admit(again);
   std::vector<Claim> claims = claim(worker_);
   if (claims.empty()) { return; }  // a store on which an id has one life
-  const std::vector<Claim> others = claimed(flow(), many - 1);
+  const std::vector<Claim> others = claimed(flow(), together_many - 1);
   claims.insert(claims.end(), others.begin(), others.end());
-  EXPECT_EQ(store().finish(endings_with_entries(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(endings_with_entries(claims)),
+            std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   expect_completed(claims);
   for (const Claim& claim : claims) { EXPECT_EQ(history(claim.id).entries.size(), 2U); }
 }
@@ -201,12 +202,12 @@ TEST_F(TogetherConformance, WhoWaitsForOneOfThemIsTold) {
   NewExecution child = child_of(parent);
   ASSERT_EQ(advance_run(parent, {starting(0, child)}).verdict, FinishVerdict::accepted);
   ASSERT_EQ(wait(parent), FinishVerdict::accepted);
-  std::vector<Claim> claims = claimed(request(), many - 1);
-  ASSERT_EQ(std::ssize(claims), many - 1);
+  std::vector<Claim> claims = claimed(request(), together_many - 1);
+  ASSERT_EQ(std::ssize(claims), together_many - 1);
   std::vector<Claim> last = claim(worker_);
   claims.insert(claims.end(), last.begin(), last.end());
-  ASSERT_EQ(std::ssize(claims), many);
-  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  ASSERT_EQ(std::ssize(claims), together_many);
+  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   const Claim again = woken(parent.id);
   EXPECT_EQ(events(again.id).size(), 1U);
 }
@@ -221,14 +222,14 @@ TEST_F(TogetherConformance, OneWithALimitKeyReleasesIt) {
   claims[odd] = claim_one(worker_);
   const Uuid held_back = admit_id(second);
   EXPECT_TRUE(claim(worker_).empty());
-  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(completions(claims)), std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   EXPECT_EQ(claim_one(worker_).id, held_back);
 }
 
 TEST_F(TogetherConformance, TurnsOfManyRunsAreEachKept) {
   const std::vector<Claim> claims = begun_flows();
   const std::vector<AdvanceReply> replies = store().advance(turns(claims));
-  ASSERT_EQ(std::ssize(replies), many);
+  ASSERT_EQ(std::ssize(replies), together_many);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     EXPECT_EQ(replies[i].verdict, FinishVerdict::accepted);
     const std::vector<JournalEntry> kept = history(claims[i].id).entries;
@@ -276,7 +277,8 @@ TEST_F(TogetherConformance, ALongTurnIsKeptWholeOrNotAtAll) {
 
 TEST_F(TogetherConformance, OutcomesBringTheirLastEntries) {
   const std::vector<Claim> claims = begun_flows();
-  EXPECT_EQ(store().finish(endings_with_entries(claims)), std::vector<FinishVerdict>(many, FinishVerdict::accepted));
+  EXPECT_EQ(store().finish(endings_with_entries(claims)),
+            std::vector<FinishVerdict>(together_many, FinishVerdict::accepted));
   expect_completed(claims);
   for (const Claim& claim : claims) { EXPECT_EQ(history(claim.id).entries.size(), 2U); }
 }
@@ -297,7 +299,7 @@ class BornTogetherConformance : public TogetherConformance {
  protected:
   std::vector<NewExecution> born_many() {
     std::vector<NewExecution> items;
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < together_many; ++i) {
       NewExecution item = flow("key-" + std::to_string(i));
       worker_.claim_number += 1;
       item.born_running = BornRunning{.session = worker_.session, .claim_number = worker_.claim_number};
@@ -317,7 +319,7 @@ class BornTogetherConformance : public TogetherConformance {
 TEST_F(BornTogetherConformance, AllRunAtOnceUnderTheirOwnClaims) {
   const std::vector<NewExecution> items = born_many();
   const std::vector<Admission> admissions = store().admit(items);
-  ASSERT_EQ(std::ssize(admissions), many);
+  ASSERT_EQ(std::ssize(admissions), together_many);
   for (std::size_t i = 0; i < admissions.size(); ++i) {
     EXPECT_TRUE(admissions[i].created());
     EXPECT_EQ(admissions[i].id, items[i].id);
@@ -375,7 +377,7 @@ TEST_F(BornTogetherConformance, TheSameRequestsOnceMoreAreTheSameExecutions) {
   }
   std::set<Uuid> all;
   for (const Execution& one : store().list({.limit = 1000})) { all.insert(one.id); }
-  EXPECT_EQ(std::ssize(all), many);
+  EXPECT_EQ(std::ssize(all), together_many);
 }
 
 TEST_F(BornTogetherConformance, NoneRunsWhileSomethingWaitsInTheQueue) {

@@ -7,15 +7,15 @@ namespace hapax::conformance {
 
 namespace {
 
-constexpr FinishVerdict accepted = FinishVerdict::accepted;
-constexpr FinishVerdict stale = FinishVerdict::stale;
+constexpr FinishVerdict workflow_child_accepted = FinishVerdict::accepted;
+constexpr FinishVerdict workflow_child_stale = FinishVerdict::stale;
 
 // ---- Children -------------------------------------------------------------------------------------------------------
 
 TEST_F(WorkflowConformance, AStartedExecutionIsAdmittedWithItsEntry) {
   const Claim claim = begun();
   const NewExecution child = child_of(claim);
-  EXPECT_EQ(advance_run(claim, {starting(0, child)}).verdict, accepted);
+  EXPECT_EQ(advance_run(claim, {starting(0, child)}).verdict, workflow_child_accepted);
   EXPECT_EQ(history(claim.id).entries.at(0).child, child.id);
   const Claim work = claim_one(worker_);
   EXPECT_EQ(work.id, child.id);
@@ -24,9 +24,9 @@ TEST_F(WorkflowConformance, AStartedExecutionIsAdmittedWithItsEntry) {
 
 TEST_F(WorkflowConformance, TheEndOfAChildIsAnEventForItsParent) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.entries = {starting(3, child_of(claim))}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {starting(3, child_of(claim))}}), workflow_child_accepted);
   const Claim work = claim_one(worker_);
-  EXPECT_EQ(finish(completed(work, R"({"paid":1})")), accepted);
+  EXPECT_EQ(finish(completed(work, R"({"paid":1})")), workflow_child_accepted);
   const Claim again = woken(claim.id);
   EXPECT_EQ(again.inbox, 1);
   const std::vector<Event> got = events(claim.id);
@@ -41,11 +41,11 @@ TEST_F(WorkflowConformance, TheEndOfAChildIsAnEventForItsParent) {
 
 TEST_F(WorkflowConformance, AChildThatFailsTellsItsError) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), workflow_child_accepted);
   const Claim work = claim_one(worker_);
-  EXPECT_EQ(finish(ending(work, FinishKind::retry)), accepted);
+  EXPECT_EQ(finish(ending(work, FinishKind::retry)), workflow_child_accepted);
   EXPECT_TRUE(events(claim.id).empty()) << "a failed attempt is no end";
-  EXPECT_EQ(finish(failed(claim_one(worker_), "no money")), accepted);
+  EXPECT_EQ(finish(failed(claim_one(worker_), "no money")), workflow_child_accepted);
   (void)woken(claim.id);
   const Event event = events(claim.id).at(0);
   EXPECT_EQ(event.status, Status::failed);
@@ -65,7 +65,7 @@ TEST_F(WorkflowConformance, HoweverAChildEndsItsParentIsTold) {
   children[2].max_lost = 1;
   EXPECT_EQ(wait(claim, {.entries = {starting(0, children[0]), starting(1, children[1]), starting(2, children[2]),
                                      starting(3, children[3])}}),
-            accepted);
+            workflow_child_accepted);
   EXPECT_EQ(store().cancel({&children[0].id, 1}, "no need").at(0).verdict, CancelVerdict::cancelled);
   TestWorker doomed = flow_worker(1s, {"other2"});
   (void)claim_one(doomed);
@@ -84,14 +84,14 @@ TEST_F(WorkflowConformance, SeveralMayWaitForOneExecution) {
   const Claim first = begun();
   const Claim second = begun();
   NewExecution child = keyed("shared");
-  EXPECT_EQ(wait(first, {.entries = {starting(0, child)}}), accepted);
+  EXPECT_EQ(wait(first, {.entries = {starting(0, child)}}), workflow_child_accepted);
   const Uuid shared = child.id;
   child.id = base::new_uuid7();
-  EXPECT_EQ(wait(second, {.entries = {starting(0, child), starting(5, child)}}), accepted);
+  EXPECT_EQ(wait(second, {.entries = {starting(0, child), starting(5, child)}}), workflow_child_accepted);
   EXPECT_EQ(history(second.id).entries.at(0).child, shared);
   const Claim work = claim_one(worker_);
   EXPECT_EQ(work.id, shared);
-  EXPECT_EQ(finish(completed(work, "7")), accepted);
+  EXPECT_EQ(finish(completed(work, "7")), workflow_child_accepted);
   EXPECT_EQ(claim(worker_).size(), 2U);
   EXPECT_EQ(events(first.id).size(), 1U);
   ASSERT_EQ(events(second.id).size(), 2U);
@@ -101,10 +101,10 @@ TEST_F(WorkflowConformance, SeveralMayWaitForOneExecution) {
 TEST_F(WorkflowConformance, AnExecutionThatHasEndedBeforeTellsAtOnce) {
   NewExecution child = keyed("earlier");
   const Uuid id = admit_id(child);
-  EXPECT_EQ(finish(completed(claim_one(worker_), "42")), accepted);
+  EXPECT_EQ(finish(completed(claim_one(worker_), "42")), workflow_child_accepted);
   const Claim claim = begun();
   child.id = base::new_uuid7();
-  EXPECT_EQ(wait(claim, {.entries = {starting(0, child)}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {starting(0, child)}}), workflow_child_accepted);
   EXPECT_EQ(woken(claim.id).inbox, 1);
   const Event event = events(claim.id).at(0);
   EXPECT_EQ(event.kind, EventKind::ended);
@@ -122,7 +122,8 @@ TEST_F(WorkflowConformance, ARefusedStartIsAnEventToo) {
   NewExecution rejecting = keyed("taken", "1");
   rejecting.identity->on_conflict = OnConflict::reject;
   const NewExecution late = request("work", "full");
-  EXPECT_EQ(wait(claim, {.entries = {starting(0, other), starting(1, rejecting), starting(2, late)}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {starting(0, other), starting(1, rejecting), starting(2, late)}}),
+            workflow_child_accepted);
   EXPECT_EQ(woken(claim.id).inbox, 3);
   const std::vector<Event> got = events(claim.id);
   ASSERT_EQ(got.size(), 3U);
@@ -141,17 +142,18 @@ TEST_F(WorkflowConformance, ARefusedStartIsAnEventToo) {
 
 TEST_F(WorkflowConformance, AnEndedParentIsToldNothing) {
   const Claim claim = begun();
-  EXPECT_EQ(finish(turn_finish(claim, FinishKind::completed, {.entries = {starting(0, child_of(claim))}})), accepted);
-  EXPECT_EQ(finish(completed(claim_one(worker_))), accepted);
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::completed, {.entries = {starting(0, child_of(claim))}})),
+            workflow_child_accepted);
+  EXPECT_EQ(finish(completed(claim_one(worker_))), workflow_child_accepted);
   EXPECT_TRUE(events(claim.id).empty());
 }
 
 TEST_F(WorkflowConformance, ParentAndChildMayEndInOneCall) {
   const Claim claim = begun();
-  EXPECT_EQ(advance_run(claim, {starting(0, child_of(claim))}).verdict, accepted);
+  EXPECT_EQ(advance_run(claim, {starting(0, child_of(claim))}).verdict, workflow_child_accepted);
   const Claim work = claim_one(worker_);
   const std::vector<Finish> both = {turn_finish(claim, FinishKind::waiting, {.seen = 0}), completed(work, "1")};
-  EXPECT_EQ(store().finish(both), (std::vector<FinishVerdict>{accepted, accepted}));
+  EXPECT_EQ(store().finish(both), (std::vector<FinishVerdict>{workflow_child_accepted, workflow_child_accepted}));
   EXPECT_EQ(woken(claim.id).inbox, 1);
 }
 
@@ -167,7 +169,7 @@ TEST_F(WorkflowConformance, AnExchangeTellsWhereItMadeSomethingDue) {
 
 TEST_F(WorkflowConformance, AnExchangeClaimsWhatItsFinishesWoke) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), workflow_child_accepted);
   const std::vector<Finish> ends = {completed(claim_one(worker_))};
   const ClaimRequest next{.session = worker_.session,
                           .claim_number = ++worker_.claim_number,
@@ -190,7 +192,7 @@ TEST_F(WorkflowConformance, OneThatNeverBeganIsCancelledAtOnce) {
 
 TEST_F(WorkflowConformance, ACancellationIsAnEventForOneThatHasBegun) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim), accepted);
+  EXPECT_EQ(wait(claim), workflow_child_accepted);
   const CancelResult asked = store().cancel({&claim.id, 1}, "the customer left").at(0);
   EXPECT_EQ(asked.verdict, CancelVerdict::requested);
   EXPECT_EQ(asked.status, Status::pending);
@@ -201,10 +203,10 @@ TEST_F(WorkflowConformance, ACancellationIsAnEventForOneThatHasBegun) {
   EXPECT_EQ(event.kind, EventKind::cancel);
   ASSERT_TRUE(event.error);
   EXPECT_EQ(event.error->message, "the customer left");
-  EXPECT_EQ(wait(again, {.seen = 1, .wake_in = 1h}), accepted) << "it may still wait";
+  EXPECT_EQ(wait(again, {.seen = 1, .wake_in = 1h}), workflow_child_accepted) << "it may still wait";
   EXPECT_TRUE(nothing_due());
   advance(2h);
-  EXPECT_EQ(finish(ending(woken(claim.id), FinishKind::cancelled)), accepted);
+  EXPECT_EQ(finish(ending(woken(claim.id), FinishKind::cancelled)), workflow_child_accepted);
   EXPECT_EQ(status(claim.id), Status::cancelled);
 }
 
@@ -214,7 +216,7 @@ TEST_F(WorkflowConformance, ARunningOneIsToldAndNeverEndedByTheStore) {
   const Claim claim = claim_one(doomed);
   EXPECT_EQ(store().cancel({&id, 1}, "why").at(0).verdict, CancelVerdict::requested);
   EXPECT_EQ(store().cancel_requests(doomed.session), std::vector<Uuid>{id});
-  EXPECT_EQ(finish(ending(claim, FinishKind::released)), accepted);
+  EXPECT_EQ(finish(ending(claim, FinishKind::released)), workflow_child_accepted);
   EXPECT_EQ(status(id), Status::pending);
   (void)claim_one(doomed);
   advance(2s);
@@ -229,7 +231,8 @@ TEST_F(WorkflowConformance, AContinuedRunGoesOnUnderTheSameIdentity) {
   const Claim claim = begun("subscription-7");
   auto next = std::make_shared<NewExecution>(flow());
   next->input = R"({"month":2})";
-  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.entries = {entry(0)}, .next = next})), accepted);
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.entries = {entry(0)}, .next = next})),
+            workflow_child_accepted);
   const Execution old = get(claim.id);
   EXPECT_EQ(old.status, Status::completed);
   EXPECT_EQ(old.continued_as, next->id);
@@ -252,13 +255,14 @@ TEST_F(WorkflowConformance, SignalsAndWaitersGoOverToTheNextRun) {
   const Claim parent = begun();
   NewExecution child = flow();
   child.parent = parent.id;
-  EXPECT_EQ(wait(parent, {.entries = {starting(0, child)}}), accepted);
+  EXPECT_EQ(wait(parent, {.entries = {starting(0, child)}}), workflow_child_accepted);
   const Claim first = woken(child.id);
   (void)send(first.id, "used", "1");
   (void)send(first.id, "left", "2");
   (void)send(first.id, "unseen", "3", "once");
   auto next = std::make_shared<NewExecution>(flow());
-  EXPECT_EQ(finish(turn_finish(first, FinishKind::continued, {.seen = 2, .next = next, .carried = {2}})), accepted);
+  EXPECT_EQ(finish(turn_finish(first, FinishKind::continued, {.seen = 2, .next = next, .carried = {2}})),
+            workflow_child_accepted);
   EXPECT_TRUE(events(parent.id).empty());
   EXPECT_EQ(send(first.id, "later", "4").execution, next->id);
   (void)send(first.id, "unseen", "3", "once");
@@ -268,7 +272,7 @@ TEST_F(WorkflowConformance, SignalsAndWaitersGoOverToTheNextRun) {
   const Claim second = woken(next->id);
   EXPECT_EQ(second.parent, parent.id);
   EXPECT_EQ(second.inbox, 3);
-  EXPECT_EQ(finish(completed(second, R"("end")")), accepted);
+  EXPECT_EQ(finish(completed(second, R"("end")")), workflow_child_accepted);
   const Event told = events(parent.id).at(0);
   EXPECT_EQ(told.position, 0);
   EXPECT_EQ(told.child, next->id);
@@ -281,7 +285,7 @@ TEST_F(WorkflowConformance, ACancellationThatWasNotSeenGoesOverToTheNextRun) {
   (void)send(claim.id, "used", "1");
   EXPECT_EQ(store().cancel({&claim.id, 1}, "too late").at(0).verdict, CancelVerdict::requested);
   auto next = std::make_shared<NewExecution>(flow());
-  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.seen = 1, .next = next})), accepted);
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.seen = 1, .next = next})), workflow_child_accepted);
   const std::vector<Event> told = events(next->id);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].kind, EventKind::cancel);
@@ -294,7 +298,7 @@ TEST_F(WorkflowConformance, ACancellationThatWasSeenStaysWithItsRun) {
   const Claim claim = begun();
   (void)store().cancel({&claim.id, 1}, "seen");
   auto next = std::make_shared<NewExecution>(flow());
-  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.seen = 1, .next = next})), accepted);
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::continued, {.seen = 1, .next = next})), workflow_child_accepted);
   EXPECT_TRUE(events(next->id).empty());
 }
 
@@ -319,15 +323,15 @@ TEST_F(WorkflowConformance, ASeedIsThereFromTheBeginning) {
   EXPECT_EQ(kept.events[0].name, "a");
   EXPECT_EQ(kept.events[1].number, 2);
   EXPECT_EQ(kept.events[1].data, "6");
-  EXPECT_EQ(advance_run(claim, {entry(1)}).verdict, stale);
-  EXPECT_EQ(advance_run(claim, {entry(2)}).verdict, accepted);
+  EXPECT_EQ(advance_run(claim, {entry(1)}).verdict, workflow_child_stale);
+  EXPECT_EQ(advance_run(claim, {entry(2)}).verdict, workflow_child_accepted);
 }
 
 TEST_F(WorkflowConformance, JournalAndEventsGoWithTheWorkflow) {
   store().configure_queue({"default", "flows"}, {.retention = 1h});
   const Claim claim = begun();
   (void)send(claim.id, "a", "1", "key");
-  EXPECT_EQ(finish(turn_finish(claim, FinishKind::completed, {.entries = {entry(0)}})), accepted);
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::completed, {.entries = {entry(0)}})), workflow_child_accepted);
   EXPECT_EQ(events(claim.id).size(), 1U) << "kept for readers";
   advance(2h);
   EXPECT_TRUE(history(claim.id).entries.empty()) << "expired, though not swept";
@@ -342,9 +346,9 @@ TEST_F(WorkflowConformance, JournalAndEventsGoWithTheWorkflow) {
 
 TEST_F(WorkflowConformance, WaitersAreForgottenWithWhatTheyWaitedFor) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), workflow_child_accepted);
   if (capabilities().speaks_sql) { EXPECT_EQ(store().sql("SELECT count(*) FROM waiters", 1).rows.at(0).at(0), "1"); }
-  EXPECT_EQ(finish(completed(claim_one(worker_))), accepted);
+  EXPECT_EQ(finish(completed(claim_one(worker_))), workflow_child_accepted);
   if (capabilities().speaks_sql) { EXPECT_EQ(store().sql("SELECT count(*) FROM waiters", 1).rows.at(0).at(0), "0"); }
 }
 

@@ -5,15 +5,15 @@ namespace hapax::conformance {
 
 namespace {
 
-constexpr FinishVerdict accepted = FinishVerdict::accepted;
-constexpr FinishVerdict stale = FinishVerdict::stale;
+constexpr FinishVerdict workflow_accepted = FinishVerdict::accepted;
+constexpr FinishVerdict workflow_stale = FinishVerdict::stale;
 
 // ---- Turns ----------------------------------------------------------------------------------------------------------
 
 TEST_F(WorkflowConformance, EntriesAreKeptWithTheStoresInstant) {
   const Claim claim = begun();
   const AdvanceReply reply = advance_run(claim, {entry(0, "1"), entry(1, R"({"a":2})")});
-  EXPECT_EQ(reply.verdict, accepted);
+  EXPECT_EQ(reply.verdict, workflow_accepted);
   const History kept = history(claim.id);
   ASSERT_EQ(kept.entries.size(), 2U);
   EXPECT_EQ(kept.entries[0].execution, claim.id);
@@ -30,8 +30,8 @@ TEST_F(WorkflowConformance, EntriesAreKeptWithTheStoresInstant) {
 
 TEST_F(WorkflowConformance, ATurnIsKeptWholeOrNotAtAll) {
   const Claim claim = begun();
-  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, accepted);
-  EXPECT_EQ(advance_run(claim, {entry(1), entry(0), starting(2, child_of(claim))}).verdict, stale);
+  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, workflow_accepted);
+  EXPECT_EQ(advance_run(claim, {entry(1), entry(0), starting(2, child_of(claim))}).verdict, workflow_stale);
   EXPECT_EQ(history(claim.id).entries.size(), 1U);
   EXPECT_TRUE(nothing_due()) << "nothing was started";
 }
@@ -42,36 +42,36 @@ TEST_F(WorkflowConformance, TurnsOfOneCallAreApart) {
   const std::vector<Advance> turns = {{.execution = first.id, .fence = first.fence + 1, .entries = {entry(0)}},
                                       {.execution = second.id, .fence = second.fence, .entries = {entry(0)}}};
   const std::vector<AdvanceReply> replies = store().advance(turns);
-  EXPECT_EQ(replies.at(0).verdict, stale);
-  EXPECT_EQ(replies.at(1).verdict, accepted);
+  EXPECT_EQ(replies.at(0).verdict, workflow_stale);
+  EXPECT_EQ(replies.at(1).verdict, workflow_accepted);
   EXPECT_TRUE(history(first.id).entries.empty());
   EXPECT_EQ(history(second.id).entries.size(), 1U);
 }
 
 TEST_F(WorkflowConformance, AnOldFenceAdvancesNothing) {
   const Claim claim = begun();
-  EXPECT_EQ(finish(ending(claim, FinishKind::released)), accepted);
-  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, stale);
+  EXPECT_EQ(finish(ending(claim, FinishKind::released)), workflow_accepted);
+  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, workflow_stale);
   const Claim again = woken(claim.id);
-  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, stale);
-  EXPECT_EQ(advance_run(again, {entry(0)}).verdict, accepted);
+  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, workflow_stale);
+  EXPECT_EQ(advance_run(again, {entry(0)}).verdict, workflow_accepted);
 }
 
 TEST_F(WorkflowConformance, TheLastEntriesComeWithTheOutcome) {
   const Claim claim = begun();
   Finish last = turn_finish(claim, FinishKind::completed, {.entries = {entry(0), entry(1)}});
   last.result = R"("done")";
-  EXPECT_EQ(finish(last), accepted);
+  EXPECT_EQ(finish(last), workflow_accepted);
   EXPECT_EQ(history(claim.id).entries.size(), 2U);
   EXPECT_EQ(get(claim.id).result, R"("done")");
-  EXPECT_EQ(finish(last), accepted) << "repeated";
+  EXPECT_EQ(finish(last), workflow_accepted) << "repeated";
   EXPECT_EQ(history(claim.id).entries.size(), 2U);
 }
 
 TEST_F(WorkflowConformance, AnOutcomeWhoseEntriesCannotBeKeptIsStale) {
   const Claim claim = begun();
-  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, accepted);
-  EXPECT_EQ(finish(turn_finish(claim, FinishKind::completed, {.entries = {entry(0)}})), stale);
+  EXPECT_EQ(advance_run(claim, {entry(0)}).verdict, workflow_accepted);
+  EXPECT_EQ(finish(turn_finish(claim, FinishKind::completed, {.entries = {entry(0)}})), workflow_stale);
   EXPECT_EQ(status(claim.id), Status::running);
 }
 
@@ -83,22 +83,22 @@ TEST_F(WorkflowConformance, ProgressForgivesEarlierLosses) {
   EXPECT_EQ(sweep().requeued, 1);
   const Claim again = woken(id);
   EXPECT_EQ(again.lost, 1);
-  EXPECT_EQ(advance_run(again, {entry(0)}).verdict, accepted);
+  EXPECT_EQ(advance_run(again, {entry(0)}).verdict, workflow_accepted);
   EXPECT_EQ(get(id).lost, 1);
-  EXPECT_EQ(advance_run(again, {entry(1)}, true).verdict, accepted);
+  EXPECT_EQ(advance_run(again, {entry(1)}, true).verdict, workflow_accepted);
   EXPECT_EQ(get(id).lost, 0);
 }
 
 TEST_F(WorkflowConformance, ARunningOneMayBeRelabelled) {
   const Claim claim = begun();
-  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"customer=ada"}}), accepted);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"customer=ada"}}), workflow_accepted);
   EXPECT_EQ(get(claim.id).labels.tags, std::vector<std::string>{"customer=ada"});
-  EXPECT_EQ(store().relabel({claim.id, claim.fence + 1}, {.tags = {"x"}}), stale);
-  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {}), accepted);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence + 1}, {.tags = {"x"}}), workflow_stale);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {}), workflow_accepted);
   EXPECT_TRUE(get(claim.id).labels.tags.empty());
-  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"customer=bob"}}), accepted);
-  EXPECT_EQ(wait(claim), accepted);
-  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"late"}}), stale);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"customer=bob"}}), workflow_accepted);
+  EXPECT_EQ(wait(claim), workflow_accepted);
+  EXPECT_EQ(store().relabel({claim.id, claim.fence}, {.tags = {"late"}}), workflow_stale);
   EXPECT_EQ(store().list({.tag = "customer=bob"}).size(), 1U);
 }
 
@@ -106,7 +106,7 @@ TEST_F(WorkflowConformance, ARunningOneMayBeRelabelled) {
 
 TEST_F(WorkflowConformance, AWaitingWorkflowIsPendingAndHeldByNobody) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.entries = {entry(0)}}), accepted);
+  EXPECT_EQ(wait(claim, {.entries = {entry(0)}}), workflow_accepted);
   const Execution now = get(claim.id);
   EXPECT_EQ(now.status, Status::pending);
   EXPECT_TRUE(now.waiting);
@@ -118,12 +118,12 @@ TEST_F(WorkflowConformance, AWaitingWorkflowIsPendingAndHeldByNobody) {
   EXPECT_TRUE(nothing_due());
   advance(std::chrono::days(4000));
   EXPECT_TRUE(nothing_due());
-  EXPECT_EQ(wait(claim, {.entries = {entry(0)}}), accepted) << "repeated";
+  EXPECT_EQ(wait(claim, {.entries = {entry(0)}}), workflow_accepted) << "repeated";
 }
 
 TEST_F(WorkflowConformance, ATimerIsNeverEarlyAndNeverLost) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.wake_in = 10s}), accepted);
+  EXPECT_EQ(wait(claim, {.wake_in = 10s}), workflow_accepted);
   advance(9s);
   EXPECT_TRUE(nothing_due());
   advance(2h);
@@ -135,17 +135,17 @@ TEST_F(WorkflowConformance, ATimerIsNeverEarlyAndNeverLost) {
 
 TEST_F(WorkflowConformance, TheFirstOfTwoInstantsCounts) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.wake_in = 10h, .wake_at = store().now() + 1min}), accepted);
+  EXPECT_EQ(wait(claim, {.wake_in = 10h, .wake_at = store().now() + 1min}), workflow_accepted);
   advance(2min);
   const Claim again = woken(claim.id);
-  EXPECT_EQ(wait(again, {.wake_in = 1min, .wake_at = store().now() + 10h}), accepted);
+  EXPECT_EQ(wait(again, {.wake_in = 1min, .wake_at = store().now() + 10h}), workflow_accepted);
   advance(2min);
   (void)woken(claim.id);
 }
 
 TEST_F(WorkflowConformance, APassedInstantIsDueAtOnce) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.wake_at = store().now() - 1h}), accepted);
+  EXPECT_EQ(wait(claim, {.wake_at = store().now() - 1h}), workflow_accepted);
   (void)woken(claim.id);
 }
 
@@ -155,25 +155,26 @@ TEST_F(WorkflowConformance, LossesAreForgivenWhenItWaits) {
   (void)claim_one(doomed);
   advance(2s);
   (void)sweep();
-  EXPECT_EQ(wait(woken(id)), accepted);
+  EXPECT_EQ(wait(woken(id)), workflow_accepted);
   EXPECT_EQ(get(id).lost, 0);
 }
 
 TEST_F(WorkflowConformance, AStuckOneSaysWhyUntilItsNextOutcome) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim, {.wake_in = 1s, .stuck = "the journal has step 'a', the code asks for 'b'"}), accepted);
+  EXPECT_EQ(wait(claim, {.wake_in = 1s, .stuck = "the journal has step 'a', the code asks for 'b'"}),
+            workflow_accepted);
   EXPECT_EQ(get(claim.id).stuck, "the journal has step 'a', the code asks for 'b'");
   advance(2s);
   const Claim again = woken(claim.id);
   EXPECT_EQ(get(claim.id).stuck, "the journal has step 'a', the code asks for 'b'");
-  EXPECT_EQ(wait(again), accepted);
+  EXPECT_EQ(wait(again), workflow_accepted);
   EXPECT_EQ(get(claim.id).stuck, "");
 }
 
 TEST_F(WorkflowConformance, AStaleWaitChangesNothing) {
   const Claim claim = begun();
-  EXPECT_EQ(finish(ending(claim, FinishKind::released)), accepted);
-  EXPECT_EQ(wait(claim, {.entries = {entry(0)}, .wake_in = 1h}), stale);
+  EXPECT_EQ(finish(ending(claim, FinishKind::released)), workflow_accepted);
+  EXPECT_EQ(wait(claim, {.entries = {entry(0)}, .wake_in = 1h}), workflow_stale);
   EXPECT_TRUE(history(claim.id).entries.empty());
   EXPECT_FALSE(get(claim.id).waiting);
 }
@@ -182,7 +183,7 @@ TEST_F(WorkflowConformance, ItsDeadlineEndsAWaitingOne) {
   NewExecution item = flow();
   item.deadline = 1min;
   const Uuid id = admit_id(item);
-  EXPECT_EQ(wait(claim_one(worker_)), accepted);
+  EXPECT_EQ(wait(claim_one(worker_)), workflow_accepted);
   advance(2min);
   EXPECT_EQ(sweep().timed_out, 1);
   EXPECT_EQ(status(id), Status::timed_out);
@@ -193,7 +194,7 @@ TEST_F(WorkflowConformance, ItsDeadlineEndsAWaitingOne) {
 
 TEST_F(WorkflowConformance, ASignalWakesAWaitingWorkflow) {
   const Claim claim = begun();
-  EXPECT_EQ(wait(claim), accepted);
+  EXPECT_EQ(wait(claim), workflow_accepted);
   const SignalResult sent = send(claim.id, "paid", R"({"by":"ada"})");
   EXPECT_EQ(sent.verdict, SignalVerdict::accepted);
   EXPECT_EQ(sent.execution, claim.id);
@@ -225,9 +226,9 @@ TEST_F(WorkflowConformance, SignalsAreBufferedInOrderFromTheBeginning) {
 TEST_F(WorkflowConformance, ASignalThatCameBeforeTheWaitIsNotMissed) {
   const Claim claim = begun();
   EXPECT_EQ(send(claim.id, "a").verdict, SignalVerdict::accepted);
-  EXPECT_EQ(wait(claim, {.seen = 0, .wake_in = 10h}), accepted);
+  EXPECT_EQ(wait(claim, {.seen = 0, .wake_in = 10h}), workflow_accepted);
   const Claim again = woken(claim.id);
-  EXPECT_EQ(wait(again, {.seen = 1}), accepted);
+  EXPECT_EQ(wait(again, {.seen = 1}), workflow_accepted);
   EXPECT_TRUE(nothing_due()) << "that one it knows";
 }
 
@@ -245,7 +246,7 @@ TEST_F(WorkflowConformance, WhoCannotBeSignalled) {
   EXPECT_EQ(send(task, "a").verdict, SignalVerdict::not_a_workflow);
   (void)claim_one(worker_);
   const Claim claim = begun();
-  EXPECT_EQ(finish(completed(claim)), accepted);
+  EXPECT_EQ(finish(completed(claim)), workflow_accepted);
   const SignalResult late = send(claim.id, "a");
   EXPECT_EQ(late.verdict, SignalVerdict::finished);
   EXPECT_EQ(late.status, Status::completed);

@@ -11,8 +11,8 @@ namespace hapax::conformance {
 
 namespace {
 
-constexpr FinishVerdict accepted = FinishVerdict::accepted;
-constexpr FinishVerdict stale = FinishVerdict::stale;
+constexpr FinishVerdict workflow_wake_accepted = FinishVerdict::accepted;
+constexpr FinishVerdict workflow_wake_stale = FinishVerdict::stale;
 
 class WorkflowWakeConformance : public Conformance {
  protected:
@@ -66,7 +66,7 @@ class WorkflowWakeConformance : public Conformance {
       for (const Claim& one : claim(worker_)) {
         EXPECT_EQ(one.id, id);
         seen = one.inbox;
-        EXPECT_EQ(finish(waiting(one, {.seen = seen})), accepted);
+        EXPECT_EQ(finish(waiting(one, {.seen = seen})), workflow_wake_accepted);
       }
       std::this_thread::yield();
     }
@@ -125,15 +125,15 @@ TEST_F(WorkflowWakeConformance, AWaitThatIsOverAtOnceIsToldAsWoken) {
 TEST_F(WorkflowWakeConformance, AChildMayEndJustBeforeItsParentWaits) {
   const Claim parent = begun();
   const Advance turn{.execution = parent.id, .fence = parent.fence, .entries = {starting(0, request())}};
-  EXPECT_EQ(store().advance({&turn, 1}).at(0).verdict, accepted);
+  EXPECT_EQ(store().advance({&turn, 1}).at(0).verdict, workflow_wake_accepted);
   const std::vector<Finish> both = {completed(claim_one(hand_)), waiting(parent)};
-  EXPECT_EQ(store().finish(both), (std::vector<FinishVerdict>{accepted, accepted}));
+  EXPECT_EQ(store().finish(both), (std::vector<FinishVerdict>{workflow_wake_accepted, workflow_wake_accepted}));
   EXPECT_EQ(claim_one(worker_).inbox, 1);
 }
 
 TEST_F(WorkflowWakeConformance, OneThatWaitsForItsRetryIsNotWoken) {
   const Claim claim = begun();
-  EXPECT_EQ(finish(ending(claim, FinishKind::retry, 1h)), accepted);
+  EXPECT_EQ(finish(ending(claim, FinishKind::retry, 1h)), workflow_wake_accepted);
   EXPECT_FALSE(send(store(), claim.id).woken);
   EXPECT_TRUE(this->claim(worker_).empty());
   advance(2h);
@@ -142,7 +142,7 @@ TEST_F(WorkflowWakeConformance, OneThatWaitsForItsRetryIsNotWoken) {
 
 TEST_F(WorkflowWakeConformance, AMovedOneIsWokenWhereItIs) {
   const Claim claim = begun();
-  EXPECT_EQ(finish(waiting(claim)), accepted);
+  EXPECT_EQ(finish(waiting(claim)), workflow_wake_accepted);
   EXPECT_EQ(store().move({"default", "flows"}, {"default", "elsewhere"}, 10), 1);
   EXPECT_EQ(send(store(), claim.id).woken, (QueueRef{"default", "elsewhere"}));
   TestWorker there = worker(1h, {"elsewhere"});
@@ -160,19 +160,19 @@ TEST_F(WorkflowWakeConformance, AWaitingOneTakesNoPlaceUnderLimitsAndComesBack) 
   item.id = base::new_uuid7();
   const Uuid second = admit_id(item);
   EXPECT_TRUE(this->claim(worker_).empty());
-  EXPECT_EQ(finish(waiting(claim)), accepted);
+  EXPECT_EQ(finish(waiting(claim)), workflow_wake_accepted);
   const Claim other = claim_one(worker_);
   EXPECT_EQ(other.id, second);
   EXPECT_TRUE(send(store(), first).woken);
   EXPECT_TRUE(this->claim(worker_).empty()) << "the other one runs";
-  EXPECT_EQ(finish(waiting(other)), accepted);
+  EXPECT_EQ(finish(waiting(other)), workflow_wake_accepted);
   EXPECT_EQ(claim_one(worker_).id, first);
 }
 
 TEST_F(WorkflowWakeConformance, AChildThatMakesWayForANewerRunTellsItsParent) {
   const Claim parent = begun();
   NewExecution child = keyed("one");
-  EXPECT_EQ(finish(waiting(parent, {.entries = {starting(4, child)}})), accepted);
+  EXPECT_EQ(finish(waiting(parent, {.entries = {starting(4, child)}})), workflow_wake_accepted);
   const Uuid old = child.id;
   child.id = base::new_uuid7();
   child.identity->on_conflict = OnConflict::terminate_existing;
@@ -191,14 +191,14 @@ TEST_F(WorkflowWakeConformance, WhatItReportedStaysWhileItWaits) {
                   .progress = {{.id = claim.id, .fence = claim.fence, .fraction = 0.5, .message = "half"}},
                   .counts = {}};
   EXPECT_FALSE(store().beat(beat).session_lost);
-  EXPECT_EQ(finish(waiting(claim)), accepted);
+  EXPECT_EQ(finish(waiting(claim)), workflow_wake_accepted);
   EXPECT_EQ(get(claim.id).progress, 0.5);
   EXPECT_EQ(get(claim.id).progress_message, "half");
 }
 
 TEST_F(WorkflowWakeConformance, APositionTwiceInOneTurnIsStale) {
   const Claim claim = begun();
-  EXPECT_EQ(finish(waiting(claim, {.entries = {starting(0, request()), starting(0, request())}})), stale);
+  EXPECT_EQ(finish(waiting(claim, {.entries = {starting(0, request()), starting(0, request())}})), workflow_wake_stale);
   EXPECT_EQ(status(claim.id), Status::running);
   EXPECT_TRUE(this->claim(hand_).empty()) << "nothing was started";
 }
@@ -206,7 +206,7 @@ TEST_F(WorkflowWakeConformance, APositionTwiceInOneTurnIsStale) {
 TEST_F(WorkflowWakeConformance, NoSignalOfManyIsSleptThrough) {
   constexpr int each = 60;
   const Claim claim = begun();
-  EXPECT_EQ(finish(waiting(claim)), accepted);
+  EXPECT_EQ(finish(waiting(claim)), workflow_wake_accepted);
   std::vector<std::thread> senders;
   for (int i = 0; i < 3; ++i) {
     senders.emplace_back([&, handle = second()] {
@@ -225,7 +225,7 @@ TEST_F(WorkflowWakeConformance, NoChildOfManyEndsUnheard) {
   const Claim parent = begun();
   Turn turn;
   for (int i = 0; i < children; ++i) { turn.entries.push_back(starting(i, request())); }
-  EXPECT_EQ(finish(waiting(parent, turn)), accepted);
+  EXPECT_EQ(finish(waiting(parent, turn)), workflow_wake_accepted);
   std::vector<std::thread> hands;
   std::atomic<int> done = 0;
   for (int i = 0; i < 3; ++i) {
@@ -235,7 +235,7 @@ TEST_F(WorkflowWakeConformance, NoChildOfManyEndsUnheard) {
             .session = me.session, .claim_number = ++me.claim_number, .queues = me.queues, .limit = 2};
         for (const Claim& one : handle->claim(request).claims) {
           const Finish outcome = completed(one);
-          EXPECT_EQ(handle->finish({&outcome, 1}).at(0), accepted);
+          EXPECT_EQ(handle->finish({&outcome, 1}).at(0), workflow_wake_accepted);
           done += 1;
         }
       }

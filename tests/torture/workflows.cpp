@@ -26,7 +26,7 @@ constexpr int live_at_once = 60;
 constexpr Duration cancel_within = milliseconds(1500);
 // Longer than elsewhere: who loses it to a busy machine spoils the play.
 constexpr Duration workflow_lease = seconds(2);
-constexpr Duration patience = seconds(120);
+constexpr Duration workflows_patience = seconds(120);
 
 constexpr int all_of_them = 1000;
 // A run with so many kills meets runs suspended in every place of interest.
@@ -134,7 +134,7 @@ void Workflows::look_after() {
 }
 
 void Workflows::settle() {
-  const auto until = Ticks::now() + patience;
+  const auto until = Ticks::now() + workflows_patience;
   do {
     look_after();
     keep_up_numbers(false);
@@ -147,7 +147,8 @@ void Workflows::settle() {
   // Tasks that nobody waits for any more come to their end too.
   const auto busy = [&] {
     const auto left = app_->list({.statuses = {Status::pending, Status::running}, .task = "work", .limit = 1000});
-    return std::ranges::any_of(left, [&](const ExecutionRecord& one) { return one.run_at < store_->now() + patience; });
+    return std::ranges::any_of(
+        left, [&](const ExecutionRecord& one) { return one.run_at < store_->now() + workflows_patience; });
   };
   while (busy() && Ticks::now() < until) {
     look_after();

@@ -60,6 +60,7 @@ char letter_of(const AdmissionDecision& decision) {
     case AdmissionVerdict::created:
     case AdmissionVerdict::taken_over:
     case AdmissionVerdict::session_gone:
+    case AdmissionVerdict::name_taken:
     case AdmissionVerdict::queue_draining: break;
   }
   return '?';

@@ -66,6 +66,20 @@ TEST(Firing, AnEventNamedLikeARunByHandOrATickHasItsSourceInItsId) {
   }
 }
 
+// Decision 58. The identity is that of the plain ID, whose name the run asks for unless it names its source.
+TEST(Firing, AnEventsRunNamesItsSourceWhenThePlainIdIsTaken) {
+  const Event event = parse_event(order_event);
+  FiringContext renamed = context();
+  renamed.names_source = true;
+  const ActivityRun plain = fire(parse_activity(on_order), EventReason{event}, context());
+  const ActivityRun marked = fire(parse_activity(on_order), EventReason{event}, renamed);
+  EXPECT_EQ(marked.id, plain.id + "~26315ce1e9356d67");
+  EXPECT_EQ(marked.identity, plain.identity);
+  EXPECT_EQ(plain.requests[0].identity->name, model::activity_identity_hash("default", "on-order", plain.id));
+  EXPECT_FALSE(marked.requests[0].identity->name);
+  EXPECT_FALSE(fire(parse_activity(daily), nine(), context()).requests[0].identity->name);
+}
+
 TEST(Firing, GoldenIdentities) {
   // Stable for ever, or an upgrade would fire again what has run.
   const ActivityRun run = fire(parse_activity(daily), nine(), context());

@@ -8,7 +8,7 @@
 namespace hapax::wire {
 namespace {
 
-RequestFields all_of_it() {
+RequestFields request_all_of_it() {
   RequestFields fields;
   fields.task = "pay";
   fields.input = R"({"n":1.0})";
@@ -38,9 +38,9 @@ RequestFields all_of_it() {
 }
 
 TEST(RequestJson, IsReadAsTheSameFields) {
-  const std::string json = request_json(all_of_it());
+  const std::string json = request_json(request_all_of_it());
   EXPECT_EQ(request_json(parse_request(json, {}, "body")), json);
-  EXPECT_EQ(parse_request(json, {}, "body").tags, all_of_it().tags);
+  EXPECT_EQ(parse_request(json, {}, "body").tags, request_all_of_it().tags);
   EXPECT_EQ(parse_request(json, {}, "body").priority, -7);
   RequestFields workflow;
   workflow.kind = model::Kind::workflow;

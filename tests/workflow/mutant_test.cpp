@@ -20,7 +20,7 @@ const Task<int, int> charge{"charge"};
 const Task<int, int> refund{"refund"};
 const Workflow<int, int> child{"child"};
 const Workflow<int, int> other_child{"other_child"};
-const Workflow<int, int> flow{"flow"};
+const Workflow<int, int> mutant_flow{"flow"};
 
 using Function = std::function<int(WorkflowContext&, std::vector<std::string>& trace)>;
 
@@ -149,11 +149,11 @@ TEST_P(Mutants, AreParkedAndTheOriginalGoesOn) {
     app.handle(sub,
                [&, name = sub.name()](WorkflowContext& ctx, const int& n) { return 100 * n * step(ctx, trace, name); });
   }
-  app.handle(flow, [&](WorkflowContext& ctx, const int&) {
+  app.handle(mutant_flow, [&](WorkflowContext& ctx, const int&) {
     return mutated ? GetParam().function(ctx, trace) : play(Parts{}, ctx, trace);
   });
 
-  auto handle = app.start(flow, 1, {.workflow_id = "a"});
+  auto handle = app.start(mutant_flow, 1, {.workflow_id = "a"});
   testing::drain(app, {.through_delays = true});
   ASSERT_TRUE(app.get(handle.id())->waiting);
   const std::vector<std::string> half = {"reserve", "charge 1", "pack", "child"};

@@ -24,22 +24,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Task<int, int> twice{"twice"};
+const Task<int, int> worker_twice{"twice"};
 const Workflow<int, int> sums{"sums"};
 
 class WorkflowWorker : public OnStore {
  protected:
   // Steps, tasks, short sleeps; the result is 7 n.
   void handle_sums(App& app) {
-    app.handle(twice, [this](const int& n) {
+    app.handle(worker_twice, [this](const int& n) {
       ++sent_;
       return 2 * n;
     });
     app.handle(sums, [this](WorkflowContext& ctx, const int& n) {
       const int a = ctx.step("a", [&] { return count(ctx.execution_id(), "a"), n; });
-      const int b = ctx.run(twice, n);
+      const int b = ctx.run(worker_twice, n);
       ctx.sleep(1ms);
-      auto left = ctx.start(twice, n);
+      auto left = ctx.start(worker_twice, n);
       auto right = ctx.timer(1ms);
       const auto [c] = ctx.all(left);
       right.get();
@@ -154,7 +154,7 @@ TEST_P(AskedFromAfar, AQuestionIsNoneOfTheWorkersQueues) {
 
 TEST_P(WorkflowWorker, AWorkerThatBeganWithoutWorkflowsGetsNone) {
   App app = open();
-  app.handle(twice, [](const int& n) { return 2 * n; });
+  app.handle(worker_twice, [](const int& n) { return 2 * n; });
   const Worker worker = app.work({.threads = 1});
   EXPECT_THROW(app.handle(sums, [](WorkflowContext&, const int& n) { return n; }), UsageError);
 }

@@ -54,9 +54,7 @@ model::Execution required(std::optional<model::Execution> found, const std::stri
 
 }  // namespace
 
-model::Execution Api::find(const std::string& ns, const Uuid& id) {
-  return required(store().get(id), ns, id);
-}
+model::Execution Api::find(const std::string& ns, const Uuid& id) { return required(store().get(id), ns, id); }
 
 model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) {
   return required(store::get_briefly(store(), ns, id), ns, id);

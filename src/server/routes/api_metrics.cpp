@@ -8,10 +8,10 @@ namespace hapax::server {
 
 namespace {
 
-constexpr std::array admission_words = {"created",           "deduplicated",     "already_exists",
-                                        "already_completed", "already_finished", "mismatch",
-                                        "queue_draining",    "taken_over",       "session_gone"};
-static_assert(admission_words.size() == static_cast<std::size_t>(model::AdmissionVerdict::session_gone) + 1);
+constexpr std::array admission_words = {"created",          "deduplicated", "already_exists", "already_completed",
+                                        "already_finished", "mismatch",     "queue_draining", "taken_over",
+                                        "session_gone",     "name_taken"};
+static_assert(admission_words.size() == static_cast<std::size_t>(model::AdmissionVerdict::name_taken) + 1);
 constexpr std::array outcome_words = {"completed", "failed",   "cancelled", "timed_out", "retried",
                                       "snoozed",   "released", "waiting",   "continued"};
 

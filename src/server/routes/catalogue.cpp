@@ -31,7 +31,7 @@ model::TaskEntry find_entry(Api& api, const std::string& ns, const std::string& 
   return *found;
 }
 
-Response list(Api& api, Call& call) {
+Response list_tasks(Api& api, Call& call) {
   check_query(call.request(), {});
   return json_answer(call.blocking([&] {
     std::vector<std::string> items;
@@ -42,13 +42,13 @@ Response list(Api& api, Call& call) {
   }));
 }
 
-Response show(Api& api, Call& call) {
+Response show_tasks(Api& api, Call& call) {
   check_query(call.request(), {});
   return json_answer(
       call.blocking([&] { return entry_json(find_entry(api, call.principal().ns, call.parameter("task"))); }));
 }
 
-Response put(Api& api, Call& call) {
+Response put_tasks(Api& api, Call& call) {
   const std::string& task = call.parameter("task");
   model::check_name(task, "task");
   const std::string& body = call.body();
@@ -70,7 +70,7 @@ Response put(Api& api, Call& call) {
   });
 }
 
-Response remove(Api& api, Call& call) {
+Response remove_tasks(Api& api, Call& call) {
   const std::string& ns = call.principal().ns;
   const std::string& task = call.parameter("task");
   return json_answer(call.blocking([&] {
@@ -91,10 +91,10 @@ void add_catalogue_routes(Router& router, const std::shared_ptr<Api>& api) {
                 .body = std::string_view(method) == "PUT" ? BodyRule::json : BodyRule::none,
                 .handler = [api, answer](Call& call) { return answer(*api, call); }});
   };
-  add("GET", "/v1/tasks", Scope::read, list);
-  add("GET", "/v1/tasks/{task}", Scope::read, show);
-  add("PUT", "/v1/tasks/{task}", Scope::admin, put);
-  add("DELETE", "/v1/tasks/{task}", Scope::admin, remove);
+  add("GET", "/v1/tasks", Scope::read, list_tasks);
+  add("GET", "/v1/tasks/{task}", Scope::read, show_tasks);
+  add("PUT", "/v1/tasks/{task}", Scope::admin, put_tasks);
+  add("DELETE", "/v1/tasks/{task}", Scope::admin, remove_tasks);
 }
 
 }  // namespace hapax::server

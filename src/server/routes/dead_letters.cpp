@@ -15,7 +15,7 @@ namespace hapax::server {
 
 namespace {
 
-Response list(Api& api, Call& call) {
+Response list_dead_letters(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(
       call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant, ListOf::dead_letters)); }));
@@ -49,7 +49,7 @@ Selection only_dead(Api& api, const std::string& ns, Selection selection) {
   return selection;
 }
 
-Response retry(Api& api, Call& call) {
+Response retry_dead_letters(Api& api, Call& call) {
   const Members body(call.body(), {"ids", "filter", "all", "new_effect_key"});
   const std::string& ns = call.principal().ns;
   const Selection selection = dead_selection(body, ns);
@@ -105,7 +105,7 @@ Response annotate(Api& api, Call& call) {
 
 void add_dead_letter_routes(Router& router, const std::shared_ptr<Api>& api) {
   router.add({.method = "GET", .pattern = "/v1/dead-letters", .scope = Scope::read, .handler = [api](Call& call) {
-                return list(*api, call);
+                return list_dead_letters(*api, call);
               }});
   const auto add = [&](const char* pattern, Response (*answer)(Api&, Call&)) {
     router.add({.method = "POST",
@@ -114,7 +114,7 @@ void add_dead_letter_routes(Router& router, const std::shared_ptr<Api>& api) {
                 .body = BodyRule::json,
                 .handler = [api, answer](Call& call) { return answer(*api, call); }});
   };
-  add("/v1/dead-letters/retry", retry);
+  add("/v1/dead-letters/retry", retry_dead_letters);
   add("/v1/dead-letters/discard", discard);
   add("/v1/dead-letters/annotate", annotate);
 }

@@ -14,7 +14,7 @@ namespace hapax::server {
 
 namespace {
 
-Response list(Api& api, Call& call) {
+Response list_executions(Api& api, Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant)); }));
 }
@@ -43,7 +43,7 @@ Response find(Api& api, Call& call) {
   return json_answer(wire::JsonObject().text("id", id.to_string()).str());
 }
 
-Response show(Api& api, Call& call) {
+Response show_executions(Api& api, Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
   const std::string& ns = call.principal().ns;
@@ -148,9 +148,9 @@ void add_execution_routes(Router& router, const std::shared_ptr<Api>& api) {
                   return answer(*api, call);
                 }});
   };
-  add("/v1/executions", list);
+  add("/v1/executions", list_executions);
   add("/v1/executions/find", find);
-  add("/v1/executions/{id}", show);
+  add("/v1/executions/{id}", show_executions);
   add("/v1/executions/{id}/attempts", attempts);
   add("/v1/executions/{id}/journal", journal);
   add("/v1/executions/{id}/result", result);

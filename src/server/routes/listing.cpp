@@ -24,7 +24,7 @@ namespace hapax::server {
 
 namespace {
 
-constexpr int usual_page = 50;
+constexpr int listing_usual_page = 50;
 constexpr std::size_t text_bytes = 200;
 
 std::vector<Status> statuses_of(const std::string& list) {
@@ -129,7 +129,7 @@ Listing listing_of(const Request& request, Tenant& tenant, ListOf what) {
   query.dead_only = what == ListOf::dead_letters || query_flag(request, "dead", false);
   listing.signature = what == ListOf::dead_letters ? "dead letters\n" : "";
   query.payloads = query_flag(request, "payloads", false);
-  query.limit = query_number(request, "limit", usual_page, limits::list_page);
+  query.limit = query_number(request, "limit", listing_usual_page, limits::list_page);
   for (const auto& [name, value] : request.query) {
     // The page's size and its payloads may change from page to page.
     if (name == "cursor" || name == "limit" || name == "payloads" || name == "after") { continue; }

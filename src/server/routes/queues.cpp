@@ -23,7 +23,7 @@ std::string show_queue(Api& api, const model::QueueRef& queue) {
   return wire::queue_json(wire::find_queue(api.store(), queue));
 }
 
-Response list(Api& api, Call& call) {
+Response list_queues(Api& api, Call& call) {
   check_query(call.request(), {});
   return json_answer(call.blocking([&] {
     std::vector<std::string> items;
@@ -34,7 +34,7 @@ Response list(Api& api, Call& call) {
   }));
 }
 
-Response show(Api& api, Call& call) {
+Response show_queues(Api& api, Call& call) {
   check_query(call.request(), {});
   const model::QueueRef queue = path_queue(call);
   return json_answer(call.blocking([&] { return show_queue(api, queue); }));
@@ -64,7 +64,7 @@ Response configure(Api& api, Call& call, model::QueuePatch patch, Absent absent)
 }
 
 // What is given is set, null takes a setting away, and what is not named stays as it is.
-Response put(Api& api, Call& call) {
+Response put_queues(Api& api, Call& call) {
   const std::string& body = call.body();
   (void)Members(body, {"retention", "failed_retention", "dedup_window", "rate_limit", "key_rate_limit", "concurrency",
                        "worker_concurrency", "key_concurrency", "paused"});
@@ -175,9 +175,9 @@ void add_queue_routes(Router& router, const std::shared_ptr<Api>& api) {
     });
   };
   read("/v1/overview", overview);
-  read("/v1/queues", list);
-  read("/v1/queues/{queue}", show);
-  change("PUT", "/v1/queues/{queue}", [api](Call& call) { return put(*api, call); });
+  read("/v1/queues", list_queues);
+  read("/v1/queues/{queue}", show_queues);
+  change("PUT", "/v1/queues/{queue}", [api](Call& call) { return put_queues(*api, call); });
   stop("/v1/queues/{queue}/pause", {.paused = true});
   stop("/v1/queues/{queue}/drain", {.draining = true});
   change("POST", "/v1/queues/{queue}/resume", [api](Call& call) {

@@ -97,12 +97,18 @@ Admission admit(State& state, const NewExecution& item, Time now) {
       }
       if (decision.step == AdmissionStep::replace) { state.replace(state.records.at(holder->id), item, now); }
       if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
-        return decision.admission;
+        Admission answer = decision.admission;
+        answer.holds_name = !item.identity->name || state.name_owner(*item.identity->name) == item.identity->hash;
+        return answer;
       }
       run = holder->run + 1;
       if (decision.step == AdmissionStep::terminate_and_new_run) { terminated = &state.records.at(holder->id); }
       if (decision.overtakes) { overtaken = &state.records.at(holder->id); }
     }
+  }
+  if (item.identity && item.identity->name &&
+      state.name_owner(*item.identity->name).value_or(item.identity->hash) != item.identity->hash) {
+    return {.verdict = AdmissionVerdict::name_taken};
   }
   Queue& queue = state.queues[item.queue];
   if (queue.settings.draining) { return {.verdict = AdmissionVerdict::queue_draining}; }
@@ -123,6 +129,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   if (item.identity) {
     identity.fingerprint = item.identity->fingerprint;
     identity.hold_for = hold_for(*item.identity, queue.settings);
+    identity.name = item.identity->name;
   }
   Record& record = state.insert(make_record(item, run, now), identity, now);
   if (item.seed) { plant(record, *item.seed, now); }

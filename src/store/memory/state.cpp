@@ -88,6 +88,13 @@ void State::promote(Queue& queue, Time now) {
   }
 }
 
+std::optional<base::Digest> State::name_owner(const base::Digest& name) const {
+  const auto named = names.find(name);
+  if (named == names.end()) { return std::nullopt; }
+  const auto held = identities.find(named->second);
+  return held != identities.end() && held->second.name == name ? std::optional(named->second) : std::nullopt;
+}
+
 Record& State::insert(Record fresh, const IdentityRow& identity, Time now) {
   const Uuid id = fresh.execution.id;
   Record& record = records.emplace(id, std::move(fresh)).first->second;
@@ -95,7 +102,10 @@ Record& State::insert(Record fresh, const IdentityRow& identity, Time now) {
   execution.effect_key = effect_key(record.stored_effect_key, execution.identity, id);
   if (execution.identity) {
     IdentityRow& row = identities[*execution.identity];
+    const std::optional<base::Digest> name = identity.name ? identity.name : row.name;
     row = identity;
+    row.name = name;
+    if (name) { names[*name] = *execution.identity; }
     row.execution = id;
     row.run = execution.run;
     row.created_at = execution.created_at;

@@ -121,8 +121,9 @@ struct State {
   std::map<Uuid, Session> sessions;
   std::map<Uuid, std::map<Uuid, Record*>> guards_left;  // running ones, by the session that is gone
   std::map<base::Digest, IdentityRow> identities;
-  std::set<TimedId> deadlines;  // of live executions
-  std::set<TimedId> expiries;   // of finished ones
+  std::map<base::Digest, base::Digest> names;  // to identities that have them, or had them and are gone
+  std::set<TimedId> deadlines;                 // of live executions
+  std::set<TimedId> expiries;                  // of finished ones
   std::int64_t last_sequence = 0;
   std::map<std::pair<std::string, std::string>, TaskEntry> tasks;  // by namespace and name
   std::map<std::pair<std::string, std::string>, std::string> settings;
@@ -149,6 +150,8 @@ struct State {
 
   // ---- Moves ---------------------------------------------------------------------------------------------------
   // Takes a new pending execution in and makes it the holder of its identity, if it has one.
+  // The identity that has the name.
+  [[nodiscard]] std::optional<base::Digest> name_owner(const base::Digest& name) const;
   Record& insert(Record record, const IdentityRow& identity, Time now);
   // A pending execution gets another input, instant and deadline.
   void replace(Record& record, const NewExecution& by, Time now);

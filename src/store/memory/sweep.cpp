@@ -88,6 +88,7 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
     const auto held = state.identities.find(buried.first);
     return held == state.identities.end() || !held->second.hold_until;
   });
+  std::erase_if(state.names, [&state](const auto& named) { return !state.identities.contains(named.second); });
 }
 
 }  // namespace

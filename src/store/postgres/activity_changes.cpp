@@ -137,7 +137,9 @@ std::vector<ActivityReply> PostgresStore::change_activities(std::span<const Acti
       const Pool::Lease lease = pool_.acquire();
       return change_once(*lease, changes, sent);
     } catch (const SqlError& error) {
-      if (!may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
+      // A unique violation: another transaction took the name of one of the runs meanwhile.
+      const bool renamed = error.is_unique_violation() && attempt < transient_attempts;
+      if (!renamed && !may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
     } catch (const ConnectionBroken& broken) {
       if (sent) {
         pool_.drop_idle();

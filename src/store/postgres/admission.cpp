@@ -5,6 +5,8 @@
 #include "store/postgres/insert_rows.hpp"
 #include "store/postgres/sql_error.hpp"
 
+#include <algorithm>
+
 namespace hapax::store::postgres {
 
 namespace {
@@ -33,6 +35,10 @@ model::CatalogueVersions made_by(const Items& items) {
   CatalogueVersions versions;
   for (const NewExecution* item : items) { versions.add(*item); }
   return versions;
+}
+
+bool has_names(const Items& items) {
+  return std::ranges::any_of(items, [](const NewExecution* item) { return item->identity && item->identity->name; });
 }
 
 std::string lock_timeout_text(Duration patience) {

@@ -27,6 +27,9 @@ using Items = std::vector<const model::NewExecution*>;
 // when one of the catalogues is newer.
 [[nodiscard]] model::CatalogueVersions made_by(const Items& items);
 
+// Whether one of them has a name (IdentityClaim::name).
+[[nodiscard]] bool has_names(const Items& items);
+
 // Items without identity, at most a few hundred: one statement, one round trip, its own transaction.
 [[nodiscard]] std::vector<model::Admission> admit_plain(const AdmissionWork& work, const Items& items);
 

@@ -28,16 +28,16 @@ COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost
 constexpr std::int16_t plain_columns = 17;
 
 // Fails with a division by zero when one of the queues drains, and with a unique violation when one of the identities is
-// there: it takes all or none.
+// there, or one of the names: it takes all or none.
 constexpr const char* fresh_copy = R"(
 SELECT {now} + %lld, coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true),
        1 / min(CASE WHEN draining THEN 0 ELSE 1 END),
        ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
 FROM {s}.queues WHERE id IN (%queues);
-COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for) FROM STDIN (FORMAT binary);
+COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for, name) FROM STDIN (FORMAT binary);
 COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
                attempt_timeout, retry, effect_key, parent, labels, identity, identity_key) FROM STDIN (FORMAT binary))";
-constexpr std::int16_t identity_columns = 6;
+constexpr std::int16_t identity_columns = 7;
 constexpr std::int16_t fresh_columns = plain_columns + 2;
 
 void put_bytes(std::string& out, std::string_view bytes) {
@@ -100,6 +100,7 @@ void put_identity(std::string& out, const NewExecution& item, std::int64_t now, 
   item.identity->fingerprint ? put_digest(out, *item.identity->fingerprint) : put_int32(out, -1);
   put_number8(out, now);
   hold_for ? put_number8(out, *hold_for) : put_int32(out, -1);
+  item.identity->name ? put_digest(out, *item.identity->name) : put_int32(out, -1);
 }
 
 void replace_once(std::string& text, std::string_view mark, const std::string& by) {

@@ -3,6 +3,7 @@
 #include "store/postgres/endings.hpp"
 #include "store/postgres/holders.hpp"
 #include "store/postgres/insert_rows.hpp"
+#include "store/postgres/name_owners.hpp"
 #include "store/postgres/planting.hpp"
 #include "store/postgres/replacing.hpp"
 #include "store/postgres/sql_error.hpp"
@@ -27,9 +28,9 @@ UPDATE {s}.identities i
 SET execution = u.execution, run = u.run, fingerprint = u.fingerprint, created_at = {now} + $1::bigint,
     hold_for = greatest(coalesce(u.dedup_window, (SELECT q.dedup_window_us FROM {s}.queues q WHERE q.id = u.queue_id)),
                         u.throttle),
-    hold_until = NULL, ended_as = NULL, ended_at = NULL
-FROM unnest($2::bytea[], $3::uuid[], $4::int[], $5::bytea[], $6::bigint[], $7::bigint[], $8::int[])
-       u(identity, execution, run, fingerprint, dedup_window, throttle, queue_id)
+    hold_until = NULL, ended_as = NULL, ended_at = NULL, name = coalesce(u.name, i.name)
+FROM unnest($2::bytea[], $3::uuid[], $4::int[], $5::bytea[], $6::bigint[], $7::bigint[], $8::int[], $9::bytea[])
+       u(identity, execution, run, fingerprint, dedup_window, throttle, queue_id, name)
 WHERE i.identity = u.identity)"};
 
 // Of holders that are locked: where they stand, if not where the request does (HolderPlace).
@@ -99,7 +100,7 @@ struct Displacing {
 class Stepper {
  public:
   Stepper(const AdmissionWork& work, const Items& items)
-      : work_(work), items_(items), answers_(items.size()), made_by_(made_by(items)) {}
+      : work_(work), items_(items), answers_(items.size()), names_(work.connection, items), made_by_(made_by(items)) {}
 
   std::vector<Admission> run() {
     reserve_sequences();
@@ -129,17 +130,21 @@ class Stepper {
   }
 
   bool step() {
-    std::set<base::Digest> seen;
+    std::set<base::Digest> seen, names;
     std::vector<std::size_t> indexes;
     std::vector<NewRow> rows;
     for (std::size_t index = 0; index < items_.size(); ++index) {
       const NewExecution& item = *items_[index];
       if (answers_[index] || (item.identity && !seen.insert(item.identity->hash).second)) { continue; }
+      const bool is_named = item.identity && item.identity->name;
+      // Of two that ask for one name the second waits for the next round, which knows what became of the first.
+      if (is_named && !names.insert(*item.identity->name).second) { continue; }
       indexes.push_back(index);
+      if (is_named && names_.is_taken(item)) { continue; }  // not inserted: it meets its holder, or nobody
       rows.push_back({.item = &item, .takes_identity = item.identity.has_value(), .sequence = sequences_[index]});
     }
     if (indexes.empty()) { return false; }
-    const Inserted inserted = insert(rows);
+    const Inserted inserted = rows.empty() ? Inserted{} : insert(rows);
     std::vector<std::size_t> losers;
     for (const std::size_t index : indexes) {
       const NewExecution& item = *items_[index];
@@ -150,6 +155,7 @@ class Stepper {
       } else {
         answers_[index] = created(item, 1, inserted);
         fresh_.push_back(&item);
+        names_.took(item);
       }
     }
     if (!losers.empty()) { meet_holders(losers, inserted); }
@@ -209,7 +215,9 @@ class Stepper {
         continue;
       }
       if (found == held.end()) {
-        if (draining) {
+        if (names_.is_taken(item)) {
+          answers_[index] = Admission{.verdict = AdmissionVerdict::name_taken};
+        } else if (draining) {
           answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining};
         } else if (is_orphan(item, inserted)) {
           answers_[index] = session_gone(item);
@@ -237,13 +245,16 @@ class Stepper {
         if (decision.step == AdmissionStep::replace) { replacing.push_back({.id = holder->id, .by = &item}); }
         if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
           answers_[index] = std::move(decision.admission);
+          answers_[index]->holds_name = names_.holds(item);
           continue;
         }
         next.run = holder->run + 1;
         if (decision.step == AdmissionStep::terminate_and_new_run) { next.terminated = holder->id; }
         if (decision.overtakes) { next.overtaken = holder->id; }
       }
-      if (draining) {
+      if (names_.is_taken(item)) {
+        answers_[index] = Admission{.verdict = AdmissionVerdict::name_taken};
+      } else if (draining) {
         answers_[index] = Admission{.verdict = AdmissionVerdict::queue_draining};
       } else if (is_orphan(item, inserted)) {
         answers_[index] = session_gone(item);
@@ -367,7 +378,7 @@ class Stepper {
 
   void repoint_identities(const std::vector<Displacing>& displacing) {
     Array identities(Type::bytea), executions(Type::uuid), runs(Type::int4), fingerprints(Type::bytea);
-    Array windows(Type::int8), throttles(Type::int8), queues(Type::int4);
+    Array windows(Type::int8), throttles(Type::int8), queues(Type::int4), names(Type::bytea);
     for (const Displacing& one : displacing) {
       const NewExecution& item = *items_[one.index];
       identities.digest(item.identity->hash);
@@ -378,10 +389,11 @@ class Stepper {
       windows.optional_int8(window ? std::optional(window->count()) : std::nullopt);
       throttles.optional_int8(throttle_of(*item.identity));
       queues.int4(work_.queues.id(item.queue));
+      item.identity->name ? names.digest(*item.identity->name) : names.null();
     }
     Params params;
     params.int8(work_.offset_us);
-    for (Array* array : {&identities, &executions, &runs, &fingerprints, &windows, &throttles, &queues}) {
+    for (Array* array : {&identities, &executions, &runs, &fingerprints, &windows, &throttles, &queues, &names}) {
       params.array(std::move(*array));
     }
     work_.connection.query(repoint, params);
@@ -392,6 +404,7 @@ class Stepper {
   std::vector<std::optional<Admission>> answers_;
   std::vector<std::optional<std::int64_t>> sequences_;
   Items fresh_;  // what was inserted
+  NameOwners names_;
   // Asked about by the first insert alone: once something is written, a transaction of the caller's goes on as it began.
   CatalogueVersions made_by_;
 };

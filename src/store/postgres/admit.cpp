@@ -41,7 +41,7 @@ constexpr Duration rest_min = std::chrono::milliseconds(5);
 constexpr Duration lone_rest_max = std::chrono::milliseconds(100);
 constexpr Duration batch_rest_max = std::chrono::milliseconds(500);
 
-void lose_reply(Connection& connection) {
+void admit_lose_reply(Connection& connection) {
   try {
     base::fault_point("postgres.admit.after_commit");
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
@@ -93,13 +93,13 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
       } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
     }
     admissions = copies ? admit_by_copy(work, items) : admit_plain(work, items);
-    lose_reply(connection);
+    admit_lose_reply(connection);
     return admissions;
   }
   const bool guards = std::ranges::all_of(items, [](const NewExecution* item) { return is_guard(*item); });
   if (guards && items.size() == 1 && !seeded) {
     if (auto begun = admit_lone_guard(work, *items.front(), patience)) {
-      lose_reply(connection);
+      admit_lose_reply(connection);
       return {std::move(*begun)};
     }
   }
@@ -107,13 +107,14 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     bool met = false;
     if (auto fresh =
             copies ? admit_fresh_by_copy(work, items, patience, met) : admit_fresh(work, items, patience, met)) {
-      lose_reply(connection);
+      admit_lose_reply(connection);
       return std::move(*fresh);
     }
     if (met) { meet_for_a_while(); }
   }
   std::optional<std::vector<Admission>> simple;
-  if (!seeded) { simple = admit_simple_identities(work, items, patience); }
+  // Names go by steps, which ask for their owners before they insert.
+  if (!seeded && !has_names(items)) { simple = admit_simple_identities(work, items, patience); }
   if (simple) {
     admissions = std::move(*simple);
   } else {
@@ -124,7 +125,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     guard.commit();
   }
   unpark(connection, freed);
-  lose_reply(connection);
+  admit_lose_reply(connection);
   return admissions;
 }
 

@@ -175,7 +175,7 @@ class AttachedTransaction final : public Transaction {
   std::optional<std::string> stale_;
 };
 
-void lose_reply(Connection& connection) {
+void attach_lose_reply(Connection& connection) {
   try {
     base::fault_point("postgres.transaction.after_commit");
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
@@ -225,7 +225,7 @@ void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
     }
     try {
       guard.commit();
-      lose_reply(*lease);
+      attach_lose_reply(*lease);
     } catch (const ConnectionBroken& broken) {
       throw CommitUnknown(settings_.location + ": " + broken.what() +
                           "; whether the lent transaction was committed is not known");

@@ -96,7 +96,7 @@ const Statement& claim_statement() {
   return statement;
 }
 
-const Statement& read_back() {
+const Statement& claim_read_back() {
   static const std::string& text = keep_text(with_claimed_columns(read_back_text));
   static const Statement statement{"hapax_claim_read_back", text.c_str()};
   return statement;
@@ -228,7 +228,7 @@ GroupReply read_claims(const Result& result, const ClaimRequest& request, Connec
 ClaimReply read_back_claims(Connection& connection, const ClaimRequest& request, QueueIds& queues,
                             std::int64_t offset_us) {
   const Result result =
-      connection.query(read_back(), Params().int8(offset_us).uuid(request.session).int8(request.claim_number));
+      connection.query(claim_read_back(), Params().int8(offset_us).uuid(request.session).int8(request.claim_number));
   return read_claims(result, request, connection, queues).reply;
 }
 

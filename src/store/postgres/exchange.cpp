@@ -23,7 +23,7 @@ SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1
 // How long less is hoped for of outcomes after it was in vain, and they are told after somebody turned out to wait for one.
 constexpr std::chrono::minutes telling_time{1};
 
-void lose_reply(Connection& connection) {
+void exchange_lose_reply(Connection& connection) {
   try {
     base::fault_point("postgres.exchange.after_commit");
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
@@ -94,7 +94,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
       results = connection.pipeline(calls, "postgres.exchange.before_commit");
     }
     maybe_committed = true;
-    lose_reply(connection);
+    exchange_lose_reply(connection);
     batch.read(results);
     if (claims && !with_limits) {
       GroupReply group = read_claims(results[claim_at], *claim, connection, queue_ids_);
@@ -111,7 +111,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   }
   if (claim != nullptr && with_limits) {
     exchange.claim = claim_in_groups(claim_work(connection), *claim);
-    lose_reply(connection);
+    exchange_lose_reply(connection);
   } else if (claim != nullptr && !passed_over.empty()) {
     claim_passed_over(connection, *claim, passed_over, exchange.claim);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace hapax::store::postgres {
 
@@ -22,9 +23,9 @@ WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
 q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHERE q.id = $3::int),
 held AS (
-  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
-  SELECT u.identity, u.execution, 1, u.fingerprint, t.now, coalesce($8::bigint, q.dedup_window_us)
-  FROM t, q, unnest($11::bytea[], $12::uuid[], $13::bytea[]) u(identity, execution, fingerprint) RETURNING 1),
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for{name})
+  SELECT u.identity, u.execution, 1, u.fingerprint, t.now, coalesce($8::bigint, q.dedup_window_us){name}
+  FROM t, q, unnest($11::bytea[], $12::uuid[], $13::bytea[]{names}) u(identity, execution, fingerprint{name}) RETURNING 1),
 made AS (
   INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
                         identity_key, parent, labels{born columns})
@@ -58,26 +59,46 @@ constexpr const char* born_rows = R"((
 
 std::string fill(const std::vector<std::pair<std::string_view, std::string_view>>& marks) {
   std::string text = fresh_text;
-  for (const auto& [mark, by] : marks) { text.replace(text.find(mark), mark.size(), by); }
+  for (const auto& [mark, by] : marks) {
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark)) {
+      text.replace(at, mark.size(), by);
+    }
+  }
   return text;
 }
 
+// With names: all that is asked for may have one, and none is born running.
+std::string plain_text(std::string_view name, std::string_view names, std::string_view namespaces,
+                       std::string_view versions) {
+  return fill({{"{free}", ""},
+               {"{name}", name},
+               {"{names}", names},
+               {"{born columns}", ""},
+               {"{state}", "0"},
+               {"{born values}", ""},
+               {"{rows}", plain_rows},
+               {"{is free}", "false"},
+               {"{namespaces}", namespaces},
+               {"{versions}", versions}});
+}
+
 const Statement& fresh_statement() {
-  static const std::string& text = keep_text(fill({{"{free}", ""},
-                                                   {"{born columns}", ""},
-                                                   {"{state}", "0"},
-                                                   {"{born values}", ""},
-                                                   {"{rows}", plain_rows},
-                                                   {"{is free}", "false"},
-                                                   {"{namespaces}", "$18"},
-                                                   {"{versions}", "$19"}}));
+  static const std::string& text = keep_text(plain_text("", "", "$18", "$19"));
   static const Statement statement{"hapax_insert_fresh", text.c_str()};
+  return statement;
+}
+
+const Statement& named_statement() {
+  static const std::string& text = keep_text(plain_text(", name", ", $18::bytea[]", "$19", "$20"));
+  static const Statement statement{"hapax_insert_fresh_named", text.c_str()};
   return statement;
 }
 
 const Statement& born_statement() {
   static const std::string& text =
       keep_text(fill({{"{free}", free_column},
+                      {"{name}", ""},
+                      {"{names}", ""},
                       {"{born columns}", ", attempt, fence, session, claim_number, claimed_at"},
                       {"{state}", "u.born"},
                       {"{born values}",
@@ -149,6 +170,10 @@ std::optional<std::vector<std::size_t>> by_identity(const Items& items) {
   const auto hash = [&](std::size_t i) -> const base::Digest& { return items[i]->identity->hash; };
   std::ranges::sort(order, {}, hash);
   if (std::ranges::adjacent_find(order, {}, hash) != order.end()) { return std::nullopt; }
+  std::set<base::Digest> names;
+  for (const NewExecution* item : items) {
+    if (item->identity->name && !names.insert(*item->identity->name).second) { return std::nullopt; }
+  }
   return order;
 }
 
@@ -162,6 +187,17 @@ std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& w
   const auto order = by_identity(items);
   if (!order) { return std::nullopt; }
   Params params = fresh_params(items, *order, work, patience);
+  if (has_names(items)) {
+    if (*session) { return std::nullopt; }
+    Array names(Type::bytea, items.size());
+    for (const std::size_t i : *order) {
+      const std::optional<base::Digest>& name = items[i]->identity->name;
+      name ? names.digest(*name) : names.null();
+    }
+    params.array(std::move(names));
+    add_catalogue_params(params, made_by(items));
+    return Call{&named_statement(), std::move(params)};
+  }
   if (!*session) {
     add_catalogue_params(params, made_by(items));
     return Call{&fresh_statement(), std::move(params)};

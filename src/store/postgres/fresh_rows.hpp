@@ -14,7 +14,7 @@
 
 namespace hapax::store::postgres {
 
-// Places in the order of their identities; nothing if two have the same. All have one.
+// Places in the order of their identities; nothing if two have the same, or the same name. All have one.
 [[nodiscard]] std::optional<std::vector<std::size_t>> by_identity(const Items& items);
 
 // None when these do not share enough, or two of them have one identity.

@@ -15,7 +15,7 @@ using model::NewExecution;
 
 // Due at once, with default settings: what most enqueues are. Those that come over HTTP have labels too, as they say who
 // asked.
-constexpr const char* plain_text = R"(
+constexpr const char* insert_rows_plain_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
 made AS (
@@ -97,20 +97,20 @@ item AS MATERIALIZED (
   FROM t, unnest($2::uuid[], $3::int[], $4::text[], $5::bytea[], $6::smallint[], $7::int[], $8::smallint[], $9::int[],
                  $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::bytea[], $16::text[],
                  $17::int[], $18::text[], $19::uuid[], $20::text[], $21::uuid[], $22::bigint[], $23::bytea[],
-                 $24::boolean[], $25::bigint[], $26::bigint[], $27::text[], $28::bigint[], $29::int[])
+                 $24::boolean[], $25::bigint[], $26::bigint[], $27::text[], $28::bigint[], $29::int[], $30::bytea[])
          u(id, queue_id, task, input, priority, max_attempts, kind, max_lost, delay, at, deadline, attempt_timeout,
            retry, identity, identity_key, run, effect_key, parent, labels, born_session, born_claim, fingerprint,
-           takes_identity, dedup_window, throttle, limit_key, sequence, weight)
+           takes_identity, dedup_window, throttle, limit_key, sequence, weight, name)
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current}),
 )";
 
-// hold_for is model::hold_for.
+// hold_for is model::hold_for. A name that another identity has is a unique violation.
 constexpr const char* identities_part = R"(
 held AS (
-  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for, name)
   SELECT identity, id, run, fingerprint, now,
          greatest(coalesce(dedup_window, (SELECT q.dedup_window_us FROM {s}.queues q WHERE q.id = item.queue_id)),
-                  throttle)
+                  throttle), name
   FROM item WHERE takes_identity ORDER BY identity
   ON CONFLICT (identity) DO NOTHING RETURNING execution),
 )";
@@ -187,7 +187,7 @@ std::string held_text(std::string_view born_arrays, std::string_view born_names)
 }
 
 std::string plain_text_with(std::string_view labels, std::string_view label_array) {
-  std::string text = plain_text;
+  std::string text = insert_rows_plain_text;
   fill_in(text, "{label array}", label_array);
   while (text.find("{labels}") != std::string::npos) { fill_in(text, "{labels}", labels); }
   return text;
@@ -219,7 +219,7 @@ const Statement& insert_held_born() {
 }
 
 const Statement& insert_full() {
-  static const std::string& text = keep_text(with_catalogues(items_part + live_text("", "'{}'::uuid[]"), 29));
+  static const std::string& text = keep_text(with_catalogues(items_part + live_text("", "'{}'::uuid[]"), 30));
   static const Statement statement{"hapax_insert_full", text.c_str()};
   return statement;
 }
@@ -229,7 +229,7 @@ const Statement& insert_identity() {
       keep_text(with_catalogues(std::string(items_part) + identities_part +
                                     live_text("WHERE NOT i.takes_identity OR i.id IN (SELECT execution FROM held)",
                                               "ARRAY(SELECT execution FROM held)"),
-                                29));
+                                30));
   static const Statement statement{"hapax_insert_identity", text.c_str()};
   return statement;
 }
@@ -253,7 +253,8 @@ bool is_plain(const NewRow& row) {
 bool has_no_labels(const NewRow& row) { return row.item->labels == model::Labels{}; }
 
 bool is_plainly_held(const NewRow& row) {
-  return row.takes_identity && row.run == 1 && is_usual(*row.item) && !throttle_of(*row.item->identity);
+  return row.takes_identity && row.run == 1 && is_usual(*row.item) && !throttle_of(*row.item->identity) &&
+         !row.item->identity->name;
 }
 
 std::vector<bool> may_be_born_running(const std::vector<NewRow>& rows) {
@@ -363,7 +364,7 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
   Array identity_keys(Type::text, n), runs(Type::int4, n), effect_keys(Type::text, n), parents(Type::uuid, n);
   Array labels(Type::text, n), born_sessions(Type::uuid, n), born_claims(Type::int8, n);
   Array fingerprints(Type::bytea, n), takes(Type::boolean, n), windows(Type::int8, n), throttles(Type::int8, n);
-  Array limit_keys(Type::text, n), sequences(Type::int8, n), weights(Type::int4, n);
+  Array limit_keys(Type::text, n), sequences(Type::int8, n), weights(Type::int4, n), names(Type::bytea, n);
   const std::vector<bool> may_be_born = may_be_born_running(rows);
   for (std::size_t i = 0; i < n; ++i) {
     const NewExecution& item = *rows[i].item;
@@ -398,11 +399,12 @@ void add_full_params(Params& params, const std::vector<NewRow>& rows) {
     limit_keys.optional_bytes(item.limit_key ? std::optional(model::encode_limit_key(*item.limit_key)) : std::nullopt);
     sequences.optional_int8(rows[i].sequence);
     item.weight == 1 ? weights.null() : weights.int4(item.weight);
+    item.identity&& item.identity->name ? names.digest(*item.identity->name) : names.null();
   }
   for (Array* array :
        {&kinds,         &max_lost, &delays,      &at,         &deadlines, &timeouts,      &retries,     &identities,
         &identity_keys, &runs,     &effect_keys, &parents,    &labels,    &born_sessions, &born_claims, &fingerprints,
-        &takes,         &windows,  &throttles,   &limit_keys, &sequences, &weights}) {
+        &takes,         &windows,  &throttles,   &limit_keys, &sequences, &weights,       &names}) {
     params.array(std::move(*array));
   }
 }

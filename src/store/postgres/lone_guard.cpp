@@ -28,7 +28,7 @@ FROM held RETURNING created_at)"};
 static_assert(static_cast<int>(Kind::guard) == 2);
 
 // As end_text in endings.cpp, of one that completes and is kept as it says. With + 0 the planner finds the row by id.
-constexpr std::string_view end_text = R"(
+constexpr std::string_view lone_guard_end_text = R"(
 WITH gone AS (
   DELETE FROM {s}.live l WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1
   RETURNING l.*, CASE WHEN l.waiters IS NULL THEN $4::bigint ELSE 1 / (l.fence * 0) END AS ran_for,
@@ -48,7 +48,7 @@ static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(Finis
 
 std::string end_into(std::string_view table) {
   constexpr std::string_view mark = "{history}";
-  std::string text(end_text);
+  std::string text(lone_guard_end_text);
   return text.replace(text.find(mark), mark.size(), table);
 }
 

@@ -10,14 +10,14 @@ namespace {
 // Nothing of it is set on a plain task. `inbox` is the number of the newest event, none: 0. Who waits for an execution
 // stands in its own row, so that whoever ends it, and so has its newest version, knows them all. A workflow that waits
 // has left_by 7 and is not running.
-constexpr std::string_view live = R"(
+constexpr std::string_view migration_4_live = R"(
 ALTER TABLE {s}.live
   ADD COLUMN inbox bigint,
   ADD COLUMN waiters uuid[],
   ADD COLUMN waiter_positions int[],
   ADD COLUMN stuck text COLLATE "C")";
 
-constexpr std::string_view history = "ALTER TABLE {s}.history ADD COLUMN continued_as uuid";
+constexpr std::string_view migration_4_history = "ALTER TABLE {s}.history ADD COLUMN continued_as uuid";
 
 constexpr std::string_view journal = "ALTER TABLE {s}.journal ADD COLUMN child uuid";
 
@@ -47,7 +47,7 @@ SELECT l.id AS execution, w.waiter, w.position
 FROM {s}.live l CROSS JOIN LATERAL unnest(l.waiters, l.waiter_positions) w(waiter, position)
 WHERE l.waiters IS NOT NULL)";
 
-constexpr std::string_view executions = R"(
+constexpr std::string_view migration_4_executions = R"(
 CREATE OR REPLACE VIEW {s}.executions AS
 SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
        CASE l.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
@@ -78,7 +78,7 @@ FROM {s}.history h JOIN {s}.queues q ON q.id = h.queue_id)";
 }  // namespace
 
 std::vector<std::string_view> migration_4() {
-  return {live, history, journal, events, events_signal_keys, waiters, executions};
+  return {migration_4_live, migration_4_history, journal, events, events_signal_keys, waiters, migration_4_executions};
 }
 
 }  // namespace hapax::store::postgres

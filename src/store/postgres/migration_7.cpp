@@ -75,7 +75,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 END $$)";
 
 // As in version 4 and 5, but for the casts and the name of the key.
-constexpr std::string_view executions = R"(
+constexpr std::string_view migration_7_executions = R"(
 CREATE OR REPLACE VIEW {s}.executions AS
 SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
        CASE l.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
@@ -103,7 +103,7 @@ SELECT h.id, q.ns, q.name, h.task,
        substr(h.limit_key, 3), h.limit_key LIKE 'o:%', false, false, NULL::text, h.continued_as
 FROM {s}.history h JOIN {s}.queues q ON q.id = h.queue_id)";
 
-constexpr std::string_view activity_runs = R"(
+constexpr std::string_view migration_7_activity_runs = R"(
 CREATE OR REPLACE VIEW {s}.activity_runs AS
 SELECT a.ns AS namespace, a.id AS activity, e.identity_key AS run_id, e.id AS execution, e.task,
        CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind, q.name AS queue, e.status, e.run,
@@ -123,7 +123,7 @@ CROSS JOIN LATERAL (
   FROM {s}.history h WHERE h.parent = a.uuid AND h.retried_as IS NULL AND h.continued_as IS NULL) e
 JOIN {s}.queues q ON q.id = e.queue_id)";
 
-constexpr std::string_view task_instances = R"(
+constexpr std::string_view migration_7_task_instances = R"(
 CREATE OR REPLACE VIEW {s}.task_instances AS
 SELECT a.ns AS namespace, a.id AS activity, r.identity_key AS run_id, e.identity_key AS task_instance_id,
        e.id AS execution, e.task AS task_type, CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
@@ -182,9 +182,20 @@ constexpr std::string_view identities_buried =
 }  // namespace
 
 std::vector<std::string_view> migration_7() {
-  return {key_is_task_id,   as_json,          text_as_json,       has_tag, has_metadata,  executions,
-          activity_runs,    task_instances,   catalogue_versions, raise,   tasks_changed, settings_changed,
-          identities_queue, identities_buried};
+  return {key_is_task_id,
+          as_json,
+          text_as_json,
+          has_tag,
+          has_metadata,
+          migration_7_executions,
+          migration_7_activity_runs,
+          migration_7_task_instances,
+          catalogue_versions,
+          raise,
+          tasks_changed,
+          settings_changed,
+          identities_queue,
+          identities_buried};
 }
 
 }  // namespace hapax::store::postgres

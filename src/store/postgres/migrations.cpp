@@ -5,7 +5,7 @@ namespace hapax::store::postgres {
 namespace {
 
 // Text is compared by bytes (COLLATE "C"), as everywhere in hapax. Instants and durations are whole microseconds.
-constexpr std::string_view queues = R"(
+constexpr std::string_view migrations_queues = R"(
 CREATE TABLE {s}.queues (
   id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   ns text COLLATE "C" NOT NULL,
@@ -22,7 +22,7 @@ constexpr std::string_view queues_draining = "CREATE INDEX queues_draining ON {s
 
 // Pending and running only. Updates move rows between partial indexes, so they are never HOT; the space left in each
 // page keeps the new version beside the old. Vacuum starts early and unthrottled: dead rows are what slows a queue.
-constexpr std::string_view live = R"(
+constexpr std::string_view migrations_live = R"(
 CREATE TABLE {s}.live (
   id uuid NOT NULL PRIMARY KEY,
   run_at bigint NOT NULL,
@@ -72,7 +72,7 @@ constexpr std::string_view live_deadline =
     "CREATE INDEX live_deadline ON {s}.live (deadline) WHERE deadline IS NOT NULL";
 
 // Finished executions, by day of expiry: retention drops whole partitions.
-constexpr std::string_view history = R"(
+constexpr std::string_view migrations_history = R"(
 CREATE TABLE {s}.history (
   id uuid NOT NULL,
   expires_at bigint NOT NULL,
@@ -118,7 +118,7 @@ constexpr std::string_view history_default = "CREATE TABLE {s}.history_default P
 constexpr std::string_view history_default_expiry =
     "CREATE INDEX history_default_expiry ON {s}.history_default (expires_at)";
 
-constexpr std::string_view identities = R"(
+constexpr std::string_view migrations_identities = R"(
 CREATE TABLE {s}.identities (
   identity bytea NOT NULL PRIMARY KEY,
   execution uuid NOT NULL,
@@ -161,7 +161,7 @@ constexpr std::string_view json_or_null = R"(
 CREATE FUNCTION {s}.as_json(payload bytea) RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT replace(convert_from(payload, 'UTF8'), '\u0000', '\ufffd')::jsonb $$)";
 
-constexpr std::string_view executions = R"(
+constexpr std::string_view migrations_executions = R"(
 CREATE VIEW {s}.executions AS
 SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
        CASE l.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
@@ -186,7 +186,7 @@ SELECT h.id, q.ns, q.name, h.task,
        h.error::jsonb, NULL, NULL, false, h.session, h.worker, h.parent, h.dead, h.retried_as, h.note
 FROM {s}.history h JOIN {s}.queues q ON q.id = h.queue_id)";
 
-constexpr std::string_view journal = R"(
+constexpr std::string_view migrations_journal = R"(
 CREATE TABLE {s}.journal (
   execution uuid NOT NULL,
   position int NOT NULL,
@@ -214,15 +214,17 @@ CREATE TABLE {s}.queue_stats (
 std::vector<std::string_view> migration(int version) {
   switch (version) {
     case 1:
-      return {queues,       queues_draining, live,     live_claim,   live_suspects,   live_delayed,
-              live_running, live_deadline,   history,  history_dead, history_default, history_default_expiry,
-              identities,   attempts,        sessions, json_or_null, executions};
-    case 2: return {journal, queue_stats};
+      return {migrations_queues, queues_draining,        migrations_live,       live_claim,         live_suspects,
+              live_delayed,      live_running,           live_deadline,         migrations_history, history_dead,
+              history_default,   history_default_expiry, migrations_identities, attempts,           sessions,
+              json_or_null,      migrations_executions};
+    case 2: return {migrations_journal, queue_stats};
     case 3: return migration_3();
     case 4: return migration_4();
     case 5: return migration_5();
     case 6: return migration_6();
     case 7: return migration_7();
+    case 8: return migration_8();
     default: return {};
   }
 }
@@ -233,7 +235,8 @@ int usable_from(int version) {
     case 2: return 1;
     case 5:
     case 6:
-    case 7: return 4;
+    case 7:
+    case 8: return 4;
     default: return version;
   }
 }

@@ -13,6 +13,7 @@ namespace hapax::store::postgres {
 [[nodiscard]] std::vector<std::string_view> migration_5();
 [[nodiscard]] std::vector<std::string_view> migration_6();
 [[nodiscard]] std::vector<std::string_view> migration_7();
+[[nodiscard]] std::vector<std::string_view> migration_8();
 
 // The oldest build, by the newest schema it knows, that works on that version: rolling deploys (SPEC C4).
 [[nodiscard]] int usable_from(int version);

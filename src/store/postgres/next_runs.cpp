@@ -11,7 +11,7 @@ namespace {
 using namespace model;
 
 // The window stays as it was given; nobody knows the fingerprint of a later run's input.
-constexpr Statement repoint{"hapax_next_identities", R"(
+constexpr Statement next_runs_repoint{"hapax_next_identities", R"(
 UPDATE {s}.identities i
 SET execution = u.next, run = l.run + 1, fingerprint = NULL, created_at = {now} + $1::bigint
 FROM unnest($2::uuid[], $3::uuid[]) u(before, next) JOIN {s}.live l ON l.id = ANY (ARRAY[u.before])
@@ -82,7 +82,7 @@ void add_next_run_calls(std::vector<Call>& calls, const std::vector<NextRun>& ru
     }
   }
   if (std::any_of(runs.begin(), runs.end(), [](const NextRun& run) { return run.holds; })) {
-    calls.push_back({&repoint, Params().int8(offset_us).array(std::move(held)).array(std::move(held_next))});
+    calls.push_back({&next_runs_repoint, Params().int8(offset_us).array(std::move(held)).array(std::move(held_next))});
   }
   calls.push_back(insert_past_draining_call(rows, queues, offset_us));
   Params params;

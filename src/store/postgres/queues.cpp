@@ -125,7 +125,7 @@ UPDATE {s}.live l
 SET queue_id = $3::int, state = CASE WHEN l.run_at > (SELECT now FROM t) THEN 2 ELSE 0 END, sequence = item.sequence
 FROM item WHERE l.id = item.id)"};
 
-constexpr Statement identities_statement{"hapax_queue_identities", R"(
+constexpr Statement queues_identities_statement{"hapax_queue_identities", R"(
 SELECT task, identity, identity_key FROM {s}.live WHERE id = ANY ($1::uuid[]) AND identity IS NOT NULL)"};
 
 constexpr Statement scopes_statement{"hapax_queue_scopes", R"(
@@ -176,7 +176,7 @@ std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, in
 void check_leaving(Connection& connection, const QueueRef& from, const std::vector<Pending>& moving) {
   Array ids(Type::uuid, moving.size());
   for (const Pending& one : moving) { ids.uuid(one.id); }
-  const Result held = connection.query(identities_statement, Params().array(std::move(ids)));
+  const Result held = connection.query(queues_identities_statement, Params().array(std::move(ids)));
   if (held.rows() == 0) { return; }
   StoredCatalogue tasks;
   const Result scopes = connection.query(scopes_statement, Params().text(from.ns));

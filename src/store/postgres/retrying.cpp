@@ -24,7 +24,7 @@ UNION ALL
 SELECT status, run FROM {s}.history WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
 
 // Fingerprint and window stay with the identity as long as it is held.
-constexpr Statement repoint{"hapax_retry_repoint", R"(
+constexpr Statement retrying_repoint{"hapax_retry_repoint", R"(
 UPDATE {s}.identities
 SET execution = $2::uuid, run = $3::int, created_at = {now} + $4::bigint,
     fingerprint = CASE WHEN $5::boolean THEN fingerprint END, hold_for = CASE WHEN $5::boolean THEN hold_for END,
@@ -95,7 +95,7 @@ std::optional<Holder> claim_identity(Connection& connection, const base::Digest&
       Params params;
       params.digest(identity).uuid(request.new_id).int4(run).int8(offset_us);
       params.boolean(found->second.holder.has_value());
-      connection.query(repoint, params);
+      connection.query(retrying_repoint, params);
       return std::nullopt;
     }
     const Result taken =

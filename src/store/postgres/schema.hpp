@@ -6,7 +6,7 @@
 
 namespace hapax::store::postgres {
 
-inline constexpr int newest_schema_version = 7;
+inline constexpr int newest_schema_version = 8;
 
 // 0 when there is nothing yet.
 [[nodiscard]] int schema_version(Connection& connection);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace model;
 
-constexpr Statement lock_live{"hapax_cancel_lock", R"(
+constexpr Statement stopping_lock_live{"hapax_cancel_lock", R"(
 SELECT id, state = 1, kind = 1 AND fence > 0, cancel_requested FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
 constexpr Statement request_statement{"hapax_cancel_request", R"(
@@ -31,7 +31,7 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
   const std::unordered_set<Uuid> terminated(request.terminate.begin(), request.terminate.end());
   std::vector<Uuid> ids = request.cancel;
   ids.insert(ids.end(), request.terminate.begin(), request.terminate.end());
-  const Result live = connection.query(lock_live, Params().array(uuid_array(ids)));
+  const Result live = connection.query(stopping_lock_live, Params().array(uuid_array(ids)));
   std::unordered_map<Uuid, CancelResult> stopped;
   std::vector<Ending> endings;
   std::vector<Uuid> ended, asked;

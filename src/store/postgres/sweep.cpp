@@ -216,9 +216,7 @@ void try_part(SweepReport& report, Part part) {
     add(report, part());
   } catch (const StoreUnavailable&) { throw; } catch (const SchemaMismatch&) {
     throw;
-  } catch (const Error& error) {
-    report.failure = base::keep_head(error.what(), limits::sweep_error_bytes);
-  }
+  } catch (const Error& error) { report.failure = base::keep_head(error.what(), limits::sweep_error_bytes); }
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace hapax::store::postgres {
 namespace {
 
 // Asked for again after a lost answer, it finds its own row and writes nothing.
-constexpr Statement add{"hapax_token_add", R"(
+constexpr Statement tokens_add{"hapax_token_add", R"(
 WITH made AS (
   INSERT INTO {s}.tokens (id, ns, name, hash, scopes, created_at, created_by, expires_at)
   SELECT $2::uuid, $3::text, $4::text, $5::bytea, $6::smallint, t.now, $7::text, t.now + $8::bigint
@@ -29,7 +29,7 @@ constexpr Statement list_all{"hapax_tokens", R"(
 SELECT id, ns, name, hash, scopes, created_at, created_by, expires_at, revoked_at, last_used_at
 FROM {s}.tokens WHERE ns = $1::text ORDER BY id)"};
 
-constexpr Statement find_one{"hapax_token_find", R"(
+constexpr Statement tokens_find_one{"hapax_token_find", R"(
 SELECT id, ns, name, hash, scopes, created_at, created_by, expires_at, revoked_at, last_used_at
 FROM {s}.tokens WHERE hash = $1::bytea)"};
 
@@ -78,7 +78,7 @@ Token PostgresStore::add_token(const NewToken& token, const Actor& by) {
     params.int2(token.scopes.bits()).text(base::escape_invalid(by.name));
     token.expires_in ? params.int8(token.expires_in->count()) : params.null(Type::int8);
     params.text(describe(token));
-    const Result result = connection.query(add, params);
+    const Result result = connection.query(tokens_add, params);
     if (result.rows() == 0) { throw StoreBusy("token " + token.id.to_string() + " is being made by somebody else"); }
     return read_token(result, 0);
   });
@@ -95,7 +95,7 @@ std::vector<Token> PostgresStore::tokens(std::string_view ns) {
 
 std::optional<Token> PostgresStore::find_token(const base::Digest& hash) {
   return read([&](Connection& connection) {
-    const Result result = connection.query(find_one, Params().digest(hash));
+    const Result result = connection.query(tokens_find_one, Params().digest(hash));
     return result.rows() == 0 ? std::nullopt : std::optional(read_token(result, 0));
   });
 }

@@ -14,7 +14,7 @@ namespace {
 using namespace model;
 
 // Before the runs' own rows, as admission takes them: identities, then live rows.
-constexpr Statement lock_identities{"hapax_turn_identities", R"(
+constexpr Statement turn_steps_lock_identities{"hapax_turn_identities", R"(
 WITH found AS MATERIALIZED (
   SELECT u.place, l.id, l.identity FROM unnest($1::int[], $2::uuid[]) u(place, id)
   JOIN {s}.live l ON l.id = ANY (ARRAY[u.id]) WHERE l.identity IS NOT NULL ORDER BY l.identity)
@@ -37,7 +37,7 @@ WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT h.id, h.status, h.result, h.error, h.continued_as FROM {s}.history h
 WHERE h.id = ANY ($2::uuid[]) AND h.expires_at > (SELECT now FROM t))"};
 
-constexpr Statement lock_live{"hapax_turn_lock_live", R"(
+constexpr Statement turn_steps_lock_live{"hapax_turn_lock_live", R"(
 SELECT id FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
 constexpr Statement add_waiters{"hapax_add_waiters", R"(
@@ -105,7 +105,7 @@ std::vector<Call> TurnSteps::lock_calls() {
   }
   std::vector<Call> calls;
   if (continues_) {
-    calls.push_back({&lock_identities, Params().array(std::move(old_places)).array(std::move(old_ids))});
+    calls.push_back({&turn_steps_lock_identities, Params().array(std::move(old_places)).array(std::move(old_ids))});
   }
   calls.push_back({&lock_runs, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences))});
   Params params;
@@ -223,7 +223,7 @@ void TurnSteps::settle_ended() {
     }
     if (moved.empty()) { return; }
     std::set<Uuid> live;
-    const Result locked = work_.connection.query(lock_live, Params().array(uuid_array(ids)));
+    const Result locked = work_.connection.query(turn_steps_lock_live, Params().array(uuid_array(ids)));
     for (int row = 0; row < locked.rows(); ++row) { live.insert(RowReader(locked, row).uuid()); }
     for (const Meeting& meeting : moved) { (live.contains(meeting.awaited) ? waiters_ : ended_).push_back(meeting); }
   }

@@ -2,7 +2,7 @@
 // (SPEC I14). With identity: 1 INSERT more for a new one; for a held one that INSERT, which does nothing, and up to 4
 // SELECTs; a pending holder that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
 // it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE. A guard: 1 SELECT for each session of the batch
-// more; one that takes a holder over, what take_over costs. From eight with identities on most INSERTs are of 32 or 8.
+// more; one that takes a holder over, what take_over costs. A name: 1 SELECT more where its identity is not new. From eight with identities on most INSERTs are of 32 or 8.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -21,7 +21,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* insert_sql =
+constexpr const char* admit_insert_sql =
     "INSERT INTO live(id, queue_id, line, state, priority, run_at, lost, fence, attempt, session, claim_number, "
     "claimed_at,"
     " cancel_requested, deadline, task, kind, created_at, max_attempts, max_lost, run, attempt_timeout, retry, "
@@ -159,8 +159,12 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
     }
     if (decision.step == AdmissionStep::replace) { replace(tx, holder->id, item); }
     if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
+      decision.admission.holds_name = !identity.name || name_owner(tx, *identity.name) == identity.hash;
       return decision.admission;
     }
+  }
+  if (identity.name && name_owner(tx, *identity.name).value_or(identity.hash) != identity.hash) {
+    return {.verdict = AdmissionVerdict::name_taken};
   }
   const QueueRow& queue = tx.queues().get(item.queue);
   if (queue.settings.draining) { return {.verdict = AdmissionVerdict::queue_draining}; }
@@ -168,6 +172,7 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
   IdentityRow row;
   row.fingerprint = identity.fingerprint;
   row.hold_for = hold_for(identity, queue.settings);
+  row.name = identity.name;
   if (holder) {
     row.run = holder->run + 1;
     if (decision.step == AdmissionStep::terminate_and_new_run) {
@@ -193,6 +198,7 @@ bool takes_identity(WriteTransaction& tx, const NewExecution& item, const QueueR
   IdentityRow row;
   row.fingerprint = item.identity->fingerprint;
   row.hold_for = hold_for(*item.identity, queue.settings);
+  row.name = item.identity->name;
   return hold_new_identity(tx, item.identity->hash, item.id, row);
 }
 
@@ -353,7 +359,7 @@ bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   if (item.limit_key) { limit_key = encode_limit_key(*item.limit_key); }
   const std::optional<int> weight = weight_of(item);
   const std::optional<int> waited = birth.waited ? std::optional(1) : std::nullopt;
-  Cursor cursor = tx.db().use(insert_sql);
+  Cursor cursor = tx.db().use(admit_insert_sql);
   cursor.bind(item.id, queue.id, place.line, static_cast<int>(place.state), item.priority, birth.run_at, claims,
               session, claim_number, claimed_at, birth.deadline, item.task, static_cast<int>(item.kind), tx.now(),
               item.max_attempts, item.max_lost, birth.run, item.attempt_timeout, retry, identity, identity_key,

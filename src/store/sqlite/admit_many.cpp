@@ -13,9 +13,9 @@ namespace {
 
 const ManyRows& identities_many() {
   static const ManyRows& many = *new ManyRows(
-      "INSERT OR FAIL INTO identities(identity, execution, fingerprint, hold_for, created_at, run)"
-      " SELECT column1, column2, column3, column4, ?1, 1 FROM {rows}",
-      1, 4);
+      "INSERT OR FAIL INTO identities(identity, execution, fingerprint, hold_for, name, created_at, run)"
+      " SELECT column1, column2, column3, column4, column5, ?1, 1 FROM {rows}",
+      1, 5);
   return many;
 }
 
@@ -48,6 +48,7 @@ std::size_t hold_new_identities(WriteTransaction& tx, std::span<const NewHolder>
     cursor.put(++parameter, holder.item->id);
     cursor.put(++parameter, identity.fingerprint);
     cursor.put(++parameter, hold_for(identity, holder.queue->settings));
+    cursor.put(++parameter, identity.name);
   }
   return run_until_taken(tx, cursor, holders.size());
 }

@@ -30,7 +30,7 @@ constexpr const char* start_counted_sql =
     "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
     "claimed_at = ?,"
     " finish_kind = NULL, counted = CASE WHEN limit_key IS NULL THEN 1 END WHERE id = ?";
-constexpr const char* due_sql =
+constexpr const char* claim_due_sql =
     "SELECT id, priority, lost FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ? ORDER BY run_at LIMIT ?";
 constexpr const char* make_ready_sql = "UPDATE live SET line = ?, state = 0 WHERE id = ?";
 constexpr const char* next_due_sql =
@@ -193,7 +193,7 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
   };
   std::vector<Due> due;
   {
-    Cursor cursor = tx.db().use(due_sql);
+    Cursor cursor = tx.db().use(claim_due_sql);
     cursor.bind(line::delayed(queue.id), tx.now(), promotion_batch);
     while (cursor.next()) { due.push_back({cursor.uuid(0), line::due(queue.id, cursor.small(1), cursor.small(2))}); }
   }

@@ -20,7 +20,7 @@ namespace {
 // How many executions one claim parks at most in a queue; the rest follow with the next claims.
 constexpr int parking_batch = 5000;
 
-constexpr const char* line_sql =
+constexpr const char* claim_limited_line_sql =
     "SELECT live.id, live.deadline, live.task, live.priority, limited.limit_key, limited.rank, live.weight,"
     " live.kind"
     " FROM live INDEXED BY live_line LEFT JOIN limited ON limited.execution = live.id"
@@ -84,7 +84,7 @@ class LimitedWalk {
 
   // `bytes`: of the inputs that the reply has already.
   void walk(line::Range range, std::size_t most, std::size_t bytes) {
-    Cursor cursor = tx_.db().use(line_sql);
+    Cursor cursor = tx_.db().use(claim_limited_line_sql);
     cursor.bind(range.first, range.last);
     while (started_.size() < most && bytes < limits::claim_bytes && cursor.next()) {
       const bool too_late = !cursor.is_null(1) && cursor.time(1) <= tx_.now();

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* recipient_sql =
     "SELECT kind, state, finish_kind, run_at, queue_id, priority, lost, limit_key FROM live WHERE id = ?";
 // Numbered by what is there, not by live.inbox: an id may have had a life before.
-constexpr const char* insert_sql =
+constexpr const char* events_insert_sql =
     "INSERT INTO events(execution, number, kind, at, position, status, child, name, error, data)"
     " VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM events WHERE execution = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
     " ?9) RETURNING number";
@@ -31,7 +31,7 @@ constexpr const char* delete_sql = "DELETE FROM events WHERE execution = ?";
 constexpr const char* delete_keys_sql = "DELETE FROM signal_keys WHERE execution = ?";
 
 std::int64_t insert(WriteTransaction& tx, const Uuid& execution, const NewEvent& event) {
-  Cursor cursor = tx.db().use(insert_sql);
+  Cursor cursor = tx.db().use(events_insert_sql);
   cursor.bind(execution, static_cast<int>(event.kind), tx.now(), event.position, static_cast<int>(event.status),
               event.child, event.name, event.error, event.data);
   const std::int64_t number = cursor.next() ? cursor.integer(0) : 0;

@@ -15,14 +15,14 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* ended_sql = "SELECT fence, finish_kind FROM history WHERE id = ? AND expires_at > ?";
+constexpr const char* finish_ended_sql = "SELECT fence, finish_kind FROM history WHERE id = ? AND expires_at > ?";
 
 // A finish whose effect is already there: the execution left this very fence by a finish of the same kind.
 // Expired, it is absent here as everywhere.
 bool is_repeated(WriteTransaction& tx, const FoundLive& found, const Finish& finish) {
   const int kind = static_cast<int>(finish.kind);
   if (found) { return found->fence == finish.fence && found->finish_kind == kind; }
-  Cursor cursor = tx.db().use(ended_sql);
+  Cursor cursor = tx.db().use(finish_ended_sql);
   return cursor.bind(finish.id, tx.now()).next() && cursor.integer(0) == finish.fence && !cursor.is_null(1) &&
          cursor.small(1) == kind;
 }

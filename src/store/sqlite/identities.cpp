@@ -8,19 +8,21 @@ namespace {
 constexpr const char* identity_sql =
     "SELECT execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at FROM identities"
     " WHERE identity = ?";
+constexpr const char* name_owner_sql = "SELECT identity FROM identities INDEXED BY identities_name WHERE name = ?";
 constexpr const char* live_sql =
     "SELECT state, fence, run, created_at, kind, attempt_timeout, session FROM live WHERE id = ?";
 constexpr const char* lease_sql = "SELECT expires_at FROM sessions WHERE id = ?";
 constexpr const char* history_sql =
     "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
 constexpr const char* hold_new_sql =
-    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for) VALUES (?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT(identity) DO NOTHING";
+    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for, name)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
 constexpr const char* hold_sql =
-    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for) VALUES (?, ?, ?, ?, ?, ?)"
+    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for, name)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT(identity) DO UPDATE SET execution = excluded.execution, run = excluded.run,"
     " fingerprint = excluded.fingerprint, created_at = excluded.created_at, hold_for = excluded.hold_for,"
-    " hold_until = NULL, ended_as = NULL, ended_at = NULL";
+    " hold_until = NULL, ended_as = NULL, ended_at = NULL, name = coalesce(excluded.name, name)";
 constexpr const char* fingerprint_sql = "UPDATE identities SET fingerprint = ? WHERE identity = ?";
 constexpr const char* superseded_sql = "UPDATE history SET superseded = 1 WHERE id = ?";
 constexpr const char* live_superseded_sql = "UPDATE live SET superseded = 1 WHERE id = ?";
@@ -33,7 +35,7 @@ constexpr const char* expired_record_sql =
 constexpr const char* buried_sql =
     "SELECT 1 FROM identities i INDEXED BY identities_buried JOIN queues q ON q.id = i.queue_id"
     " WHERE i.execution = ?1 AND q.ns = ?2 AND i.hold_until IS NOT NULL AND i.hold_until > ?3";
-constexpr const char* delete_sql = "DELETE FROM identities WHERE identity = ?";
+constexpr const char* identities_delete_sql = "DELETE FROM identities WHERE identity = ?";
 constexpr const char* delete_tombstones_sql =
     "DELETE FROM identities WHERE identity IN (SELECT identity FROM identities INDEXED BY identities_hold_until"
     " WHERE hold_until IS NOT NULL AND hold_until <= ? LIMIT ?)";
@@ -101,17 +103,22 @@ std::optional<Holding> find_holding(Connection& db, const base::Digest& identity
 }
 
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row) {
-  tx.db().use(hold_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for).run();
+  tx.db().use(hold_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for, row.name).run();
 }
 
 bool hold_new_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution,
                        const IdentityRow& row) {
-  tx.db().use(hold_new_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for).run();
+  tx.db().use(hold_new_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for, row.name).run();
   return tx.db().changes() > 0;
 }
 
+std::optional<base::Digest> name_owner(WriteTransaction& tx, const base::Digest& name) {
+  Cursor cursor = tx.db().use(name_owner_sql);
+  return cursor.bind(name).next() ? std::optional(cursor.digest(0)) : std::nullopt;
+}
+
 void unhold_identity(WriteTransaction& tx, const base::Digest& identity) {
-  tx.db().use(delete_sql).bind(identity).run();
+  tx.db().use(identities_delete_sql).bind(identity).run();
 }
 
 void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
@@ -143,7 +150,7 @@ void release_identity(WriteTransaction& tx, const base::Digest& identity, const 
         .bind(*until, static_cast<int>(released.ended_as), released.ended_at, released.queue_id, identity)
         .run();
   } else {
-    tx.db().use(delete_sql).bind(identity).run();
+    tx.db().use(identities_delete_sql).bind(identity).run();
   }
 }
 

@@ -10,12 +10,12 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* running_sql = "SELECT 1 FROM live WHERE id = ? AND state = 1 AND fence = ?";
+constexpr const char* journal_running_sql = "SELECT 1 FROM live WHERE id = ? AND state = 1 AND fence = ?";
 constexpr const char* append_sql =
     "INSERT INTO journal(execution, position, fence, kind, name, data, at) VALUES (?,?,?,?,?,?,?)";
 constexpr const char* known_sql =
     "SELECT 1 FROM live WHERE id = ?1 UNION ALL SELECT 1 FROM history WHERE id = ?1 AND expires_at > ?2";
-constexpr const char* read_sql =
+constexpr const char* journal_read_sql =
     "SELECT position, fence, kind, name, data, at, child FROM journal WHERE execution = ? AND position >= ?"
     " ORDER BY position";
 
@@ -26,7 +26,7 @@ bool is_known(ReadTransaction& tx, const Uuid& execution) {
 
 std::vector<JournalEntry> read_entries(ReadTransaction& tx, const Uuid& execution, std::int32_t from) {
   std::vector<JournalEntry> entries;
-  Cursor cursor = tx.db().use(read_sql);
+  Cursor cursor = tx.db().use(journal_read_sql);
   cursor.bind(execution, from);
   while (cursor.next()) {
     entries.push_back({.execution = execution,
@@ -46,7 +46,7 @@ std::vector<JournalEntry> read_entries(ReadTransaction& tx, const Uuid& executio
 
 FinishVerdict journal_append(WriteTransaction& tx, const JournalEntry& entry) {
   {
-    Cursor running = tx.db().use(running_sql);
+    Cursor running = tx.db().use(journal_running_sql);
     if (!running.bind(entry.execution, entry.fence).next()) { return FinishVerdict::stale; }
   }
   Cursor cursor = tx.db().use(append_sql);
@@ -67,7 +67,7 @@ History history(ReadTransaction& tx, const HistoryRequest& request) {
 
 FinishVerdict relabel(WriteTransaction& tx, const Held& held, const Labels& labels) {
   {
-    Cursor running = tx.db().use(running_sql);
+    Cursor running = tx.db().use(journal_running_sql);
     if (!running.bind(held.id, held.fence).next()) { return FinishVerdict::stale; }
   }
   tx.db().use("UPDATE live SET labels = ? WHERE id = ?").bind(encode_labels(labels), held.id).run();

@@ -20,7 +20,7 @@ constexpr const char* last_rank_sql =
     " coalesce((SELECT max(rank) FROM limited WHERE queue_id = ?1 AND state = 2 AND limit_key = ?2), 0))";
 constexpr const char* leave_sql = "DELETE FROM limited WHERE execution = ?";
 constexpr const char* wait_sql = "UPDATE limited SET state = 0, run_at = ?, session = NULL WHERE execution = ?";
-constexpr const char* start_sql = "UPDATE limited SET state = 1, session = ? WHERE execution = ?";
+constexpr const char* limited_start_sql = "UPDATE limited SET state = 1, session = ? WHERE execution = ?";
 constexpr const char* start_ordered_sql = "UPDATE limited SET state = 1, session = ?, rank = ? WHERE execution = ?";
 constexpr const char* count_sql =
     "INSERT INTO limited(execution, queue_id, state, rank, run_at, session) VALUES (?, ?, 1, 0, 0, ?)";
@@ -99,7 +99,7 @@ void key_starts(WriteTransaction& tx, const Uuid& id, std::string_view key, cons
   if (is_ordered(key)) {
     tx.db().use(start_ordered_sql).bind(session, head_sequence, id).run();
   } else {
-    tx.db().use(start_sql).bind(session, id).run();
+    tx.db().use(limited_start_sql).bind(session, id).run();
   }
 }
 

@@ -10,8 +10,8 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* find_sql = "SELECT " HAPAX_LIVE_COLUMNS " FROM live WHERE id = ?";
-constexpr const char* delete_sql = "DELETE FROM live WHERE id = ?";
+constexpr const char* live_row_find_sql = "SELECT " HAPAX_LIVE_COLUMNS " FROM live WHERE id = ?";
+constexpr const char* live_row_delete_sql = "DELETE FROM live WHERE id = ?";
 constexpr const char* insert_history_sql =
     "INSERT INTO history(id, queue_id, expires_at, status, fence, finish_kind, dead, session, task, kind, priority, "
     "run_at,"
@@ -20,8 +20,8 @@ constexpr const char* insert_history_sql =
     " retry, identity, identity_key, effect_key, parent, labels, error, result, input, superseded, limit_key, weight,"
     " stub, continued_as)"
     " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
-constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
-constexpr const char* wait_sql =
+constexpr const char* live_row_delete_history_sql = "DELETE FROM history WHERE id = ?";
+constexpr const char* live_row_wait_sql =
     "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, "
     "claimed_at = NULL,"
     " progress = NULL, progress_message = NULL, counted = NULL WHERE id = ?";
@@ -86,7 +86,7 @@ LiveRow read_live(const Cursor& cursor) {
   return row;
 }
 
-FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(find_sql)) { again(id); }
+FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(live_row_find_sql)) { again(id); }
 
 void FoundLive::again(const Uuid& id) {
   cursor_.reset();
@@ -123,13 +123,13 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
               row.weight, kept_until.stub ? std::optional(1) : std::nullopt, ending.continued_as);
   if (!insert.run_unless_taken()) {
     // An id admitted once more after its first life had ended: the later life is the one told.
-    tx.db().use(delete_history_sql).bind(row.id).run();
+    tx.db().use(live_row_delete_history_sql).bind(row.id).run();
     insert.run();
   }
   tx.note_expiry(row.id, kept_until.at);
   const std::optional<std::string> limit_key(row.limit_key);
   found.done();
-  tx.db().use(delete_sql).bind(row.id).run();
+  tx.db().use(live_row_delete_sql).bind(row.id).run();
   if (row.counted) { uncount_running(tx, row.id); }
   if (limit_key) { leave_key(tx, row.id, row.queue_id, *limit_key); }
   if (row.superseded) { tx.db().use(not_overtaken_sql).bind(row.identity, row.id).run(); }
@@ -169,7 +169,10 @@ void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
         .bind(place.line, state, waiting.run_at, waiting.attempt, waiting.lost, finish_kind, stuck, id)
         .run();
   } else {
-    tx.db().use(wait_sql).bind(place.line, state, waiting.run_at, waiting.attempt, waiting.lost, finish_kind, id).run();
+    tx.db()
+        .use(live_row_wait_sql)
+        .bind(place.line, state, waiting.run_at, waiting.attempt, waiting.lost, finish_kind, id)
+        .run();
   }
   if (waiting.counted) { uncount_running(tx, id); }
   if (waiting.limit_key) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* by_ref_sql = "SELECT " HAPAX_QUEUE_COLUMNS " FROM queues WHERE ns = ? AND name = ?";
 constexpr const char* by_id_sql = "SELECT " HAPAX_QUEUE_COLUMNS " FROM queues WHERE id = ?";
-constexpr const char* insert_sql = "INSERT INTO queues(ns, name, retention_us) VALUES (?, ?, ?)";
-constexpr const char* settings_sql =
+constexpr const char* queue_table_insert_sql = "INSERT INTO queues(ns, name, retention_us) VALUES (?, ?, ?)";
+constexpr const char* queue_table_settings_sql =
     "UPDATE queues SET paused = ?, draining = ?, retention_us = ?, retention_given = ?, failed_retention_us = ?,"
     " dedup_window_us = ?, limits = nullif(?, '') WHERE id = ?";
 constexpr const char* keyed_sql = "UPDATE queues SET keyed = 1 WHERE id = ?";
@@ -55,7 +55,7 @@ const QueueRow& QueueTable::get(const model::QueueRef& ref) {
   if (const QueueRow* const row = find(ref)) { return *row; }
   QueueRow& row = known_.emplace_back();
   row.ref = ref;
-  db_.use(insert_sql).bind(ref.ns, ref.name, model::task_retention).run();
+  db_.use(queue_table_insert_sql).bind(ref.ns, ref.name, model::task_retention).run();
   row.id = sqlite3_last_insert_rowid(db_.handle());
   return row;
 }
@@ -77,7 +77,7 @@ QueueRow& QueueTable::own(const QueueRow& row) {
 }
 
 void QueueTable::save_settings(const QueueRow& row, const model::QueueSettings& settings) {
-  db_.use(settings_sql)
+  db_.use(queue_table_settings_sql)
       .bind(settings.paused, settings.draining, settings.retention.value_or(model::task_retention),
             settings.retention.has_value(), settings.failed_retention, settings.dedup_window,
             model::encode_limits(settings.limits), row.id)

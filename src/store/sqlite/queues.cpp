@@ -15,19 +15,19 @@ namespace hapax::store::sqlite {
 namespace {
 
 constexpr const char* list_sql = "SELECT " HAPAX_QUEUE_COLUMNS " FROM queues WHERE ns = ? ORDER BY name";
-constexpr const char* due_sql =
+constexpr const char* queues_due_sql =
     "SELECT count(*), min(run_at) FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?";
 constexpr const char* delayed_due_sql =
     "SELECT count(*), min(run_at) FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ?";
 constexpr const char* delayed_sql = "SELECT count(*) FROM live INDEXED BY live_line WHERE line = ? AND run_at > ?";
 constexpr const char* parked_sql = "SELECT count(*) FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?";
-constexpr const char* running_sql =
+constexpr const char* queues_running_sql =
     "SELECT queue_id, count(*) FROM live INDEXED BY live_line WHERE line < 0 GROUP BY queue_id";
 constexpr const char* dead_sql =
     "SELECT count(*) FROM history INDEXED BY history_dead WHERE queue_id = ? AND dead = 1 AND expires_at > ?";
 constexpr const char* throughput_sql =
     "SELECT coalesce(sum(completed), 0), coalesce(sum(failed), 0) FROM queue_stats WHERE queue_id = ? AND second > ?";
-constexpr const char* count_sql =
+constexpr const char* queues_count_sql =
     "INSERT INTO queue_stats(queue_id, second, completed, failed, retried) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT(queue_id, second) DO UPDATE SET completed = completed + excluded.completed,"
     " failed = failed + excluded.failed, retried = retried + excluded.retried";
@@ -55,7 +55,7 @@ constexpr const char* parked_pending_sql =
     " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2"
     " AND limited.limit_key < 'o:' AND (? OR live.kind <> 1 OR live.fence = 0) ORDER BY limited.limit_key, "
     "limited.rank, limited.run_at, limited.execution LIMIT ?";
-constexpr const char* identity_sql = "SELECT task, identity, identity_key FROM live WHERE id = ?";
+constexpr const char* queues_identity_sql = "SELECT task, identity, identity_key FROM live WHERE id = ?";
 constexpr const char* move_sql = "UPDATE live SET queue_id = ?, line = ?, state = ? WHERE id = ?";
 
 constexpr const char* cap_key_rates_sql = "UPDATE key_rates SET arrival = ?1 WHERE queue_id = ?2 AND arrival > ?1";
@@ -74,7 +74,7 @@ void add_ready(Cursor& cursor, QueueInfo& info, Time now) {
 
 void add_figures(ReadTransaction& tx, std::int64_t id, QueueInfo& info) {
   Connection& db = tx.db();
-  add_ready(db.use(due_sql).bind(line::ready(id).first, line::suspect(id).last), info, tx.now());
+  add_ready(db.use(queues_due_sql).bind(line::ready(id).first, line::suspect(id).last), info, tx.now());
   add_ready(db.use(delayed_due_sql).bind(line::delayed(id), tx.now()), info, tx.now());
   Cursor delayed = db.use(delayed_sql);
   info.delayed = delayed.bind(line::delayed(id), tx.now()).next() ? delayed.integer(0) : 0;
@@ -151,7 +151,7 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const 
 void check_leaving(WriteTransaction& tx, const QueueRef& from, const std::vector<Pending>& moving) {
   const QueueKeys keys(from, tasks_of(tx.db(), from.ns));
   for (const Pending& one : moving) {
-    Cursor cursor = tx.db().use(identity_sql);
+    Cursor cursor = tx.db().use(queues_identity_sql);
     if (!cursor.bind(one.id).next()) { continue; }
     keys.check_leaving({.task = cursor.string(0),
                         .identity = cursor.optional(1, &Cursor::digest),
@@ -210,7 +210,7 @@ std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
       info.rate_arrival = row.rate_arrival;
     }
   }
-  Cursor running = tx.db().use(running_sql);
+  Cursor running = tx.db().use(queues_running_sql);
   while (running.next()) {
     const auto at = std::find(ids.begin(), ids.end(), running.integer(0));
     if (at != ids.end()) { infos[static_cast<std::size_t>(at - ids.begin())].running = running.integer(1); }
@@ -271,7 +271,7 @@ int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int lim
 
 void count_finished(WriteTransaction& tx, const QueueCount& count) {
   tx.db()
-      .use(count_sql)
+      .use(queues_count_sql)
       .bind(tx.queues().get(count.queue).id, seconds(tx.now()), count.completed, count.failed, count.retried)
       .run();
 }

@@ -6,6 +6,7 @@
 #include "store/sqlite/schema_sql_v5.hpp"
 #include "store/sqlite/schema_sql_v6.hpp"
 #include "store/sqlite/schema_sql_v7.hpp"
+#include "store/sqlite/schema_sql_v8.hpp"
 
 #include <hapax/error.hpp>
 
@@ -34,6 +35,8 @@ constexpr Step steps[] = {
     {6, "tokens, the audit's indexes", schema_v6, 4},
     // An older build never reads the view, raises the version by the triggers, and asks for none when it admits.
     {7, "task_id in the view executions, versions of catalogues, queues of tombstones", schema_v7, 4},
+    // An older build gives events' runs no names, as before.
+    {8, "names of events' runs", schema_v8, 4},
 };
 
 constexpr const char* migrations_table = R"sql(

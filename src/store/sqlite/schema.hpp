@@ -8,7 +8,7 @@
 
 namespace hapax::store::sqlite {
 
-inline constexpr int newest_schema = 7;
+inline constexpr int newest_schema = 8;
 
 // 0 when the file has none of our tables.
 [[nodiscard]] int schema_version(Connection& db);

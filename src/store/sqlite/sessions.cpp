@@ -34,9 +34,10 @@ constexpr const char* progress_sql =
 constexpr const char* close_sql = "DELETE FROM sessions WHERE id = ?";
 constexpr const char* asked_sql =
     "SELECT id FROM live INDEXED BY live_line WHERE line = ? AND session = ? AND cancel_requested = 1 ORDER BY id";
-constexpr const char* list_sql =
+constexpr const char* sessions_list_sql =
     "SELECT id, worker, host, pid, lease, queues, tasks, build, started_at, expires_at FROM sessions ORDER BY id";
-constexpr const char* count_sql = "SELECT count(*) FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
+constexpr const char* sessions_count_sql =
+    "SELECT count(*) FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
 
 std::string encode_queues(const std::vector<QueueRef>& queues) {
   std::string text = "[";
@@ -171,7 +172,7 @@ std::vector<Uuid> cancel_requests(ReadTransaction& tx, const Uuid& session) {
 
 std::vector<SessionInfo> sessions(ReadTransaction& tx) {
   std::vector<SessionInfo> infos;
-  Cursor cursor = tx.db().use(list_sql);
+  Cursor cursor = tx.db().use(sessions_list_sql);
   while (cursor.next()) {
     SessionInfo info;
     info.id = cursor.uuid(0);
@@ -184,7 +185,7 @@ std::vector<SessionInfo> sessions(ReadTransaction& tx) {
     info.build = cursor.string(7);
     info.started_at = cursor.time(8);
     info.expires_at = cursor.time(9);
-    Cursor running = tx.db().use(count_sql);
+    Cursor running = tx.db().use(sessions_count_sql);
     info.running = running.bind(line::running(info.id), info.id).next() ? running.small(0) : 0;
     infos.push_back(std::move(info));
   }

@@ -7,7 +7,8 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* ended_sql = "SELECT kind, status, continued_as FROM history WHERE id = ? AND expires_at > ?";
+constexpr const char* signal_ended_sql =
+    "SELECT kind, status, continued_as FROM history WHERE id = ? AND expires_at > ?";
 
 SignalVerdict verdict_of(Kind kind, SignalVerdict otherwise) {
   return kind == Kind::workflow ? otherwise : SignalVerdict::not_a_workflow;
@@ -30,7 +31,7 @@ SignalResult send(WriteTransaction& tx, const Recipient& recipient, const Signal
 SignalResult signal(WriteTransaction& tx, const Signal& signal, const Actor& by) {
   for (Uuid id = signal.execution;;) {
     if (const std::optional<Recipient> recipient = find_recipient(tx, id)) { return send(tx, *recipient, signal, by); }
-    Cursor ended = tx.db().use(ended_sql);
+    Cursor ended = tx.db().use(signal_ended_sql);
     if (!ended.bind(id, tx.now()).next()) { return {}; }
     if (ended.is_null(2)) {
       return {.verdict = verdict_of(static_cast<Kind>(ended.small(0)), SignalVerdict::finished),

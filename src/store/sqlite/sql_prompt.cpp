@@ -10,7 +10,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr Duration busy_timeout = std::chrono::seconds(10);
+constexpr Duration sql_prompt_busy_timeout = std::chrono::seconds(10);
 
 // Pragmas that only tell something, with or without a table's name.
 constexpr std::array<std::string_view, 8> telling_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
@@ -86,7 +86,7 @@ std::optional<std::string> cell(sqlite3_stmt* statement, int column) {
 }  // namespace
 
 TextTable run_sql(const std::string& path, std::string_view statement, int max_rows) {
-  Connection db(path, Connection::Mode::reader, busy_timeout);
+  Connection db(path, Connection::Mode::reader, sql_prompt_busy_timeout);
   Prompt prompt(db, statement);
   TextTable table;
   const int columns = sqlite3_column_count(prompt.handle());

@@ -31,8 +31,8 @@ constexpr const char* walk_sql =
     "BY id "
     "LIMIT ?";
 constexpr const char* stretch_done_sql = "DELETE FROM expiries WHERE expiry_hour = ? AND id_hour = ?";
-constexpr const char* delete_history_sql = "DELETE FROM history WHERE id = ?";
-constexpr const char* delete_attempts_sql = "DELETE FROM attempts WHERE execution = ?";
+constexpr const char* sweep_delete_history_sql = "DELETE FROM history WHERE id = ?";
+constexpr const char* sweep_delete_attempts_sql = "DELETE FROM attempts WHERE execution = ?";
 constexpr const char* delete_journal_sql = "DELETE FROM journal WHERE execution = ?";
 constexpr const char* delete_stats_sql = "DELETE FROM queue_stats WHERE second < ?";
 
@@ -183,7 +183,7 @@ struct Expired {
 };
 
 void forget(WriteTransaction& tx, const Expired& expired) {
-  tx.db().use(delete_attempts_sql).bind(expired.id).run();
+  tx.db().use(sweep_delete_attempts_sql).bind(expired.id).run();
   tx.db().use(delete_journal_sql).bind(expired.id).run();
   if (expired.kind == Kind::workflow) { forget_events(tx, expired.id); }
   if (expired.identity) {
@@ -193,7 +193,7 @@ void forget(WriteTransaction& tx, const Expired& expired) {
                       .ended_as = expired.status,
                       .ended_at = expired.finished_at});
   }
-  tx.db().use(delete_history_sql).bind(expired.id).run();
+  tx.db().use(sweep_delete_history_sql).bind(expired.id).run();
 }
 
 // Moves the cursor to the next stretch of history in which something has expired; false when there is none.

@@ -12,9 +12,9 @@ namespace {
 constexpr const char* add_sql =
     "INSERT INTO tokens(id, ns, name, hash, scopes, created_at, created_by, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, "
     "?)";
-constexpr const char* by_id_sql = "SELECT " HAPAX_TOKEN_COLUMNS " FROM tokens WHERE id = ?";
+constexpr const char* tokens_by_id_sql = "SELECT " HAPAX_TOKEN_COLUMNS " FROM tokens WHERE id = ?";
 constexpr const char* by_hash_sql = "SELECT " HAPAX_TOKEN_COLUMNS " FROM tokens WHERE hash = ?";
-constexpr const char* list_sql = "SELECT " HAPAX_TOKEN_COLUMNS " FROM tokens WHERE ns = ? ORDER BY id";
+constexpr const char* tokens_list_sql = "SELECT " HAPAX_TOKEN_COLUMNS " FROM tokens WHERE ns = ? ORDER BY id";
 constexpr const char* any_sql = "SELECT 1 FROM tokens LIMIT 1";
 constexpr const char* revoke_sql = "UPDATE tokens SET revoked_at = ? WHERE id = ? AND ns = ? AND revoked_at IS NULL";
 constexpr const char* touch_sql =
@@ -36,7 +36,7 @@ Token read_token(const Cursor& cursor) {
 }
 
 std::optional<Token> find_by_id(Connection& db, const Uuid& id) {
-  Cursor cursor = db.use(by_id_sql);
+  Cursor cursor = db.use(tokens_by_id_sql);
   return cursor.bind(id).next() ? std::optional(read_token(cursor)) : std::nullopt;
 }
 
@@ -60,7 +60,7 @@ Token add_token(WriteTransaction& tx, const NewToken& token, const Actor& by) {
 
 std::vector<Token> tokens(ReadTransaction& tx, std::string_view ns) {
   std::vector<Token> some;
-  Cursor cursor = tx.db().use(list_sql);
+  Cursor cursor = tx.db().use(tokens_list_sql);
   cursor.bind(ns);
   while (cursor.next()) { some.push_back(read_token(cursor)); }
   return some;

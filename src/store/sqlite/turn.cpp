@@ -16,8 +16,8 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* running_sql = "SELECT 1 FROM live WHERE id = ? AND state = 1 AND fence = ?";
-constexpr const char* append_sql =
+constexpr const char* turn_running_sql = "SELECT 1 FROM live WHERE id = ? AND state = 1 AND fence = ?";
+constexpr const char* turn_append_sql =
     "INSERT INTO journal(execution, position, fence, kind, name, data, at, child) VALUES (?,?,?,?,?,?,?,?)";
 constexpr const char* take_back_sql = "DELETE FROM journal WHERE execution = ? AND position = ?";
 constexpr const char* child_sql = "UPDATE journal SET child = ? WHERE execution = ? AND position = ?";
@@ -46,7 +46,7 @@ std::optional<Uuid> child_of(const JournalEntry& entry) {
 bool append_one(WriteTransaction& tx, const JournalRow& row) {
   const JournalEntry& entry = *row.entry;
   const std::optional<Uuid> child = child_of(entry);
-  Cursor cursor = tx.db().use(append_sql);
+  Cursor cursor = tx.db().use(turn_append_sql);
   cursor.bind(row.execution, entry.position, row.fence, entry.kind, entry.name, entry.data, tx.now(), child);
   return cursor.run_unless_taken();
 }
@@ -153,7 +153,7 @@ void start_children(WriteTransaction& tx, const Uuid& execution, std::span<const
 
 AdvanceReply advance(WriteTransaction& tx, const Advance& turn) {
   {
-    Cursor running = tx.db().use(running_sql);
+    Cursor running = tx.db().use(turn_running_sql);
     if (!running.bind(turn.execution, turn.fence).next()) { return {}; }
   }
   if (!append_entries(tx, turn.execution, turn.fence, turn.entries)) { return {}; }
@@ -177,7 +177,7 @@ std::vector<AdvanceReply> advance(WriteTransaction& tx, std::span<const Advance>
 }
 
 void plant(WriteTransaction& tx, const Uuid& execution, const Seed& seed) {
-  Cursor cursor = tx.db().use(append_sql);
+  Cursor cursor = tx.db().use(turn_append_sql);
   for (const JournalEntry& entry : seed.entries) {
     cursor.bind(execution, entry.position, 0, entry.kind, entry.name, entry.data, entry.at, entry.child);
     static_cast<void>(cursor.run_unless_taken());

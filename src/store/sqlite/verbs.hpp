@@ -64,6 +64,8 @@ void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uui
 // The same for an identity that is not in the table; false, and nothing done, if it is. 1 INSERT.
 [[nodiscard]] bool hold_new_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution,
                                      const IdentityRow& row);
+// The identity that has the name (IdentityClaim::name).
+[[nodiscard]] std::optional<base::Digest> name_owner(WriteTransaction& tx, const base::Digest& name);
 void unhold_identity(WriteTransaction& tx, const base::Digest& identity);
 void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
                         const std::optional<base::Digest>& fingerprint);

@@ -10,23 +10,23 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* add_sql = "INSERT OR IGNORE INTO waiters(execution, waiter, position) VALUES (?, ?, ?)";
+constexpr const char* waiters_add_sql = "INSERT OR IGNORE INTO waiters(execution, waiter, position) VALUES (?, ?, ?)";
 constexpr const char* mark_sql = "UPDATE live SET waited = 1 WHERE id = ?";
-constexpr const char* ended_sql =
+constexpr const char* waiters_ended_sql =
     "SELECT status, result, error, continued_as FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* waiters_sql =
     "SELECT waiter, position FROM waiters WHERE execution = ? ORDER BY position, waiter";
-constexpr const char* delete_sql = "DELETE FROM waiters WHERE execution = ?";
+constexpr const char* waiters_delete_sql = "DELETE FROM waiters WHERE execution = ?";
 constexpr const char* pass_sql = "UPDATE waiters SET execution = ? WHERE execution = ?";
 
-std::optional<std::string_view> optional_text(const Cursor& cursor, int column) {
+std::optional<std::string_view> waiters_optional_text(const Cursor& cursor, int column) {
   return cursor.is_null(column) ? std::nullopt : std::optional(cursor.text(column));
 }
 
 // What has ended tells so at once. Returns the run to wait for instead, when it was continued.
 std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
   NewEvent event{.kind = EventKind::ended, .position = waiter.position, .child = awaited};
-  Cursor ended = tx.db().use(ended_sql);
+  Cursor ended = tx.db().use(waiters_ended_sql);
   if (!ended.bind(awaited, tx.now()).next()) {
     // Only its identity is still held: the result cannot be told any more.
     const std::string error = encode_error(expired_error());
@@ -37,8 +37,8 @@ std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Wa
   }
   if (!ended.is_null(3)) { return ended.uuid(3); }
   event.status = static_cast<Status>(ended.small(0));
-  event.data = optional_text(ended, 1);
-  event.error = optional_text(ended, 2);
+  event.data = waiters_optional_text(ended, 1);
+  event.error = waiters_optional_text(ended, 2);
   tell(tx, waiter.execution, event);
   return std::nullopt;
 }
@@ -46,7 +46,7 @@ std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Wa
 }  // namespace
 
 void add_waiter(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
-  tx.db().use(add_sql).bind(awaited, waiter.execution, waiter.position).run();
+  tx.db().use(waiters_add_sql).bind(awaited, waiter.execution, waiter.position).run();
 }
 
 void wait_for(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
@@ -68,7 +68,7 @@ void tell_waiters(WriteTransaction& tx, const Uuid& ended, const Ending& ending)
     cursor.bind(ended);
     while (cursor.next()) { waiters.push_back({.execution = cursor.uuid(0), .position = cursor.small(1)}); }
   }
-  tx.db().use(delete_sql).bind(ended).run();
+  tx.db().use(waiters_delete_sql).bind(ended).run();
   NewEvent event{.kind = EventKind::ended, .status = ending.status, .child = ended, .data = ending.result};
   if (ending.error) { event.error = *ending.error; }
   for (const Waiter& waiter : waiters) {

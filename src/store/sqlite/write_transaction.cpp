@@ -14,7 +14,7 @@ namespace hapax::store::sqlite {
 namespace {
 
 constexpr Duration short_patience = std::chrono::milliseconds(100);
-constexpr const char* begin_sql = "BEGIN IMMEDIATE";
+constexpr const char* write_transaction_begin_sql = "BEGIN IMMEDIATE";
 constexpr const char* savepoint_sql = "SAVEPOINT hapax_share";
 constexpr const char* release_sql = "RELEASE hapax_share";
 constexpr const char* session_sql = "SELECT worker, expires_at FROM sessions WHERE id = ?";
@@ -36,7 +36,7 @@ WriteTransaction::WriteTransaction(Writer& writer, Begin begin) : writer_(writer
 void WriteTransaction::begin(Begin begin) {
   if (begin != Begin::shared) { writer_.settle_shared(); }
   joined_ = writer_.shared_ != nullptr;
-  db().use(joined_ ? savepoint_sql : begin_sql).run();
+  db().use(joined_ ? savepoint_sql : write_transaction_begin_sql).run();
   open_ = true;
   now_ = writer_.clock().now();
 }

@@ -1,0 +1,17 @@
+#include "store/postgres/migrations.hpp"
+
+namespace hapax::store::postgres {
+
+namespace {
+
+// ---- Names of events' runs (decision 58) ---------------------------------------------------------------------------
+// A name goes with its identity: when the row is deleted, another may have the name.
+constexpr std::string_view identities_name = "ALTER TABLE {s}.identities ADD COLUMN name bytea";
+constexpr std::string_view identities_by_name =
+    "CREATE UNIQUE INDEX identities_name ON {s}.identities (name) WHERE name IS NOT NULL";
+
+}  // namespace
+
+std::vector<std::string_view> migration_8() { return {identities_name, identities_by_name}; }
+
+}  // namespace hapax::store::postgres
