@@ -9,13 +9,37 @@ function(hapax_glob variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-# hapax_unity(<target>): the target's sources are compiled many at a time, because most of the compiler's time goes into headers
-# that all of them include. HAPAX_UNITY=OFF compiles each file by itself: a change of one file then builds faster, and the
-# clang preset checks shadowed names and missing includes file by file.
-function(hapax_unity target)
-  if(HAPAX_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE "${HAPAX_UNITY_BATCH}")
+# hapax_unity(<target> <folder>): the target's sources are compiled HAPAX_UNITY_BATCH at a time, because most of the compiler's
+# time goes into headers that all of them include. The batches name their sources relative to the folder, which has to be on
+# the include path: CMake's own UNITY_BUILD names absolute paths, so that another clone would find nothing in the compiler's
+# cache. HAPAX_UNITY=OFF compiles each file by itself: a change of one file then builds faster, and the clang preset checks
+# shadowed names and missing includes file by file.
+function(hapax_unity target folder)
+  get_target_property(others ${target} SOURCES)
+  set(sources ${others})
+  list(FILTER others EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${folder}/.*\\.cpp$")
+  list(FILTER sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${folder}/.*\\.cpp$")
+  list(LENGTH sources count)
+  if(NOT HAPAX_UNITY OR count LESS 2)
+    return()
   endif()
+  set(batch "")
+  set(number 0)
+  set(place 0)
+  foreach(source IN LISTS sources)
+    file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/${folder}" "${source}")
+    string(APPEND batch "#include \"${name}\"\n")
+    math(EXPR place "${place} + 1")
+    math(EXPR full "${place} % ${HAPAX_UNITY_BATCH}")
+    if(full EQUAL 0 OR place EQUAL count)
+      set(file "${PROJECT_BINARY_DIR}/unity/${target}_${number}.cpp")
+      file(CONFIGURE OUTPUT "${file}" CONTENT "${batch}" @ONLY)
+      list(APPEND others "${file}")
+      math(EXPR number "${number} + 1")
+      set(batch "")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES SOURCES "${others}" HAPAX_IS_UNITY ON)
 endfunction()
 
 # hapax_room(<name> [FLAT] [PROGRAM] SOURCES <folder> [EXCLUDE <regex>] [LINKS <target>...]): target hapax_<name>. FLAT
@@ -41,7 +65,7 @@ function(hapax_room name)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_compile_features(${target} PUBLIC cxx_std_20)
     target_link_libraries(${target} PRIVATE hapax_build_flags)
-    hapax_unity(${target})
+    hapax_unity(${target} src)
     if(NOT room_PROGRAM)
       set_property(GLOBAL APPEND PROPERTY HAPAX_ROOM_OBJECTS "$<TARGET_OBJECTS:${target}>")
     endif()

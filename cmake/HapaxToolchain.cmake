@@ -20,7 +20,7 @@ add_library(hapax_build_flags INTERFACE)
 if(PROJECT_IS_TOP_LEVEL)
   target_compile_options(hapax_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
   # In a unity build a local name may equal a file-local name of another source, so only single files are judged.
-  target_compile_options(hapax_build_flags INTERFACE "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>")
+  target_compile_options(hapax_build_flags INTERFACE "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:HAPAX_IS_UNITY>>>:-Wshadow>")
   # Members that keep their commented defaults are left out of designated initialisers on purpose.
   target_compile_options(hapax_build_flags INTERFACE -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
