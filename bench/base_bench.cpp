@@ -1,4 +1,4 @@
-// The pure parts every enqueue passes through.
+// Micro-benchmarks of the pure functions that every enqueue calls.
 #include "base/json.hpp"
 #include "base/sha256.hpp"
 #include "base/uuid7.hpp"

@@ -1,6 +1,7 @@
-// What a guard costs over the bare function, store by store, beside the cheapest raw operation of each.
+// The cost of a guard compared with the bare function, for each store, next to the cheapest raw operation of that
+// store.
 //
-//   build/release/hapax_bench --benchmark_filter=guard
+// build/release/hapax_bench --benchmark_filter=guard
 #include <hapax/guard.hpp>
 
 #include <benchmark/benchmark.h>
@@ -38,7 +39,7 @@ hapax::GuardOptions options(hapax::GuardStorePtr store) {
   return made;
 }
 
-// Shared by all threads of a benchmark, and by all its runs.
+// Shared by all threads and all runs of a benchmark.
 const hapax::GuardStorePtr& shared_memory() {
   static const hapax::GuardStorePtr store = hapax::memory_guard_store({.max_records = 200'000});
   return store;
@@ -67,7 +68,7 @@ void first_number(benchmark::State& state) {
 }
 BENCHMARK(first_number)->Name("guard/memory/first/number")->ThreadRange(1, 8)->UseRealTime();
 
-// Each new record makes room for itself.
+// The store is full, so each new record replaces another.
 void first_full(benchmark::State& state) {
   constexpr std::int64_t most = 20'000;
   static const auto guarded =
@@ -123,7 +124,7 @@ void require(bool done) {
   if (!done) { throw std::runtime_error("a file operation of the benchmark failed"); }
 }
 
-// One durable write of a small file: the least that begin and finish can do.
+// One durable write of a small file: the least that begin and finish can cost.
 void write_durably(const std::string& folder, const std::string& name) {
   static const std::string text(256, 'x');
   const std::string path = folder + "/" + name;

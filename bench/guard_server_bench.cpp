@@ -1,10 +1,10 @@
-// Guards on SQLite, PostgreSQL and Redis, beside the cheapest raw operations of each: two durable writes for a first call,
-// one read for a repeated one.
+// Guards on SQLite, PostgreSQL and Redis, next to the cheapest raw operations of each: two durable writes for a first
+// call, one read for a repeated one.
 //
 //   eval "$(./dev servers --durable)" &   then   build/release/hapax_bench --benchmark_filter=guard/
 //
-// PostgreSQL and Redis are those of HAPAX_TEST_POSTGRES_URL and HAPAX_TEST_REDIS_URL; without them they are left out, and
-// said to be.
+// The servers are those of HAPAX_TEST_POSTGRES_URL and HAPAX_TEST_REDIS_URL. A server without its variable is left
+// out, with a message.
 #include <hapax/guard.hpp>
 
 #include "base/uuid7.hpp"
@@ -91,7 +91,7 @@ const hapax::GuardStorePtr& sqlite_store() {
   return store;
 }
 
-// A table of one key and one value, as plain as can be.
+// A table of one key and one value, as simple as possible.
 class RawSqlite {
  public:
   RawSqlite() {

@@ -1,5 +1,5 @@
-// The hot verbs of the seam on the memory store and on SQLite in a temporary folder. PostgreSQL is measured on the rig,
-// with its server's settings.
+// The store interface's most frequent calls, on the memory store and on SQLite in a temporary folder. The rig measures
+// PostgreSQL, with its server's settings.
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
 
@@ -45,7 +45,7 @@ struct Fixture {
     (void)store->admit(items);
   }
 
-  // One exchange: outcomes of the last claim and the next claim.
+  // One exchange: outcomes of the last claim, and the next claim.
   void turn(int limit) {
     ClaimRequest request;
     request.session = session.id;

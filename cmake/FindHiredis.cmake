@@ -1,5 +1,5 @@
-# Hiredis::Hiredis, the C client of Redis: the library and the folder above hiredis/hiredis.h. Installed with hapax, as programs
-# that link hapax link hiredis too.
+# Hiredis::Hiredis, the C client of Redis: the library and the folder that contains hiredis/hiredis.h. Installed with
+# hapax, because programs that link hapax link hiredis too.
 include(FindPackageHandleStandardArgs)
 find_path(HIREDIS_INCLUDE_DIR hiredis/hiredis.h)
 find_library(HIREDIS_LIBRARY hiredis)

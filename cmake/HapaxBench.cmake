@@ -1,5 +1,5 @@
-# bench/*.cpp: micro-benchmarks, one program. bench/rig/*.cpp: the program that the comparison rig drives. bench/http/*.cpp:
-# enqueues over HTTP beside the library's (./dev bench http).
+# bench/*.cpp: micro-benchmarks, one program. bench/rig/*.cpp: the program that the comparison rig runs.
+# bench/http/*.cpp: compares enqueues over HTTP with the library's (./dev bench http).
 include_guard(GLOBAL)
 
 hapax_glob(bench_sources bench/*.cpp)

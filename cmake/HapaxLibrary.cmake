@@ -5,11 +5,11 @@ include(CMakePackageConfigHelpers)
 get_property(room_objects GLOBAL PROPERTY HAPAX_ROOM_OBJECTS)
 get_property(room_targets GLOBAL PROPERTY HAPAX_ROOM_TARGETS)
 
-# hapax_rooms is for tests that look inside: all rooms, with src/ on the include path.
+# hapax_rooms is for tests of internals: all rooms, with src/ on the include path.
 add_library(hapax_rooms INTERFACE)
 target_link_libraries(hapax_rooms INTERFACE ${room_targets})
 
-# The archive's target is not called plain "hapax", as that name is the program's file in the build folder.
+# The archive's target is not named "hapax", because the program's file in the build folder has this name.
 if(room_objects)
   add_library(hapax_library ${room_objects})
   set(scope PUBLIC)

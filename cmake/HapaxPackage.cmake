@@ -1,10 +1,10 @@
-# What an installation has beside the program, and the Debian package (./dev package).
+# The files of an installation besides the program, and the Debian package (./dev package).
 #
-# `cmake --install` puts program, manual page and completions below its prefix. Units and the default configuration have places
-# of their own in the system; only the package installs them.
+# `cmake --install` puts program, manual page and completions below its prefix. Units and the default configuration
+# belong into system folders; only the package installs them.
 include_guard(GLOBAL)
 
-# Made by the program itself, from its own flags, whenever it is linked.
+# The program generates these from its own flags whenever it is linked.
 set(generated "${PROJECT_BINARY_DIR}/generated")
 add_custom_command(TARGET hapax_cli POST_BUILD
   COMMAND "${CMAKE_COMMAND}" -E make_directory "${generated}"
@@ -45,7 +45,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Time zones are read from it; the rest of what it needs is found by what it is linked with.
+# hapax reads time zones from tzdata; other dependencies are found from the linked libraries.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS tzdata)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${packaging}/conffiles" "${packaging}/postinst" "${packaging}/prerm"

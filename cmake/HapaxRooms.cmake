@@ -1,19 +1,20 @@
-# A room is a folder of src/ built as its own static library, so that a test links the rooms it needs and a mistake in
-# one room stops only what depends on it. The installed library is made of all rooms' objects (HapaxLibrary.cmake).
+# A room is a folder of src/ built as its own static library, so that a test links only the rooms it needs and an error
+# in one room stops only the rooms that depend on it. The installed library contains all rooms' objects
+# (HapaxLibrary.cmake).
 include_guard(GLOBAL)
 
-# hapax_glob(<variable> <pattern>...): matching files, watched: a new file is picked up by the next build.
+# hapax_glob(<variable> <pattern>...): matching files. The next build notices a new file.
 function(hapax_glob variable)
   list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/")
   file(GLOB files CONFIGURE_DEPENDS ${ARGN})
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-# hapax_unity(<target> <folder>): the target's sources are compiled HAPAX_UNITY_BATCH at a time, because most of the compiler's
-# time goes into headers that all of them include. The batches name their sources relative to the folder, which has to be on
-# the include path: CMake's own UNITY_BUILD names absolute paths, so that another clone would find nothing in the compiler's
-# cache. HAPAX_UNITY=OFF compiles each file by itself: a change of one file then builds faster, and the clang preset checks
-# shadowed names and missing includes file by file.
+# hapax_unity(<target> <folder>): compiles the target's sources HAPAX_UNITY_BATCH at a time, because headers that all of
+# them include take most of the compiler's time. The batches name their sources relative to the folder, which has to be
+# on the include path: CMake's own UNITY_BUILD names absolute paths, so that another clone would miss the compiler's
+# cache. HAPAX_UNITY=OFF compiles each file by itself: a change of one file then builds faster, and the clang preset
+# checks shadowed names and missing includes file by file.
 function(hapax_unity target folder)
   get_target_property(others ${target} SOURCES)
   set(sources ${others})
@@ -43,9 +44,8 @@ function(hapax_unity target folder)
 endfunction()
 
 # hapax_room(<name> [FLAT] [PROGRAM] SOURCES <folder> [EXCLUDE <regex>] [LINKS <target>...]): target hapax_<name>. FLAT
-# leaves out sub-folders, EXCLUDE the files whose paths match. PROGRAM is for what only our program needs: it is left out of
-# the installed library.
-# A folder with no sources makes an empty target, so that others can name it in LINKS whatever is there.
+# leaves out sub-folders, EXCLUDE the files whose paths match. A PROGRAM room is needed only by the hapax program and
+# left out of the installed library. A folder without sources makes an empty target, so that LINKS may always name it.
 function(hapax_room name)
   cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;PROGRAM" "SOURCES;EXCLUDE" "LINKS")
   set(target hapax_${name})

@@ -1,5 +1,5 @@
-# Language, warnings, sanitizers and the compiler cache. Everything here is for building hapax itself; nothing of it
-# reaches programs that use the installed package, except the language level.
+# Language, warnings, sanitizers and the compiler cache for building hapax itself. Programs that use the installed
+# package get only the language level.
 include_guard(GLOBAL)
 
 if(PROJECT_IS_TOP_LEVEL)
@@ -19,13 +19,13 @@ endif()
 add_library(hapax_build_flags INTERFACE)
 if(PROJECT_IS_TOP_LEVEL)
   target_compile_options(hapax_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
-  # In a unity build a local name may equal a file-local name of another source, so only single files are judged.
+  # In a unity build a local name may equal a file-local name of another source, so only single files get this warning.
   target_compile_options(hapax_build_flags INTERFACE "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:HAPAX_IS_UNITY>>>:-Wshadow>")
-  # Members that keep their commented defaults are left out of designated initialisers on purpose.
+  # Designated initialisers leave out members on purpose, which then keep their documented defaults.
   target_compile_options(hapax_build_flags INTERFACE -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # g++ 12 reports these inside its own inlined standard library once optimising; the other compiler and the
-    # sanitizers watch for the real thing.
+    # g++ 12 reports these falsely inside its own inlined standard library when optimising; clang and the
+    # sanitizers find the real cases.
     target_compile_options(hapax_build_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-array-bounds
                                                        -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
@@ -35,7 +35,7 @@ if(HAPAX_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(HAPAX_SANITIZE STREQUAL "thread")
-  # Boost.Asio has fences, which this sanitizer does not know; its findings there would be told, not missed.
+  # Boost.Asio uses fences, which this sanitizer does not know. The result is false findings, never missed ones.
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-tsan)
@@ -49,6 +49,7 @@ elseif(NOT HAPAX_SANITIZE STREQUAL "")
 endif()
 
 if(HAPAX_SKIP_ROOMS)
-  # Lets a developer link and run one room's tests while another does not compile. What is left out crashes when called.
+  # Lets a developer link and run one room's tests while another room does not compile. A call into a
+  # missing room crashes.
   add_link_options(-Wl,--unresolved-symbols=ignore-all)
 endif()

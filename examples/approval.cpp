@@ -1,5 +1,5 @@
-// A person decides, in her own time: the workflow asks, waits, reminds her once, and gives up in the end. While it waits it
-// is a row in the store and holds no thread.
+// A person decides at her own pace: the workflow asks, waits, reminds her once, and gives up in the end. While it waits
+// it is a row in the store and holds no thread.
 //
 //   approval              shows three expenses: decided at once, after a reminder, and never
 //   approval work STORE   only works, until its standard input ends; start and answer with the command line:
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 struct Expense {
   std::string id;
   double amount;
-  std::string patience;  // how long a decision may take before the reminder, and again after it: "2d"
+  std::string patience;  // time for a decision before the reminder, and again after it: "2d"
 };
 struct Decision {
   bool approved;
@@ -73,7 +73,7 @@ int demonstrate() {
 
   quick.signal("decision", Decision{true, "ada"});
   while (slow.query<std::string>("stage") != "reminded") { std::this_thread::sleep_for(5ms); }
-  // The key is the sender's: a mail server that delivers her answer twice is heard once.
+  // The sender chooses the key: if a mail server delivers the answer twice, the workflow gets it once.
   slow.signal("decision", Decision{false, "grace"}, "mail-4711");
 
   const std::vector<std::string> ends = {quick.result(), slow.result(), never.result()};

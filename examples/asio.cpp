@@ -27,7 +27,7 @@ int main() {
                                      }));
                                }));
   }
-  io.run();  // returns when every result is there
+  io.run();  // returns when all results have arrived
   std::cout << "1 + 4 + … + 100 = " << sum << "\n";
   return sum == 385 ? 0 : 1;
 }

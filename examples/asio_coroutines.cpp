@@ -1,5 +1,5 @@
-// hapax in a program of Asio coroutines. Inputs and options have names of their own: g++ 12 destroys temporary structs in a
-// co_await expression twice (docs/guides/asio.md).
+// hapax in a program with Asio coroutines. Inputs and options are named variables: g++ 12 destroys temporary structs in
+// a co_await expression twice (docs/guides/asio.md).
 #include <hapax/asio.hpp>
 #include <hapax/hapax.hpp>
 
@@ -21,7 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Payment, payment_id)
 
 const hapax::Task<Order, Payment> charge_card{"charge_card", {.queue = "payments"}};
 
-// Asked for twice, as if a client had sent it again.
+// Requested twice, as if a client had repeated its request.
 boost::asio::awaitable<bool> charge_once(hapax::App app) {
   using boost::asio::use_awaitable;
   const Order order{.id = "456", .total = 99.99};

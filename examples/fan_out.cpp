@@ -1,5 +1,5 @@
-// Fan out, fan in: a workflow sends a thousand tasks to their queue at once, waits for all of them, and adds up what came
-// back. Which worker does which, and in what order, is of no matter; a crash in between sends none of them again.
+// Fan out, fan in: a workflow sends a thousand tasks to their queue at once, waits for all of them and adds up the
+// results. It does not matter which worker runs which task, or in which order; after a crash no task is sent again.
 #include <hapax/hapax.hpp>
 
 #include <atomic>
@@ -38,7 +38,8 @@ int main() {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   std::cout << items << " pages, " << words << " words, in " << took.count() << " s\n";
 
-  const auto again = app.start(count_book, items, {.workflow_id = "moby-dick"});  // the same run, nothing is done anew
+  const auto again =
+      app.start(count_book, items, {.workflow_id = "moby-dick"});  // returns the same run: nothing is done again
   std::cout << "asked again: " << again.result() << " words, " << counted << " pages counted in all\n";
   return words == 249'500 && again.id() == book.id() && counted == items ? 0 : 1;
 }

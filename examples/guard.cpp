@@ -1,4 +1,4 @@
-// A guard around an ordinary function: called twice, crashed and asked by several at once, it takes effect once.
+// A guard around an ordinary function: called twice, after a crash or by several callers at once, it takes effect once.
 #include <hapax/guard.hpp>
 
 #include <atomic>
@@ -16,7 +16,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, id, cents)
 
 int main() {
   std::atomic<int> charges = 0;
-  auto store = hapax::file_guard_store("guard-records");  // shared with every process of this machine
+  auto store = hapax::file_guard_store("guard-records");  // shared by all processes of this machine
   const auto charge = hapax::idempotent("charge", {.ttl = 24h, .store = store}, [&](const Order& order) {
     if (order.cents <= 0) { throw std::invalid_argument("nothing to charge"); }
     std::this_thread::sleep_for(20ms);
@@ -30,14 +30,14 @@ int main() {
   }
   for (std::thread& click : clicks) { click.join(); }
 
-  // A failed call may be made again.
+  // A failed call may be repeated.
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
       charge({"A-2", 0});
     } catch (const std::invalid_argument& error) { std::cout << "A-2: " << error.what() << "\n"; }
   }
 
-  // The record can be looked at, and forgotten.
+  // The record can be read, and forgotten.
   const auto record = charge.record({"A-1", 9950});
   std::cout << record->key.key << " is " << to_string(record->status) << "\n";
   charge.forget({"A-1", 9950});

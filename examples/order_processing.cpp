@@ -1,5 +1,5 @@
-// An order as a workflow: charge the card, reserve the stock, wait for the parcel to leave. When a step fails for good, or
-// the customer cancels, what was done is undone in reverse.
+// An order as a workflow: charge the card, reserve the stock, wait for the parcel to leave. If a step fails for good,
+// or the customer cancels, the earlier steps are undone in reverse.
 #include <hapax/hapax.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ const hapax::Task<Order> reserve_stock{"reserve_stock", {.queue = "stock"}};
 const hapax::Task<Order> release_stock{"release_stock", {.queue = "stock", .max_attempts = 20}};
 const hapax::Workflow<Order, Receipt> process_order{"process_order"};
 
-// The shop's world outside: what was done, by order.
+// The systems outside hapax: a list of effects for each order.
 class Shop {
  public:
   void note(const std::string& order, const std::string& what) {
@@ -56,7 +56,7 @@ class Shop {
 
 void add_handlers(hapax::App& app, Shop& shop) {
   app.handle(charge_card, [&](hapax::TaskContext& ctx, const Order& order) {
-    shop.note(order.id, "charged");  // with ctx.effect_key() as the provider's idempotency key
+    shop.note(order.id, "charged");  // pass ctx.effect_key() to the provider as its idempotency key
     return "payment-" + order.id + "-" + ctx.effect_key().substr(0, 3);
   });
   app.handle(refund, [&](const std::string& payment_id) { shop.note(payment_id.substr(8, 1), "refunded"); });
@@ -72,7 +72,7 @@ void add_handlers(hapax::App& app, Shop& shop) {
       saga.undo("refund", [&ctx, payment] { ctx.run(refund, payment); });
       ctx.run(reserve_stock, order);
       saga.undo("release stock", [&ctx, &order] { ctx.run(release_stock, order); });
-      const auto parcel = ctx.wait_signal<std::string>("shipped");  // the warehouse says so, in a second or in a week
+      const auto parcel = ctx.wait_signal<std::string>("shipped");  // the warehouse sends it, in a second or in a week
       return Receipt{payment, parcel};
     });
   });
@@ -90,7 +90,7 @@ int main() {
   const auto sold_out = app.start(process_order, {"B", "unicorn", 99.99}, {.workflow_id = "order-B"});
   const auto regretted = app.start(process_order, {"C", "harp", 450.00}, {.workflow_id = "order-C"});
 
-  good.signal("shipped", std::string("parcel-1"));  // early: it is kept until the workflow asks for it
+  good.signal("shipped", std::string("parcel-1"));  // early: kept until the workflow asks for it
   const Receipt receipt = good.result();
   std::cout << "A: paid with " << receipt.payment_id << ", sent as " << receipt.parcel << std::endl;
 

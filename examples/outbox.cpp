@@ -1,5 +1,5 @@
 // A change and the task that follows from it are one transaction (SQLite): the order and its shipment both exist, or
-// neither does; and the shipment's ledger row and its outcome likewise.
+// neither does. The same holds for the shipment's ledger row and its outcome.
 #include <hapax/hapax.hpp>
 
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-// What happens to attempts that fail: retries, snoozes, dead letters and their second chance.
+// Attempts that fail: retries, snoozes, dead letters and their second chance.
 #include <hapax/hapax.hpp>
 
 #include <atomic>
@@ -14,7 +14,7 @@ int main() {
   auto app = hapax::open("sqlite:mail.db");
   app.handle(send_mail, [&](hapax::TaskContext& ctx, const std::string& to) {
     if (to.find('@') == std::string::npos) {
-      throw hapax::Permanent("'" + to + "' is no address");  // trying again would not help
+      throw hapax::Permanent("'" + to + "' is no address");  // another attempt would not help
     }
     if (to == "busy@example.org" && ctx.attempt() == 1) { throw hapax::RetryAfter(1ms, "asked to come back later"); }
     if (to == "down@example.org" && !server_is_up) { throw std::runtime_error("connection refused"); }

@@ -1,5 +1,6 @@
 // Work that starts by itself: an hourly schedule that is down for some hours and makes up for them with one run, and an
-// event that is delivered twice and taken once. The schedule's day passes in virtual time, the event is sent for real.
+// event that is delivered twice and handled once. The schedule's day passes in virtual time; the event is sent in real
+// time.
 #include <hapax/hapax.hpp>
 #include <hapax/testing.hpp>
 
@@ -23,7 +24,7 @@ const hapax::Task<hapax::Fired<Parcel>> ship{"ship", {.queue = "shipping"}};
 
 std::string hour(hapax::Time time) { return hapax::format_time(time).substr(11, 5); }
 
-// The hours that a run is for: one on time stands for its own tick, one after an outage for all that were missed.
+// The hours that a run covers: its own tick if it is on time, all missed ticks after an outage.
 std::string hours(const hapax::FiredBy& trigger) {
   if (!trigger.window) { return hour(*trigger.scheduled_for); }
   return hour(trigger.window->from) + " to " + hour(trigger.window->to) + ", " +
@@ -32,7 +33,7 @@ std::string hours(const hapax::FiredBy& trigger) {
 
 bool schedule_with_an_outage() {
   std::vector<std::string> runs;
-  auto app = hapax::testing::open();  // its clock moves when told
+  auto app = hapax::testing::open();  // its clock moves only on request
   app.handle(roll_up, [&](const hapax::Fired<nlohmann::json>& fired) {
     std::cout << hour(app.now()) << "  rolled up " << hours(fired.trigger) << std::endl;
     runs.push_back(hours(fired.trigger));
@@ -45,7 +46,7 @@ bool schedule_with_an_outage() {
 
   const auto an_hour_passes = [&] {
     hapax::testing::advance(app, 1h);
-    hapax::testing::drain(app);  // what workers do: start what is due, and run it
+    hapax::testing::drain(app);  // as workers do: start due executions and run them
   };
   for (int i = 0; i < 3; ++i) { an_hour_passes(); }
   hapax::testing::advance(app, 4h + 30min);
@@ -79,7 +80,7 @@ bool event_delivered_twice() {
   const std::string elsewhere = R"({"specversion": "1.0", "id": "evt_abc124", "source": "/shop", "type": "order.paid",
                                     "data": {"order": "457", "country": "NZ"}})";
   const hapax::EventRun first = app.send_event(paid).runs.at(0);
-  const hapax::EventRun again = app.send_event(paid).runs.at(0);  // the broker was not sure
+  const hapax::EventRun again = app.send_event(paid).runs.at(0);  // the broker repeats the event
   const bool nobody_wants_it = app.send_event(elsewhere).runs.empty();
   app.find(ship, first.execution).result();
   std::cout << first.run_id << ": " << (again.created ? "started twice?" : "sent twice, started once") << std::endl;

@@ -1,5 +1,5 @@
-// A subscription that may last for years: each month is a run of its own under the same workflow_id. continue_as_new begins
-// the next one with an empty journal, so no run grows without end. A month takes 50 ms here.
+// A subscription that may last for years: each month is a run of its own under the same workflow_id. continue_as_new
+// begins the next run with an empty journal, so no journal grows without bound. A month takes 50 ms here.
 #include <hapax/hapax.hpp>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string one_month(hapax::WorkflowContext& ctx, const Subscription& now) {
     const auto change = ctx.signal<std::string>("plan");
     if (ctx.race(change, end) == 1) { break; }
     if (change.get() == "none") { return "ended in month " + std::to_string(now.month); }
-    next.plan = change.get();  // from the next bill on
+    next.plan = change.get();  // applies from the next bill on
   }
   ctx.continue_as_new(next);
 }
@@ -55,7 +55,7 @@ class Bills {
     const std::lock_guard lock(mutex_);
     return std::ranges::find(bills_, plan, &Subscription::plan) != bills_.end();
   }
-  // Each month once and in order, first the one plan and then the other.
+  // Each month is billed once and in order, first under the one plan and then under the other.
   bool are_right() {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < bills_.size(); ++i) {
@@ -84,7 +84,7 @@ int main() {
     while (bills.months() < months) { std::this_thread::sleep_for(1ms); }
   };
   after(3);
-  ada.signal("plan", std::string("gold"));  // finds the run that stands for her now
+  ada.signal("plan", std::string("gold"));  // finds the current run of her subscription
   while (!bills.have("gold")) { std::this_thread::sleep_for(1ms); }
   after(8);
   ada.signal("plan", std::string("none"));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# demo.sh PROGRAM: what ./dev run shows. The server on a SQLite store (./hapax-demo.db, made anew each time), a load of
-# which every request is sent twice, shell workers that sometimes fail on the first attempt, and a new order every second
-# until Ctrl-C or SIGTERM. The port is HAPAX_DEMO_PORT (7171), or a free one when that is taken.
+# demo.sh PROGRAM: the script behind `./dev run`. Starts the server on a new SQLite store (./hapax-demo.db), a load in which every
+# request is sent twice, shell workers that sometimes fail on the first attempt, and a new order every second until
+# Ctrl-C or SIGTERM. The port is HAPAX_DEMO_PORT (7171), or a free one if that is taken.
 set -euo pipefail
 
 program=$(realpath "${1:?path of the hapax program}")
@@ -23,11 +23,11 @@ stop() {
   rm -rf "$folder"
 }
 trap stop EXIT
-# Said to the script's own output, also while a command's goes elsewhere.
+# Written to the script's own output, even while a command's output is redirected.
 exec 3>&1
 trap 'printf "\nStopped. The store is still there: export HAPAX_STORE_URL=%s\n" "$HAPAX_STORE_URL" >&3; exit 0' INT TERM HUP
 
-# A trap waits for a command in the foreground, and not for `wait`.
+# A trap waits for a command in the foreground, but not for `wait`.
 run() {
   local status=0
   "$@" &
@@ -37,7 +37,7 @@ run() {
   return "$status"
 }
 
-# Any program is a worker: the input is a line on standard input, the result is what it prints. One order in ten meets
+# Any program is a worker: it reads the input as a line on standard input and prints the result. One order in ten meets
 # a busy card network on its first attempt (exit 75: try again), and one order has a card that is refused for good (65).
 cat > "$folder/charge.sh" <<'WORKER'
 #!/bin/sh
@@ -52,7 +52,7 @@ chmod +x "$folder/charge.sh"
 
 rm -f "$store_file" "$store_file-wal" "$store_file-shm" "$store_file.lock"
 
-# start_server PORT: sets address; 1 when the server has ended instead of listening.
+# start_server PORT: sets address. Returns 1 if the server has ended instead of listening.
 start_server() {
   "$program" serve --listen "127.0.0.1:$1" --log errors > "$folder/address" 2> "$folder/log" < /dev/null &
   server=$!

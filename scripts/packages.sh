@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2034
-# Sourced by ./dev: the Debian packages each kind of work needs, and their installation when missing.
+# Sourced by ./dev: the Debian packages that each kind of work needs; installs the missing ones.
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev nlohmann-json3-dev libssl-dev
   libcli11-dev libhiredis-dev libboost1.81-dev libboost-context1.81-dev libtomlplusplus-dev libabsl-dev tzdata
   python3 python3-yaml)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer redis-server clang-16
   python3-jsonschema curl jq openssl nginx-light nodejs sqlite3 dpkg-dev file zsh man-db systemd)
-# Node.js from elsewhere than Debian brings its npm along, and goes with no other.
+# A Node.js that is not from Debian brings its own npm and does not work with another.
 if ! command -v npm > /dev/null; then test_packages+=(npm); fi
 package_packages=(dpkg-dev file gzip)
 check_packages=(clang-format clang-tidy-16)
@@ -16,8 +16,9 @@ as_root() {
   if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# Debian's server packages start a service on the standard port when installed. The tests bring their own servers, so
-# while we install, no cluster is made and nothing is started; whoever has PostgreSQL already is left alone.
+# Debian's server packages start a service on the standard port when they are installed. The tests start their own
+# servers, so during the installation no cluster is made and nothing is started; an existing PostgreSQL installation
+# stays as it is.
 without_services() {
   local policy=/usr/sbin/policy-rc.d config=/etc/postgresql-common/createcluster.conf made_policy=no status=0
   if [[ ! -e $policy ]]; then
@@ -35,7 +36,7 @@ without_services() {
   return "$status"
 }
 
-# need_packages NAME...: installs what is missing and says so; silent and quick when everything is there.
+# need_packages NAME...: installs missing packages and says so; silent and quick if none is missing.
 need_packages() {
   local missing=() package
   if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_test.sh [--fresh-folder] [--postgres | --pgbouncer | --own-postgres] [--redis] PROGRAM [ARGUMENT...]
-# What ctest entries go through. A test that needs a server fails here, with the reason, when there is none;
-# --own-postgres starts one for this test alone, with fsync on.
+# Runs each ctest entry. A test that needs a server fails here, with the reason, if there is none; --own-postgres starts a
+# server for this test alone, with fsync on.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -51,10 +51,10 @@ if [[ $fresh_folder == yes ]]; then
   folder=$(mktemp -d "${TMPDIR:-/tmp}/hapax-test.XXXXXX")
   cd "$folder"
 fi
-# ctest ends a test that takes too long with SIGKILL, which would leave the server behind: be earlier.
+# ctest ends a test that is too slow with SIGKILL, which would leave the server running, so this limit comes first.
 limit=()
 if [[ $own_postgres == yes ]]; then limit=(timeout --kill-after=10 560); fi
-# In the background, so that a signal is acted on at once and the servers don't outlive the test.
+# In the background, so that a signal is handled at once and the servers do not outlive the test.
 "${limit[@]}" "$@" < /dev/null &
 child=$!
 status=0

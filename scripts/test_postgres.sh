@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A private PostgreSQL cluster, and a transaction-mode pgbouncer before it, in a folder of their own.
+# A private PostgreSQL cluster with a transaction-mode pgbouncer in front of it, in a folder of their own.
 #
 #   test_postgres.sh create [--durable]          makes and starts a cluster, prints its folder; --durable: fsync on
 #   test_postgres.sh start FOLDER                starts it (again)
 #   test_postgres.sh stop FOLDER [fast|immediate]
-#   test_postgres.sh pgbouncer FOLDER            starts a pooler before it
+#   test_postgres.sh pgbouncer FOLDER            starts a pooler in front of it
 #   test_postgres.sh url|pgbouncer-url FOLDER    a superuser's URL
-#   test_postgres.sh environment FOLDER          NAME=value lines of what tests read
+#   test_postgres.sh environment FOLDER          NAME=value lines for the tests
 #   test_postgres.sh remove FOLDER               stops both and deletes the folder
 #
-# It listens on loopback and on a socket in the folder, with a random password: a superuser that anybody on the machine
-# could become would be a hole. PostgreSQL refuses to run as root, so root's clusters belong to the user postgres.
+# The cluster listens on loopback and on a socket in the folder, with a random password, so that no other user of the
+# machine can become its superuser. PostgreSQL refuses to run as root, so root's clusters belong to the user postgres.
 set -euo pipefail
 
 die() { echo "test_postgres.sh: $*" >&2; exit 1; }
@@ -42,7 +42,7 @@ create() {
   local folder fsync=off
   if [[ ${1:-} == --durable ]]; then fsync=on; fi
   folder=$(mktemp -d "${TMPDIR:-/tmp}/hapax-pg.XXXXXX")
-  # A socket's path must stay below 107 bytes, whatever TMPDIR is; a folder the owner can't reach is no use either.
+  # A socket's path must stay below 107 bytes, whatever TMPDIR is, and the owner must be able to reach the folder.
   if [[ ${#folder} -gt 70 ]]; then rmdir "$folder"; folder=$(mktemp -d /tmp/hapax-pg.XXXXXX); fi
   trap 'remove "$folder"; exit 130' INT TERM HUP
   if [[ $EUID -eq 0 ]]; then chown postgres "$folder"; fi
@@ -124,7 +124,7 @@ SETTINGS
 
 url() { echo "postgresql://postgres:$(< "$1/password")@127.0.0.1:$(< "$1/port")/postgres"; }
 
-# Debian's pgbouncer 1.18 has no prepared statements in transaction mode, which prepared=off tells the store.
+# Debian's pgbouncer 1.18 does not support prepared statements in transaction mode; prepared=off tells the store so.
 pgbouncer_url() {
   echo "postgresql://postgres:$(< "$1/password")@127.0.0.1:$(< "$1/pgbouncer.port")/postgres?prepared=off"
 }

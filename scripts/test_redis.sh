@@ -3,11 +3,12 @@
 #
 #   test_redis.sh create [SETTING VALUE]...   makes and starts a server, prints its folder; settings as in redis.conf
 #   test_redis.sh start FOLDER                starts it (again)
-#   test_redis.sh stop FOLDER                 stops it, by its process id; its data stays
-#   test_redis.sh environment FOLDER          NAME=value lines of what tests read
+#   test_redis.sh stop FOLDER                 stops it, by its process ID; its data stays
+#   test_redis.sh environment FOLDER          NAME=value lines for the tests
 #   test_redis.sh remove FOLDER               stops it and deletes the folder
 #
-# It listens on a socket in the folder only, which nobody but its owner can reach: no port, no network, unless a setting says so.
+# The server listens only on a socket in the folder, which other users cannot reach: no port, no network, unless a setting
+# says otherwise.
 set -euo pipefail
 
 die() { echo "test_redis.sh: $*" >&2; exit 1; }

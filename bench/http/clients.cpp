@@ -68,7 +68,7 @@ class Client {
     }
   }
 
-  // True when an answer is whole.
+  // Returns true when an answer is complete.
   bool receive_more() {
     std::array<char, 65536> room;
     while (true) {

@@ -1,5 +1,5 @@
-// Connections that ask one thing over and over, each as soon as its last answer is whole. One thread, as little work a
-// request as possible: the clients share the machine with the server they measure.
+// Connections that repeat one request, each as soon as its last answer is complete. Single-threaded and with as little
+// work per request as possible, because the clients share the machine with the server.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 struct Load {
   std::uint16_t port = 0;
   int connections = 64;
-  // Sent as it is; an answer must have this status and hold `marks_each` times `mark`.
+  // Sent unchanged. Each answer must have this status and contain `mark` `marks_each` times.
   std::string request;
   int status = 201;
   std::string mark;
@@ -26,12 +26,12 @@ struct Load {
 struct Measured {
   std::int64_t answers = 0;
   double seconds = 0;
-  std::vector<double> took_ms;  // of each answer
+  std::vector<double> took_ms;  // for each answer
 
   [[nodiscard]] double rate() const { return seconds > 0 ? static_cast<double>(answers) / seconds : 0; }
 };
 
-// Throws std::runtime_error when an answer is another than expected, or the server goes away.
+// Throws std::runtime_error if an answer is unexpected or the server disconnects.
 Measured measure(const Load& load);
 
 }  // namespace http_bench

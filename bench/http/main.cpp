@@ -1,7 +1,8 @@
-// http_bench PROGRAM STORE_URL_PREFIX...: enqueues over HTTP beside the same calls through the library, in turns.
+// http_bench PROGRAM STORE_URL_PREFIX...: compares enqueues over HTTP with the same calls through the library, in
+// turns.
 //
-// For each prefix ("sqlite:/tmp/x/", "postgresql://…?schema=") every measurement gets a store of its own, made by adding a
-// name. CONNECTIONS (64), EACH_SECONDS (4), ROUNDS (3), BATCH (1000) come from the environment; medians are printed.
+// For each prefix ("sqlite:/tmp/x/", "postgresql://…?schema=") every measurement gets its own store: the prefix plus a
+// name. CONNECTIONS (64), EACH_SECONDS (4), ROUNDS (3), BATCH (1000) come from the environment; prints medians.
 #include "clients.hpp"
 #include "server_process.hpp"
 
@@ -61,8 +62,8 @@ struct Figure {
   std::vector<double> rates;
   std::vector<double> p50;
   std::vector<double> p99;
-  std::vector<double> cpu_us;          // of the program that is measured
-  std::vector<double> clients_cpu_us;  // of what asks it, where that is another
+  std::vector<double> cpu_us;          // of the measured program
+  std::vector<double> clients_cpu_us;  // of its clients, if they are another program
 
   [[nodiscard]] double rate() const { return quantile(rates, 0.5); }
 };

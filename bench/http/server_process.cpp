@@ -18,7 +18,7 @@ namespace http_bench {
 ServerProcess::ServerProcess(const std::string& program, const std::string& store_url, const std::string& log_file) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) { throw std::runtime_error("pipe2 failed"); }
-  // Not among the arguments: it may hold a password.
+  // The URL is passed in the environment, because it may contain a password.
   std::vector<std::string> arguments = {program, "serve", "--listen", "127.0.0.1:0"};
   const pid_t pid = ::fork();
   if (pid < 0) { throw std::runtime_error("fork failed"); }

@@ -10,9 +10,10 @@ namespace http_bench {
 
 class ServerProcess {
  public:
-  // Its log, of every request as by default, goes into `log_file`. Throws std::runtime_error when it does not start.
+  // The log, which has every request by default, goes to `log_file`. Throws std::runtime_error if the server does not
+  // start.
   ServerProcess(const std::string& program, const std::string& store_url, const std::string& log_file);
-  // SIGTERM, and waits for its end.
+  // Sends SIGTERM and waits for the end.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

@@ -1,4 +1,5 @@
-// Events routed beside tasks enqueued in bulk, and what a ticker costs that has nothing to do. Ours alone.
+// Events routed, compared with tasks enqueued in bulk, and the cost of an idle ticker. hapax only: the peers have no
+// such workload.
 #include "rig.hpp"
 
 #include <hapax/hapax.hpp>
@@ -42,8 +43,8 @@ double cpu_seconds() {
 
 }  // namespace
 
-// Each event starts one activity of three; tasks are of the same kind, without a key. In turn, so that a drifting machine
-// hits both.
+// Each event starts one activity out of three; the tasks are alike, without keys. The two take turns, so that drift of
+// the machine affects both.
 void events() {
   const int each = env_int("N", 20'000);
   const int rounds = env_int("ROUNDS", 5);
@@ -68,7 +69,7 @@ void events() {
     }
     const double routed = each / seconds_since(start);
     sent += each;
-    // What an earlier run left in the database is met again, which is another measurement.
+    // Duplicates of an earlier run's events would be another measurement.
     if (created != static_cast<std::size_t>(each)) {
       throw std::runtime_error("events started nothing new: use an empty database");
     }
@@ -81,14 +82,14 @@ void events() {
             << median(event_rates) << R"(,"ratio":)" << median(event_rates) / median(bulk_rates) << "}\n";
 }
 
-// A minute of a ticker's looks with so many daily activities, none of which is due: one look a second.
+// One minute of a ticker, at one look a second, with many daily activities of which none is due.
 void ticker_idle() {
   const int count = env_int("N", 10'000);
   const int looks = env_int("LOOKS", 60);
   engine::Engine engine(store::open(fresh_store_url()));
   schedule::Activities activities(engine, "default");
   for (int i = 0; i < count; ++i) {
-    // Spread over the day; one that falls due meanwhile is done like any other.
+    // Spread over the day. An activity that falls due meanwhile is run as usual.
     const std::string cron = std::to_string(i % 60) + " " + std::to_string((i / 60) % 24) + " * * *";
     activities.apply(
         schedule::parse_activity(R"({"id":"a)" + std::to_string(i) + R"(","trigger":{"type":"cron","cron":")" + cron +

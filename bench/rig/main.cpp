@@ -1,4 +1,4 @@
-// The program behind bench/rig/adapters/: one workload a run, named by WORKLOAD.
+// The program behind bench/rig/adapters/: runs the workload that WORKLOAD names.
 #include "rig.hpp"
 
 #include <functional>

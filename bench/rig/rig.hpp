@@ -1,6 +1,6 @@
-// What the rig's workloads share: parameters from the environment, timing, and the one JSON line.
+// Shared by the rig's workloads: parameters from the environment, timing, and the line of JSON.
 //
-// The rig (its README says how) runs an adapter with WORKLOAD and the parameters in the environment and reads the last
+// The rig (its README says how) runs an adapter with WORKLOAD and the parameters in the environment, and reads the last
 // line of standard output that begins with '{'.
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace rig {
 
-// Throws when it is not set.
+// Throws if the variable is not set.
 std::string env(const char* name);
 std::string env_or(const char* name, const std::string& otherwise);
 int env_int(const char* name, int otherwise);
 
-// "sqlite:$SCRATCH_DIR/hapax.db" or DATABASE_URL, by HAPAX_RIG_STORE; migrated.
+// "sqlite:$SCRATCH_DIR/hapax.db" or DATABASE_URL, as HAPAX_RIG_STORE says; migrated.
 std::string fresh_store_url(const std::string& label = "hapax");
 
-// After pre-enqueueing: let PostgreSQL's planner know the tables' sizes, as it would on a server in use.
+// Called after executions were enqueued: PostgreSQL's planner learns the tables' sizes, as on a server in use.
 void analyze_if_postgres();
 
 using Clock = std::chrono::steady_clock;
@@ -40,11 +40,11 @@ void dedup();
 void workflow();
 void workflow_tasks();
 
-// Ours alone: neither history nor backlog slows claims (run by ./dev bench, not by the rig).
+// hapax only: neither history nor backlog slows claims (run by ./dev bench, not by the rig).
 void scale_history();
 void scale_backlog();
 void scale_cleanup();
-// Likewise: many workflows that sleep; events beside bulk enqueue; a ticker that has nothing to do.
+// hapax only: many sleeping workflows; events compared with bulk enqueue; an idle ticker.
 void sleepers();
 void events();
 void ticker_idle();

@@ -1,5 +1,5 @@
-// Neither history nor backlog slows claims. Two stores of the same kind, one small and one big, are measured in turn, so
-// that a drifting machine hits both; the medians' ratio is the figure.
+// Neither history nor backlog slows claims. Two stores of the same kind, one small and one big, are measured in turns,
+// so that drift of the machine affects both; the result is the ratio of the medians.
 #include "rig.hpp"
 
 #include "base/limits.hpp"
@@ -19,7 +19,7 @@ namespace {
 using namespace hapax;
 using namespace hapax::model;
 
-// The same id as if it had been made so much later: the SQLite store finds what has expired by the hours of ids.
+// The same ID as if it had been made `by` later: the SQLite store finds expired executions by the hour in their IDs.
 Uuid later(Uuid id, Duration by) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
   std::uint64_t stamp = 0;
@@ -29,7 +29,7 @@ Uuid later(Uuid id, Duration by) {
   return id;
 }
 
-class Bare {  // the seam alone: no engine, one session
+class Bare {  // the store interface alone: no engine, one session
  public:
   explicit Bare(const std::string& label, const store::OpenOptions& options = {})
       : store_(store::open(fresh_store_url(label), options)) {
@@ -53,7 +53,7 @@ class Bare {  // the seam alone: no engine, one session
     }
   }
 
-  // Claims and completes `count` executions in batches of `batch`; returns seconds.
+  // Claims and completes `count` executions in batches of `batch`. Returns seconds.
   double run(int count, int batch) {
     const auto start = Clock::now();
     std::vector<Finish> finishes;
@@ -79,7 +79,7 @@ class Bare {  // the seam alone: no engine, one session
   }
 
   [[nodiscard]] store::Store& store() { return *store_; }
-  // A lease of hours ends when the clock is moved by days.
+  // A new session: the lease of hours has ended when the clock moves by days.
   void renew() {
     session_.id = base::new_uuid7();
     store_->open_session(session_);
@@ -109,7 +109,7 @@ void scale_history() {
   }
   std::vector<double> small_rates;
   std::vector<double> big_rates;
-  for (int round = -1; round < rounds; ++round) {  // the first warms up
+  for (int round = -1; round < rounds; ++round) {  // the first round warms up
     for (Bare* bare : {&small, &big}) {
       bare->add(per_round);
       const double rate = per_round / bare->run(per_round, 500);
@@ -120,10 +120,11 @@ void scale_history() {
             << median(big_rates) << R"(,"ratio":)" << median(big_rates) / median(small_rates) << "}\n";
 }
 
-// What all of them cost while the clean-up goes through them: drains with it running and without, in turn.
+// The cost of claims while the clean-up deletes history: drains with and without the clean-up, in turns.
 //
-// They end on as many days as there are rounds, and before each round one more day expires: so each measured clean-up has
-// a day's share to delete (SQLite) or a partition to drop (PostgreSQL), and none is over in the round that warms up.
+// The executions end on as many days as there are rounds, and before each round one more day expires. So each measured
+// clean-up has one day to delete (SQLite) or one partition to drop (PostgreSQL), and none finishes during the warm-up
+// round.
 void scale_cleanup() {
   const int finished = env_int("N", 10'000'000);
   const int rounds = env_int("ROUNDS", 7);
@@ -140,7 +141,7 @@ void scale_cleanup() {
   int done = 0;
   for (int day = 0; day < rounds; ++day) {
     go_to_day(day);
-    (void)bare.store().sweep({.retention = true});  // makes the partitions of the days to come
+    (void)bare.store().sweep({.retention = true});  // creates the partitions of the coming days
     const auto until = static_cast<int>(static_cast<std::int64_t>(finished) * (day + 1) / rounds);
     for (; done < until; done += std::min(chunk, until - done)) {
       const int some = std::min(chunk, until - done);
@@ -169,7 +170,7 @@ void scale_cleanup() {
   std::vector<double> cleaning;
   int worked = 0;  // rounds in which the clean-up deleted something
   for (int round = 0; round < rounds; ++round) {
-    go_to_day(8 + round);  // a record is kept for seven days
+    go_to_day(8 + round);  // records are kept for seven days
     calm.push_back(drain(false));
     const std::int64_t before = deleted;
     cleaning.push_back(drain(true));
@@ -199,7 +200,7 @@ void scale_backlog() {
   for (int round = -1; round < rounds; ++round) {
     for (Bare* bare : {&small, &big}) {
       const double ms = bare->run(claims_per_round * batch, batch) * 1000 / claims_per_round;
-      bare->add(claims_per_round * batch);  // outside the clock: the backlog stays as it was
+      bare->add(claims_per_round * batch);  // not timed: restores the backlog
       if (round >= 0) (bare == &small ? small_ms : big_ms).push_back(ms);
     }
   }

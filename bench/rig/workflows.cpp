@@ -1,4 +1,4 @@
-// Workflows: the rig's W6, the same with queued tasks as steps, and many that sleep.
+// Workflows: the rig's W6 (docs/performance.md), the same with queued tasks as steps, and many sleeping ones.
 #include "rig.hpp"
 
 #include <hapax/hapax.hpp>
@@ -25,7 +25,7 @@ const hapax::Task<Item, void> noop{"noop", {.queue = "task"}};
 const hapax::Workflow<Item, void> three{"three", {.queue = "flow"}};
 const hapax::Workflow<Item, void> sleeper{"sleeper", {.queue = "flow"}};
 
-// `concurrency` at a time, each from its start to its recorded end; who ends starts the next.
+// Runs `concurrency` workflows at a time, each from its start to its recorded end; each end starts the next.
 class Runner {
  public:
   Runner(hapax::App& app, int n) : app_(app), n_(n) {}
@@ -52,7 +52,7 @@ class Runner {
                           });
   }
 
-  // A figure without the work would be no figure.
+  // Ends the program, because a figure for failed work would be wrong.
   [[noreturn]] static void fail(const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);
@@ -80,8 +80,8 @@ std::int64_t resident_kib() {
   return 0;
 }
 
-// N workflows that sleep; among them PROBES that wake one after the other over WAKE_SECONDS, and then HERD that all wake at
-// one instant: what they cost, and how late they are. An item below zero naps for a part of WAKE_SECONDS, one of N and more
+// N sleeping workflows. PROBES of them wake one after the other over WAKE_SECONDS, then HERD of them all at one
+// instant; measures their cost and lateness. An item below zero sleeps for a part of WAKE_SECONDS, an item of N or more
 // until the herd's instant, the others for a month.
 class Sleepers {
  public:

@@ -1,4 +1,4 @@
-// The rig's workloads W1–W5 through the public API, as a program of ours would do them.
+// The rig's workloads W1 to W5 (docs/performance.md) through the public API, as a program would run them.
 #include "rig.hpp"
 
 #include <hapax/hapax.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 const hapax::Task<Item, void> noop{"noop", {.queue = "task"}};
 
-// n calls of fn(i) by `lanes` threads, each call awaited before the thread's next; prints rate and latencies.
+// n calls of fn(i) by `lanes` threads. A thread waits for each call before its next; prints rate and latencies.
 void loops(int n, int lanes, const std::function<void(int)>& fn) {
   std::atomic<int> next{0};
   std::vector<std::vector<double>> per_lane(static_cast<std::size_t>(lanes));
@@ -101,7 +101,7 @@ void round_trip() {
   std::mt19937 random(7);
   std::vector<double> start_ms;
   std::vector<double> result_ms;
-  for (int i = -20; i < n; ++i) {  // 20 to warm up
+  for (int i = -20; i < n; ++i) {  // 20 calls warm up
     std::this_thread::sleep_for(std::chrono::microseconds(10000 + random() % 20000));
     const auto begin = Clock::now();
     auto handle = app.enqueue(noop, {i});

@@ -1,4 +1,4 @@
-// Activity: work that starts by the clock or by events, each tick and each event at most once.
+// Activity: work that is started by a schedule or by events. Each tick and each event starts it at most once.
 //
 //   app.apply(hapax::Activity{.id = "daily-report",
 //                             .trigger = hapax::CronTrigger{.cron = "0 9 * * MON-FRI", .time_zone = "Europe/Zurich",
@@ -10,9 +10,10 @@
 //     render(fired.input, *fired.trigger.scheduled_for); …
 //   });
 //
-// An activity is stored: every process with a worker and every server sees to its ticks, and whoever sends an event starts
-// what it matches. Applying the same definition again changes nothing, so programs apply theirs when they start.
-// docs/guides/schedules.md, missed-runs.md and events.md tell the rest; hapax/app.hpp has the calls.
+// The store keeps the definition. Every process with a worker and every server starts due ticks; sending an event
+// starts the activities that it matches. Applying the same definition again changes nothing, so a program applies its
+// activities each time it starts. App (hapax/app.hpp) has the calls; docs/guides/schedules.md, missed-runs.md and
+// events.md are the guides.
 #pragma once
 
 #include <hapax/task.hpp>
@@ -31,46 +32,46 @@
 
 namespace hapax {
 
-// What becomes of ticks that were not started within misfire_grace, as everything was down, overloaded or paused.
+// How to treat missed ticks: ticks not started within misfire_grace, because all was down, overloaded or paused.
 enum class MisfirePolicy : std::uint8_t {
-  skip,      // they are dropped, and counted
-  catchup,   // the newest catchup_limit of them run, oldest first, each under its own ID
+  skip,      // drop and count them
+  catchup,   // run the newest catchup_limit of them, oldest first, each under its own ID
   compress,  // one run for all of them, with the window they span
 };
 
-// What becomes of a tick while the last run is still going.
+// How to treat a tick that is due while the last run has not ended.
 enum class Overlap : std::uint8_t {
-  allow,            // it runs beside it
-  skip,             // it is dropped
-  buffer_one,       // it waits, unless one waits already
-  buffer_all,       // it waits for all before it
-  cancel_other,     // the other is asked to stop; it runs when that has ended
-  terminate_other,  // the other is ended at once
+  allow,            // run it beside the last run
+  skip,             // drop it
+  buffer_one,       // the tick waits for the last run, or is dropped when another tick waits already
+  buffer_all,       // the tick waits for all runs before it; up to 1,000 wait
+  cancel_other,     // ask the last run to stop; the tick runs when that run has ended
+  terminate_other,  // end the last run and start the tick, both at once
 };
 
 struct CronTrigger {
-  std::string cron{};  // "0 9 * * MON-FRI", with seconds in front if there are six fields; "@daily", "@every 90s"
+  std::string cron{};             // "0 9 * * MON-FRI"; a sixth field in front means seconds; "@daily", "@every 90s"
   std::string time_zone = "UTC";  // an IANA name
   MisfirePolicy misfire_policy = MisfirePolicy::skip;
-  Duration misfire_grace = std::chrono::seconds(60);
-  int catchup_limit = 10;
+  Duration misfire_grace = std::chrono::seconds(60);  // a tick started up to this late counts as on time
+  int catchup_limit = 10;                             // missed ticks that MisfirePolicy::catchup runs
   Overlap overlap = Overlap::allow;
-  Duration jitter{0};           // each tick up to so much later, always as much, and before the next
-  std::optional<Time> start{};  // both inside
-  std::optional<Time> end{};
+  Duration jitter{0};  // delays each tick by up to this, by a hash of activity and tick, and never past the next tick
+  std::optional<Time> start{};  // no ticks before this instant; a tick at it runs
+  std::optional<Time> end{};    // no ticks after this instant; a tick at it runs
 };
 
 struct EventTrigger {
-  std::vector<std::string> types{};     // patterns such as "order.*", of which one has to match
-  std::optional<std::string> source{};  // a pattern too; none: any
-  nlohmann::json filter{};              // by JSON Pointer: {{"/data/country", {"CH", "AT"}}}; null for none
+  std::vector<std::string> types{};     // patterns such as "order.*"; one of them must match the event's type
+  std::optional<std::string> source{};  // a pattern for the event's source; none: any source
+  nlohmann::json filter{};  // conditions by JSON Pointer, all must hold: {{"/data/country", {"CH", "AT"}}}; null: none
 };
 
 template <class In>
 struct Fired;
 
-// What an activity runs: a task or a workflow whose input is Fired<…> (or JSON, which is then all of it), with the options
-// it was declared with. By a name alone: a task that another program handles.
+// The task or workflow that an activity runs, with the options it was declared with. The task's input type is Fired<…>,
+// or JSON, which then holds both members of Fired. A name alone stands for a task that another program handles.
 struct ActivityTarget {
   ActivityTarget() = default;
   template <class In, class Out>
@@ -81,7 +82,7 @@ struct ActivityTarget {
   ActivityTarget(const Workflow<Fired<In>, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
   template <class Out>
   ActivityTarget(const Workflow<nlohmann::json, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
-  // Any other input type: the execution would be handed {"input": …, "trigger": …}, which does not convert to it.
+  // Any other input type does not compile: the input is {"input": …, "trigger": …}, which does not convert to it.
   template <class In, class Out>
   ActivityTarget(const Task<In, Out>& task) : ActivityTarget(task.spec(), false) {  // NOLINT: implicit
     refuse_input<In>();
@@ -96,7 +97,7 @@ struct ActivityTarget {
       : name(spec.name), options(spec.options), workflow(is_workflow) {}
 
   std::string name{};
-  TaskOptions options{};  // what is as usual is the catalogue's to say
+  TaskOptions options{};  // an option left at its default comes from the catalogue
   bool workflow = false;
 
  private:
@@ -110,40 +111,44 @@ struct ActivityTarget {
   }
 };
 
-// A further task that each run starts, once.
+// One more task that each run of an activity starts, once.
 struct ActivityTask {
-  ActivityTarget task{};  // no workflow
+  ActivityTarget task{};  // must not be a workflow
   nlohmann::json input{};
 };
 
+// The definition of an activity. A plain value: nothing is stored before App::apply().
 struct Activity {
   std::string id{};  // 1 to 200 bytes, without a colon
   std::string name{};
   std::string description{};
   std::variant<CronTrigger, EventTrigger> trigger{};
   ActivityTarget target{};
-  nlohmann::json input{};  // a template: "{{scheduled_for}}", "{{event.data/order/id}}", … are filled in
+  nlohmann::json input{};  // a template; places such as "{{scheduled_for}}" or "{{event.data/order/id}}" are filled in
   std::vector<ActivityTask> tasks{};
 };
 
-// As JSON, the form in which the command line and the API have it.
+// The definition as JSON text, as the command line and the API take it. Throws InvalidArgument when a member of `tasks`
+// is a workflow.
 [[nodiscard]] std::string to_json_text(const Activity& activity);
 
-// ---- What an execution of an activity gets ------------------------------------------------------------------------
+// ---- The input of an activity's executions ------------------------------------------------------------------------
 
+// The missed ticks that one run under MisfirePolicy::compress stands for.
 struct FiredWindow {
-  Time from{};  // the first missed tick
-  Time to{};    // the last
-  std::int64_t missed = 0;
+  Time from{};              // the first missed tick
+  Time to{};                // the last missed tick
+  std::int64_t missed = 0;  // how many
 };
 
+// Why an execution was started.
 struct FiredBy {
   std::string kind{};                   // "cron", "event", "manual"
-  std::optional<Time> scheduled_for{};  // of a cron trigger: the tick, or when it was asked for
-  std::optional<FiredWindow> window{};  // under compress, after an outage
+  std::optional<Time> scheduled_for{};  // of a cron trigger: the tick, or when a manual run was requested
+  std::optional<FiredWindow> window{};  // set when the run stands for missed ticks (compress)
   nlohmann::json last_result{};         // of the newest run that had completed when this one was started; null: none
-  nlohmann::json event{};               // the CloudEvents envelope
-  bool backfill = false;
+  nlohmann::json event{};               // the CloudEvents envelope; null for a cron trigger
+  bool backfill = false;                // started by App::backfill_activity
 };
 
 // The input type of an activity's target and tasks.
@@ -166,23 +171,24 @@ void to_json(nlohmann::json& json, const Fired<In>& fired) {
   json = {{"input", fired.input}, {"trigger", fired.trigger}};
 }
 
-// ---- What the store tells of one ------------------------------------------------------------------------------------
+// ---- Answers of the store ------------------------------------------------------------------------------------------
 
+// A stored activity with its counters.
 struct ActivityRecord {
   std::string id{};
-  std::string definition{};   // JSON, every default written out
-  std::string description{};  // of its trigger, for people: "at 09:00 on weekdays, Europe/Zurich"
-  int version = 1;            // of the definition
+  std::string definition{};   // JSON, with every default written out
+  std::string description{};  // the trigger in words: "at 09:00 on weekdays, Europe/Zurich"
+  int version = 1;            // of the definition; grows with each change
   bool paused = false;
-  std::string note{};  // of who paused it
+  std::string note{};  // as given to pause_activity
   std::optional<Time> next_due{};
   std::optional<Time> last_started{};
   std::int64_t started = 0;
-  std::int64_t duplicates = 0;  // ticks and events whose run was there already
-  std::int64_t missed = 0;      // dropped by the misfire policy; events while paused
-  std::int64_t overlapped = 0;  // dropped by the overlap policy
-  std::int64_t refused = 0;     // could not be started
-  std::string trouble{};        // why, the last time
+  std::int64_t duplicates = 0;  // ticks and events whose run existed already
+  std::int64_t missed = 0;      // ticks dropped by the misfire policy, and events dropped while paused
+  std::int64_t overlapped = 0;  // ticks dropped by the overlap policy
+  std::int64_t refused = 0;     // ticks and events that could not be started
+  std::string trouble{};        // why the last of the refused ones could not be started
   Time created_at{};
   Time updated_at{};
 };
@@ -190,28 +196,28 @@ struct ActivityRecord {
 struct AppliedActivity {
   ActivityRecord activity{};
   bool created = false;
-  bool changed = false;  // or it was there just so
+  bool changed = false;  // false: the store had this very definition
 };
 
 struct BackfillReport {
-  std::int64_t ticks = 0;  // of the range
-  std::int64_t started = 0;
-  std::int64_t existing = 0;  // had run already
-  std::int64_t refused = 0;
+  std::int64_t ticks = 0;     // in the range
+  std::int64_t started = 0;   // by this call
+  std::int64_t existing = 0;  // whose run existed already
+  std::int64_t refused = 0;   // that could not be started
 };
 
-// A run that an event started, or met.
+// The run of one activity for one event: started by this call, or by an earlier delivery of the event.
 struct EventRun {
   std::string activity{};
   std::string run_id{};  // "activity-on-order:evt_abc123"
   Uuid execution{};
-  bool created = false;
-  std::string error{};  // neither started nor there already: why
+  bool created = false;  // by this call
+  std::string error{};   // why the run could not be started; empty: it exists
 };
 
 struct RoutedEvent {
-  std::string id{};  // as it came, or as it was given at the door
-  std::vector<EventRun> runs{};
+  std::string id{};              // the event's own, or the one made for an event that came without
+  std::vector<EventRun> runs{};  // one for each activity that the event matched
 };
 
 }  // namespace hapax

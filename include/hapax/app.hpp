@@ -1,4 +1,4 @@
-// App: a store and everything a program does with it.
+// App: an open store, and every call a program makes on it.
 //
 //   auto app = hapax::open("sqlite:orders.db");
 //   app.handle(charge_card, [](hapax::TaskContext& ctx, const Order& order) { … return payment; });
@@ -6,8 +6,8 @@
 //   auto handle = app.enqueue(charge_card, {"456", 99.99}, {.task_id = "charge-order-456"});
 //   Payment payment = handle.result();
 //
-// A handle on shared state: copies speak of the same app, any thread may use them, and the store is closed when the last
-// copy, handle and worker is gone. Every failure is an exception derived from hapax::Error.
+// An App is a handle on shared state: copies share one store, and any thread may use them. The store closes when the
+// last copy, handle and worker is destroyed. Every failure is an exception derived from hapax::Error.
 #pragma once
 
 #include <hapax/activity.hpp>
@@ -38,24 +38,27 @@
 
 namespace hapax {
 
-// A handler without types: input JSON in, result JSON out. Called on a worker's threads, several at once.
+// A handler without types: takes input JSON, returns result JSON. Several worker threads call it at once.
 using RawHandler = std::function<std::string(TaskContext&, const std::string& input)>;
 
 // A workflow's function without types.
 using RawWorkflow = std::function<std::string(WorkflowContext&, const std::string& input)>;
 
-// Runs around every handler; calls next() at most once and lets through what it throws. The first one added is outermost.
+// Code that runs around every handler: it calls next() at most once and lets its exceptions through. The middleware
+// added first is the outermost.
 using Middleware = std::function<void(TaskContext&, const std::function<void()>& next)>;
 
+// A copyable handle on shared state; any thread may call any member.
 class App {
  public:
   explicit App(std::shared_ptr<detail::AppState> state) : state_(std::move(state)) {}
 
   // ---- Enqueue ---------------------------------------------------------------------------------------------------
-  // Returns when the execution is durably admitted, or met under its task_id. Throws InvalidArgument and its kin for what
-  // cannot be taken, TaskAlreadyExists, TaskAlreadyCompleted, TaskAlreadyFinished and IdempotencyMismatch for a key that
-  // is held, QueueDraining, and StoreUnavailable. CommitUnknown says that it may have happened: ask again with the
-  // same task_id.
+  // Returns when the execution is durably admitted, or when an execution under the same task_id answers instead
+  // (handle.created() is false). Throws InvalidArgument or a type derived from it for a bad request; TaskAlreadyExists,
+  // TaskAlreadyCompleted, TaskAlreadyFinished or IdempotencyMismatch when the key is held; QueueDraining;
+  // StoreUnavailable. After CommitUnknown the execution may or may not be admitted: enqueue again with the same
+  // task_id.
   template <class In, class Out>
   Handle<Out> enqueue(const Task<In, Out>& task, const std::type_identity_t<In>& input,
                       const EnqueueOptions& options = {}) {
@@ -63,21 +66,22 @@ class App {
   }
   AnyHandle enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options = {});
 
-  // Without waiting: the future gets what enqueue() would have returned or thrown.
+  // Returns without waiting for the store: the future gets what enqueue() would return or throw.
   template <class In, class Out>
   [[nodiscard]] std::future<Handle<Out>> enqueue_async(const Task<In, Out>& task, const std::type_identity_t<In>& input,
                                                        const EnqueueOptions& options = {}) {
     return in_future<Handle<Out>>(
         [&](const Admitted& admitted) { enqueue_json_async(task.spec(), encode_input(input), options, admitted); });
   }
-  // Called once, on a thread of the library's or this one: (handle, nullptr) or ({}, error).
+  // Called once with (handle, nullptr) or ({}, error), on a thread of the library or on the caller's thread.
   using Admitted = std::function<void(AnyHandle, std::exception_ptr)>;
   void enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
                           const Admitted& callback);
 
-  // Many, from a range of inputs or of BulkItem<In>, read as it goes. Each batch is one transaction; an item that cannot
-  // be taken throws, naming its index, before anything of its batch is written; batches before it stay admitted, as the
-  // progress callback said. Refusals by key are answers (BulkAdmission::error), not exceptions.
+  // Enqueues a range of inputs or of BulkItem<In>, reading the range as it writes. Each batch is one transaction. An
+  // invalid item throws, naming its index, before anything of its batch is written; earlier batches stay admitted, as
+  // the progress callback reported. An item whose key is held is not an exception: BulkAdmission::error names the
+  // refusal.
   template <class In, class Out, std::ranges::input_range Range>
   BulkReport enqueue_many(const Task<In, Out>& task, Range&& range, const BulkOptions& options = {}) {
     auto position = std::ranges::begin(range);
@@ -92,7 +96,8 @@ class App {
         },
         options);
   }
-  // The same from a generator: a callable that returns std::optional of an input or of BulkItem<In>, none at the end.
+  // The same from a generator: a callable that returns std::optional of an input or of BulkItem<In>, and std::nullopt
+  // at the end.
   template <class In, class Out, std::invocable Generator>
   BulkReport enqueue_many(const Task<In, Out>& task, Generator&& generator, const BulkOptions& options = {}) {
     return enqueue_bulk(
@@ -105,13 +110,15 @@ class App {
   }
 
   // ---- Transactions with the caller's own writes -------------------------------------------------------------------
-  // SQLite and PostgreSQL: begins, calls fn(Transaction&), commits; rolls back if fn throws. On SQLite everybody else's
-  // writes wait meanwhile. A plain enqueue inside fn throws UsageError, as it might wait for itself. Throws Unsupported
-  // on the memory store.
+  // SQLite and PostgreSQL: begins a transaction, calls fn(Transaction&) and commits; rolls back and rethrows if fn
+  // throws. On SQLite all other writers wait meanwhile. A plain enqueue inside fn throws UsageError, because it could
+  // wait for this transaction. Throws Unsupported on the memory store.
   void transaction(const std::function<void(Transaction&)>& fn);
-  // PostgreSQL: the transaction that is open on the caller's PGconn*. Throws Unsupported on other stores.
+  // PostgreSQL: wraps the transaction that is open on the caller's PGconn*. The caller commits it. Throws Unsupported
+  // on other stores.
   [[nodiscard]] Transaction attach(void* connection);
-  // An enqueue that exists only if the transaction commits. Until then its handle's status is unknown to the store.
+  // Enqueues inside the transaction: the execution exists only if the transaction commits. Before the commit the
+  // handle's status() throws ResultExpired.
   template <class In, class Out>
   Handle<Out> enqueue_in(Transaction& tx, const Task<In, Out>& task, const std::type_identity_t<In>& input,
                          const EnqueueOptions& options = {}) {
@@ -121,37 +128,43 @@ class App {
                             const EnqueueOptions& options = {});
 
   // ---- Work ------------------------------------------------------------------------------------------------------
-  // fn(TaskContext&, const In&) or fn(const In&), returning something that converts to Out. Called by several threads at
-  // once. What it throws is a failed attempt; hapax/control.hpp has what else it may say. One handler a task.
+  // Registers the handler of a task: fn(TaskContext&, const In&) or fn(const In&), returning something that converts to
+  // Out. Several threads call it at once. An exception from fn is a failed attempt; hapax/control.hpp has the
+  // exceptions with other meanings. Throws UsageError when the task has a handler already.
   template <class In, class Out, class Fn>
   void handle(const Task<In, Out>& task, Fn fn) {
     add_handler(task.spec(), typed_handler<In, Out>(std::move(fn)));
   }
-  // A handler of JSON text. A result that is not JSON is a permanent failure of type "InvalidResult".
+  // Registers a handler of JSON text. A result that is not JSON fails the execution for good, with type
+  // "InvalidResult".
   void handle_json(const TaskSpec& task, RawHandler handler);
+  // Adds a middleware around all handlers of this app.
   void use(Middleware middleware);
 
-  // Starts running the handlers registered so far and later. Throws UsageError when there is none.
+  // Starts a worker for the handlers registered so far and later. Throws UsageError when there is none. The worker runs
+  // until the returned object is stopped or destroyed.
   [[nodiscard]] Worker work(const WorkerOptions& options = {});
 
   // ---- Workflows ---------------------------------------------------------------------------------------------------
-  // fn(WorkflowContext&, const In&), returning something that converts to Out. Called again from its beginning whenever a
-  // run goes on elsewhere, so it must be deterministic (hapax/workflow.hpp). The first workflow is handled before work().
+  // Registers the function of a workflow: fn(WorkflowContext&, const In&), returning something that converts to Out.
+  // The function is called again from its beginning when a run resumes elsewhere, so it must be deterministic
+  // (hapax/workflow.hpp). Throws UsageError when a worker of this app was started before the app's first workflow was
+  // registered.
   template <class In, class Out, class Fn>
   void handle(const Workflow<In, Out>& workflow, Fn fn) {
     add_workflow(workflow.spec(), typed_workflow<In, Out>(std::move(fn)));
   }
   void handle_workflow_json(const TaskSpec& workflow, RawWorkflow function);
 
-  // Starts a run, or meets the one that has the workflow_id, as enqueue does with a task_id. Throws InvalidArgument without
-  // a workflow_id.
+  // Starts a run, or returns the run that already has this workflow_id, as enqueue does with a task_id. Throws
+  // InvalidArgument without a workflow_id, and what enqueue throws.
   template <class In, class Out>
   WorkflowHandle<Out> start(const Workflow<In, Out>& workflow, const std::type_identity_t<In>& input,
                             const StartOptions& options) {
     return WorkflowHandle<Out>(start_json(workflow.spec(), encode_input(input), options));
   }
   AnyHandle start_json(const TaskSpec& workflow, std::string input_json, const StartOptions& options);
-  // Without waiting, as enqueue_async.
+  // Returns without waiting for the store, as enqueue_async does.
   template <class In, class Out>
   [[nodiscard]] std::future<WorkflowHandle<Out>> start_async(const Workflow<In, Out>& workflow,
                                                              const std::type_identity_t<In>& input,
@@ -161,7 +174,7 @@ class App {
   }
   void start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
                         const Admitted& callback);
-  // A run known by its id, or by its workflow and workflow_id. Throws NotFound.
+  // The handle of a run, by its id or by its workflow and workflow_id. Throws NotFound.
   template <class In, class Out>
   [[nodiscard]] WorkflowHandle<Out> find(const Workflow<In, Out>& workflow, std::string_view workflow_id) {
     return WorkflowHandle<Out>(find_any(workflow.spec(), workflow_id));
@@ -171,40 +184,45 @@ class App {
     (void)workflow;
     return WorkflowHandle<Out>(find_any(id));
   }
-  // A new run, under a workflow_id of its own, that has the first `steps` journal entries of another run behind it and goes
-  // on from there. Throws WrongStatus when one of them was started and had not ended.
+  // Starts a new run under options.workflow_id that takes over the first `steps` journal entries of `run` and continues
+  // from there. Throws WrongStatus when one of those entries started a task or child that had not ended.
   AnyHandle fork(const Uuid& run, int steps, const StartOptions& options);
-  // What a run did, in order. Empty for what is no workflow. Throws NotFound.
+  // The journal of a run as a list, in order; empty for a task. Throws NotFound.
   [[nodiscard]] std::vector<TimelineEntry> timeline(const Uuid& id);
-  // The journal as JSON text, for ReplayTester and for people. Throws NotFound.
+  // The journal of a run as JSON text, for ReplayTester. Throws NotFound.
   [[nodiscard]] std::string export_journal(const Uuid& id);
 
-  // ---- Activities: schedules and events -------------------------------------------------------------------------------
-  // Makes it, or gives it another definition: a new version. The same definition again changes nothing. New ones, and those
-  // whose timetable changes, count their ticks from now. Throws InvalidArgument naming the member.
+  // ---- Activities: schedules and events -----------------------------------------------------------------------------
+  // Creates the activity, or stores another definition as its next version. The same definition again changes nothing.
+  // A new activity, and one whose `cron`, `time_zone` or `start` changed, counts its ticks from now on. Throws
+  // InvalidArgument naming the member.
   AppliedActivity apply(const Activity& activity);
   AppliedActivity apply_activity_json(std::string_view definition);
+  // One activity, or none of this id; all activities of the namespace.
   [[nodiscard]] std::optional<ActivityRecord> activity(std::string_view id);
   [[nodiscard]] std::vector<ActivityRecord> activities();  // by id
-  // The following throw NotFound. Ticks of a pause are missed ones when it is over; events of a pause are dropped.
+  // The calls below throw NotFound for an unknown activity. While an activity is paused, its ticks become missed ticks,
+  // judged by the misfire policy at resume, and its events are dropped.
   void pause_activity(std::string_view id, std::string_view note = {});
   void resume_activity(std::string_view id);
-  void remove_activity(std::string_view id);  // its runs stay
-  // Runs it now, paused or not. The same key again meets the first run; without a key every call is one.
+  void remove_activity(std::string_view id);  // its runs stay in the store
+  // Starts a run now, also while the activity is paused. The same key again returns the first run; without a key each
+  // call starts a run.
   AnyHandle trigger_activity(std::string_view id, std::optional<std::string> key = {});
-  // Runs the ticks of a time gone by, both ends inside; those that ran already do not run again.
+  // Runs the ticks of a past range, both ends included. A tick whose run exists already does not run again.
   BackfillReport backfill_activity(std::string_view id, Time from, Time to);
-  // Its runs, newest first; of the options, `parent` is its own. The task instances of a run are those whose parent it is.
+  // The runs of an activity, newest first. `options.parent` is ignored. A run's own tasks are the executions whose
+  // parent is the run.
   [[nodiscard]] std::vector<ExecutionRecord> activity_runs(std::string_view id, const ListOptions& options = {});
-  // Its next ticks; none of one that waits for events.
+  // The next `count` ticks; empty for an event trigger.
   [[nodiscard]] std::vector<Time> next_fires(std::string_view id, int count = 10);
-  // CloudEvents 1.0 envelopes as JSON text. Each starts every activity it matches once, however often it is sent; returns
-  // after commit. Throws InvalidArgument naming the attribute, before anything is started.
+  // Takes CloudEvents 1.0 envelopes as JSON text. Each event starts every activity it matches, once, however often it
+  // is sent. Returns after the commit. Throws InvalidArgument naming the attribute, before anything is started.
   RoutedEvent send_event(std::string_view event);
   std::vector<RoutedEvent> send_events(std::span<const std::string> events);
 
   // ---- Executions --------------------------------------------------------------------------------------------------
-  // A handle on an execution known by its id, or by its task and key. Throws NotFound.
+  // The handle of an execution, by its id or by its task and task_id. Throws NotFound.
   template <class In, class Out>
   [[nodiscard]] Handle<Out> find(const Task<In, Out>& task, const Uuid& id) {
     (void)task;
@@ -217,41 +235,48 @@ class App {
   [[nodiscard]] AnyHandle find_any(const Uuid& id);
   [[nodiscard]] AnyHandle find_any(const TaskSpec& task, std::string_view task_id);
 
+  // One execution (none: not in the store, or of another namespace), a page of executions, the attempts of one.
   [[nodiscard]] std::optional<ExecutionRecord> get(const Uuid& id);
   [[nodiscard]] std::vector<ExecutionRecord> list(const ListOptions& options = {});
   [[nodiscard]] std::vector<AttemptRecord> attempts(const Uuid& id);
+  // Cancels a pending execution at once and asks a running one to stop. Throws UsageError inside transaction().
   CancelAnswer cancel(const Uuid& id, std::string_view reason = "cancelled by an operator");
-  // A new run of a failed, cancelled or timed-out execution, under the same key and effect key. Throws NotFound,
-  // WrongStatus, and TaskAlreadyExists when a newer run holds the key.
+  // Starts a new run of a failed, cancelled or timed-out execution, under the same key and, unless `new_effect_key`,
+  // the same effect key. Throws NotFound, WrongStatus, and TaskAlreadyExists when a newer run exists.
   AnyHandle retry(const Uuid& id, bool new_effect_key = false);
-  // Everything the filter meets (its limit and cursor are not looked at), in bounded steps; returns how many. Without
-  // statuses: cancel_all those that are pending or running, retry_all those that failed.
+  // Cancels or retries every execution that the filter matches, ignoring its limit and cursor, in bounded transactions;
+  // returns how many. Without statuses, cancel_all takes pending and running executions and retry_all failed ones.
   std::size_t cancel_all(ListOptions filter, std::string_view reason = "cancelled by an operator");
   std::size_t retry_all(ListOptions filter);
-  // Dead letters: off their list (their history stays), and a note for the next reader. Return how many there were.
+  // Takes dead letters off their queue's list (their history stays); sets the note of finished executions. Both return
+  // how many they changed.
   int discard(std::span<const Uuid> ids);
   int annotate(std::span<const Uuid> ids, std::string_view note);
-  // Why it is where it is, the most telling reason first; never empty. Throws NotFound.
+  // Why an execution is in its status and what would change that, the most important reason first; never empty. Throws
+  // NotFound.
   [[nodiscard]] std::vector<Explanation> explain(const Uuid& id);
 
   // ---- Queues ------------------------------------------------------------------------------------------------------
+  // All queues of the namespace, with settings and figures.
   [[nodiscard]] std::vector<QueueStats> queues();
+  // Changes the settings that `change` sets. Throws InvalidArgument.
   void configure_queue(std::string_view queue, const QueueChange& change);
   void pause(std::string_view queue) { configure_queue(queue, {.paused = true}); }
   void resume(std::string_view queue) { configure_queue(queue, {.paused = false, .draining = false}); }
-  // Takes nothing new, finishes what it has.
+  // Refuses new executions (QueueDraining) and finishes those it has.
   void drain(std::string_view queue) { configure_queue(queue, {.draining = true}); }
-  // Cancels all that is pending.
+  // Cancels all pending executions of the queue.
   PurgeAnswer purge(std::string_view queue);
-  // Moves all that is pending; returns how many. Refuses, with InvalidArgument, what holds a key of scope queue.
+  // Moves all pending executions, 1,000 in a transaction; returns how many. Throws InvalidArgument at a batch with an
+  // execution whose key has the scope `queue`: that batch is not moved, earlier batches are.
   std::size_t move(std::string_view from, std::string_view to);
 
-  // The store's clock: what time-bucket keys are made of (hapax/time_bucket.hpp).
+  // The store's time, to make time-bucket keys of (hapax/time_bucket.hpp).
   [[nodiscard]] Time now();
-  // Store, version and place, for people. No secrets.
+  // The store's kind, version, location and schema in words, without passwords.
   [[nodiscard]] std::string describe_store();
 
-  // For the other parts of the library.
+  // Internal: for other parts of the library.
   [[nodiscard]] const std::shared_ptr<detail::AppState>& state() const { return state_; }
 
  private:
@@ -341,7 +366,7 @@ class App {
                   "static_cast<Result>(...) where the loss is meant");
   }
 
-  // Input that does not have the task's shape will not have it the next time.
+  // Input that does not convert to the task's type fails for good: another attempt would get the same input.
   template <class In>
   static In decode_input(const std::string& text) {
     try {
@@ -356,8 +381,8 @@ class App {
   std::shared_ptr<detail::AppState> state_;
 };
 
-// "sqlite:orders.db", "postgresql://user@host/database" or "memory:" (for tests: nothing survives the process). Throws
-// InvalidArgument for a URL that is none of these, StoreUnavailable, and SchemaMismatch when the schema needs `hapax
+// Opens a store: "sqlite:orders.db", "postgresql://user@host/database" or "memory:" (for tests: nothing survives the
+// process). Throws InvalidArgument for any other URL, StoreUnavailable, and SchemaMismatch when the schema needs `hapax
 // migrate`.
 [[nodiscard]] App open(const std::string& url, const OpenOptions& options = {});
 

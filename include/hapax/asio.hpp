@@ -1,13 +1,14 @@
-// For Asio programs: the blocking calls with completion tokens (callbacks, use_future, spawn's yield_context, …).
+// For Asio programs: hapax's blocking calls with completion tokens (callbacks, use_future, spawn's yield_context, …).
 //
-//   hapax::asio::async_enqueue(app, charge_card, order, [](std::exception_ptr error, hapax::Handle<Payment> handle) { … });
+//   hapax::asio::async_enqueue(app, charge_card, order,
+//                              [](std::exception_ptr error, hapax::Handle<Payment> handle) { … });
 //   Payment payment = hapax::asio::async_result(handle, yield);
 //
-// The only header of hapax that includes Boost; hapax/hapax.hpp leaves it out. Completion handlers run on their associated
-// executor, which is kept busy until then.
+// Of the public headers only this one and hapax/guard_asio.hpp include Boost; hapax/hapax.hpp includes neither. A
+// completion handler runs on its associated executor; the call counts as outstanding work of that executor until then.
 //
-// Under use_awaitable, give inputs and options names of their own before the expression: g++ 12 destroys temporary structs
-// in a co_await expression twice. It is refused at compile time there (docs/guides/asio.md).
+// With use_awaitable, give inputs and options names of their own before the expression: g++ 12 destroys temporary
+// structs in a co_await expression twice. Such temporaries do not compile under g++ 12 (docs/guides/asio.md).
 #pragma once
 
 #include <hapax/app.hpp>
@@ -32,7 +33,8 @@ namespace hapax::asio {
 
 namespace detail {
 
-// Carries a completion handler, which may be movable only, through a std::function, and calls it once on its executor.
+// Holds a completion handler, which may be move-only, inside a copyable std::function, and calls it once on its
+// executor.
 template <class Handler>
 class Completer {
  public:
@@ -40,12 +42,13 @@ class Completer {
     shared_->work.emplace(boost::asio::get_associated_executor(shared_->handler));
   }
 
-  // Before it was called.
+  // Call before operator() only.
   [[nodiscard]] auto executor() const { return boost::asio::get_associated_executor(shared_->handler); }
 
   template <class... Args>
   void operator()(Args... args) const {
-    // Kept until post has returned: before that the handler may have run, and a context without work be destroyed.
+    // Keeps the context alive until post has returned: the handler may run before that, and a context without work may
+    // then be destroyed.
     const auto work = std::move(shared_->work);
     const auto executor = boost::asio::get_associated_executor(shared_->handler);
     boost::asio::post(
@@ -72,7 +75,8 @@ struct ResultSignature<void> {
   using type = void(std::exception_ptr);
 };
 
-// Whether a completion token gives something to co_await: use_awaitable, also inside as_tuple, redirect_error and their like.
+// Whether a completion token returns something to co_await: use_awaitable, also inside as_tuple, redirect_error and
+// similar adapters.
 template <class Token>
 struct GivesAwaitable : std::false_type {};
 template <class Executor>
@@ -114,7 +118,7 @@ auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_
       },
       token, std::move(app), task.spec(), hapax::detail::encode_strict(input, "input"), options);
 }
-// With the task's own options.
+// The same with the task's own options.
 template <class In, class Out, class Token>
 auto async_enqueue(App app, const Task<In, Out>& task, const std::type_identity_t<In>& input, Token&& token) {
   const EnqueueOptions options;
@@ -135,7 +139,7 @@ auto async_start(App app, const Workflow<In, Out>& workflow, const std::type_ide
       token, std::move(app), workflow.spec(), hapax::detail::encode_strict(input, "input"), options);
 }
 
-// The same calls with temporaries that would be destroyed twice.
+// Overloads that refuse temporaries which g++ 12 would destroy twice.
 template <class In, class Out, class Token>
 requires detail::DestroyedTwice<EnqueueOptions, Token>
 void async_enqueue(App, const Task<In, Out>&, const std::type_identity_t<In>&, EnqueueOptions&&, Token&&) {

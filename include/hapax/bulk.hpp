@@ -1,4 +1,5 @@
-// Bulk enqueue: hundreds of thousands of executions in one call, streamed, in transactions of a stated size.
+// Bulk enqueue (App::enqueue_many): hundreds of thousands of executions in one call, streamed, in transactions of a
+// stated size.
 #pragma once
 
 #include <hapax/options.hpp>
@@ -21,25 +22,25 @@ struct BulkItem {
   EnqueueOptions options{};
 };
 
-// The answer to one item, in the items' order.
+// The answer to one item.
 struct BulkAdmission {
-  Uuid id{};  // the new execution's, or the one it was deduplicated to
+  Uuid id{};  // the new execution's, or the existing one's
   bool created = false;
   Status status = Status::pending;
   int run = 1;
-  std::optional<Time> deduplicated_from{};  // when not created: the creation of the execution that holds the identity
-  std::string error{};                      // a refusal's name (TaskAlreadyExists, IdempotencyMismatch, …), or empty
+  std::optional<Time> deduplicated_from{};  // not created: when the execution that holds the identity was created
+  std::string error{};  // the name of a refusal (TaskAlreadyExists, IdempotencyMismatch, …), or empty
 };
 
 struct BulkReport {
-  std::vector<BulkAdmission> admissions{};
+  std::vector<BulkAdmission> admissions{};  // one for each item, in the order of the items
   std::size_t created = 0;
   std::size_t deduplicated = 0;
   std::size_t refused = 0;
 };
 
 namespace detail {
-// One item, encoded; none when there are no more.
+// One encoded item; the source returns none at its end.
 struct RawItem {
   std::string input{};
   std::optional<EnqueueOptions> options{};  // none: BulkOptions::each

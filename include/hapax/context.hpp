@@ -1,4 +1,4 @@
-// TaskContext: what a handler knows of the attempt it makes.
+// TaskContext: the handler's view of the attempt it runs.
 #pragma once
 
 #include <hapax/control.hpp>
@@ -19,7 +19,8 @@ namespace hapax {
 
 class App;
 
-// Lives as long as the handler's call; used by the handler's thread, except where said.
+// Exists for the duration of the handler's call; the worker owns it. Only the handler's thread may call it, except
+// where a comment says any thread.
 class TaskContext {
  public:
   explicit TaskContext(detail::ContextState& state) : state_(state) {}
@@ -31,33 +32,34 @@ class TaskContext {
   [[nodiscard]] const std::string& queue() const;
   [[nodiscard]] int attempt() const;  // from 1
   [[nodiscard]] int max_attempts() const;
-  [[nodiscard]] int run() const;  // from 1; a retried dead letter has the next one
-  // Grows with every claim of the execution. Kept next to what a handler writes, it tells an old attempt's write.
+  [[nodiscard]] int run() const;  // from 1; retrying a dead letter starts the next run
+  // Grows with every claim of the execution. Store the fence beside your writes to recognise a write of an older
+  // attempt.
   [[nodiscard]] std::int64_t fence() const;
-  // The same for all attempts and runs: what to pass on as an Idempotency-Key.
+  // The same for all attempts and runs: pass it to other services as an Idempotency-Key.
   [[nodiscard]] const std::string& effect_key() const;
   [[nodiscard]] std::optional<Time> deadline() const;
   [[nodiscard]] const std::vector<std::string>& tags() const;
   [[nodiscard]] nlohmann::json metadata() const;  // null when there is none
   [[nodiscard]] const std::string& traceparent() const;
 
-  // True when the handler should stop: it was cancelled, its time is over, its lease was lost, or the worker ends. Any
-  // thread.
+  // True when the handler should stop: the execution was cancelled, its timeout or deadline passed, its lease was lost,
+  // or the worker's grace period is over. Any thread.
   [[nodiscard]] bool cancelled() const;
   void throw_if_cancelled() const {
     if (cancelled()) { throw Cancelled(); }
   }
-  // The same as a token, for std::condition_variable_any and std::stop_callback. May outlive the context.
+  // cancelled() as a token, for std::condition_variable_any and std::stop_callback. The token may outlive the context.
   [[nodiscard]] std::stop_token stop_token() const;
-  // The worker is shutting down: finish soon; cancelled() follows at the end of its grace period. Any thread.
+  // True while the worker shuts down: finish soon; cancelled() follows at the end of the grace period. Any thread.
   [[nodiscard]] bool draining() const;
 
-  // 0 to 1, and a line for people. Kept, latest only, and shown with the next heartbeat. Any thread.
+  // Reports progress from 0 to 1 with a short message. The latest report is sent with the next heartbeat. Any thread.
   void progress(double fraction, std::string_view message = {});
 
-  // Runs `fn` once per execution: its result is recorded under `name`, fenced, and a later attempt gets the record
-  // instead of another call. A crash between fn's effect and the record repeats the call, so hand effect_key() on. Throws
-  // StaleLease when the lease is not this attempt's any more.
+  // Runs `fn` once per execution and records its result under `name`; a later attempt gets the record and does not call
+  // `fn`. A crash between fn's effect and the record repeats the call, so pass effect_key() on. Throws StaleLease when
+  // this attempt no longer holds the lease.
   template <class Fn>
   auto once(std::string_view name, Fn&& fn) -> std::invoke_result_t<Fn&> {
     using Result = std::invoke_result_t<Fn&>;
@@ -74,9 +76,10 @@ class TaskContext {
     }
   }
 
-  // Records the outcome within the transaction in which the handler writes: both happen or neither. What the handler
-  // returns afterwards is ignored. If the transaction never commits, the attempt has failed, whatever the handler
-  // returned. Throws StaleLease, and leaves the transaction uncommittable, when the lease is not this attempt's any more.
+  // Records the outcome inside the transaction in which the handler writes: both commit or neither does. The handler's
+  // own return value is then ignored. If the transaction never commits, the attempt has failed, whatever the handler
+  // returned. Throws StaleLease, and leaves the transaction unable to commit, when this attempt no longer holds the
+  // lease.
   template <class Result>
   void complete_in(Transaction& tx, const Result& result) {
     complete_json_in(tx, detail::encode_lenient(result));
@@ -84,7 +87,7 @@ class TaskContext {
   void complete_in(Transaction& tx) { complete_json_in(tx, "null"); }
   void complete_json_in(Transaction& tx, std::string result_json);
 
-  // The app whose handler this is, e.g. to enqueue what follows.
+  // The app that runs this handler, to enqueue more work for example.
   [[nodiscard]] App app() const;
 
  private:

@@ -1,6 +1,6 @@
-// What a handler throws to say more than "this attempt failed".
+// Exceptions with which a handler says more than "this attempt failed".
 //
-// Anything else it throws is a failed attempt that is tried again, after the task's retry delay, while attempts are left.
+// Any other exception is a failed attempt, retried after the task's retry delay while attempts are left.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -11,7 +11,7 @@
 
 namespace hapax {
 
-// Never try again: the execution fails now and becomes a dead letter.
+// Do not retry: the execution fails now and becomes a dead letter.
 class Permanent : public Error {
  public:
   explicit Permanent(const std::string& message) : Error("Permanent", message) {}
@@ -19,7 +19,7 @@ class Permanent : public Error {
   Permanent(const std::string& type, const std::string& message) : Error(type, message) {}
 };
 
-// The attempt failed; try again after this delay instead of the task's own.
+// The attempt failed; retry after `delay` instead of the task's own retry delay.
 class RetryAfter : public Error {
  public:
   explicit RetryAfter(Duration retry_delay, const std::string& message = "the handler asked for a retry")
@@ -27,14 +27,14 @@ class RetryAfter : public Error {
   const Duration delay;
 };
 
-// Not now: run again after this delay, and do not count this as an attempt.
+// Run again after `delay`; this attempt does not count.
 class Snooze : public Error {
  public:
   explicit Snooze(Duration snooze_delay) : Error("Snooze", "the handler asked to run later"), delay(snooze_delay) {}
   const Duration delay;
 };
 
-// The handler saw that it was asked to stop and did. Recorded as cancelled if a cancellation was asked for.
+// The handler stopped because it was asked to. The outcome is `cancelled` if a cancellation was requested.
 class Cancelled : public Error {
  public:
   explicit Cancelled(const std::string& reason = "the handler stopped as it was asked to")

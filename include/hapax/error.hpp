@@ -1,6 +1,6 @@
 // Every failure hapax reports is a hapax::Error with a stable name. Match on the type or on name(), never on the text.
 //
-// docs/reference/errors.md has a paragraph for each: what causes it and what to do.
+// docs/reference/errors.md has a paragraph for each: its cause and its remedy.
 #pragma once
 
 #include <hapax/status.hpp>
@@ -15,11 +15,12 @@
 
 namespace hapax {
 
+// Base of all hapax exceptions.
 class Error : public std::runtime_error {
  public:
   Error(std::string_view name, const std::string& message) : std::runtime_error(message), name_(name) {}
 
-  // The name of SPEC and docs: "StaleLease", "TaskAlreadyExists", … Stable for ever.
+  // The name used in the docs and the API: "StaleLease", "TaskAlreadyExists", … It never changes.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -28,7 +29,7 @@ class Error : public std::runtime_error {
 
 // ---- The caller's input ------------------------------------------------------------------------------------------
 
-// A value that cannot be taken. The message names the field, what came and what was expected.
+// A value that hapax does not accept. The message names the field, the value and what was expected.
 class InvalidArgument : public Error {
  public:
   InvalidArgument(std::string field, const std::string& message)
@@ -55,7 +56,7 @@ class InvalidJson : public InvalidArgument {
   std::size_t byte_offset_;
 };
 
-// Input or result over its limit; the message names the limit.
+// An input or result over its size limit; the message names the limit.
 class PayloadTooLarge : public InvalidArgument {
  public:
   PayloadTooLarge(std::string field, std::size_t size, std::size_t limit)
@@ -63,14 +64,14 @@ class PayloadTooLarge : public InvalidArgument {
                         std::to_string(size) + " bytes, the limit is " + std::to_string(limit) + " bytes") {}
 };
 
-// A caller's key that is empty, over 255 bytes, not UTF-8 or has control characters.
+// A caller's key that is empty, over 255 bytes, not UTF-8, or contains control characters.
 class InvalidIdempotencyKey : public InvalidArgument {
  public:
   explicit InvalidIdempotencyKey(const std::string& message, std::string field = "task_id")
       : InvalidArgument("InvalidIdempotencyKey", std::move(field), message) {}
 };
 
-// A task that wants the caller's key was asked for without one.
+// A request without a key for a task declared caller_provided.
 class IdempotencyKeyRequired : public InvalidArgument {
  public:
   explicit IdempotencyKeyRequired(const std::string& task)
@@ -80,13 +81,13 @@ class IdempotencyKeyRequired : public InvalidArgument {
                             "\"payment-123\"") {}
 };
 
-// Two declarations of one task disagree on what makes its requests the same. The message names both sides.
+// Two declarations of one task disagree about its identity rules. The message names both sides.
 class ConflictingDeclaration : public Error {
  public:
   explicit ConflictingDeclaration(const std::string& message) : Error("ConflictingDeclaration", message) {}
 };
 
-// No execution, queue or dead letter of that id or name.
+// No execution, queue, activity or dead letter has this ID or name.
 class NotFound : public Error {
  public:
   explicit NotFound(const std::string& message) : Error("NotFound", message) {}
@@ -94,7 +95,7 @@ class NotFound : public Error {
 
 // ---- Admission ---------------------------------------------------------------------------------------------------
 
-// The key is held by an execution that is pending or running, and the caller asked for that to be an error.
+// The key is held by a pending or running execution, and the caller asked for an error in this case.
 class TaskAlreadyExists : public Error {
  public:
   TaskAlreadyExists(const std::string& message, Uuid existing, Status existing_status)
@@ -103,7 +104,7 @@ class TaskAlreadyExists : public Error {
   const Status status;
 };
 
-// The key is held by a completed execution, and the caller asked for that to be an error.
+// The key is held by a completed execution, and the caller asked for an error in this case.
 class TaskAlreadyCompleted : public Error {
  public:
   TaskAlreadyCompleted(const std::string& message, Uuid existing, Time at, std::string result_json)
@@ -113,10 +114,10 @@ class TaskAlreadyCompleted : public Error {
         result(std::move(result_json)) {}
   const Uuid existing_execution_id;
   const Time completed_at;
-  const std::string result;  // JSON; empty when the record has expired and only the key is still held
+  const std::string result;  // JSON; empty when the execution's record has expired and only its key is still held
 };
 
-// Under reuse policy `reject`: the holder ended as failed, cancelled or timed out.
+// Under reuse policy `reject`: the execution that holds the key ended as failed, cancelled or timed out.
 class TaskAlreadyFinished : public Error {
  public:
   TaskAlreadyFinished(const std::string& message, Uuid existing, Status existing_status)
@@ -125,7 +126,7 @@ class TaskAlreadyFinished : public Error {
   const Status status;
 };
 
-// Same key, other input.
+// The key is held by an execution with another input.
 class IdempotencyMismatch : public Error {
  public:
   IdempotencyMismatch(const std::string& message, Uuid existing)
@@ -133,7 +134,7 @@ class IdempotencyMismatch : public Error {
   const Uuid existing_execution_id;
 };
 
-// The queue was told to drain: it finishes what it has and takes nothing new.
+// The queue is draining: it finishes its executions and takes no new ones.
 class QueueDraining : public Error {
  public:
   explicit QueueDraining(const std::string& message) : Error("QueueDraining", message) {}
@@ -141,7 +142,7 @@ class QueueDraining : public Error {
 
 // ---- Outcomes ----------------------------------------------------------------------------------------------------
 
-// result() of an execution that did not complete. The message is the recorded error's.
+// Thrown by result() of an execution that did not complete. The message is that of the recorded error.
 class ExecutionFailed : public Error {
  public:
   ExecutionFailed(std::string_view name, const std::string& message, Uuid id, Status final_status)
@@ -150,25 +151,25 @@ class ExecutionFailed : public Error {
   const Status status;
 };
 
-// The wait was over before the execution was.
+// The wait timed out before the execution ended.
 class WaitTimeout : public Error {
  public:
   explicit WaitTimeout(const std::string& message) : Error("WaitTimeout", message) {}
 };
 
-// The execution's record is gone (retention), so its result cannot be told any more.
+// The execution's record was deleted by retention, so its result is no longer available.
 class ResultExpired : public Error {
  public:
   explicit ResultExpired(const std::string& message) : Error("ResultExpired", message) {}
 };
 
-// A write under a fence that is no longer the execution's: somebody else has it, or it has ended. Nothing was changed.
+// A write under an old fence: another worker has the execution, or it has ended. Nothing was changed.
 class StaleLease : public Error {
  public:
   explicit StaleLease(const std::string& message) : Error("StaleLease", message) {}
 };
 
-// Cancel, retry or signal of an execution whose status does not allow it.
+// The execution's status does not allow this retry, signal, query or fork.
 class WrongStatus : public Error {
  public:
   WrongStatus(const std::string& message, Status actual) : Error("WrongStatus", message), status(actual) {}
@@ -177,7 +178,7 @@ class WrongStatus : public Error {
 
 // ---- Guarded functions -------------------------------------------------------------------------------------------
 
-// The call was made before, and the guard's on_duplicate is `raise`.
+// The same call was made before, and the guard's on_duplicate is `raise`.
 class DuplicateExecution : public Error {
  public:
   DuplicateExecution(const std::string& message, Time started, std::optional<Time> completed, std::string result_json)
@@ -186,11 +187,11 @@ class DuplicateExecution : public Error {
         completed_at(completed),
         result(std::move(result_json)) {}
   const Time started_at;
-  const std::optional<Time> completed_at;  // none: the first call is still in progress
-  const std::string result;                // JSON; empty unless it completed
+  const std::optional<Time> completed_at;  // none: the first call is still running
+  const std::string result;                // JSON; empty unless the first call completed
 };
 
-// The call was made before and failed, and the guard's on_failure is `lock`: this is its recorded outcome.
+// The same call was made before and failed, and the guard's on_failure is `lock`: the failure is the recorded outcome.
 class RecordedFailure : public Error {
  public:
   RecordedFailure(const std::string& message, std::string error_type, Time failed)
@@ -199,13 +200,14 @@ class RecordedFailure : public Error {
   const Time failed_at;
 };
 
-// The guarded function ran and its effect has happened, but its result cannot be kept. The record is completed, with null.
+// The guarded function ran, but its result cannot be stored. The record is completed with the result null.
 class ResultNotStorable : public Error {
  public:
   explicit ResultNotStorable(const std::string& message) : Error("ResultNotStorable", message) {}
 };
 
-// A guarded function called itself with the same key, directly or through others: it would wait for itself for ever.
+// A guarded function called itself with the same key, directly or through other functions. Waiting for the first call
+// would never end.
 class GuardRecursion : public Error {
  public:
   explicit GuardRecursion(const std::string& message) : Error("GuardRecursion", message) {}
@@ -228,34 +230,34 @@ class StoreBusy : public StoreUnavailable {
   explicit StoreBusy(const std::string& message) : StoreUnavailable("StoreBusy", message) {}
 };
 
-// The connection broke between commit and its answer, and reading back was not possible either. The write may or may
-// not have taken effect; asking again with the same key (or the same execution id) is safe.
+// The connection broke between a commit and its answer, and reading the outcome back failed too. The write may or may
+// not have taken effect. Repeating it with the same key, or the same execution ID, is safe.
 class CommitUnknown : public StoreUnavailable {
  public:
   explicit CommitUnknown(const std::string& message) : StoreUnavailable("CommitUnknown", message) {}
 };
 
-// The store's schema is missing, older or newer than this build can use. The message says what to run.
+// The store's schema is missing, older or newer than this build can use. The message names the command to run.
 class SchemaMismatch : public Error {
  public:
   explicit SchemaMismatch(const std::string& message) : Error("SchemaMismatch", message) {}
 };
 
-// The store cannot do this (complete_in on the memory store, attach on SQLite).
+// The call is not supported by this kind of store (complete_in on the memory store, attach on SQLite).
 class Unsupported : public Error {
  public:
   explicit Unsupported(const std::string& message) : Error("Unsupported", message) {}
 };
 
-// An encrypted payload does not open: its key is not in the key file, or it was changed or moved in the database. Nothing
-// was changed; with the right key file it can be read.
+// An encrypted payload cannot be decrypted: its key is not in the key file, or the payload was changed or moved in the
+// database. Nothing was changed; the right key file makes it readable again.
 class DecryptionFailed : public Error {
  public:
   explicit DecryptionFailed(const std::string& message) : Error("DecryptionFailed", message) {}
 };
 
-// The configuration cannot be taken. The message begins with the place, hapax.toml:3 or the variable's name, and says what
-// came and what was expected.
+// The configuration is invalid. The message begins with the place (hapax.toml:3 or the variable's name) and names the
+// value and what was expected.
 class ConfigurationError : public Error {
  public:
   explicit ConfigurationError(const std::string& message) : Error("ConfigurationError", message) {}
@@ -263,14 +265,14 @@ class ConfigurationError : public Error {
 
 // ---- Use of the library ------------------------------------------------------------------------------------------
 
-// The library was used in a way its contract forbids: an enqueue inside app.transaction, a context after its handler
-// returned, a worker with no handlers.
+// The program broke a rule of the API: an enqueue inside app.transaction, a use of a context after its handler
+// returned, a worker without handlers.
 class UsageError : public Error {
  public:
   explicit UsageError(const std::string& message) : Error("UsageError", message) {}
 };
 
-// The application is shutting down and takes no more work.
+// The app is shutting down and takes no more work.
 class ShuttingDown : public Error {
  public:
   ShuttingDown() : Error("ShuttingDown", "the application is shutting down") {}

@@ -1,14 +1,14 @@
-// Guarded functions: the same arguments, one effect (SPEC section 8).
+// Guarded functions: repeated calls with the same arguments have one effect.
 //
 //   auto store = hapax::file_guard_store("/var/lib/shop/guard");
 //   auto create_invoice = hapax::idempotent("create_invoice", {.ttl = 24h, .store = store},
 //                                           [](const Order& order) { return billing::create(order); });
 //   Invoice invoice = create_invoice(order);    // runs
-//   Invoice same = create_invoice(order);       // answered from the record: there is one invoice
+//   Invoice same = create_invoice(order);       // not run: the result comes from the record
 //
-// No queue and no server: the caller's thread runs the function, the store remembers what came of it. How far "once"
-// reaches is the store's reach: threads of a process (memory), processes of a machine (file, SQLite), machines (Redis,
-// PostgreSQL). docs/guides/guard.md says when a guard, a task or a workflow is right.
+// A guard needs no queue and no server: the caller's thread runs the function, and the store keeps the outcome. "Once"
+// holds among all callers that share the store: threads of a process (memory), processes of a machine (file, SQLite),
+// or machines (Redis, PostgreSQL). docs/guides/guard.md says when to use a guard, a task or a workflow.
 #pragma once
 
 #include <hapax/guard_call.hpp>
@@ -30,12 +30,12 @@ namespace hapax {
 template <class Signature>
 class Guarded;
 
-// A function under its guard: called like it, copied like a value; copies share everything. Any thread may call it; the
-// function itself is called by as many threads at once as there are calls with different keys.
+// A guarded function: called like the function itself. A value; copies share the function and its records. Any thread
+// may call it; threads whose calls have different keys run the function at the same time.
 //
-// What a call throws besides the function's own exceptions: DuplicateExecution, RecordedFailure, IdempotencyMismatch,
-// WaitTimeout, GuardRecursion, StaleLease (it was taken over while it ran: its result does not count), ResultNotStorable,
-// StoreUnavailable and InvalidArgument (arguments that cannot be a key).
+// Besides the function's own exceptions, a call throws DuplicateExecution, RecordedFailure, IdempotencyMismatch,
+// WaitTimeout, GuardRecursion, StaleLease (another caller took the call over while it ran; its result does not count),
+// ResultNotStorable, StoreUnavailable and InvalidArgument (the arguments cannot form a key).
 template <class Result, class... Args>
 class Guarded<Result(Args...)> {
   static_assert(!std::is_reference_v<Result>, "a guarded function returns a value: it is kept and given to others");
@@ -59,18 +59,18 @@ class Guarded<Result(Args...)> {
       detail::GuardCall call(detail::lent(core_), name_call(args...));
       call.enter();
       if (!call.runs()) { return detail::recorded<Result>(call); }
-      kept = core_;  // the function may let go of its guard
+      kept = core_;  // the function may destroy its guard
       return detail::run_guarded<Result>(call, [&]() -> Result { return (*function_)(std::forward<Args>(args)...); });
     }
   }
 
-  // What is known of the call with these arguments; none: it was not made, or its record is gone.
+  // The record of the call with these arguments; none when the call was not made or its record has expired.
   [[nodiscard]] std::optional<GuardRecord> record(const std::decay_t<Args>&... args) const {
     return detail::read_record(*core_, name_call(args...));
   }
 
-  // Lets the next call with these arguments run again. A call in progress is left alone unless said otherwise; its result
-  // would be refused then.
+  // Deletes the record, so that the next call with these arguments runs again. forget() leaves a call in progress
+  // alone; forget_even_in_progress() deletes its record too, and its result is then refused.
   GuardForgotten forget(const std::decay_t<Args>&... args) const { return forget_record(false, args...); }
   GuardForgotten forget_even_in_progress(const std::decay_t<Args>&... args) const {
     return forget_record(true, args...);
@@ -104,7 +104,7 @@ class Guarded<Result(Args...)> {
         "a guarded function that returns a future may be called later: it owns its arguments");
     auto call = std::make_shared<detail::GuardCall>(core_, name_call(args...));
     auto run = [function = function_, arguments = std::tuple<std::decay_t<Args>...>(std::forward<Args>(args)...)] {
-      // Copied for the call, as the function may take its arguments by value or keep them.
+      // Copied for the call: the function may take its arguments by value or keep them.
       auto copies = arguments;
       return std::apply([&](auto&... each) { return (*function)(static_cast<Args&&>(each)...); }, copies);
     };
@@ -125,7 +125,7 @@ struct SignatureOf<std::function<Signature>> {
   using type = Signature;
 };
 
-// What std::function deduces: functions, lambdas and function objects with one operator().
+// The signature that std::function deduces: functions, lambdas, and function objects with one operator().
 template <class Function>
 using Signature = typename SignatureOf<decltype(std::function{std::declval<Function>()})>::type;
 
@@ -136,8 +136,8 @@ struct CanBeKey<Result(Args...)> : std::bool_constant<(GuardArgument<std::decay_
 
 }  // namespace detail
 
-// `function` under a guard. Its arguments and its result convert to JSON with nlohmann's conversions (a result may be void,
-// or a std::future of either). The name is part of the key: two guards of one name on one store share their records.
+// Wraps `function` in a guard. Arguments and result convert to JSON with nlohmann's conversions; the result may also be
+// void, or a std::future of either. The name is part of the key: guards with one name on one store share their records.
 // Throws InvalidArgument for a bad name or option, UsageError without a store.
 template <class Function>
 [[nodiscard]] auto idempotent(std::string name, GuardOptions options, Function function) {
@@ -147,8 +147,9 @@ template <class Function>
   return Guarded<Signature>(detail::make_guard(std::move(name), std::move(options)), std::move(function));
 }
 
-// Likewise with a key function: key(arguments...) says what makes two calls the same. Calls of one key with different
-// arguments are an IdempotencyMismatch (GuardOptions::compare_arguments; only if they convert to JSON).
+// The same with a key function: calls with equal key(arguments...) are the same call. A call with a known key and
+// different arguments throws IdempotencyMismatch (GuardOptions::compare_arguments; only if the arguments convert to
+// JSON).
 template <class Function, class KeyFunction>
 [[nodiscard]] auto idempotent(std::string name, GuardOptions options, Function function, KeyFunction key) {
   using Signature = detail::Signature<Function>;

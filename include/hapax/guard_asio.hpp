@@ -1,4 +1,4 @@
-// Guarded functions for Asio programs: asynchronous work under a guard, called with a completion token (SPEC G9).
+// Guarded functions for Asio programs: asynchronous work under a guard, called with a completion token.
 //
 //   auto charge = hapax::asio::idempotent<Payment(Order)>("charge", {.store = store},
 //       [&](const Order& order, hapax::asio::GuardDone<Payment> done) {
@@ -6,9 +6,8 @@
 //       });
 //   charge(order, [](std::exception_ptr error, Payment payment) { … });    // or use_future, or spawn's yield_context
 //
-// The record is complete when `done` is called, not when the function returned. The store is asked on a thread of the
-// guards' own, so that no thread of the program waits for it; the function is called on the executor of the completion
-// handler, and so is the handler.
+// The record completes when `done` is called, not when the function returns. The guards' own threads ask the store, so
+// no thread of the program waits for it. The function and the completion handler both run on the handler's executor.
 #pragma once
 
 #include <hapax/asio.hpp>
@@ -28,7 +27,7 @@ namespace hapax::asio {
 
 namespace detail {
 
-// One call on its way: ends once, whoever gets there first.
+// One call in progress. The first of end(), answer() and refuse() completes it.
 template <class Result>
 class GuardRun {
  public:
@@ -39,7 +38,7 @@ class GuardRun {
       : call_(std::move(call)), complete_(std::move(complete)) {}
   GuardRun(const GuardRun&) = delete;
   GuardRun& operator=(const GuardRun&) = delete;
-  // The last copy of `done` went without having been called: nobody can tell how the work ended any more.
+  // The last copy of `done` was destroyed without being called: how the work ended is unknown.
   ~GuardRun() {
     if (ended_) { return; }
     end(std::make_exception_ptr(UsageError("the guarded call " + call_->described() +
@@ -94,8 +93,9 @@ class GuardRun {
 
 }  // namespace detail
 
-// What the guarded function calls when its work has ended: done(error, result), or done(error) when there is no result. Any
-// thread, once; copies are the same one. When all copies are gone uncalled, the call has failed with UsageError.
+// The callback that the guarded function calls when its work has ended: done(error, result), or done(error) when there
+// is no result. Any thread may call it; calls after the first change nothing, and copies share one call. When all
+// copies are destroyed uncalled, the call fails with UsageError.
 template <class Result>
 class GuardDone {
  public:
@@ -118,8 +118,9 @@ class GuardDone<void> {
 template <class Signature>
 class Guarded;
 
-// Called with the arguments and a completion token; completes with (std::exception_ptr, Result), or (std::exception_ptr)
-// when Result is void. Result must be default-constructible. A value; copies share everything. Any thread.
+// A guarded asynchronous function: called with the arguments and a completion token, completes with
+// (std::exception_ptr, Result), or (std::exception_ptr) when Result is void. Result must be default-constructible. A
+// value; copies share everything. Any thread may call it.
 template <class Result, class... Args>
 class Guarded<Result(Args...)> {
  public:
@@ -128,13 +129,13 @@ class Guarded<Result(Args...)> {
   Guarded(std::shared_ptr<hapax::detail::GuardCore> core, Function function)
       : core_(std::move(core)), function_(std::make_shared<Function>(std::move(function))) {}
 
-  // Temporary arguments that g++ 12 would destroy twice (hapax/asio.hpp); known to be so if none of them has a name.
+  // Refuses temporary arguments that g++ 12 would destroy twice (hapax/asio.hpp), where all arguments are temporaries.
   template <class Token>
   requires(detail::DestroyedTwice<std::decay_t<Args>, Token> || ...) void operator()(std::decay_t<Args>&&...,
                                                                                      Token&&) const {
     detail::refuse_temporary<Token>();
   }
-  // Arguments that cannot be a key throw here, as they would in a plain call.
+  // Arguments that cannot form a key throw here, as in a plain call.
   template <class Token>
   auto operator()(const std::decay_t<Args>&... args, Token&& token) const {
     auto call = std::make_shared<hapax::detail::GuardCall>(
@@ -157,7 +158,7 @@ class Guarded<Result(Args...)> {
                   run->call().enter();
                 } catch (...) { return run->refuse(std::current_exception()); }
                 if (!run->call().runs()) { return run->answer(); }
-                // As in Completer: the context stays until post has returned.
+                // Keeps the context alive until post has returned, as in Completer.
                 const auto work = boost::asio::make_work_guard(executor);
                 const auto there = std::move(executor);
                 boost::asio::post(there, [run, function, arguments] {
@@ -176,7 +177,7 @@ class Guarded<Result(Args...)> {
   std::shared_ptr<Function> function_;
 };
 
-// `function(arguments..., done)` under a guard; the signature is that of the call, without `done`.
+// Wraps `function(arguments..., done)` in a guard. `Signature` is that of the call, without `done`.
 template <class Signature>
 [[nodiscard]] Guarded<Signature> idempotent(std::string name, GuardOptions options,
                                             typename Guarded<Signature>::Function function) {

@@ -1,4 +1,4 @@
-// One call of a guarded function, step by step: what hapax/guard.hpp and hapax/guard_asio.hpp are made of.
+// One call of a guarded function, step by step: the implementation of hapax/guard.hpp and hapax/guard_asio.hpp.
 //
 // Not for direct use: everything here is in hapax::detail and may change.
 #pragma once
@@ -24,7 +24,7 @@ namespace hapax::detail {
 
 class GuardCore;
 
-// What makes a call the one it is. The key is complete: hashed if it was long.
+// The identity of a call. The key is final: a long one is hashed already.
 struct GuardCallName {
   GuardKey key{};
   std::optional<GuardFingerprint> fingerprint{};
@@ -52,7 +52,8 @@ void append_canonical_number(std::string& out, double number);
 void append_canonical_json(std::string& out, const nlohmann::json& value);
 [[noreturn]] void refuse_argument(const std::string& reason);
 
-// Before a value goes whose members are plain: what nlohmann's destructor does against deep nesting needs memory.
+// Empties a JSON value before it is destroyed, when its members are plain: nlohmann's destructor allocates memory to
+// guard against deep nesting.
 inline void dismantle(nlohmann::json& value) noexcept {
   if (value.is_structured()) { value.clear(); }
 }
@@ -80,7 +81,7 @@ void append_canonical(std::string& out, const T& value) {
   }
 }
 
-// All arguments as one array.
+// All arguments as one canonical JSON array.
 template <class... Args>
 std::string canonical(const Args&... args) {
   std::string out(1, '[');
@@ -95,17 +96,17 @@ std::string canonical(const Args&... args) {
 
 // ---- A call ------------------------------------------------------------------------------------------------------
 
-// A place in the heartbeat's list: what is held, for as long as it is. Linked and unlinked under the list's lock.
+// An entry of the heartbeat's list: a hold to renew. Linked and unlinked under the list's lock.
 struct GuardBeatNode {
   GuardBeatNode* next = nullptr;
   GuardBeatNode* previous = nullptr;
   const GuardHold* hold = nullptr;
   unsigned shard = 0;
   std::uint64_t serial = 0;
-  std::uint64_t generation = 0;  // of the process that linked it; 0: not linked
+  std::uint64_t generation = 0;  // guard::process_generation() when it was linked; 0: not linked
 };
 
-// A place among the calls that this thread is inside of.
+// An entry of the list of guarded calls that this thread is inside of, used to detect recursion.
 struct GuardFrame {
   GuardFrame* below = nullptr;
   GuardFrame* above = nullptr;
@@ -113,38 +114,40 @@ struct GuardFrame {
   const GuardKey* key = nullptr;
 };
 
-// The core for a call that does not outlive whoever lends it. Counting references of what all threads share is dear.
+// A pointer to the core without shared ownership, for a call that does not outlive its guard: reference counts that all
+// threads share are costly.
 [[nodiscard]] inline std::shared_ptr<GuardCore> lent(const std::shared_ptr<GuardCore>& core) {
   return {std::shared_ptr<GuardCore>(), core.get()};
 }
 
-// Entered once; if it runs, ended once. One thread at a time, which need not be the same throughout.
+// One call: entered once and, if it runs, ended once. One thread at a time may use it, not always the same one.
 class GuardCall {
  public:
   GuardCall(std::shared_ptr<GuardCore> core, GuardCallName name);
   GuardCall(const GuardCall&) = delete;
   GuardCall& operator=(const GuardCall&) = delete;
-  // A call that runs and was not ended is unlocked as failed.
+  // Unlocks the key, as after a failure, if the call runs and was not ended.
   ~GuardCall();
 
-  // Finds out whether the caller runs the function; waits for the first call if that is what the options say. Throws what
-  // the call is to throw.
+  // Decides whether the caller runs the function; waits for the first call if the options say so. Throws the exceptions
+  // of a call (hapax/guard.hpp).
   void enter();
-  // Likewise without waiting: false when it would have to. enter() goes on from there.
+  // enter() without waiting: false when it would have to wait. The caller then goes on with enter().
   [[nodiscard]] bool try_enter();
 
   [[nodiscard]] bool runs() const { return runs_; }
-  [[nodiscard]] const std::string& result() const { return result_; }  // JSON of the record, unless it runs
+  [[nodiscard]] const std::string& result() const { return result_; }  // JSON of the record; empty when it runs
   [[nodiscard]] std::string described() const;
 
-  // How it ended; each throws StaleLease when it was taken over, StoreUnavailable when it cannot be recorded.
+  // Record the end of the call. Both throw StaleLease when the call was taken over or forgotten, and StoreUnavailable
+  // when the store does not take the record (under OnStoreError::run they warn instead).
   void complete(std::string result_json);
-  // The record completes with null. Throws ResultNotStorable under return_result, gives a warning otherwise.
+  // Completes the record with null. Throws ResultNotStorable under return_result, warns otherwise.
   void complete_without_result(const std::string& reason);
-  // Records or unlocks, and throws nothing: the caller throws the function's own exception.
+  // Records the failure or unlocks the key. Throws nothing: the caller rethrows the function's own exception.
   void fail(const std::exception_ptr& error) noexcept;
 
-  // The function is called between the two, on this thread: a call of the same key in there is a recursion.
+  // Called before and after the function, on its thread: a call with the same key in between is a recursion.
   void push_frame();
   void pop_frame() noexcept;
 
@@ -163,11 +166,11 @@ class GuardCall {
   GuardBeatNode node_{};
   GuardFrame frame_{};
   bool runs_ = false;
-  bool unguarded_ = false;  // the store was down, and the options say run
+  bool unguarded_ = false;  // the store is unavailable, and on_store_error is run
   bool ended_ = false;
   bool seen_in_progress_ = false;
   bool framed_ = false;
-  std::uint64_t generation_ = 0;  // of the process that began
+  std::uint64_t generation_ = 0;  // guard::process_generation() when the call began
   std::int64_t waits_until_us_ = 0;
 };
 
@@ -192,14 +195,14 @@ struct IsFuture<std::future<T>> : std::true_type {
 };
 
 [[nodiscard]] std::string number_text(std::int64_t number);
-// As encode_strict, which it falls back to; quick with what results mostly are.
+// encode_strict with a fast path for common results.
 [[nodiscard]] std::string write_result(const nlohmann::json& result);
-// As nlohmann::json::parse, which it falls back to; quick with what records mostly are.
+// nlohmann::json::parse with a fast path for common records.
 [[nodiscard]] nlohmann::json parse_result(const std::string& text);
 [[nodiscard]] std::optional<std::int64_t> read_number(std::string_view text);
 [[noreturn]] void throw_unreadable(const GuardCall& call, const std::string& reason);
 
-// The result of the first call, from its record.
+// The first call's result, read from its record.
 template <class Result>
 Result recorded(const GuardCall& call) {
   if constexpr (!std::is_void_v<Result>) {
@@ -220,7 +223,7 @@ Result recorded(const GuardCall& call) {
   }
 }
 
-// Completes the call with what the function returned.
+// Completes the call with the function's result.
 template <class Result>
 void complete_with(GuardCall& call, const Result& result) {
   std::string json;
@@ -264,10 +267,11 @@ Result run_guarded(GuardCall& call, Function function) {
 
 // ---- Functions that return a std::future -------------------------------------------------------------------------
 
-// Runs `work` on a thread of the guards' own, of which there are as many as are needed.
+// Runs `work` on a thread of the guards' pool, which grows as needed; on the caller's thread when no more threads can
+// be had.
 void run_aside(std::function<void()> work);
 
-// Fulfils `promise` with what the future that `launch` gives comes to, recorded first.
+// Fulfils `promise` with the record's result or, if the call runs, with launch()'s result after recording it.
 template <class Value, class Launch>
 void run_future(GuardCall& call, const Launch& launch, std::promise<Value>& promise) {
   try {
@@ -293,7 +297,7 @@ std::future<Value> call_future(const std::shared_ptr<GuardCall>& call, Run run) 
   auto promise = std::make_shared<std::promise<Value>>();
   std::future<Value> future = promise->get_future();
   if (!call->try_enter()) {
-    // Somebody else is at it: waited for aside, so that the caller is not held up.
+    // Another caller runs the function: wait on a pool thread, so that the caller is not blocked.
     run_aside([call, promise, run = std::move(run)] {
       try {
         call->enter();
@@ -311,7 +315,7 @@ std::future<Value> call_future(const std::shared_ptr<GuardCall>& call, Run run) 
         *call, [&run] { return run().get(); }, *promise);
     return future;
   }
-  // Launched here, as the unguarded function would be; its end is awaited aside, and the record is complete only then.
+  // Start the function here, as the unguarded call would; a pool thread waits for its end and completes the record.
   auto inner = std::make_shared<std::future<Value>>();
   try {
     const FrameScope inside(*call);

@@ -1,4 +1,4 @@
-// Handle: an execution as its caller sees it.
+// Handle: one execution, as the program that enqueued it sees it.
 #pragma once
 
 #include <hapax/json.hpp>
@@ -19,49 +19,55 @@ namespace detail {
 class AppState;
 }
 
-// What cancel() did.
+// The effect of cancel() on the execution.
 enum class CancelAnswer : std::uint8_t {
-  cancelled,  // it was pending, and has ended
-  requested,  // it runs; its handler is told within about a second
-  finished,   // it had ended already
+  cancelled,  // it was pending and has ended now
+  requested,  // it is running; its handler is told within about a second
+  finished,   // it had ended before
   not_found,
 };
 
-// An execution without its result's type. A small value: copies speak of the same execution. Any thread may use it. It
-// keeps the app's store open.
+// A handle without the result's type. A small value: copies refer to the same execution. Any thread may use it. A
+// handle keeps the app's store open.
 class AnyHandle {
  public:
-  // Of nothing; every member but id() and the assignments throws UsageError.
+  // An empty handle: members that need an execution throw UsageError.
   AnyHandle() = default;
 
   [[nodiscard]] const Uuid& id() const { return id_; }
-  // Whether the enqueue that gave this handle made the execution, or met it under the same key.
+  // True when the call that returned this handle created the execution; false when an execution under the same key
+  // answered.
   [[nodiscard]] bool created() const { return created_; }
-  // When not created: the first creation's time.
+  // When not created: when the execution that answered was created.
   [[nodiscard]] std::optional<Time> deduplicated_from() const { return deduplicated_from_; }
-  // 1 for the first execution under its key. Of a workflow that continued as new: the run this handle was given for.
+  // The run number under the key, from 1. For a workflow that continued as new: the number of the run this handle was
+  // made for.
   [[nodiscard]] int run() const { return run_; }
 
-  // As it is now. Throws ResultExpired when the store has no record of it any more.
+  // The status now; for a workflow that continued as new, that of its last run. Throws ResultExpired when the store no
+  // longer has the record.
   [[nodiscard]] Status status() const;
 
-  // Waits until it has ended, also while the store can't be reached for a time; so do all that wait here.
+  // Waits until the execution has ended and returns its status. All waiting calls go on waiting while the store cannot
+  // be reached, and throw UsageError inside App::transaction of this app.
   Status wait() const;
-  // True when it has ended within `at_most`.
+  // True when the execution ended within `at_most`.
   [[nodiscard]] bool wait_for(Duration at_most) const;
 
-  // The result as JSON text; waits for it. Throws ExecutionFailed (its name is ExecutionFailed, ExecutionCancelled or
-  // ExecutionTimedOut), WaitTimeout and ResultExpired.
+  // Waits for the result and returns it as JSON text. Throws ExecutionFailed when the execution did not complete (the
+  // error's name() is ExecutionFailed, ExecutionCancelled or ExecutionTimedOut) and ResultExpired. result_json_for
+  // throws WaitTimeout when the execution has not ended within `at_most`.
   [[nodiscard]] std::string result_json() const;
   [[nodiscard]] std::string result_json_for(Duration at_most) const;
 
-  // Calls back once, on a thread of the library's, when it has ended: (result JSON, nullptr), or ("", error) with what
-  // result_json() would throw. Must be quick and not throw.
+  // Calls `callback` once when the execution has ended, on a thread of the library: (result JSON, nullptr), or ("",
+  // error) with what result_json() would throw. The callback must return quickly and not throw.
   void on_result(std::function<void(std::string, std::exception_ptr)> callback) const;
 
+  // Cancels the execution if it is pending, asks it to stop if it runs.
   CancelAnswer cancel(std::string_view reason = "cancelled by its caller") const;
 
-  // Of a workflow: see WorkflowHandle.
+  // For workflows only; see WorkflowHandle.
   void signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once = {}) const;
   [[nodiscard]] std::string query_json(std::string_view name, const std::string& question_json) const;
 
@@ -72,21 +78,22 @@ class AnyHandle {
   std::shared_ptr<detail::AppState> state_;
   Uuid id_;
   bool created_ = false;
-  bool local_ = false;  // a worker of this process got it at once
+  bool local_ = false;  // admitted and claimed for a worker of this process in one step
   int run_ = 1;
   std::optional<Time> deduplicated_from_;
 };
 
-// The same with the result's type; Out may be void.
+// A handle with the result's type; Out may be void.
 template <class Out>
 class Handle : public AnyHandle {
  public:
   Handle() = default;
   explicit Handle(AnyHandle handle) : AnyHandle(std::move(handle)) {}
 
-  // The result; waits for it. Throws as result_json() does.
+  // Waits for the result. Throws what result_json() throws, and InvalidArgument when the result does not convert to
+  // Out.
   Out result() const { return decode_result(result_json()); }
-  // Throws WaitTimeout when it has not ended within `at_most`.
+  // The same; throws WaitTimeout when the execution has not ended within `at_most`.
   Out result_for(Duration at_most) const { return decode_result(result_json_for(at_most)); }
 
   [[nodiscard]] static Out decode_result(const std::string& json) {

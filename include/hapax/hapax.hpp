@@ -1,4 +1,5 @@
-// Everything of hapax but hapax/asio.hpp and hapax/guard_asio.hpp, which need Boost, and hapax/testing.hpp, which is for tests.
+// Includes all public headers except hapax/asio.hpp and hapax/guard_asio.hpp, which need Boost, and hapax/testing.hpp
+// and hapax/replay_tester.hpp, which are for tests.
 #pragma once
 
 #include <hapax/activity.hpp>

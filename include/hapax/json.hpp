@@ -1,4 +1,4 @@
-// How values become JSON text and back: through nlohmann's conversions, which users' own types have already.
+// Conversion between values and JSON text, by nlohmann's conversions, which users' own types define.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -13,7 +13,7 @@
 
 namespace hapax {
 
-// Types that nlohmann::json can be made of, types that can be read from it, and types with conversions both ways.
+// Types that convert to nlohmann::json, types that convert from it, and types that do both.
 template <class T>
 concept JsonWritable = std::is_same_v<T, nlohmann::json> || requires(nlohmann::json& json, const T& value) {
   json = value;
@@ -27,7 +27,7 @@ concept JsonValue = JsonWritable<T> && JsonReadable<T>;
 
 namespace detail {
 
-// Whether a number of type From may lose something as a To: its fraction, its sign or its upper digits.
+// Whether converting a From to a To may lose the number's fraction, sign or upper digits.
 template <class From, class To>
 inline constexpr bool narrows = [] {
   if constexpr (!std::is_arithmetic_v<From> || !std::is_arithmetic_v<To> || std::is_same_v<From, To>) {
@@ -41,7 +41,7 @@ inline constexpr bool narrows = [] {
   }
 }();
 
-// JSON has no NaN and no infinity; nlohmann would write null for them.
+// Whether all numbers are finite: JSON has no NaN and no infinity, and nlohmann would write null for them.
 inline bool has_only_finite(const nlohmann::json& json) {
   if (json.is_number_float()) { return std::isfinite(json.get<double>()); }
   if (json.is_structured()) {
@@ -52,7 +52,8 @@ inline bool has_only_finite(const nlohmann::json& json) {
   return true;
 }
 
-// What a caller hands in. Text that is not UTF-8 and numbers that are not finite throw InvalidArgument naming `field`.
+// Encodes a caller's input. Text that is not UTF-8 and numbers that are not finite throw InvalidArgument naming
+// `field`.
 template <class T>
 std::string encode_strict(const T& value, const char* field) {
   static_assert(
@@ -78,7 +79,7 @@ std::string encode_strict(const T& value, const char* field) {
   }
 }
 
-// What a handler returned: bytes that are not UTF-8 are replaced, so that a result can always be written.
+// Encodes a handler's result. Bytes that are not UTF-8 are replaced, so that every result can be written.
 template <class T>
 std::string encode_lenient(const T& value) {
   static_assert(
@@ -88,6 +89,7 @@ std::string encode_lenient(const T& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Decodes JSON text. Throws InvalidArgument naming `field` when it does not convert to T.
 template <class T>
 T decode(const std::string& text, const char* field) {
   static_assert(JsonReadable<T>,
@@ -105,7 +107,7 @@ T decode(const std::string& text, const char* field) {
   }
 }
 
-// What a task or a workflow is declared with. Checked where the descriptor is made, so that the compiler names that line.
+// Checks the types of a task or workflow where its descriptor is declared, so that the compiler names that line.
 template <class In, class Out>
 constexpr void require_json_types() {
   static_assert(

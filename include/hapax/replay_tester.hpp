@@ -1,4 +1,4 @@
-// ReplayTester: does this code fit the journals of runs that are under way? (SPEC W5)
+// ReplayTester: checks whether workflow code fits the journals of runs that have not ended.
 //
 //   hapax::testing::ReplayTester tester;
 //   tester.handle(process_order, process_order_function);
@@ -7,7 +7,8 @@
 //     ASSERT_TRUE(report.fits) << report.reason;
 //   }
 //
-// Plays each journal with the function given, in memory: steps are not run, tasks are not sent, nothing is recorded.
+// The tester replays each journal with the given function, in memory. A replay runs no steps, sends no tasks and
+// records nothing.
 #pragma once
 
 #include <hapax/testing.hpp>
@@ -17,14 +18,15 @@
 
 namespace hapax::testing {
 
+// The answer to one replay.
 struct ReplayReport {
   bool fits = false;
-  std::string reason{};  // both sides, when it does not
+  std::string reason{};  // when it does not fit: what the journal has and what the code asks for
   std::string workflow{};
-  int entries = 0;  // of the journal
+  int entries = 0;  // in the journal
 };
 
-// Used by one thread.
+// A value that the test owns. One thread may use it.
 class ReplayTester {
  public:
   template <class In, class Out, class Fn>
@@ -32,7 +34,8 @@ class ReplayTester {
     app_.handle(workflow, std::move(fn));
   }
 
-  // Throws InvalidArgument for text that is no exported journal, and NotFound for a workflow without a function here.
+  // Replays one exported journal. Throws InvalidArgument for text that is not one, and NotFound for a workflow that has
+  // no function here.
   [[nodiscard]] ReplayReport replay(const std::string& journal_json);
 
  private:

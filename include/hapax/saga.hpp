@@ -1,4 +1,4 @@
-// Saga: what to undo when a workflow fails half-way.
+// Saga: compensations that undo a workflow's completed steps when a later step fails.
 //
 //   hapax::saga(ctx, [&](hapax::Saga& saga) {
 //     Payment payment = ctx.run(charge_card, order);
@@ -6,8 +6,8 @@
 //     ctx.run(reserve_stock, order);                       // throws: the refund runs, then the error goes on
 //   });
 //
-// Compensations run in reverse order. They are ordinary workflow code: what they ask the context for is journaled, so a
-// crash in the middle goes on where it was. Cancellation undoes as well.
+// Compensations run in reverse order. Compensations are ordinary workflow code: their calls on the context are
+// journaled, so after a crash they continue where they stopped. Cancellation runs them too.
 #pragma once
 
 #include <hapax/workflow_context.hpp>
@@ -21,19 +21,19 @@
 namespace hapax {
 
 namespace detail {
-// Whether the exception in flight only puts the run aside.
+// Whether the exception in flight only evicts the run from memory.
 [[nodiscard]] bool is_unwinding();
 }  // namespace detail
 
+// The list of compensations of one saga. Used by the workflow's function only.
 class Saga {
  public:
-  // What undoes the step before, should a later one fail.
+  // Registers the compensation of the step before. The saga runs it if a later step fails.
   void undo(std::string name, std::function<void()> compensation) {
     compensations_.emplace_back(std::move(name), std::move(compensation));
   }
 
-  // Runs all of them, the last one first. One that throws does not keep the others from running; the first error is
-  // thrown at the end.
+  // Runs all compensations, last first. When one throws, the others still run; the first error is thrown at the end.
   void compensate() {
     std::exception_ptr first;
     while (!compensations_.empty()) {
@@ -53,7 +53,7 @@ class Saga {
   std::vector<std::pair<std::string, std::function<void()>>> compensations_;
 };
 
-// Calls fn(Saga&); when it throws, compensates and lets the error go on.
+// Calls fn(Saga&) and returns its result. When fn throws, runs the compensations and rethrows.
 template <class Fn>
 auto saga(WorkflowContext& context, Fn&& fn) {
   (void)context;

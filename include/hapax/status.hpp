@@ -1,4 +1,4 @@
-// Status: where an execution stands. The values are written to stores and never change.
+// Status: the state of an execution. Stores persist these numbers; they never change.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace hapax {
 
 enum class Status : std::uint8_t {
-  pending = 0,  // also while delayed or waiting for a retry
+  pending = 0,  // also when delayed or waiting for a retry
   running = 1,
   completed = 2,
   failed = 3,
@@ -16,9 +16,10 @@ enum class Status : std::uint8_t {
   timed_out = 5,
 };
 
+// Whether an execution of this status has ended.
 [[nodiscard]] constexpr bool is_terminal(Status status) { return status >= Status::completed; }
 
-// "pending", "running", … as the API and the command line spell them.
+// The names that the API and the command line use: "pending", "running", … parse_status returns none for other text.
 [[nodiscard]] std::string_view to_string(Status status);
 [[nodiscard]] std::optional<Status> parse_status(std::string_view text);
 

@@ -2,8 +2,8 @@
 //
 //   const hapax::Task<Order, Payment> charge_card{"charge_card", {.queue = "payments", .max_attempts = 6}};
 //
-// A descriptor is a plain value: producers and workers each have one, often in a shared header. The handler is given to
-// the app that works (App::handle), and may live in another program than the producer.
+// A descriptor is a plain value: producers and workers each have one, often in a shared header. The handler is
+// registered with the app that works (App::handle), and may live in another program than the producer.
 #pragma once
 
 #include <hapax/json.hpp>
@@ -17,33 +17,35 @@
 
 namespace hapax {
 
-// What every enqueue of a task starts from; EnqueueOptions override it one by one.
+// The default options of a task's enqueues; EnqueueOptions override them one by one.
 struct TaskOptions {
   std::string queue = "default";
   int max_attempts = 4;                // in total, the first included
   std::optional<RetryPolicy> retry{};  // none: 500 ms doubling to 30 s, full jitter
-  std::optional<Duration> timeout{};   // of one attempt; a failed attempt of type "Timeout" when it is over
-  std::optional<Duration> deadline{};  // of the whole execution, from its admission; it ends as timed_out
-  int priority = 0;                    // higher first, -32768 to 32767
-  int max_lost = 4;                    // how many workers it may take down before it is a dead letter
-  Reuse reuse = Reuse::failed_only;    // what a new enqueue may do with the key of an ended execution
+  std::optional<Duration> timeout{};   // of one attempt; a longer attempt fails with the type "Timeout"
+  std::optional<Duration> deadline{};  // of the execution, from its admission; after it the execution is timed_out
+  int priority = 0;                    // higher runs first, -32768 to 32767
+  int max_lost = 4;                    // how many workers may die while running it before it is a dead letter
+  Reuse reuse = Reuse::failed_only;    // whether a new enqueue may reuse the key of an ended execution
 
-  // These and reuse, if set, put the task into the store's catalogue, which every door reads; a program that declares it
-  // otherwise gets ConflictingDeclaration. Without a strategy, requests are the same only by the key they carry.
+  // If one of these or `reuse` is set, the task is written into the store's catalogue, which all programs and servers
+  // on the store read. A program that declares it differently gets ConflictingDeclaration. Without a strategy, only the
+  // key that a request carries is its identity.
   std::optional<IdentityStrategy> identity_strategy{};
-  std::vector<std::string> identity_keys{};       // JSON Pointers into the input, for contextual
+  std::vector<std::string> identity_keys{};       // for contextual: JSON Pointers into the input
   std::optional<IdentityScope> identity_scope{};  // none: task
   std::optional<Fingerprint> fingerprint{};       // none: the whole input, or the identity_keys
-  std::optional<Duration> dedup_window{};         // holds the key at least so long after the end; none: the queue's
+  std::optional<Duration> dedup_window{};         // hold the key at least this long after the end; none: the queue's
 };
 
-// What the library needs to know of a task, without its types.
+// A task without its types.
 struct TaskSpec {
   std::string name{};
   TaskOptions options{};
 };
 
-// In and Out convert to and from nlohmann::json; Out may be void. Names are checked when the task is used.
+// A task's descriptor. In and Out convert to and from nlohmann::json; Out may be void. The constructor does not check
+// the name: the first use throws InvalidArgument for a bad one.
 template <class In, class Out = void>
 class Task {
  public:
@@ -62,7 +64,7 @@ class Task {
   TaskSpec spec_;
 };
 
-// A task without types.
+// A task whose input and result are any JSON.
 using JsonTask = Task<nlohmann::json, nlohmann::json>;
 
 }  // namespace hapax

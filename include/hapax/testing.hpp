@@ -25,33 +25,35 @@ namespace hapax::testing {
 // Moves the clock of an app made by testing::open(). Throws UsageError for any other.
 void advance(App& app, Duration by);
 
-// From now on (or no longer) an enqueue runs the handler at once, on the caller's thread, before it returns. A failed
-// attempt that has a retry delay stays pending until advance() and drain().
+// Turns inline mode on or off. In inline mode an enqueue runs the handler on the caller's thread before it returns. A
+// failed attempt with a retry delay stays pending until advance() and drain().
 void inline_mode(App& app, bool on = true);
 
 struct DrainOptions {
   std::optional<std::string> queue{};  // none: all queues
-  // Moves virtual time on to whatever is delayed or waits for a retry, until nothing is pending.
+  // Advances virtual time to the next delayed execution or retry, until nothing is pending.
   bool through_delays = false;
-  int limit = 100000;  // runs; more throws UsageError, as tasks that enqueue each other never end
+  int limit = 100000;  // runs; one more throws UsageError, because tasks that enqueue each other never end
 };
 
+// Counts of the runs that drain() made.
 struct DrainReport {
   int completed = 0;
-  int failed = 0;   // dead letters
-  int retried = 0;  // failed attempts, to be tried again
-  int snoozed = 0;
+  int failed = 0;   // executions that failed or timed out
+  int retried = 0;  // failed attempts that will be retried
+  int snoozed = 0;  // also attempts that were released
   int cancelled = 0;
-  int waiting = 0;  // turns of workflows that ended in a wait
+  int waiting = 0;  // times a workflow ran and then waited
 };
 
-// Starts what schedules are due for (ticks that advance() or through_delays left behind are missed ones), and runs everything that is due and has a handler, one after the other, on this thread, until nothing is.
+// Starts due schedules, then runs every due execution that has a handler, one after the other, on this thread, until
+// none is due. Ticks passed over by advance() or through_delays are missed ticks. Throws UsageError without handlers.
 DrainReport drain(App& app, const DrainOptions& options = {});
 
-// What a task's pending and running executions are, oldest first.
+// The pending and running executions of a task, oldest first.
 [[nodiscard]] std::vector<ExecutionRecord> enqueued(App& app, const std::string& task);
 
-// Thrown by require_enqueued; its text lists what there is.
+// Thrown by require_enqueued; the message lists the inputs that were found.
 class RequirementFailed : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -61,7 +63,7 @@ namespace detail {
 void require_enqueued(App& app, const std::string& task, const std::function<bool(const std::string&)>& matches);
 }
 
-// Throws RequirementFailed unless a pending or running execution of the task has an input that `matches` likes.
+// Throws RequirementFailed unless `matches` returns true for the input of a pending or running execution of the task.
 template <class In, class Out, class Matches>
 void require_enqueued(App& app, const Task<In, Out>& task, Matches matches) {
   detail::require_enqueued(app, task.name(),

@@ -1,7 +1,7 @@
 // Durations and instants as hapax uses them everywhere.
 //
-// An instant is always the store's (the database server's clock on PostgreSQL, the machine's on SQLite), counted in
-// whole microseconds of UTC. Callers hand hapax durations, never their own "now".
+// An instant is always the store's (the database server's clock on PostgreSQL, the machine's on SQLite), in whole
+// microseconds of UTC. Callers give hapax durations, never their own "now".
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@ namespace hapax {
 using Duration = std::chrono::microseconds;
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
 
-// "90s" "15m" "12h" "30d" "2w" "1h30m" "500ms" "0". Anything else (no unit, negative, fractions, overflow) throws
+// Reads "90s" "15m" "12h" "30d" "2w" "1h30m" "500ms" "0". Anything else (no unit, negative, fractions, overflow) throws
 // InvalidArgument, naming `field` and showing an example.
 Duration parse_duration(std::string_view text, std::string_view field = "duration");
 
 // The shortest spelling parse_duration reads back: 5400 s is "1h30m". Sub-millisecond parts are written as "us".
 std::string format_duration(Duration duration);
 
-// "2026-03-01T09:00:00Z", with a fraction only when there is one.
+// Writes "2026-03-01T09:00:00Z", with a fraction only when there is one.
 std::string format_time(Time time);
 
 // Reads what format_time writes, and any RFC 3339 instant with an offset. Throws InvalidArgument naming `field`.

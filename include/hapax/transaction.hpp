@@ -1,8 +1,8 @@
-// Transaction: a transaction of the store's own database in which a caller writes too.
+// Transaction: a transaction of the store's own database in which the caller writes too.
 //
-// What is enqueued in it exists only if it commits (App::enqueue_in); a handler's outcome can be part of it
-// (TaskContext::complete_in). SQLite lends one (App::transaction); on PostgreSQL the caller brings the connection on which
-// it is open (App::attach).
+// An execution enqueued in the transaction exists only if it commits (App::enqueue_in); a handler's outcome can be part
+// of it (TaskContext::complete_in). On SQLite App::transaction lends one; on PostgreSQL the caller may also attach a
+// connection with an open transaction (App::attach).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct TransactionState;
 class WorkflowRun;
 }  // namespace detail
 
-// Used by one thread, while the transaction is open.
+// Used by one thread, and only while the transaction is open. A Transaction never commits or rolls back by itself.
 class Transaction {
  public:
   Transaction(Transaction&&) noexcept;
@@ -30,7 +30,8 @@ class Transaction {
   }
   [[nodiscard]] void* native_handle() const;
 
-  // For an attached connection, after the caller's COMMIT: workers are woken at once instead of at their next look.
+  // For an attached connection: call this after the caller's COMMIT to wake workers at once; without it they find the
+  // new executions at their next poll.
   void committed();
 
  private:

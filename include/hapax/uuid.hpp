@@ -1,4 +1,4 @@
-// Uuid: the 16-byte id of an execution, a session or a claim. Ordered and compared as bytes.
+// Uuid: the 16-byte ID of an execution, a session or a claim. A value, ordered and compared as bytes.
 #pragma once
 
 #include <array>

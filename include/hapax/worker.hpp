@@ -10,20 +10,20 @@
 
 namespace hapax {
 
-// Since the worker's start, as the store accepted it, and what is in hand now.
+// A worker's counts since its start, of outcomes that the store accepted, and its load now.
 struct WorkerCounts {
   std::int64_t completed = 0;
   std::int64_t failed = 0;   // dead letters
-  std::int64_t retried = 0;  // failed attempts that are tried again
+  std::int64_t retried = 0;  // failed attempts that will be retried
   std::int64_t snoozed = 0;
   std::int64_t released = 0;
   std::int64_t cancelled = 0;
   std::int64_t timed_out = 0;
-  std::int64_t stale = 0;  // outcomes refused: somebody else had the execution
+  std::int64_t stale = 0;  // outcomes refused because another worker had the execution
   std::int64_t sessions_lost = 0;
-  int queued = 0;  // claimed, waiting for a thread
+  int queued = 0;  // claimed, and waiting for a thread
   int running = 0;
-  bool store_away = false;
+  bool store_away = false;  // the last call to the store failed
 };
 
 namespace detail {
@@ -33,30 +33,31 @@ class WorkerState;
 
 class SupervisedProcess;
 
-// Made by App::work. Any thread may call its members.
+// A running worker: App::work makes it, the caller owns it. Any thread may call its members.
 class Worker {
  public:
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) noexcept;
-  // stop().
+  // Calls stop().
   ~Worker();
 
-  // Stops claiming, waits for running handlers up to the grace period, and releases the rest without spending their
-  // attempt. A handler that still does not return is left to its thread: what it uses must outlive it.
+  // Stops claiming, waits up to the grace period for running handlers, and releases the rest without spending their
+  // attempt. A handler that still does not return keeps its thread: objects it uses must outlive it.
   void stop();
   void stop(Duration grace);
 
-  // Waits until the process is sent SIGINT or SIGTERM, then stop(); returns the signal's number. What the main function of a
-  // worker program ends with (docs/guides/worker-program.md). Several workers may wait at once, each on a thread: one signal
-  // ends them all. A second signal ends the process at once, as if nobody waited. The signals' handlers are those of before
-  // when it returns. Throws UsageError when the signals cannot be taken.
+  // Waits until the process receives SIGINT or SIGTERM, calls stop() and returns the signal's number: the end of a
+  // worker program's main (docs/guides/worker-program.md). Several workers may wait at once, each on a thread; one
+  // signal ends them all. A second signal ends the process at once. The previous signal handlers are restored on
+  // return. Throws UsageError when the signal handlers cannot be set.
   int run_until_signal();
 
-  // True when this worker's queues have nothing pending (delayed and retrying included) or running.
+  // Waits until this worker's queues have nothing pending (delayed and retrying executions included) or running; true
+  // then. False when `at_most` passes first or the worker is stopped.
   bool wait_until_empty(std::optional<Duration> at_most = std::nullopt);
 
   [[nodiscard]] WorkerCounts counts() const;
-  // The session the store knows this worker by; another one after it was lost.
+  // The ID of the worker's session in the store; another ID after a lost session was opened anew.
   [[nodiscard]] Uuid session() const;
 
  private:

@@ -9,9 +9,9 @@
 //   });
 //   auto handle = app.start(process_order, order, {.workflow_id = "order-" + order.id});
 //
-// The function runs again from its beginning whenever it goes on after a crash or in another process, and is given what
-// was recorded instead of doing it again. So it must ask for the same things in the same order each time: docs/guides/
-// determinism.md has the rules.
+// After a crash, or when the run resumes in another process, the function runs again from its beginning; its calls on
+// the context then return the recorded results. So the function must make the same calls in the same order each time:
+// docs/guides/determinism.md has the rules.
 #pragma once
 
 #include <hapax/handle.hpp>
@@ -30,17 +30,17 @@
 
 namespace hapax {
 
-// What every start of a workflow begins from.
+// The default options of a workflow's runs; StartOptions override them one by one.
 struct WorkflowOptions {
   std::string queue = "default";
   int priority = 0;
-  std::optional<Duration> deadline{};  // of the whole run, from its start; it ends as timed_out, without compensation
-  int max_lost = 4;                    // how many workers in a row it may take down before it is a dead letter
-  Reuse reuse = Reuse::failed_only;    // what a new start may do with the id of an ended run
+  std::optional<Duration> deadline{};  // of the run, from its start; it then ends as timed_out, without compensation
+  int max_lost = 4;                    // how many workers in a row may die while running it before it is a dead letter
+  Reuse reuse = Reuse::failed_only;    // whether a new start may reuse the ID of an ended run
   std::optional<Duration> dedup_window{};
 };
 
-// In and Out convert to and from nlohmann::json; Out may be void. A plain value, like Task.
+// A workflow's descriptor. In and Out convert to and from nlohmann::json; Out may be void. A plain value, like Task.
 template <class In, class Out = void>
 class Workflow {
  public:
@@ -66,10 +66,11 @@ class Workflow {
   TaskSpec spec_;
 };
 
+// Options of App::start. An option that is not set comes from WorkflowOptions.
 struct StartOptions {
-  std::string workflow_id{};  // always required: what this run is, e.g. "order-456"; 1 to 255 bytes of UTF-8
-  OnConflict on_conflict = OnConflict::return_existing;  // when the id's holder is live
-  std::optional<Reuse> reuse{};                          // when it has ended
+  std::string workflow_id{};  // required: names this run, such as "order-456"; 1 to 255 bytes of UTF-8
+  OnConflict on_conflict = OnConflict::return_existing;  // when the run that holds the ID has not ended
+  std::optional<Reuse> reuse{};                          // when the run that holds the ID has ended
   std::optional<Duration> wait_timeout{};                // for OnConflict::wait
   std::optional<std::string> queue{};
   std::optional<Duration> delay{};
@@ -81,23 +82,24 @@ struct StartOptions {
   std::string traceparent{};
 };
 
-// A workflow's run as its caller sees it. result() follows runs that continue as new.
+// A handle on a workflow's run. result() follows runs that continue as new.
 template <class Out>
 class WorkflowHandle : public Handle<Out> {
  public:
   WorkflowHandle() = default;
   explicit WorkflowHandle(AnyHandle handle) : Handle<Out>(std::move(handle)) {}
 
-  // Sends a signal; returns when it is durably buffered, whether the workflow waits for it yet or not. With `once`, a
-  // second signal under that key changes nothing. Throws WrongStatus when the workflow has ended, and NotFound.
+  // Sends a signal; returns when the signal is durably buffered, whether the workflow waits for it yet or not. A second
+  // signal with the same `once` key changes nothing. Throws WrongStatus when the workflow has ended, and NotFound.
   template <class Payload>
   void signal(std::string_view name, const Payload& payload, std::optional<std::string> once = {}) const {
     this->signal_json(name, detail::encode_strict(payload, "payload"), std::move(once));
   }
   void signal(std::string_view name) const { this->signal_json(name, "null"); }
 
-  // Asks the workflow's function for what it registered with ctx.on_query: its journal is read and played in this
-  // process, which must have its handler, up to where it stands. Changes nothing. Throws NotFound for an unknown query.
+  // Asks the function registered with ctx.on_query. The run's journal is read and replayed in this process, which must
+  // have the workflow's function. Changes nothing. Throws NotFound for an unknown query or run, and WrongStatus when
+  // the workflow has ended or its journal does not fit the code.
   template <class Answer>
   [[nodiscard]] Answer query(std::string_view name) const {
     return detail::decode<Answer>(this->query_json(name, "null"), "answer");
@@ -108,11 +110,11 @@ class WorkflowHandle : public Handle<Out> {
   }
 };
 
-// What a workflow does when its parent ends before it (SPEC W4).
+// The fate of a child workflow when its parent ends first.
 enum class ParentClose : std::uint8_t {
-  cancel,     // it is asked to end, and may compensate
-  terminate,  // the same as cancel for one that has begun; one that has not is ended at once
-  abandon,    // it goes on by itself
+  cancel,     // the child is asked to end, and may compensate
+  terminate,  // a child that has not begun is ended at once; one that has begun is cancelled
+  abandon,    // the child goes on by itself
 };
 
 }  // namespace hapax

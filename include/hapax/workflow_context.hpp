@@ -1,12 +1,13 @@
-// WorkflowContext: what a workflow's function does through its journal.
+// WorkflowContext: the calls through which a workflow's function acts. Each call is recorded in the run's journal.
 //
-// Each call is recorded; when the function runs again, the call at the same place gives what was recorded. A call that
-// asks for something else than the journal has at that place parks the run as stuck, with both sides named, until a
-// worker with fitting code meets it (SPEC W5). Nothing between two calls may depend on anything but the input and what
-// calls gave: no clock, no randomness, no I/O. Those go into step(), now(), random(), uuid().
+// When the function runs again, the call at the same place returns what was recorded. A call that differs from the
+// journal at its place parks the run as stuck, naming both, until a worker with fitting code gets it. The code between
+// two calls may depend only on the input and on the results of calls: no clock, no randomness, no I/O. Use step(),
+// now(), random() and uuid() for those.
 //
-// Used by the thread that runs the function, not from inside a step, not after the run has ended: UsageError. catch (...)
-// around a call must rethrow: a run that is put aside is unwound by an exception of its own.
+// Only the thread that runs the function may use the context, not from inside a step and not after the run has ended:
+// otherwise UsageError. A catch (...) around a call must rethrow: an internal exception unwinds a run that is evicted
+// from memory, and the run is replayed later.
 #pragma once
 
 #include <hapax/control.hpp>
@@ -36,7 +37,7 @@ namespace hapax {
 namespace detail {
 class WorkflowRun;
 
-// A value that did not convert: its JSON, the type that was asked for, and what the conversion said.
+// A value that did not convert: its JSON, the requested type and the conversion's error.
 struct Unfit {
   const std::string& json;
   const std::type_info& expected;
@@ -46,7 +47,7 @@ struct Unfit {
 
 class WorkflowContext;
 
-// A step that failed for good: what it threw, as it was recorded. The same when it is thrown from the journal.
+// A step failed for good: carries the error as it was recorded. A replay throws the same from the journal.
 class StepFailed : public Error {
  public:
   StepFailed(std::string_view step_name, std::string error_type, const std::string& message)
@@ -55,8 +56,8 @@ class StepFailed : public Error {
   const std::string type;  // the C++ type, or the name of a hapax::Error
 };
 
-// A signal came whose payload does not convert to the type of the call that took it. The message says what came and what was
-// expected. Recorded: the same is thrown when the run is played again, whatever the code's type is by then.
+// A signal's payload does not convert to the type of the call that took it. The message names the payload and what was
+// expected. The error is recorded: a replay throws the same, whatever type the code asks for by then.
 class InvalidSignal : public Error {
  public:
   InvalidSignal(std::string_view signal_name, const std::string& message)
@@ -64,24 +65,25 @@ class InvalidSignal : public Error {
   const std::string signal;
 };
 
-// The same of the result of a task or a child workflow, which may come from another program, and of a step whose result
-// cannot be read back.
+// The result of a task or child workflow, which may come from another program, does not convert; or a step's recorded
+// result cannot be read back. Recorded like InvalidSignal.
 class InvalidResult : public Error {
  public:
   InvalidResult(std::string_view task_name, const std::string& message)
       : Error("InvalidResult", message), task(task_name) {}
-  const std::string task;  // or the workflow, or the step
+  const std::string task;  // the task, workflow or step
 };
 
+// Options of a step.
 struct StepOptions {
-  int max_attempts = 4;  // in total; what throws Permanent is not tried again
+  int max_attempts = 4;  // in total; an error of type Permanent is not retried
   RetryPolicy retry{};   // the wait between attempts is durable, like sleep()
 };
 
-// How a workflow sends a task.
+// Options of a task that a workflow sends; an option that is not set comes from the task's TaskOptions.
 struct RunOptions {
   // None: task-{run}:{task}:{index}, the same whenever this place in the workflow is reached again. With a key of your
-  // own, another execution under it is joined instead of started.
+  // own, an existing execution under that key is awaited instead of a new one.
   std::optional<std::string> task_id{};
   std::optional<std::string> queue{};
   std::optional<Duration> delay{};
@@ -96,6 +98,7 @@ struct RunOptions {
   std::optional<std::string> ordering_key{};
 };
 
+// Options of a child workflow.
 struct ChildOptions {
   // None: workflow-{run}:{workflow}:{index}.
   std::optional<std::string> workflow_id{};
@@ -107,8 +110,8 @@ struct ChildOptions {
   std::vector<std::string> tags{};
 };
 
-// Something a workflow has started and not yet waited for: a task, a child, a timer or a signal's arrival. Copies speak of
-// the same. Used by the workflow's function only.
+// A task, child workflow, timer or signal that the workflow has started and not yet waited for. A value; copies refer
+// to the same one. Used by the workflow's function only.
 class AnyStarted {
  public:
   AnyStarted() = default;
@@ -130,8 +133,8 @@ class Started : public AnyStarted {
  public:
   Started() = default;
 
-  // Waits for it. Throws ExecutionFailed for a task or child that did not complete, InvalidResult and InvalidSignal for what
-  // does not convert to Out.
+  // Waits for the result. Throws ExecutionFailed when the task or child did not complete, InvalidResult or
+  // InvalidSignal when the value does not convert to Out.
   Out get() const {
     const std::string json = await_json();
     if constexpr (!std::is_void_v<Out>) {
@@ -146,23 +149,24 @@ class Started : public AnyStarted {
   Started(std::shared_ptr<detail::WorkflowRun> run, std::int32_t position) : AnyStarted(std::move(run), position) {}
 };
 
+// See the head of this file. The worker makes and owns it; it lives as long as the run's function.
 class WorkflowContext {
  public:
   explicit WorkflowContext(std::shared_ptr<detail::WorkflowRun> run) : run_(std::move(run)) {}
 
-  // ---- Who this is -------------------------------------------------------------------------------------------------
-  [[nodiscard]] const Uuid& execution_id() const;     // of this run; new after continue_as_new
-  [[nodiscard]] const std::string& workflow() const;  // its name
+  // ---- Identity of the run -----------------------------------------------------------------------------------------
+  [[nodiscard]] const Uuid& execution_id() const;     // of this run; continue_as_new makes a new one
+  [[nodiscard]] const std::string& workflow() const;  // the workflow's name
   [[nodiscard]] const std::string& workflow_id() const;
   [[nodiscard]] int run_number() const;  // from 1 under its workflow_id
   [[nodiscard]] std::optional<Uuid> parent() const;
-  // True while what happened before is played again: for logs that should be written once.
+  // True while earlier calls are replayed from the journal: use it to write a log line only once.
   [[nodiscard]] bool replaying() const;
 
   // ---- Steps -------------------------------------------------------------------------------------------------------
-  // Calls fn here, once, on the worker's own stack, and records what it returns; recorded before the next step begins. A
-  // crash between fn's effect and the record repeats the call. What it throws is tried again as options say, then recorded
-  // and thrown as StepFailed. fn must not use the context.
+  // Calls fn once, on the worker thread's own stack, and records its result before the next step begins. A crash
+  // between fn's effect and the record repeats the call. An exception is retried as `options` say, then recorded and
+  // thrown as StepFailed. fn must not use the context.
   template <class Fn>
   auto step(std::string_view name, Fn&& fn, const StepOptions& options = {}) -> std::invoke_result_t<Fn&> {
     using Result = std::invoke_result_t<Fn&>;
@@ -176,8 +180,8 @@ class WorkflowContext {
     });
     if constexpr (!std::is_void_v<Result>) { return decode<Result>(json); }
   }
-  // The same with a transaction of the store's database: what fn(Transaction&) writes and the record of it are one commit.
-  // SQLite and PostgreSQL.
+  // The same inside a transaction of the store's database: the writes of fn(Transaction&) and the record of its result
+  // are one commit. SQLite and PostgreSQL only.
   template <class Fn>
   auto transaction(std::string_view name, Fn&& fn) -> std::invoke_result_t<Fn&, Transaction&> {
     using Result = std::invoke_result_t<Fn&, Transaction&>;
@@ -193,7 +197,7 @@ class WorkflowContext {
   }
 
   // ---- Tasks and children ------------------------------------------------------------------------------------------
-  // Sends the task to its queue and waits for its result. Throws ExecutionFailed, and what a refused admission throws.
+  // Sends the task to its queue and waits for its result. Throws ExecutionFailed, and the errors of a refused enqueue.
   template <class In, class Out>
   Out run(const Task<In, Out>& task, const std::type_identity_t<In>& input, const RunOptions& options = {}) {
     return start(task, input, options).get();
@@ -202,7 +206,7 @@ class WorkflowContext {
   Started<Out> start(const Task<In, Out>& task, const std::type_identity_t<In>& input, const RunOptions& options = {}) {
     return {run_, start_task(task.spec(), detail::encode_strict(input, "input"), options)};
   }
-  // A child workflow.
+  // Runs a child workflow, or starts it without waiting.
   template <class In, class Out>
   Out run(const Workflow<In, Out>& workflow, const std::type_identity_t<In>& input, const ChildOptions& options = {}) {
     return start(workflow, input, options).get();
@@ -214,35 +218,37 @@ class WorkflowContext {
   }
 
   // ---- Time --------------------------------------------------------------------------------------------------------
-  // By the store's clock; never early, at once when overdue. Holds no thread.
+  // Waits by the store's clock: never shorter, and not at all when the instant has passed. A sleeping workflow holds no
+  // thread.
   void sleep(Duration duration) { timer(duration).get(); }
   void sleep_until(Time until);
   [[nodiscard]] Started<void> timer(Duration duration);
-  // The store's time, as it was when this was first asked.
+  // The store's time when this call first ran; random numbers and a UUID, recorded likewise.
   [[nodiscard]] Time now();
-  [[nodiscard]] double random();  // 0 to 1
+  [[nodiscard]] double random();  // uniform in [0, 1)
   [[nodiscard]] std::uint64_t random_bits();
   [[nodiscard]] Uuid uuid();
 
   // ---- Signals and queries -----------------------------------------------------------------------------------------
-  // The next signal of that name, waiting for it if none is buffered. Throws InvalidSignal when its payload does not convert;
-  // the signal is taken all the same, and the next wait gets the next one.
+  // Waits for the next signal of this name, or takes one that is buffered. Throws InvalidSignal when the payload does
+  // not convert; that signal is consumed, and the next wait gets the next signal.
   template <class Payload>
   Payload wait_signal(std::string_view name) {
     return signal<Payload>(name).get();
   }
-  // Nothing when none came within `timeout`.
+  // The same; none when no signal came within `timeout`.
   template <class Payload>
   std::optional<Payload> wait_signal(std::string_view name, Duration timeout) {
     const std::optional<std::int32_t> position = take_signal(name, timeout);
     return position ? std::optional<Payload>(Started<Payload>(run_, *position).get()) : std::nullopt;
   }
-  // Takes the next signal of that name; to be waited for with others.
+  // Takes the next signal of this name without waiting, to be awaited together with others.
   template <class Payload>
   [[nodiscard]] Started<Payload> signal(std::string_view name) {
     return {run_, expect_signal(name)};
   }
-  // fn(const Question&) or fn() answers WorkflowHandle::query. It sees the function's state and changes nothing.
+  // Registers fn(const Question&) or fn() as the answer to WorkflowHandle::query. fn may read the function's state and
+  // must change nothing.
   template <class Question, class Fn>
   void on_query(std::string_view name, Fn fn) {
     add_query(name, [fn = std::move(fn)](const std::string& question) {
@@ -255,7 +261,7 @@ class WorkflowContext {
   }
 
   // ---- Waiting for several -----------------------------------------------------------------------------------------
-  // All results, in order; the first failure is thrown once all have ended.
+  // Waits until all have ended and returns their results in order, or throws the first failure.
   template <class Out>
   std::vector<Out> all(const std::vector<Started<Out>>& started) {
     await_all(positions(started));
@@ -273,7 +279,8 @@ class WorkflowContext {
     await_all({started.position_...});
     return std::tuple<Outs...>(started.get()...);
   }
-  // Which one is the first to end; the others go on. Its get() gives the result or throws.
+  // Waits for the first one to end and returns its index; the others go on. The first one's get() returns its result or
+  // throws.
   template <class... Outs>
   [[nodiscard]] std::size_t any(const Started<Outs>&... started) {
     return await_any({started.position_...});
@@ -282,7 +289,7 @@ class WorkflowContext {
   [[nodiscard]] std::size_t any(const std::vector<Started<Out>>& started) {
     return await_any(positions(started));
   }
-  // The same, and the others are cancelled.
+  // The same, and cancels the others.
   template <class... Outs>
   [[nodiscard]] std::size_t race(const Started<Outs>&... started) {
     return await_race({started.position_...});
@@ -293,18 +300,20 @@ class WorkflowContext {
   }
 
   // ---- The run itself ----------------------------------------------------------------------------------------------
-  // Ends this run and begins the next one under the same workflow_id, with an empty journal. Signals that were not taken
-  // go over to it.
+  // Ends this run and starts the next one under the same workflow_id, with an empty journal. Signals not yet taken pass
+  // to the next run.
   template <class In>
   [[noreturn]] void continue_as_new(const In& input) {
     continue_json(detail::encode_strict(input, "input"));
   }
-  // True in runs that meet this place with this code first; false in runs that had passed it with the code before.
+  // True in a run that reaches this place for the first time with this code; false in a run that passed it with older
+  // code.
   [[nodiscard]] bool patched(std::string_view change_id);
-  // Cancellation was asked for. Calls throw Cancelled once; calls made after that work, for compensation.
+  // True after a cancellation request. The next call throws Cancelled, once; calls after that work, for compensation.
   [[nodiscard]] bool cancelled() const;
+  // Reports progress from 0 to 1 with a short message.
   void progress(double fraction, std::string_view message = {});
-  // Found by `list` as the tag "name=value"; the latest value counts.
+  // Sets the tag "name=value" on the run, for App::list; the latest value replaces earlier ones.
   void set_attribute(std::string_view name, std::string_view value);
 
  private:

@@ -1,4 +1,4 @@
-// Texts of printable ASCII, as most are, told from others eight bytes a step.
+// Tests for text of printable ASCII, the usual case, eight bytes a step.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ascii {
 inline constexpr std::uint64_t ones = 0x0101010101010101;
 inline constexpr std::uint64_t highs = 0x80 * ones;
 
-// Is one of eight bytes a control character, or beyond ASCII?
+// Whether one of eight bytes is a control character or not ASCII.
 constexpr bool has_unprintable(std::uint64_t bytes) {
   return ((bytes | (bytes + ones) | ~((bytes | highs) - 0x20 * ones)) & highs) != 0;
 }
@@ -22,7 +22,7 @@ constexpr bool has(std::uint64_t bytes, char wanted) {
   return ((zero_where_equal - ones) & ~zero_where_equal & highs) != 0;
 }
 
-// `is_bad(eight bytes)` of none of the text, which is filled up with blanks.
+// Whether is_bad(eight bytes) is false for all of the text. The last step is padded with blanks.
 template <class IsBad>
 bool none(std::string_view text, IsBad is_bad) {
   const char* at = text.data();
@@ -39,12 +39,12 @@ bool none(std::string_view text, IsBad is_bad) {
 
 }  // namespace ascii
 
-// U+0020 to U+007E only.
+// Whether the text has only U+0020 to U+007E.
 inline bool is_printable_ascii(std::string_view text) {
   return ascii::none(text, [](std::uint64_t bytes) { return ascii::has_unprintable(bytes); });
 }
 
-// And neither quotes nor backslashes: in JSON it is written as it is.
+// The same, and neither quotes nor backslashes: JSON writes such text unescaped.
 inline bool is_plain_ascii(std::string_view text) {
   return ascii::none(text, [](std::uint64_t bytes) {
     return ascii::has_unprintable(bytes) || ascii::has(bytes, '"') || ascii::has(bytes, '\\');

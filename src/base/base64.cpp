@@ -56,7 +56,7 @@ std::optional<std::string> from_base64(std::string_view text) {
       group = 0;
     }
   }
-  // What is left of the last group: its unused bits are zero, so that a text has one spelling.
+  // The unused bits of the last group must be zero, so that each text has one encoding.
   if (padding == 2) {
     if ((group & 15U) != 0) { return std::nullopt; }
     bytes.push_back(static_cast<char>(group >> 4 & 255U));

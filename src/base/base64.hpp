@@ -9,7 +9,7 @@ namespace hapax::base {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 
-// Nothing for text that is not exactly what to_base64 writes.
+// None for text that differs from what to_base64 writes.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace hapax::base

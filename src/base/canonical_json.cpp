@@ -11,8 +11,8 @@ namespace hapax::base {
 
 namespace {
 
-// Order of UTF-16 code units. Bytes of UTF-8 give the same but for one case: characters above U+FFFF are surrogates in
-// UTF-16 and come before U+E000 to U+FFFF.
+// Compares by UTF-16 code units. Bytes of UTF-8 order the same but for characters above U+FFFF: as surrogates in UTF-16
+// they come before U+E000 to U+FFFF.
 bool before_in_utf16(std::string_view a, std::string_view b) {
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (in_a == a.end() || in_b == b.end()) { return a.size() < b.size(); }
@@ -76,7 +76,7 @@ void append_number(std::string& out, std::string_view number) {
   append_ecmascript_number(out, read_json_number(number).value());
 }
 
-// Recursion is bounded: check_json has refused what is deeper than limits::json_depth.
+// Recursion is bounded: check_json has refused text nested deeper than limits::json_depth.
 void append_value(std::string& out, JsonCursor& cursor) {
   switch (cursor.peek()) {
     case '{': append_object(out, cursor); break;

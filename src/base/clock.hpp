@@ -1,4 +1,4 @@
-// Clock: where time comes from. Real in production, moved by hand in tests and in the simulator.
+// Clock: the source of time. The system's in production, set by hand in tests and in the simulator.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -22,7 +22,7 @@ class SystemClock final : public Clock {
   }
 };
 
-// Stands still until it is moved. Any thread may read or move it.
+// A clock that stands still until advance() moves it. Any thread may read or move it.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Time start) : now_us_(start.time_since_epoch().count()) {}

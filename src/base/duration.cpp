@@ -17,7 +17,7 @@ struct Unit {
   std::uint64_t microseconds;
 };
 
-// Largest first: the order in which a duration names them.
+// Largest first: the order of units in a duration's text.
 constexpr std::array<Unit, 7> units = {{{"w", 604'800'000'000},
                                         {"d", 86'400'000'000},
                                         {"h", 3'600'000'000},
@@ -41,7 +41,7 @@ Duration parse_duration(std::string_view text, std::string_view field) {
   if (text.empty()) { refuse(text, field, "is empty"); }
   if (text.front() == '-') { refuse(text, field, "is negative"); }
   std::uint64_t total = 0;
-  std::size_t next_unit = 0;  // units before this one may not come any more
+  std::size_t next_unit = 0;  // units before this one may not follow
   std::string_view rest = text;
   while (!rest.empty()) {
     std::uint64_t count = 0;
@@ -73,7 +73,7 @@ std::string format_duration(Duration duration) {
     left = 0 - left;
   }
   for (const Unit& unit : units) {
-    // Days, however many: 7d is shown as it was given, and 30d is not 4w2d.
+    // Days, however many: 7d stays 7d, and 30d does not become 4w2d.
     if (unit.name == "w") { continue; }
     if (const std::uint64_t count = left / unit.microseconds; count > 0) {
       text += std::to_string(count);

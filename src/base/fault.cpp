@@ -28,7 +28,7 @@ enum class Action : std::uint8_t { kill, stop, throw_error };
 struct Fault {
   std::string name;
   Action action = Action::kill;
-  std::uint64_t at = 1;  // the pass at which it strikes, once
+  std::uint64_t at = 1;  // the pass at which the fault strikes, once
   std::uint64_t passes = 0;
 };
 
@@ -37,7 +37,7 @@ struct Plan {
   std::vector<Fault> faults;
 };
 
-// Never destroyed: fault points may be passed by threads that outlive main.
+// Never destroyed: threads that outlive main may pass fault points.
 Plan& plan() {
   static auto* const only = new Plan;
   return *only;
@@ -73,7 +73,7 @@ Fault parse_fault(std::string_view entry) {
   return fault;
 }
 
-// A test that misspells its fault must not pass as if the fault had struck.
+// A misspelt fault ends the process: otherwise the test would pass without the fault.
 [[maybe_unused]] const bool armed_from_environment = [] {
   const char* const text = std::getenv("HAPAX_FAULT");
   if (text == nullptr) { return false; }

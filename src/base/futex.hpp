@@ -1,6 +1,6 @@
-// FutexWord: one word that threads sleep on.
+// FutexWord: one 32-bit word that threads can sleep on. Any thread may call it.
 //
-// As std::atomic's wait and notify, without the rounds of sched_yield that libstdc++ makes before it sleeps: with eight
+// Like std::atomic's wait and notify, but without libstdc++'s rounds of sched_yield before it sleeps: with eight
 // callers on two cores those took half of all CPU time of an enqueue.
 #pragma once
 
@@ -22,12 +22,12 @@ class FutexWord {
 
   [[nodiscard]] std::uint32_t load() const { return value_.load(std::memory_order_acquire); }
 
-  // Returns once the value is another one.
+  // Returns when the value differs from `value`.
   void wait_while(std::uint32_t value) const {
     while (load() == value) { call(FUTEX_WAIT_PRIVATE, value); }
   }
 
-  // Likewise, or false when `at_most` is over first.
+  // The same; false when `at_most` passes first.
   [[nodiscard]] bool wait_while(std::uint32_t value, std::chrono::nanoseconds at_most) const {
     const auto until = std::chrono::steady_clock::now() + at_most;
     while (load() == value) {

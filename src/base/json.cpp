@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::uint64_t every_byte = 0x0101010101010101ULL;
 
-// Whether any of eight bytes needs a look of its own inside a string: a quote, a backslash, a control character or a
-// byte of a character beyond ASCII.
+// Whether any of eight bytes in a string needs a closer look: a quote, a backslash, a control character or a byte that
+// is not ASCII.
 bool has_special_byte(std::uint64_t word) {
   const std::uint64_t quote = word ^ (every_byte * '"');
   const std::uint64_t backslash = word ^ (every_byte * '\\');
@@ -38,11 +38,11 @@ struct Key {
   const char* at;  // of its opening quote
 };
 
-// The keys of one object. Few keys are compared one by one without allocating; many are sorted at the end, which no
-// choice of keys can make slow.
+// The keys of one object. Few keys are compared one by one without allocating; many are sorted at the end, so no choice
+// of keys makes the check slow.
 class KeySet {
  public:
-  // Returns false when the key is known to be there already.
+  // False when the key is known to be a duplicate.
   bool add(Key key) {
     if (count_ == few_.size()) {
       many_.push_back(key);
@@ -55,7 +55,7 @@ class KeySet {
     return true;
   }
 
-  // The first key that was there already.
+  // The first duplicate key.
   std::optional<Key> find_repeated() {
     if (many_.empty()) { return std::nullopt; }
     many_.insert(many_.end(), few_.begin(), few_.end());
@@ -101,7 +101,7 @@ class Checker {
     refuse_at(at_, at_ == end_ ? "the text ends inside the JSON value" : message);
   }
 
-  // Words that other notations know are the usual reason.
+  // Words of other notations are the usual cause of the error.
   [[noreturn]] void refuse_no_value(const char* at) const {
     const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
     if (rest.starts_with("NaN") || rest.starts_with("Infinity") || rest.starts_with("-Infinity")) {
@@ -127,7 +127,7 @@ class Checker {
 
   [[nodiscard]] bool next_is(char byte) const { return at_ != end_ && *at_ == byte; }
 
-  // A value and the white space behind it.
+  // Reads a value and the white space after it.
   void value(std::size_t depth) {
     if (at_ == end_) {
       refuse_at(at_, begin_ == end_ ? "the text is empty; expected a JSON value, such as null"
@@ -153,7 +153,7 @@ class Checker {
     at_ += expected.size();
   }
 
-  // The opening bracket. Returns false when the closing one follows, which is then behind us.
+  // Reads the opening bracket. False when the closing bracket follows; it is read then.
   bool enter(std::size_t depth, char closing) {
     static_assert(limits::json_depth == 64, "the message says so");
     if (depth > deepest_) {
@@ -168,7 +168,7 @@ class Checker {
     return true;
   }
 
-  // What follows an item. Returns false when it was the closing bracket.
+  // Reads the comma or closing bracket after an item. False after the closing bracket.
   bool goes_on(char closing, const char* expected) {
     if (next_is(closing)) {
       ++at_;
@@ -212,7 +212,7 @@ class Checker {
     return {text, opening};
   }
 
-  // Returns whether there was an escape in it.
+  // Reads a string; true when it had an escape.
   bool string() {
     ++at_;
     bool escaped = false;
@@ -265,7 +265,7 @@ class Checker {
     }
   }
 
-  // The u and its four digits.
+  // Reads the u and its four digits.
   std::uint32_t code_unit(const char* backslash) {
     ++at_;
     std::uint32_t unit = 0;

@@ -1,4 +1,4 @@
-// JSON at the door: checked once as bytes, then kept as bytes.
+// Checks for JSON from outside: text is checked once, then kept as bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,14 @@
 
 namespace hapax::base {
 
-// Throws InvalidJson naming `field` and the byte offset unless `text` is one JSON value that hapax takes: RFC 8259, depth
-// at most limits::json_depth, valid UTF-8, no lone surrogate escapes, no duplicate keys in an object, numbers finite in
-// a double, integers within 64 bits. One pass, no tree. `around`: levels of an envelope, which do not count; what is in it
-// is checked by itself.
+// Throws InvalidJson naming `field` and the byte offset unless `text` is one JSON value that hapax accepts: RFC 8259,
+// depth at most limits::json_depth, valid UTF-8, no lone surrogate escapes, no duplicate keys in an object, numbers
+// finite in a double, integers within 64 bits. One pass, no tree. `around` levels of an envelope do not count towards
+// the depth, because the value inside is checked by itself.
 void check_json(std::string_view text, std::string_view field, std::size_t around = 0);
 
-// RFC 8785 canonical form of a value check_json takes, with integers up to 64 bits as exact digits (DESIGN.md).
+// The RFC 8785 canonical form of a value that check_json accepts, except that integers up to 64 bits keep their exact
+// digits. Throws like check_json.
 [[nodiscard]] std::string canonical_json(std::string_view text, std::string_view field = "input");
 
 // `text` as a JSON string literal, quotes included.

@@ -12,7 +12,7 @@ namespace hapax::base {
 namespace {
 
 // For a number that a double cannot hold: whether it is too large rather than too close to zero. The power of ten of
-// its first digit that is not 0 tells, as only numbers above 1e308 and below 1e-323 come here.
+// its first non-zero digit decides: only numbers above 1e308 and below 1e-323 get here.
 bool is_above_one(std::string_view number) {
   const std::size_t mark = number.find_first_of("eE");
   const std::string_view mantissa = number.substr(0, mark);
@@ -29,7 +29,7 @@ bool is_above_one(std::string_view number) {
   const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
   const std::int64_t power =
       first < point ? static_cast<std::int64_t>(point - first) - 1 : -static_cast<std::int64_t>(first - point);
-  // The mantissa's power is bounded by the text's length; a saturated sum keeps its sign.
+  // The power of the mantissa is bounded by the text's length; a saturated sum keeps its sign.
   constexpr std::int64_t far = std::int64_t{1} << 60;
   return std::min(std::max(exponent, -far), far) + power > 0;
 }
@@ -64,7 +64,7 @@ void append_ecmascript_number(std::string& out, double number) {
     out.push_back('-');
     number = -number;
   }
-  // The shortest digits that read back as the same double: d.ddde±xx.
+  // The shortest digits that read back as this double, in the form d.ddde±xx.
   std::array<char, 32> text;
   const char* const end =
       std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::scientific).ptr;
@@ -76,7 +76,7 @@ void append_ecmascript_number(std::string& out, double number) {
   const std::size_t sign = scientific[mark + 1] == '+' ? 2 : 1;
   std::from_chars(text.data() + mark + sign, end, exponent);
 
-  // `point` is where the decimal point stands, counted from the first digit (n in ECMA-262, 6.1.6.1.20).
+  // `point`: the position of the decimal point, counted from the first digit (n in ECMA-262, 6.1.6.1.20).
   const int point = exponent + 1;
   const int count = static_cast<int>(digits.size());
   if (count <= point && point <= 21) {

@@ -1,4 +1,4 @@
-// Numbers as JSON spells them and as ECMAScript writes them.
+// Reads JSON numbers and writes ECMAScript numbers.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace hapax::base {
 
-// The double nearest to a JSON number, or nothing when that is infinite. What is too small for a double is zero.
+// The double nearest to a JSON number; none when that is infinite. A number too small for a double is zero.
 [[nodiscard]] std::optional<double> read_json_number(std::string_view number);
 
 // Whether a JSON number without fraction and exponent fits a signed or an unsigned 64-bit integer.

@@ -29,7 +29,7 @@ std::string unescaped(std::string_view part) {
   return text;
 }
 
-// The value of the object's member of that name.
+// The value of the member `name` of an object.
 std::optional<std::string_view> member_of(std::string_view object, const std::string& name) {
   JsonCursor cursor(object);
   cursor.step();
@@ -44,7 +44,7 @@ std::optional<std::string_view> member_of(std::string_view object, const std::st
   return std::nullopt;
 }
 
-// The array's item of that number: 0, or digits without a leading zero.
+// The array item of an index: 0, or digits without a leading zero.
 std::optional<std::string_view> item_of(std::string_view array, std::string_view number) {
   const bool plain = !number.empty() && number.size() <= 9 && (number == "0" || number.front() != '0') &&
                      number.find_first_not_of("0123456789") == std::string_view::npos;

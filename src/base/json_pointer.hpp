@@ -6,12 +6,12 @@
 
 namespace hapax::base {
 
-// Throws InvalidArgument naming `field` unless `pointer` is one: empty, or parts each behind a slash, with ~0 and ~1 for
-// tilde and slash.
+// Throws InvalidArgument naming `field` unless `pointer` is a JSON Pointer: empty, or parts that each follow a slash,
+// with ~0 and ~1 for tilde and slash.
 void check_json_pointer(std::string_view pointer, std::string_view field);
 
-// The bytes of the value that a checked pointer points at in a text that check_json has taken; nothing when there is
-// none. Indexes into arrays are plain numbers.
+// The bytes of the value that a checked pointer names in text that check_json has accepted; none when there is no such
+// value. Array indexes are plain numbers.
 [[nodiscard]] std::optional<std::string_view> find_json_pointer(std::string_view checked, std::string_view pointer);
 
 }  // namespace hapax::base

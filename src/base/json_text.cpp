@@ -3,7 +3,10 @@
 #include <hapax/error.hpp>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
+
+#include <nlohmann/json.hpp>
 
 namespace hapax::base {
 
@@ -25,7 +28,7 @@ void append_escaped_control(std::string& out, char control) {
   }
 }
 
-// ASCII that stands for itself inside quotes.
+// ASCII characters that need no escape inside quotes.
 bool is_plain(char c) {
   const auto byte = static_cast<std::uint8_t>(c);
   return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
@@ -42,6 +45,10 @@ std::uint32_t four_hex_digits(std::string_view text) {
 
 void require(bool holds, std::string_view field, std::string_view expected) {
   if (!holds) { throw InvalidJson(std::string(field), "expected " + std::string(expected), 0); }
+}
+
+[[noreturn]] void wrong_type(const JsonMember& member, const std::string& expected) {
+  throw InvalidArgument(member.name, "expected " + expected + "; came " + echo(member.value));
 }
 
 }  // namespace
@@ -161,11 +168,52 @@ std::string_view JsonCursor::value() {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
+std::string JsonMember::text() const {
+  if (!value.starts_with('"')) { wrong_type(*this, "a string"); }
+  std::string out;
+  append_json_unescaped(out, value.substr(1, value.size() - 2));
+  return out;
+}
+
+std::int64_t JsonMember::integer() const {
+  const auto number = nlohmann::json::parse(value);
+  if (!number.is_number_integer() || (number.is_number_unsigned() && number.get<std::uint64_t>() > INT64_MAX)) {
+    wrong_type(*this, "an integer");
+  }
+  return number.get<std::int64_t>();
+}
+
+bool JsonMember::boolean() const {
+  if (value != "true" && value != "false") { wrong_type(*this, "true or false"); }
+  return value == "true";
+}
+
+std::vector<std::string> JsonMember::texts() const {
+  const auto list = nlohmann::json::parse(value);
+  if (!list.is_array()) { wrong_type(*this, "an array of strings"); }
+  std::vector<std::string> all;
+  for (const auto& item : list) {
+    if (!item.is_string()) { wrong_type(*this, "an array of strings"); }
+    all.push_back(item.get<std::string>());
+  }
+  return all;
+}
+
 std::vector<JsonMember> json_members(std::string_view text, std::string_view field) {
   check_json(text, field);
-  JsonCursor cursor(text);
-  require(cursor.peek() == '{', field, "an object");
+  require(JsonCursor(text).peek() == '{', field, "an object");
+  return checked_members(text, field);
+}
+
+std::vector<JsonMember> checked_members(std::string_view object, std::string_view field) {
+  JsonCursor cursor(object);
+  if (cursor.peek() != '{') {
+    throw InvalidArgument(std::string(field), field == "line"
+                                                  ? "expected a JSON object such as {\"task\":\"greet\",\"input\":{}}"
+                                                  : "expected a JSON object");
+  }
   std::vector<JsonMember> members;
+  members.reserve(8);
   cursor.step();
   while (cursor.peek() != '}') {
     if (cursor.peek() == ',') { cursor.step(); }

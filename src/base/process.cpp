@@ -9,9 +9,9 @@ namespace hapax::base {
 
 namespace {
 
-std::atomic<pid_t> known{0};  // 0: not yet, or nobody can tell when it changes
+std::atomic<pid_t> known{0};  // 0: not known yet, or the fork handler could not be registered
 
-// Before main, so that no fork can be in the middle of it and no handler of a program's own runs before.
+// Runs before main, so that no fork happens meanwhile and no atfork handler of the program is registered earlier.
 [[maybe_unused]] const bool watched = [] {
   const auto learn = [] { known.store(::getpid(), std::memory_order_relaxed); };
   if (pthread_atfork(nullptr, nullptr, +learn) != 0) { return false; }

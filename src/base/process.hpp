@@ -1,11 +1,11 @@
-// The number of this process, as getpid() says it, without its system call: for what every call checks.
+// The ID of this process: getpid() without its system call, for checks that every call makes.
 #pragma once
 
 #include <sys/types.h>
 
 namespace hapax::base {
 
-// Any thread; right in a child of fork() too, though not in one of a bare clone() or _Fork().
+// Any thread. Correct in a child of fork(), but not in a child of a bare clone() or _Fork().
 [[nodiscard]] pid_t process_id();
 
 }  // namespace hapax::base

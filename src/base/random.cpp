@@ -13,7 +13,7 @@ namespace hapax::base {
 
 namespace {
 
-// Raised in every forked child, so that numbers buffered by the parent are not used a second time.
+// Raised in every forked child, so that numbers buffered by the parent are not used twice.
 std::atomic<std::uint64_t> forks{0};
 
 struct Buffer {

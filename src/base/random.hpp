@@ -1,4 +1,4 @@
-// Random: where chance comes from. The operating system in production, a seed in tests and in the simulator.
+// Random: the source of random numbers. The operating system in production, a seed in tests and in the simulator.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class Random {
   [[nodiscard]] double fraction() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 };
 
-// getrandom(2) behind a small per-thread buffer; a forked child refills. Any thread.
+// getrandom(2) with a small per-thread buffer; a forked child refills its buffer. Any thread.
 class SystemRandom final : public Random {
  public:
   [[nodiscard]] std::uint64_t next() override;

@@ -48,7 +48,7 @@ class File {
   [[nodiscard]] int number() const { return number_; }
 
  private:
-  // The destructor of what is not made is not called.
+  // A constructor that throws has no destructor call, so the file is closed here.
   [[noreturn]] void fail_closing(const char* doing) {
     const int error = errno;
     close(number_);
@@ -67,7 +67,7 @@ class File {
 }  // namespace
 
 std::string read_secret_file(const std::string& path) {
-  // Not blocking: a pipe in the place of a file must not hold a program up.
+  // Non-blocking: a pipe in the file's place must not block the program.
   const File file(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, "read");
   std::string text;
   std::array<char, 1 << 16> buffer{};
@@ -84,7 +84,7 @@ std::string read_secret_file(const std::string& path) {
 void append_secret_line(const std::string& path, const std::string& line) {
   const File file(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, "written");
   const std::string text = line + "\n";
-  // One call, so that two programs that add a line do not mix them.
+  // One write call, so that lines of two programs do not mix.
   const ssize_t written = ::write(file.number(), text.data(), text.size());
   if (written < 0) { fail(path, "written"); }
   if (static_cast<std::size_t>(written) != text.size()) {

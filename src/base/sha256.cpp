@@ -1,6 +1,6 @@
 #include "base/sha256.hpp"
 
-// The direct functions: for a short key the way through a provider costs as much again as the hash.
+// The direct SHA-256 functions: for a short key, the path through OpenSSL's providers costs as much again as the hash.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
@@ -46,7 +46,7 @@ Digest sha256(std::string_view bytes) {
 
 Digest sha256_parts(std::span<const std::string_view> parts) {
   constexpr std::size_t length_bytes = sizeof(std::uint64_t);
-  // Handing short parts over one by one costs more than hashing them.
+  // Joins short parts first: hashing them one by one costs more than the hash itself.
   std::array<char, 512> together;
   std::size_t size = 0;
   for (const std::string_view part : parts) { size += length_bytes + part.size(); }

@@ -6,7 +6,7 @@ namespace hapax {
 
 namespace {
 
-// By persisted value.
+// Indexed by persisted value.
 constexpr std::array<std::string_view, 6> names = {"pending", "running",   "completed",
                                                    "failed",  "cancelled", "timed_out"};
 

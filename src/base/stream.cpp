@@ -33,7 +33,8 @@ using Steady = std::chrono::steady_clock;
 
 std::string said(const std::string& what, int error) { return what + ": " + std::strerror(error); }
 
-// OpenSSL writes with write(2): a closed connection would end the program. What is pending already stays.
+// Blocks SIGPIPE: OpenSSL uses write(2), so a closed connection would end the program. A SIGPIPE that was pending
+// before stays pending.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -76,7 +77,7 @@ std::string tls_reason() {
   return text == nullptr ? "the connection was closed" : text;
 }
 
-// Returns for a signal that came in between, while there is time left.
+// Returns when a signal interrupted the call and time is left; throws otherwise.
 void check_again(const char* what, int error, Steady::time_point until) {
   const bool interrupted = error == EINTR;
   if (!interrupted && error != EAGAIN && error != EWOULDBLOCK) { throw StreamBroken(said(what, error)); }
@@ -136,7 +137,7 @@ Stream::Stream(const StreamPeer& peer, const TlsContext* tls, Duration at_most) 
     if (tls != nullptr) {
       shake_hands(peer, *tls, until);
     } else {
-      // A plain one waits in send and recv themselves: one system call where there would be three.
+      // A plain connection blocks in send and recv: one system call instead of three.
       const int flags = fcntl(socket_, F_GETFL);
       fcntl(socket_, F_SETFL, flags & ~O_NONBLOCK);
     }
@@ -159,7 +160,7 @@ Stream::~Stream() {
     ERR_clear_error();
     SSL_free(session_);
   } else if (session_ != nullptr) {
-    SSL_free(session_);  // a child has one thread when it gets here, which may have the lock
+    SSL_free(session_);  // a forked child has one thread here, which may hold the lock
   }
   close(socket_);
 }
@@ -183,7 +184,7 @@ void Stream::connect_to_socket(const std::string& path, Instant until) {
   socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket_ < 0) { throw StreamBroken(said("socket", errno)); }
   const int error = finish_connect(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), until);
-  // A socket of this machine whose queue is full says so in place of waiting.
+  // A Unix socket with a full queue fails at once instead of waiting.
   if (error != 0) { throw StreamBroken(std::strerror(error), error == ETIMEDOUT); }
 }
 
@@ -206,7 +207,7 @@ void Stream::connect_to(const StreamPeer& peer, Instant until) {
     }
     const int one = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // One that does not answer leaves time for those after it.
+    // Each address gets its share of the time, so that one without an answer leaves time for the rest.
     const Instant now = Steady::now();
     const int error =
         finish_connect(connect(socket_, address->ai_addr, address->ai_addrlen), now + (until - now) / left);
@@ -221,7 +222,7 @@ void Stream::connect_to(const StreamPeer& peer, Instant until) {
 
 void Stream::allow(int option, Duration& allowed, Duration at_most) const {
   if (allowed == at_most) { return; }
-  const Duration wait = std::max<Duration>(at_most, std::chrono::milliseconds(1));  // none at all would be for ever
+  const Duration wait = std::max<Duration>(at_most, std::chrono::milliseconds(1));  // 0 would mean no limit
   const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
   timeval value{};
   value.tv_sec = seconds.count();
@@ -230,7 +231,7 @@ void Stream::allow(int option, Duration& allowed, Duration at_most) const {
   allowed = at_most;
 }
 
-// A firewall that has forgotten the connection is found out within half a minute, and not by the next who asks.
+// A connection that a firewall has dropped is detected within 30 seconds instead of by the next request.
 void Stream::keep_alive() const {
   const int one = 1;
   const int idle_seconds = 15;

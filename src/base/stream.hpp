@@ -1,8 +1,8 @@
-// Stream: one connection to a server, over TCP, with TLS if asked for, or over a socket of this machine. Blocking, but no
-// step longer than it is allowed to.
+// Stream: one connection to a server, over TCP, optionally with TLS, or over a Unix socket. Calls block, but none
+// longer than its time limit.
 //
-// Used by one thread at a time. Every failure is StreamBroken; what it means is known to the caller alone, who knows
-// what was sent.
+// Used by one thread at a time. Every failure is StreamBroken; only the caller, who knows what was sent, knows what the
+// failure means.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -21,6 +21,7 @@ struct ssl_st;
 
 namespace hapax::base {
 
+// The connection failed, or a call exceeded its time limit (timed_out()).
 class StreamBroken : public std::runtime_error {
  public:
   explicit StreamBroken(const std::string& message, bool timed_out = false)
@@ -31,21 +32,21 @@ class StreamBroken : public std::runtime_error {
   bool timed_out_;
 };
 
-// Held around every call into TLS, none of which waits. Whoever forks takes it first, so that no other thread is inside
-// and leaves a lock behind in the child.
+// A lock held around every TLS call, none of which blocks. A thread that forks takes it first, so that no other thread
+// leaves a TLS lock locked in the child.
 [[nodiscard]] std::mutex& tls_calls();
 
-// A key that wants a passphrase is refused: nobody is there to be asked. For SSL_CTX_set_default_passwd_cb.
+// Refuses a key with a passphrase, because no one can be asked for it. For SSL_CTX_set_default_passwd_cb.
 int no_passphrase(char* to, int bytes, int for_writing, void* data);
 
-// Files of certificates for TLS; each may be empty.
+// Certificate files for TLS; each may be empty.
 struct TlsFiles {
-  std::string ca{};    // whom to trust; empty: those the system trusts
-  std::string cert{};  // who we are, for servers that ask; with its key
+  std::string ca{};    // trusted authorities; empty: the system's
+  std::string cert{};  // the client's certificate, for servers that ask; needs `key`
   std::string key{};
 };
 
-// Whom to trust, and who we are. TLS 1.2 or newer, always verified.
+// Trusted authorities and the client's certificate. TLS 1.2 or newer; the server is always verified.
 class TlsContext {
  public:
   // Throws ConfigurationError for a file that cannot be used.
@@ -62,28 +63,28 @@ class TlsContext {
 struct StreamPeer {
   std::string host{};  // a name or an address
   std::string port{};
-  std::string socket{};      // a path; in place of the two
-  std::string shown{};       // for messages
-  std::string trust_hint{};  // what names whom to trust, for messages
+  std::string socket{};      // path of a Unix socket, instead of host and port
+  std::string shown{};       // name of the server in messages
+  std::string trust_hint{};  // name of the setting for trusted authorities, in messages
 };
 
 class Stream {
  public:
-  // Connects within `at_most`, with TLS if `tls` is there. Throws StreamBroken; ConfigurationError for a certificate that
-  // is not trusted, or of another host.
+  // Connects within `at_most`, with TLS if `tls` is not null. Throws StreamBroken, and ConfigurationError for a
+  // certificate that is not trusted or belongs to another host.
   Stream(const StreamPeer& peer, const TlsContext* tls, Duration at_most);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  // In a forked child the parent's connection stays as it is.
+  // In a forked child the parent's connection stays open.
   ~Stream();
 
-  // All of it; no longer than `at_most` without the other side taking any.
+  // Writes all bytes. Throws when the other side takes none for `at_most`.
   void write(std::string_view bytes, Duration at_most);
-  // At least a byte; 0 when the other side has closed it.
+  // Reads at least one byte; 0 when the other side has closed the connection.
   [[nodiscard]] std::size_t read(char* to, std::size_t bytes, Duration at_most);
-  // Whether the other side has closed it, or sent what nobody asked for, while it was idle.
+  // Whether the other side has closed the idle connection, or sent something unasked.
   [[nodiscard]] bool is_stale() const;
-  // Has the machine ask now and then whether the other side is still there.
+  // Turns on TCP keep-alive.
   void keep_alive() const;
 
  private:
@@ -91,12 +92,12 @@ class Stream {
 
   void connect_to(const StreamPeer& peer, Instant until);
   void connect_to_socket(const std::string& path, Instant until);
-  // The errno of a connection that could not be made; 0: it was.
+  // The errno of a failed connect; 0: connected.
   [[nodiscard]] int finish_connect(int result, Instant until) const;
   void shake_hands(const StreamPeer& peer, const TlsContext& tls, Instant until);
-  // Waits until the socket is ready for what `wants` says (POLLIN, POLLOUT).
+  // Waits until the socket is ready for `wants` (POLLIN, POLLOUT).
   void await(short wants, Instant until) const;
-  // How a step of TLS ended: what SSL_get_error says of it, and why it failed.
+  // The result of a TLS call: what SSL_get_error says, and the reason of a failure.
   struct TlsStep {
     int result = 0;
     int error = 0;
@@ -104,10 +105,10 @@ class Stream {
   };
   template <class Call>
   [[nodiscard]] TlsStep tls_step(Call call);
-  // Waits for what a step asks for; throws if it has failed.
+  // Waits until the TLS call can go on; throws if it has failed.
   void await_tls(const TlsStep& step, Instant until, const char* what) const;
 
-  // Has the machine wait no longer than that in a plain send or recv (SO_SNDTIMEO, SO_RCVTIMEO).
+  // Limits a plain send or recv to `at_most` (SO_SNDTIMEO, SO_RCVTIMEO).
   void allow(int option, Duration& allowed, Duration at_most) const;
 
   pid_t process_;

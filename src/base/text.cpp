@@ -26,7 +26,7 @@ bool is_c1(const char* at, std::size_t length) {
   return length == 2 && static_cast<std::uint8_t>(at[0]) == 0xC2 && static_cast<std::uint8_t>(at[1]) < 0xA0;
 }
 
-// One character, printable; returns where the next one begins.
+// Appends one character in printable form; returns where the next one begins.
 const char* append_printable(std::string& out, const char* at, const char* end, bool allow_newline) {
   const std::size_t length = utf8_sequence_length(at, end);
   const bool allowed = allow_newline && (*at == '\n' || *at == '\t');
@@ -44,7 +44,7 @@ const char* append_printable(std::string& out, const char* at, const char* end, 
 
 struct Echo {
   std::string head;
-  std::string length;  // " (1048576 bytes)" when the head is not all of it
+  std::string length;  // " (1048576 bytes)" when the text was cut
 };
 
 Echo echo_of(std::string_view text) {
@@ -65,7 +65,7 @@ Echo echo_of(std::string_view text) {
 
 bool is_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) == 0x80; }
 
-// Text may turn out to be no UTF-8 at all; a cut never moves further than a character is long.
+// The text may not be UTF-8: a cut moves by at most the continuation bytes of one character.
 constexpr std::size_t longest_tail = 3;
 
 }  // namespace
@@ -143,8 +143,8 @@ std::string quoted(std::string_view text, char quote) {
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table, each the distances of a prefix of a to all prefixes of b: of the prefix so far, of the one before it
-  // and of the one before that.
+  // Three rows of the table. A row has the distances of a prefix of `a` to all prefixes of `b`: of the current prefix,
+  // of the one before it and of the one before that.
   std::vector<std::size_t> row(b.size() + 1), before(b.size() + 1), second_before(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t in_a = 1; in_a <= a.size(); ++in_a) {
@@ -160,6 +160,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+std::string lower(std::string_view text) {
+  std::string made(text);
+  for (char& letter : made) { letter = lower(letter); }
+  return made;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) { text.remove_prefix(1); }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) { text.remove_suffix(1); }
+  return text;
 }
 
 }  // namespace hapax::base

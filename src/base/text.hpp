@@ -1,4 +1,4 @@
-// Checks and repairs of text that comes from outside.
+// Checks and repairs text from outside.
 #pragma once
 
 #include "base/limits.hpp"
@@ -13,36 +13,37 @@ namespace hapax::base {
 [[nodiscard]] bool is_valid_utf8(std::string_view text);
 [[nodiscard]] bool has_control_characters(std::string_view text);  // C0, DEL and C1
 
-// What a handler printed or threw, made storable: NUL and bytes that are not UTF-8 become \xNN, so that an outcome can
-// always be written. Text that is fine comes back as it was.
+// Makes a handler's output or error storable: NUL and bytes that are not UTF-8 become \xNN. Valid text is returned
+// unchanged.
 [[nodiscard]] std::string escape_invalid(std::string_view text);
 
-// At most `bytes` of `text`, cut at a character's border, from the front or from the end.
+// At most `bytes` of `text`, from the front or from the end, cut between characters.
 [[nodiscard]] std::string keep_head(std::string_view text, std::size_t bytes);
 [[nodiscard]] std::string keep_tail(std::string_view text, std::size_t bytes);
 
-// For terminals: control characters (but newline and tab, when allowed) as \xNN.
+// Text for terminals: control characters become \xNN, except newline and tab when allowed.
 [[nodiscard]] std::string printable(std::string_view text, bool allow_newline = false);
 
-// Input as an error shows it, and the only way an error may show it: printable, at most limits::echo_bytes of it, cut at
-// a character's border, then how long it was: `abc… (1048576 bytes)`. Costs no more than what is shown.
+// Input as an error message shows it; messages must not show input in any other way. Printable, at most
+// limits::echo_bytes, cut between characters, then the length: `abc… (1048576 bytes)`. The cost is that of the shown
+// part.
 [[nodiscard]] std::string echo(std::string_view text);
 [[nodiscard]] std::string quoted(std::string_view text, char quote = '\'');  // `'abc…' (1048576 bytes)`
 
-// Closest of `candidates` for "did you mean", or empty when nothing is near (edit_distance at most a third of
-// the word's length) or the word is longer than limits::suggestion_bytes, as are candidates that are not looked at.
+// The candidate closest to `word`, for "did you mean"; empty when none has an edit distance of at most a third of the
+// word's length. Words and candidates longer than limits::suggestion_bytes are not compared.
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates);
 
-// The same with another measure of near: a distance below `far`.
+// The same with another limit: an edit distance below `far`.
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates, std::size_t far);
 
-// `; did you mean "retention"?`, or nothing when none is near.
+// `; did you mean "retention"?`, or empty when none is close.
 template <class Range>
 [[nodiscard]] std::string did_you_mean(std::string_view word, const Range& known, char quote = '"');
 
-// What goes behind "unknown key": `; did you mean "retention"?`, or all there are when none is near.
+// The end of an "unknown key" message: `; did you mean "retention"?`, or all known keys when none is close.
 template <class Range>
 [[nodiscard]] std::string suggestion(std::string_view word, const Range& known);
 
@@ -50,8 +51,8 @@ template <class Range>
 template <class Range>
 [[nodiscard]] std::string listed(const Range& names);
 
-// Letters to add, leave out, replace or swap with their neighbour. Costs the product of both lengths: for words that
-// closest() lets through.
+// The number of letters to add, remove, replace or swap with their neighbour. Costs the product of both lengths: use it
+// for words as short as closest() accepts.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 template <class Range>
@@ -67,7 +68,7 @@ std::string closest(std::string_view word, const Range& candidates, std::size_t 
   for (const std::string_view candidate : candidates) {
     const std::size_t longer = std::max(word.size(), candidate.size());
     const std::size_t shorter = std::min(word.size(), candidate.size());
-    // The lengths alone put the words that far apart.
+    // The difference in length alone makes the distance that large.
     if (candidate.size() > limits::suggestion_bytes || longer - shorter >= best_distance) { continue; }
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -100,5 +101,14 @@ std::string listed(const Range& names) {
   }
   return text;
 }
+
+// ASCII letters in lower case; all other bytes stay.
+[[nodiscard]] constexpr char lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+[[nodiscard]] std::string lower(std::string_view text);
+
+// Without the blanks and tabs at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
 
 }  // namespace hapax::base

@@ -12,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Reads a fixed form from left to right and remembers whether all of it was there.
+// Reads a fixed format from left to right and records whether all of it was there.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -37,7 +37,7 @@ class Reader {
     return take();
   }
 
-  // The digits after a point, as microseconds; finer ones are cut off.
+  // Reads the digits after a point as microseconds; finer digits are dropped.
   std::int64_t fraction() {
     std::int64_t microseconds = 0;
     std::int64_t weight = 100'000;
@@ -65,7 +65,7 @@ class Reader {
   bool good_ = true;
 };
 
-// By hand, as every line of a log has one.
+// Written by hand for speed: every log line has a time.
 void append_padded(std::string& out, int value, std::size_t width) {
   const std::string digits = std::to_string(value < 0 ? -value : value);
   if (value < 0) {
@@ -138,7 +138,7 @@ Time parse_time(std::string_view text, std::string_view field) {
   const minutes offset = hours(offset_hour) + minutes(offset_minute);
   const auto whole =
       std::chrono::sys_days(date) + hours(hour) + minutes(minute) + seconds(second) - (zone == '-' ? -offset : offset);
-  // A leap second is the last of a day in UTC; it is counted as the first of the next.
+  // A leap second is the last second of a UTC day; it counts as the first second of the next day.
   if (second == 60 && std::chrono::floor<days>(whole) != whole) { refuse(text, field); }
   return Time(whole) + Duration(fraction);
 }

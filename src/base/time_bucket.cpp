@@ -25,7 +25,7 @@ void append_part(std::string& key, int number) {
   time_bucket_append_padded(key, number, 2);
 }
 
-// How many whole units of its day have passed at that instant.
+// The number of whole units of its day that have passed at the instant.
 template <class Unit>
 int into_day(Time at) {
   return static_cast<int>(floor<Unit>(at - floor<days>(at)).count());

@@ -1,4 +1,4 @@
-// One UTF-8 sequence at a time: the rule that text and JSON checks share.
+// One UTF-8 sequence at a time; used by the checks of text and of JSON.
 #pragma once
 
 #include <cstddef>

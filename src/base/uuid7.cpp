@@ -13,14 +13,14 @@ constexpr unsigned counter_bits = 18;
 constexpr std::uint32_t counter_limit = std::uint32_t{1} << counter_bits;
 constexpr unsigned tail_bits = 56;
 
-// A millisecond's first counter has eight random bits and a clear top bit: at least 131,072 further ids fit before the
-// counter is full.
+// The first counter of a millisecond has eight random bits and a clear top bit: at least 131,072 further IDs fit before
+// the counter is full.
 std::uint32_t first_counter(std::uint64_t random) {
   return static_cast<std::uint32_t>(random >> tail_bits) << (counter_bits - 9);
 }
 
-// Time and counter of the newest id as one number, so that any thread can take the next step without a lock (which a
-// fork could leave locked for ever). 46 bits of milliseconds last until the year 4199.
+// Time and counter of the newest ID as one number, so that any thread can advance it without a lock, which a fork could
+// leave locked for ever. 46 bits of milliseconds last until the year 4199.
 std::atomic<std::uint64_t> newest{0};
 
 }  // namespace

@@ -7,19 +7,19 @@
 
 namespace hapax::base {
 
-// A new id: strictly greater than every id this process made before, also when the clock steps back or many threads
-// ask at once; a forked child never repeats its parent's. Any thread.
+// A new ID, strictly greater than every ID this process made before, also when the clock steps back or many threads
+// call at once. A forked child never repeats its parent's IDs. Any thread.
 [[nodiscard]] Uuid new_uuid7();
 
-// The pure rule behind it. `state` carries the last id's time and counter; returns the next id for `now_ms` and fresh
-// random bits, never smaller than or equal to the one before.
+// The pure rule of new_uuid7(): the next ID for `now_ms` and fresh random bits, always greater than the one before.
+// `state` carries the time and counter of the last ID.
 struct Uuid7State {
   std::uint64_t last_ms = 0;
   std::uint32_t counter = 0;  // 18 bits used
 };
 [[nodiscard]] Uuid next_uuid7(Uuid7State& state, std::uint64_t now_ms, std::uint64_t random);
 
-// The instant inside an id.
+// The time inside an ID, in milliseconds since 1970.
 [[nodiscard]] std::uint64_t uuid7_milliseconds(const Uuid& id);
 
 }  // namespace hapax::base

@@ -4,12 +4,10 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* examples =
-    "An activity runs a task or a workflow by the clock (cron, time zone) or for events. Each tick and each event "
-    "starts "
-    "one\n"
-    "run, whoever notices it first and however often: every `hapax work` and every worker in a program of yours sees "
-    "to "
-    "it.\n"
+    "An activity starts a task or a workflow by the clock (cron, time zone) or for\n"
+    "events. Each tick and each event starts one run, however often and by whatever\n"
+    "process it is noticed. `hapax work`, `hapax serve` and every worker in your own\n"
+    "programs fire the ticks.\n"
     "\n"
     "Examples:\n"
     "  hapax activity apply activities.json\n"
@@ -27,14 +25,11 @@ constexpr const char* examples =
 }  // namespace
 
 CLI::Option* add_activity_id(CLI::App& command, std::string& id) {
-  return command.add_option("id", id, "Activity")->type_name("ID")->required();
+  return command.add_option("id", id, "ID of the activity")->type_name("ID")->required();
 }
 
 void add_activity(Commands& commands) {
-  CLI::App& group = commands.add(
-      {"activity",
-       "Schedules and subscriptions: apply, list, show, preview, pause, resume, trigger, backfill, runs, delete",
-       examples});
+  CLI::App& group = commands.add({"activity", "Manage schedules and event subscriptions", examples});
   add_activity_apply(commands, group);
   add_activity_looking(commands, group);
   add_activity_preview(commands, group);

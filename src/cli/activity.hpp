@@ -1,18 +1,18 @@
-// The parts of `hapax activity`, which is in several files.
+// The subcommands of `hapax activity`, one group of them per file.
 #pragma once
 
+#include "api/activity_json.hpp"
+#include "api/activity_read.hpp"
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "cli/backend.hpp"
 #include "cli/commands.hpp"
-#include "wire/activity_json.hpp"
-#include "wire/activity_read.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 #include <string>
 
 namespace hapax::cli {
 
-// Each adds its commands to the group.
+// Each function adds its commands to the group.
 void add_activity_apply(Commands& commands, CLI::App& group);
 void add_activity_delete(Commands& commands, CLI::App& group);
 void add_activity_looking(Commands& commands, CLI::App& group);

@@ -12,30 +12,29 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* apply_examples =
-    "FILE is JSON (one activity or a list of them) or TOML with [activities.ID] tables, such as a hapax.toml; - is "
-    "standard\n"
-    "input. All of it is checked first: when something is wrong, nothing is stored. Applying again what is there "
-    "changes\n"
-    "nothing. New activities, and those with another timetable, count their ticks from now; paused ones stay paused.\n"
-    "With --json: {\"created\",\"changed\",\"unchanged\",\"applied\",\"activities\":[{\"id\",\"result\",\"version\","
-    "\"description\",\"notes\"}]}.\n"
+    "FILE is JSON (one activity or a list of them) or TOML with [activities.ID]\n"
+    "tables, such as a hapax.toml; - is standard input. The whole file is checked\n"
+    "first: if anything is invalid, nothing is stored. Applying an unchanged activity\n"
+    "changes nothing. New activities, and activities with a changed timetable, count\n"
+    "their ticks from now; paused activities stay paused.\n"
+    "With --json: {\"created\",\"changed\",\"unchanged\",\"applied\",\n"
+    "\"activities\":[{\"id\",\"result\",\"version\",\"description\",\"notes\"}]}.\n"
     "\n"
     "Examples:\n"
     "  hapax activity apply daily-report.json\n"
     "  hapax activity apply hapax.toml --dry-run\n"
-    "  echo '{\"id\":\"tidy\",\"trigger\":{\"type\":\"cron\",\"cron\":\"@daily\"},\"target\":{\"task\":\"tidy\"}}' | "
-    "hapax "
-    "activity apply -\n"
+    "  generate-activities | hapax activity apply -\n"
     "\n"
-    "Exit codes: 0 applied, 65 something in FILE cannot be taken, 66 no such file.";
+    "Exit codes: 0 applied; 65 FILE is invalid; 66 no such file.";
 
 constexpr const char* delete_examples =
-    "Its runs and versions stay, and one that is applied again under its id goes on with them.\n"
+    "The runs and versions of the activity are kept. An activity that is applied\n"
+    "again under the same ID continues with them.\n"
     "\n"
     "Example:\n"
     "  hapax activity delete daily-report";
 
-// A target that nobody has heard of may be good all the same: its program may be still to come.
+// An unknown target is a note, not an error, because its program may be deployed later.
 void note_near_miss(std::vector<std::string>& notes, const std::string& what, const std::string& name,
                     const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) { return; }
@@ -161,15 +160,15 @@ void add_activity_apply(Commands& commands, CLI::App& group) {
     bool dry_run = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"apply", "Make activities, or change them, by a file", apply_examples}, &group);
+  CLI::App& command = commands.add({"apply", "Create or change activities from a file", apply_examples}, &group);
   command.add_option("file", options->file, "JSON or TOML; - for standard input")->type_name("FILE|-")->required();
-  command.add_flag("--dry-run", options->dry_run, "Only check it and say what would change");
+  command.add_flag("--dry-run", options->dry_run, "Only check the file and print the changes");
   commands.run_with(command, [options](Shell& shell) { return apply(shell, options->file, options->dry_run); });
 }
 
 void add_activity_delete(Commands& commands, CLI::App& group) {
   const auto id = std::make_shared<std::string>();
-  CLI::App& command = commands.add({"delete", "Take an activity away; its runs stay", delete_examples}, &group);
+  CLI::App& command = commands.add({"delete", "Delete an activity; its runs are kept", delete_examples}, &group);
   add_activity_id(command, *id);
   commands.run_with(command, [id](Shell& shell) { return remove(shell, *id); });
 }

@@ -1,4 +1,5 @@
 // hapax activity pause, resume, trigger and backfill.
+#include "api/execution_read.hpp"
 #include "base/text.hpp"
 #include "cli/activity.hpp"
 #include "cli/arguments.hpp"
@@ -7,45 +8,45 @@
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
-#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* pause_examples =
-    "Ticks of the pause are missed ones when it is over, events of it are dropped. `trigger` and `backfill` work all "
-    "the\n"
-    "same. Pausing again changes the note. With --json the activity, as in show.\n"
+    "A paused activity starts nothing by itself; `trigger` and `backfill` still work.\n"
+    "Ticks during the pause count as missed when it ends, events during the pause are\n"
+    "dropped. Pausing again changes the note. With --json: the activity, as in show.\n"
     "\n"
     "Example:\n"
     "  hapax activity pause daily-report --note 'the warehouse moves'";
 
 constexpr const char* trigger_examples =
-    "Runs it now, paused or not. With --key, asking again meets the first run; without, each call is one. An activity "
-    "for\n"
-    "events may be given one by --event.\n"
-    "With --json: {\"run_id\",\"id\",\"created\",\"status\",\"result\"?,\"error\"?}; the id is the execution's.\n"
+    "Runs the activity now, even if it is paused. A second call with the same --key\n"
+    "returns the first run; without --key each call starts a run. --event gives an\n"
+    "activity with an event trigger the event to run for.\n"
+    "With --json: {\"run_id\",\"id\",\"created\",\"status\",\"result\"?,\"error\"?}; \"id\" is the\n"
+    "ID of the execution.\n"
     "\n"
     "Examples:\n"
     "  hapax activity trigger daily-report\n"
     "  hapax activity trigger daily-report --key rerun-2026-03-01 --wait\n"
     "  hapax activity trigger on-order --event order.json\n"
     "\n"
-    "Exit codes: 0 started or met; 3 the queue drains; 65 a key or event that cannot be taken; 66 no such activity;\n"
-    "with --wait: 0 completed, 1 ended otherwise, 124 still going.";
+    "Exit codes: 0 started, or the run exists already; 3 the queue drains; 65 an\n"
+    "invalid key or event; 66 no such activity.\n"
+    "With --wait: 0 completed, 1 ended otherwise, 124 still going.";
 
 constexpr const char* backfill_examples =
-    "Runs the ticks of a time gone by, both ends included, each under its own id: what ran already does not run again. "
-    "TIME\n"
-    "is 2026-03-01T09:00:00Z, or a date or time in the activity's time zone: 2026-03-01 as --from is the beginning of "
-    "that\n"
-    "day, as --to its end.\n"
+    "Runs the ticks of a past time range, both ends included, each under its own run\n"
+    "ID: ticks that ran already do not run again. TIME is 2026-03-01T09:00:00Z, or a\n"
+    "date or time in the activity's time zone. A date means the beginning of that day\n"
+    "for --from and its end for --to.\n"
     "With --json: {\"from\",\"to\",\"ticks\",\"started\",\"existing\",\"refused\",\"trouble\"}.\n"
     "\n"
     "Example:\n"
     "  hapax activity backfill daily-report --from 2026-03-01 --to 2026-03-07\n"
     "\n"
-    "Exit codes: 0 done, 3 some could not be started.";
+    "Exit codes: 0 done; 3 some runs could not be started.";
 
 int pause(Shell& shell, const std::string& id, const std::string& note) {
   if (!base::is_valid_utf8(note)) { throw InvalidArgument("note", "is not UTF-8"); }
@@ -145,31 +146,33 @@ void add_activity_control(Commands& commands, CLI::App& group) {
     std::string note;
   };
   const auto pausing = std::make_shared<PauseOptions>();
-  CLI::App& pause_command = commands.add({"pause", "It starts nothing until it is resumed", pause_examples}, &group);
+  CLI::App& pause_command = commands.add({"pause", "Stop an activity from starting runs", pause_examples}, &group);
   add_activity_id(pause_command, pausing->id);
-  pause_command.add_option("--note", pausing->note, "Why, for others")->type_name("TEXT");
+  pause_command.add_option("--note", pausing->note, "Reason, shown with the activity")->type_name("TEXT");
   commands.run_with(pause_command, [pausing](Shell& shell) { return pause(shell, pausing->id, pausing->note); });
 
-  CLI::App& resume_command =
-      commands.add({"resume", "Ends a pause; what its ticks missed is up to its misfire policy", ""}, &group);
+  CLI::App& resume_command = commands.add({"resume", "Resume an activity; its misfire policy applies", ""}, &group);
   add_activity_id(resume_command, pausing->id);
   commands.run_with(resume_command, [pausing](Shell& shell) { return resume(shell, pausing->id); });
 
   const auto triggering = std::make_shared<TriggerOptions>();
-  CLI::App& trigger_command = commands.add({"trigger", "Run it now", trigger_examples}, &group);
+  CLI::App& trigger_command = commands.add({"trigger", "Run an activity now", trigger_examples}, &group);
   add_activity_id(trigger_command, triggering->id);
-  trigger_command.add_option("--key", triggering->key, "The same key runs once")->type_name("KEY");
-  trigger_command.add_option("--event", triggering->event, "The event it is run for: a file, - or JSON")
+  trigger_command.add_option("--key", triggering->key, "Idempotency key: the same key runs once")->type_name("KEY");
+  trigger_command.add_option("--event", triggering->event, "Event to run for: a file, - or JSON")
       ->type_name("FILE|-|JSON");
   trigger_command.add_flag("--wait", triggering->wait, "Wait for the outcome and print it");
-  trigger_command.add_option("--wait-timeout", triggering->wait_timeout, "At most this long")->type_name("D");
+  trigger_command.add_option("--wait-timeout", triggering->wait_timeout, "Wait at most D")->type_name("D");
   commands.run_with(trigger_command, [triggering](Shell& shell) { return trigger(shell, *triggering); });
 
   const auto filling = std::make_shared<BackfillOptions>();
-  CLI::App& backfill_command = commands.add({"backfill", "Run the ticks of a time gone by", backfill_examples}, &group);
+  CLI::App& backfill_command =
+      commands.add({"backfill", "Run the ticks of a past time range", backfill_examples}, &group);
   add_activity_id(backfill_command, filling->id);
-  backfill_command.add_option("--from", filling->from, "The first tick at or after")->type_name("TIME")->required();
-  backfill_command.add_option("--to", filling->to, "The last tick at or before")->type_name("TIME")->required();
+  backfill_command.add_option("--from", filling->from, "Run ticks at or after this time")
+      ->type_name("TIME")
+      ->required();
+  backfill_command.add_option("--to", filling->to, "Run ticks at or before this time")->type_name("TIME")->required();
   commands.run_with(backfill_command, [filling](Shell& shell) { return backfill(shell, *filling); });
 }
 

@@ -1,10 +1,10 @@
 #include "cli/activity_file.hpp"
 
+#include "app/configuration.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/problem.hpp"
-#include "schedule/configured.hpp"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
 
-// A list of objects begins as [{ and an empty one as []; a TOML table has a name behind its bracket.
+// A JSON list of objects begins with [{ and an empty list with []; in TOML a name follows the bracket.
 bool looks_like_json(std::string_view text) {
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos || text[first] != '[') {
@@ -46,7 +46,7 @@ std::vector<schedule::Activity> read_json(std::string_view text) {
 }
 
 ActivityFile read_toml(std::string_view text, const std::string& name) {
-  const config::Reading reading = schedule::read_configuration_text(text, name);
+  const config::Reading reading = app::read_configuration_text(text, name);
   if (!reading.problems.empty()) {
     const std::size_t more = reading.problems.size() - 1;
     throw BadData("InvalidArgument",
@@ -55,7 +55,7 @@ ActivityFile read_toml(std::string_view text, const std::string& name) {
   }
   const auto is_of_activity = [](const config::Stated& stated) { return stated.key.starts_with("activities."); };
   return {
-      .activities = schedule::activities_of(reading.config),
+      .activities = app::activities_of(reading.config),
       .has_other_sections = !std::all_of(reading.config.stated.begin(), reading.config.stated.end(), is_of_activity)};
 }
 

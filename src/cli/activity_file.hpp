@@ -1,4 +1,4 @@
-// Activities as people write them down: a JSON object, a list of them, or [activities.ID] tables in TOML.
+// Reads activity files: a JSON object, a list of objects, or TOML with [activities.ID] tables.
 #pragma once
 
 #include "schedule/activity.hpp"
@@ -10,11 +10,12 @@ namespace hapax::cli {
 
 struct ActivityFile {
   std::vector<schedule::Activity> activities;
-  bool has_other_sections = false;  // of a hapax.toml: queues, tasks, …
+  bool has_other_sections = false;  // the file also has queues, tasks, …
 };
 
-// By the file's ending, .json or .toml; else, and for - (standard input), by how it begins. Throws MissingFile, and
-// BadData that names the file and the member if any of it cannot be taken.
+// The file's ending, .json or .toml, decides the format. For another ending, and for - (standard input), the text's
+// beginning decides. Throws MissingFile, and BadData that names the file and the member if anything in the file is
+// invalid.
 [[nodiscard]] ActivityFile read_activity_file(const std::string& path);
 
 }  // namespace hapax::cli

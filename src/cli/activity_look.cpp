@@ -12,23 +12,22 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* list_examples =
-    "By id. DROPPED counts ticks that were missed or met a run that was still going, and events of a pause. With "
-    "--json "
-    "an\n"
-    "array of "
-    "{\"id\",\"namespace\",\"kind\",\"description\",\"version\",\"paused\",\"note\",\"next_due\",\"last_started\","
-    "\"counts\",\"trouble\",\n"
-    "\"created_at\",\"updated_at\",\"definition\"}.\n"
+    "Lists activities by ID. DROPPED counts ticks dropped by the misfire or overlap\n"
+    "policy, and events dropped during a pause.\n"
+    "With --json an array of {\"id\",\"namespace\",\"kind\",\"description\",\"version\",\n"
+    "\"paused\",\"note\",\"next_due\",\"last_started\",\"counts\",\"trouble\",\"created_at\",\n"
+    "\"updated_at\",\"definition\"}.\n"
     "\n"
     "Examples:\n"
     "  hapax activity list\n"
     "  hapax activity list --json | jq -r '.[] | select(.trouble) | .id'";
 
 constexpr const char* show_examples =
-    "The definition, when it runs next, what became of its ticks or events so far, and the last trouble.\n"
-    "With --json as in list, and \"next_fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\",\"note\"}]; with "
-    "--versions also\n"
-    "\"versions\":[{\"version\",\"at\",\"actor\",\"definition\"}].\n"
+    "Prints the definition, the next fires, the counts of ticks or events so far, and\n"
+    "the last trouble.\n"
+    "With --json as in list, with\n"
+    "\"next_fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\",\"note\"}] and, with\n"
+    "--versions, \"versions\":[{\"version\",\"at\",\"actor\",\"definition\"}].\n"
     "\n"
     "Examples:\n"
     "  hapax activity show daily-report\n"
@@ -39,7 +38,7 @@ std::string state_text(const model::ActivityState& state) {
   return state.paused ? "paused" + (state.note.empty() ? "" : ": " + state.note) : "active";
 }
 
-// A ticker is seconds late at most: nobody is there to look.
+// A running ticker is seconds late at most, so a later fire means that no ticker runs.
 bool is_overdue(const model::ActivityState& state, Time now) {
   return state.next_due && now - *state.next_due > std::chrono::seconds(10);
 }
@@ -185,9 +184,9 @@ int show(Shell& shell, const std::string& id, bool with_versions) {
 
 void add_activity_looking(Commands& commands, CLI::App& group) {
   const auto listing = std::make_shared<ListOptions>();
-  CLI::App& list_command = commands.add({"list", "All activities of the namespace", list_examples}, &group);
-  list_command.add_option("--limit", listing->limit, "At most so many")->type_name("N")->capture_default_str();
-  list_command.add_option("--after", listing->after, "Go on behind this activity")->type_name("ID");
+  CLI::App& list_command = commands.add({"list", "List the namespace's activities", list_examples}, &group);
+  list_command.add_option("--limit", listing->limit, "Print at most N")->type_name("N")->capture_default_str();
+  list_command.add_option("--after", listing->after, "Continue after this activity")->type_name("ID");
   commands.run_with(list_command, [listing](Shell& shell) { return list(shell, *listing); });
 
   struct ShowOptions {
@@ -195,9 +194,9 @@ void add_activity_looking(Commands& commands, CLI::App& group) {
     bool versions = false;
   };
   const auto showing = std::make_shared<ShowOptions>();
-  CLI::App& show_command = commands.add({"show", "One activity in full", show_examples}, &group);
+  CLI::App& show_command = commands.add({"show", "Show one activity in full", show_examples}, &group);
   add_activity_id(show_command, showing->id);
-  show_command.add_flag("--versions", showing->versions, "Also its earlier definitions, and who made them");
+  show_command.add_flag("--versions", showing->versions, "Also print earlier definitions, with actors");
   commands.run_with(show_command, [showing](Shell& shell) { return show(shell, showing->id, showing->versions); });
 }
 

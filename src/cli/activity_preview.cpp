@@ -1,4 +1,5 @@
-// hapax activity preview: what an activity is going to do, and what an outage would make of it.
+// hapax activity preview: the next fires of an activity, and what each misfire policy would do after an outage.
+#include "api/instant.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/activity.hpp"
@@ -7,7 +8,6 @@
 #include "cli/render.hpp"
 #include "cli/table.hpp"
 #include "schedule/firing.hpp"
-#include "wire/instant.hpp"
 
 #include <unistd.h>
 
@@ -15,27 +15,22 @@ namespace hapax::cli {
 namespace {
 
 constexpr int usual_count = 20;
-constexpr std::size_t runs_told = 12;  // of one policy, in a table
+constexpr std::size_t runs_told = 12;  // the most runs that a table shows per policy
 
 constexpr const char* activity_preview_examples =
-    "The next fires with local time, UTC and, where clocks are changed, what that does to them. FILE (JSON or TOML, as "
-    "for\n"
-    "apply; - is standard input) is looked at without a store. --from is an instant, a date or time of the activity's "
-    "time\n"
-    "zone, or now, which is the default. With --down, also what each misfire policy would do if everything were down "
-    "from\n"
-    "then on for so long.\n"
-    "With --json: "
-    "{\"id\",\"description\",\"time_zone\",\"from\",\"fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\","
-    "\"note\"}],\n"
-    "\"outage\"?:{\"from\",\"to\",\"down\",\"policies\":[{\"policy\",\"own\",\"runs\":[{\"run_id\",\"scheduled_for\","
-    "\"missed\","
-    "\"window\"}],\n"
-    "\"dropped\",\"more\"}]}}.\n"
+    "Prints the next fires in local time and UTC, with a note where clocks change.\n"
+    "A FILE (JSON or TOML, as for apply; - is standard input) is read without a\n"
+    "store. --from is an instant, a date or time in the activity's time zone, or now\n"
+    "(the default). --down also prints what each misfire policy would do if all\n"
+    "workers were down from that time on for that long.\n"
+    "With --json: {\"id\",\"description\",\"time_zone\",\"from\",\n"
+    "\"fires\":[{\"run_id\",\"scheduled_for\",\"local\",\"due\",\"note\"}],\n"
+    "\"outage\"?:{\"from\",\"to\",\"down\",\"policies\":[{\"policy\",\"own\",\n"
+    "\"runs\":[{\"run_id\",\"scheduled_for\",\"missed\",\"window\"}],\"dropped\",\"more\"}]}}.\n"
     "\n"
     "Examples:\n"
     "  hapax activity preview daily-report\n"
-    "  hapax activity preview daily-report --from 2026-03-27 --count 5      # clocks go forward on the 29th\n"
+    "  hapax activity preview daily-report --from 2026-03-27 --count 5\n"
     "  hapax activity preview daily-report --from now --down 2h30m\n"
     "  hapax activity preview activities.toml --activity daily-report";
 
@@ -52,7 +47,7 @@ struct Subject {
   Time now;
 };
 
-// A name with an ending or a slash, or one that is there as a file, is a file.
+// A subject is a file if it has a file's ending or a slash, or if such a file exists; else it is an activity's ID.
 bool is_file(const std::string& subject) {
   return subject == "-" || subject.ends_with(".json") || subject.ends_with(".toml") ||
          subject.find('/') != std::string::npos || access(subject.c_str(), F_OK) == 0;
@@ -168,13 +163,15 @@ int preview(Shell& shell, const Options& options) {
 
 void add_activity_preview(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add(
-      {"preview", "When it runs next, and what would become of an outage", activity_preview_examples}, &group);
-  command.add_option("subject", options->subject, "Activity, or a file of one")->type_name("ID|FILE|-")->required();
-  command.add_option("--activity", options->activity, "Which one, of a file with several")->type_name("ID");
-  command.add_option("--from", options->from, "From then on")->type_name("TIME")->capture_default_str();
-  command.add_option("--count", options->count, "So many fires")->type_name("N")->capture_default_str();
-  command.add_option("--down", options->down, "What each misfire policy does after being down so long")->type_name("D");
+  CLI::App& command =
+      commands.add({"preview", "Show next fires, and the effect of an outage", activity_preview_examples}, &group);
+  command.add_option("subject", options->subject, "Activity, or a file that defines it")
+      ->type_name("ID|FILE|-")
+      ->required();
+  command.add_option("--activity", options->activity, "Activity to preview, if FILE has several")->type_name("ID");
+  command.add_option("--from", options->from, "Show fires from this time on")->type_name("TIME")->capture_default_str();
+  command.add_option("--count", options->count, "Number of fires")->type_name("N")->capture_default_str();
+  command.add_option("--down", options->down, "Show misfire policies for an outage of D")->type_name("D");
   commands.run_with(command, [options](Shell& shell) { return preview(shell, *options); });
 }
 

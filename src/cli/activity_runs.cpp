@@ -1,4 +1,5 @@
-// hapax activity runs: what an activity started, with the task instances of each run.
+// hapax activity runs: the runs that an activity started, with --tasks also the task instances of each run.
+#include "api/execution_read.hpp"
 #include "base/text.hpp"
 #include "cli/activity.hpp"
 #include "cli/arguments.hpp"
@@ -6,7 +7,6 @@
 #include "cli/render.hpp"
 #include "cli/short_id.hpp"
 #include "cli/table.hpp"
-#include "wire/execution_read.hpp"
 
 #include <algorithm>
 
@@ -14,17 +14,16 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* activity_runs_examples =
-    "Newest first; also of an activity that was deleted, for as long as its runs are kept. RUN is the id that tells a "
-    "tick\n"
-    "or an event from the others; hapax show takes the execution's id, or --run RUN.\n"
-    "With --json an array of "
-    "{\"run_id\",\"id\",\"task\",\"queue\",\"status\",\"attempt\",\"run\",\"created_at\",\"started_at\","
-    "\"finished_at\",\n"
-    "\"duration_ms\",\"error\"}, with --tasks each with \"tasks\":[…] of the same.\n"
+    "Lists the runs of an activity, newest first, also of a deleted activity while\n"
+    "its runs are kept. RUN is the run's ID, made from its tick or event. `hapax\n"
+    "show` takes the execution's ID, or --run RUN.\n"
+    "With --json an array of {\"run_id\",\"id\",\"task\",\"queue\",\"status\",\"attempt\",\"run\",\n"
+    "\"created_at\",\"started_at\",\"finished_at\",\"duration_ms\",\"error\"}, with --tasks\n"
+    "each with \"tasks\":[…] of the same members.\n"
     "\n"
     "Examples:\n"
     "  hapax activity runs daily-report --limit 10\n"
-    "  hapax activity runs daily-report --status failed,timed_out --json | jq -r '.[].id'\n"
+    "  hapax activity runs daily-report --status failed,timed_out --json\n"
     "  hapax activity runs nightly-load --tasks";
 
 struct ActivityRunsOptions {
@@ -35,7 +34,7 @@ struct ActivityRunsOptions {
   bool tasks = false;
 };
 
-// A target that is a workflow starts tasks of its own too; an instance is told by its id, which begins with the run's.
+// A workflow target starts other tasks too. A task instance is recognised by its key: task-RUN_ID:TASK_TYPE:INDEX.
 std::vector<model::Execution> instances_of(Backend& backend, const model::Execution& run) {
   Listing listing;
   listing.query.parent = run.id;
@@ -47,7 +46,7 @@ std::vector<model::Execution> instances_of(Backend& backend, const model::Execut
     if (execution.identity_key.starts_with(prefix)) { found.push_back(std::move(execution)); }
     return true;
   });
-  std::reverse(found.begin(), found.end());  // as the definition has them
+  std::reverse(found.begin(), found.end());  // in the order of the definition
   return found;
 }
 
@@ -102,15 +101,15 @@ int runs(Shell& shell, const ActivityRunsOptions& options) {
 
 void add_activity_runs(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<ActivityRunsOptions>();
-  CLI::App& command = commands.add({"runs", "What it started, newest first", activity_runs_examples}, &group);
+  CLI::App& command = commands.add({"runs", "List an activity's runs, newest first", activity_runs_examples}, &group);
   add_activity_id(command, options->id);
   command.add_option("--status", options->statuses, "pending, running, completed, failed, cancelled or timed_out")
       ->type_name("S")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
-  command.add_option("--after", options->after, "Go on below this execution")->type_name("ID");
-  command.add_flag("--tasks", options->tasks, "Also the task instances of each run");
+  command.add_option("--limit", options->limit, "Print at most N")->type_name("N")->capture_default_str();
+  command.add_option("--after", options->after, "Continue after this execution")->type_name("ID");
+  command.add_flag("--tasks", options->tasks, "Also print the task instances of each run");
   commands.run_with(command, [options](Shell& shell) { return runs(shell, *options); });
 }
 

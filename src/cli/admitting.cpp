@@ -1,5 +1,6 @@
 #include "cli/admitting.hpp"
 
+#include "api/execution_read.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/awaiting.hpp"
@@ -7,7 +8,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "model/trace_context.hpp"
-#include "wire/execution_read.hpp"
 
 #include <cstdio>
 
@@ -18,9 +18,9 @@ void print_admission(const Shell& shell, const std::string& document, const std:
   const model::Admission admission = read_admission(document);
   const Status status = end ? end->status : admission.status;
   const std::optional<std::string> result = end && end->result ? end->result : admission.result;
-  // Only the key is still held: what came of it is not null, it is not known any more (SPEC I13).
+  // The execution's record has expired and only its key is still held, so the result is unknown, not null.
   const bool result_expired = !end && admission.expired;
-  // Nil: a debounced request of a token that may not read.
+  // The ID is nil when a debounced request was made with a token that may not read.
   const std::string id = admission.id.is_nil() ? "one that is not told" : admission.id.to_string();
   if (shell.json()) {
     print(end ? admission_json(admission, end) : document);
@@ -36,7 +36,7 @@ void print_admission(const Shell& shell, const std::string& document, const std:
   if (end && end->error) { print(base::printable(error_line(end->error))); }
 }
 
-// Trace context never refuses work (SPEC V2).
+// An invalid trace context never refuses a request: a remark reports it, and it is dropped.
 void drop_unusable_trace(RequestFields& fields) {
   if (fields.traceparent.empty() || !model::accepted_traceparent(fields.traceparent).empty()) { return; }
   std::fprintf(stderr, "remark: --traceparent (HAPAX_TRACEPARENT) '%s' is no W3C trace context and is ignored\n",
@@ -48,29 +48,25 @@ void drop_unusable_trace(RequestFields& fields) {
 
 void add_admit_flags(CLI::App& command, AdmitOptions& options) {
   RequestFields& fields = options.fields;
-  command.add_option("--input", options.input, "Input: JSON, @FILE, or - for standard input (default: null)")
-      ->type_name("JSON|@FILE|-");
-  command.add_option("--queue", fields.queue, "Queue, made on first use (default: the catalogue's, or default)")
-      ->type_name("Q");
+  command.add_option("--input", options.input, "Input: JSON, @FILE or - (default: null)")->type_name("JSON|@FILE|-");
+  command.add_option("--queue", fields.queue, "Queue, made if new (default: the task's queue)")->type_name("Q");
   command
       .add_option("--on-conflict", fields.on_conflict,
-                  "When the key is taken: return_existing, reject, wait or terminate_existing")
+                  "If the key is held: return_existing|reject|wait|terminate_existing")
       ->type_name("POLICY")
       ->capture_default_str();
-  command.add_option("--reuse", fields.reuse, "When the key's holder has ended: failed_only, reject or allow")
-      ->type_name("POLICY");
-  command.add_option("--delay", fields.delay, "Not before this much time has passed: 90s, 15m, 12h, 30d")
-      ->type_name("D");
-  command.add_option("--run-at", fields.run_at, "Not before this instant: 2026-03-01T09:00:00Z")->type_name("TIME");
+  command.add_option("--reuse", fields.reuse, "If the holder ended: failed_only|reject|allow")->type_name("POLICY");
+  command.add_option("--delay", fields.delay, "Start after this delay: 90s, 15m, 12h, 30d")->type_name("D");
+  command.add_option("--run-at", fields.run_at, "Start at or after: 2026-03-01T09:00:00Z")->type_name("TIME");
   command.add_option("--priority", fields.priority, "Higher is claimed first, -32768 to 32767")->type_name("N");
-  command.add_option("--deadline", fields.deadline, "For the whole of it; then it is timed_out")->type_name("D");
-  command.add_option("--tag", fields.tags, "A tag; may be repeated")->type_name("T")->allow_extra_args(false);
-  command.add_option("--metadata", options.metadata, "A JSON object kept with it: JSON, @FILE or -")->type_name("JSON");
-  command.add_option("--traceparent", fields.traceparent, "W3C trace context handed on to the handler")
+  command.add_option("--deadline", fields.deadline, "Limit for all attempts; then timed_out")->type_name("D");
+  command.add_option("--tag", fields.tags, "Tag; may be repeated")->type_name("T")->allow_extra_args(false);
+  command.add_option("--metadata", options.metadata, "Metadata object: JSON, @FILE or -")->type_name("JSON");
+  command.add_option("--traceparent", fields.traceparent, "W3C trace context, passed to the handler")
       ->type_name("TEXT")
       ->envname("HAPAX_TRACEPARENT");
   command.add_flag("--wait", options.wait, "Wait for the outcome and print it");
-  command.add_option("--wait-timeout", options.wait_timeout, "At most this long")->type_name("D");
+  command.add_option("--wait-timeout", options.wait_timeout, "Wait at most D")->type_name("D");
 }
 
 int admit_one(Shell& shell, const AdmitOptions& options) {

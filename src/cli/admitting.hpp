@@ -1,16 +1,16 @@
-// One request admitted and its answer told, for enqueue and start.
+// Admits one request and prints the admission, for `enqueue` and `start`.
 #pragma once
 
+#include "api/request_fields.hpp"
 #include "cli/commands.hpp"
 #include "cli/shell.hpp"
-#include "wire/request.hpp"
 
 #include <optional>
 #include <string>
 
 namespace hapax::cli {
 
-// As the flags have it; payloads are still to be read.
+// The flags' values. Payload arguments (JSON, @FILE or -) are not read yet.
 struct AdmitOptions {
   RequestFields fields;
   std::optional<std::string> input;
@@ -19,11 +19,11 @@ struct AdmitOptions {
   std::optional<std::string> wait_timeout;
 };
 
-// What tasks and workflows are asked for with alike.
+// Adds the flags that `enqueue` and `start` share.
 void add_admit_flags(CLI::App& command, AdmitOptions& options);
 
 // Prints {"id","created","status","run","deduplicated_from"?,"result"?,"result_expired"?} or its text form; returns the
-// exit code. Throws what is wrong with the request, and the error of a refusal.
+// exit code. Throws if the request is invalid or refused.
 int admit_one(Shell& shell, const AdmitOptions& options);
 
 }  // namespace hapax::cli

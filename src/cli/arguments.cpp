@@ -1,5 +1,7 @@
 #include "cli/arguments.hpp"
 
+#include "api/find.hpp"
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/problem.hpp"
@@ -7,8 +9,6 @@
 #include "cli/terminal.hpp"
 #include "model/labels.hpp"
 #include "model/validate.hpp"
-#include "wire/find.hpp"
-#include "wire/json_view.hpp"
 
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// One byte over the limit is enough to know that it is too much; what is left is not read.
+// Stops reading once the text is over the limit.
 std::string read_all(std::FILE* file, const std::string& name, std::string_view field, std::size_t most) {
   std::string text;
   std::array<char, 1 << 16> buffer{};
@@ -60,10 +60,10 @@ void add_filter(CLI::App& command, Filter& filter, bool with_status) {
         ->delimiter(',')
         ->allow_extra_args(false);
   }
-  command.add_option("--queue", filter.queue, "Only of this queue")->type_name("Q");
-  command.add_option("--task", filter.task, "Only of this task")->type_name("NAME");
-  command.add_option("--tag", filter.tag, "Only with this tag")->type_name("T");
-  command.add_option("--metadata", filter.metadata, "Only with this member of the metadata; repeated: all of them")
+  command.add_option("--queue", filter.queue, "Only executions of this queue")->type_name("Q");
+  command.add_option("--task", filter.task, "Only executions of this task")->type_name("NAME");
+  command.add_option("--tag", filter.tag, "Only executions with this tag")->type_name("T");
+  command.add_option("--metadata", filter.metadata, "Only with this metadata; if repeated, with all")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }
@@ -100,10 +100,10 @@ void Filter::require_known(Shell& shell) const {
 }
 
 void add_selection(CLI::App& command, Selection& selection, bool with_status) {
-  command.add_option("id", selection.ids, "Execution ids; or use the filters below")->type_name("ID")->expected(0, -1);
+  command.add_option("id", selection.ids, "Execution IDs; or use the filters below")->type_name("ID")->expected(0, -1);
   add_filter(command, selection.filter, with_status);
-  command.add_flag("--all", selection.all, "All of the namespace, when no filter is given");
-  command.add_flag("--yes", selection.yes, "Do not ask, as a filter does on a terminal");
+  command.add_flag("--all", selection.all, "All in the namespace, if no filter is given");
+  command.add_flag("--yes", selection.yes, "Act without asking for confirmation");
 }
 
 void each_execution(Backend& backend, Listing listing, std::int64_t limit,
@@ -115,7 +115,7 @@ void each_execution(Backend& backend, Listing listing, std::int64_t limit,
     for (const std::string& document : page) {
       if (!fn(document)) { return; }
     }
-    // A page with payloads may end at limits::list_bytes, so only an empty one is certainly the last.
+    // A page with payloads may end at limits::list_bytes, so only an empty page is certainly the last.
     const bool is_short = std::ssize(page) < listing.query.limit;
     if (page.empty() || (is_short && !listing.query.payloads)) { return; }
     left -= std::ssize(page);
@@ -147,7 +147,7 @@ std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::
     std::vector<Uuid> ids;
     for (const std::string& text : selection.ids) { ids.push_back(find_id(shell, text, among)); }
     for (const Uuid& id : ids) {
-      shell.backend().check(id);  // another namespace's execution is not there
+      shell.backend().check(id);  // throws NotFound, also for another namespace's execution
     }
     return ids;
   }

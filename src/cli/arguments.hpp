@@ -1,12 +1,12 @@
-// Arguments that several commands share, read in one place.
+// Arguments and filters that several commands share.
 #pragma once
 
+#include "api/parse_values.hpp"
 #include "base/limits.hpp"
 #include "cli/backend.hpp"
 #include "cli/commands.hpp"
 #include "cli/shell.hpp"
 #include "model/execution.hpp"
-#include "wire/words.hpp"
 
 #include <functional>
 #include <optional>
@@ -16,12 +16,12 @@
 
 namespace hapax::cli {
 
-// What a payload flag names: JSON text itself, @FILE, or - for standard input. Throws MissingFile, PayloadTooLarge for
-// more than `most`. The JSON is not checked here.
+// Reads a payload argument: JSON text, @FILE, or - for standard input. Throws MissingFile, and PayloadTooLarge for a
+// file or standard input of more than `most` bytes. The JSON is not checked here.
 [[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field,
                                        std::size_t most = limits::payload_usual);
 
-// Filters of list, cancel, retry and dlq.
+// The filters of list, cancel, retry and dlq.
 struct Filter {
   std::vector<std::string> statuses;
   std::optional<std::string> queue;
@@ -31,12 +31,13 @@ struct Filter {
 
   [[nodiscard]] bool empty() const { return statuses.empty() && !queue && !task && !tag && metadata.empty(); }
   [[nodiscard]] model::ListQuery query(const Shell& shell) const;
-  // After a filter that met nothing: throws NotFound, with the nearest name, when its queue or task is not known at all.
+  // Call this when the filter matched nothing: throws NotFound, with the nearest name, if the queue or task of the
+  // filter does not exist.
   void require_known(Shell& shell) const;
 };
 void add_filter(CLI::App& command, Filter& filter, bool with_status = true);
 
-// Ids given one by one, or by a filter: what cancel, retry and the dead-letter commands act on.
+// The executions that cancel, retry and the dead-letter commands act on: named by ID, or matched by a filter.
 struct Selection {
   std::vector<std::string> ids;
   Filter filter;
@@ -45,18 +46,20 @@ struct Selection {
 };
 void add_selection(CLI::App& command, Selection& selection, bool with_status);
 
-// Pages through what is listed, newest first, until `limit` or `fn`, which is given the documents, returns false.
+// Calls `fn` with the document of each listed execution, newest first, until `limit` is reached or `fn` returns false.
+// Reads page by page.
 void each_execution(Backend& backend, Listing listing, std::int64_t limit,
                     const std::function<bool(const std::string& document)>& fn);
 
-// Whether somebody is there to answer.
+// Whether standard input and standard error are terminals, so that a question can be asked.
 [[nodiscard]] bool can_ask();
-// Asks on a terminal whether to `what` ("cancel 3 executions"). Elsewhere, and with --json, a script is at work, which has
-// said what it wants: true.
+// Asks on a terminal whether to `what` ("cancel 3 executions"). Without a terminal, and with --json, returns true
+// without asking, because the caller is a script.
 [[nodiscard]] bool confirmed(const Shell& shell, const std::string& what);
 
-// The ids of a selection. By filter: asks first, as confirmed() does, unless --yes is given. `what` is the verb for the
-// question ("cancel"). `adjust` narrows the query to what the verb can act on.
+// The IDs of a selection. With a filter, asks first, as confirmed() does, unless --yes is given, and returns no IDs if
+// the user declines. `what` is the verb for the question ("cancel"). `adjust` narrows the query to executions that the
+// verb can act on.
 [[nodiscard]] std::vector<Uuid> selected(Shell& shell, const Selection& selection, const std::string& what,
                                          const std::function<void(model::ListQuery&)>& adjust);
 

@@ -1,21 +1,22 @@
 #include "cli/audit.hpp"
 
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* audit_examples =
-    "Who cancelled, retried, discarded, annotated and signalled executions, purged and moved queues, and changed "
-    "queues,\n"
-    "tasks, settings, activities and tokens, newest first; kept for 400 days. Who enqueued an execution is told by\n"
-    "`hapax show` (enqueued_by). With --json [{\"at\",\"actor\",\"action\",\"subject\",\"detail\"}].\n"
+    "Lists who cancelled, retried, discarded, annotated and signalled executions, who\n"
+    "purged and moved queues, and who changed queues, tasks, settings, activities and\n"
+    "tokens, newest first. Lines are kept for 400 days. `hapax show` prints who\n"
+    "enqueued an execution (enqueued_by).\n"
+    "With --json: [{\"at\",\"actor\",\"action\",\"subject\",\"detail\"}].\n"
     "\n"
     "Examples:\n"
     "  hapax audit --limit 20\n"
@@ -70,14 +71,13 @@ int show_audit(Shell& shell, const model::AuditQuery& query) {
 
 void add_audit(Commands& commands) {
   const auto options = std::make_shared<AuditOptions>();
-  CLI::App& command = commands.add({"audit", "Who did what, newest first", audit_examples});
-  command.add_option("--subject", options->query.subject, "Of this queue, task, activity, execution or token")
+  CLI::App& command = commands.add({"audit", "List who changed what, newest first", audit_examples});
+  command.add_option("--subject", options->query.subject, "Queue, task, activity, execution or token")
       ->type_name("NAME|ID");
-  command.add_option("--action", options->query.action, "Of this kind: execution.cancel, queue.configure, …")
-      ->type_name("A");
-  command.add_option("--from", options->from, "Not before this instant: 2026-03-01T09:00:00Z")->type_name("TIME");
+  command.add_option("--action", options->query.action, "Only this action: execution.cancel, …")->type_name("A");
+  command.add_option("--from", options->from, "At or after: 2026-03-01T09:00:00Z")->type_name("TIME");
   command.add_option("--before", options->before, "Before this instant")->type_name("TIME");
-  command.add_option("--limit", options->query.limit, "At most so many lines")->type_name("N")->capture_default_str();
+  command.add_option("--limit", options->query.limit, "Print at most N lines")->type_name("N")->capture_default_str();
   commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
 }
 

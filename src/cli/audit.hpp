@@ -4,7 +4,7 @@
 
 namespace hapax::cli {
 
-// `hapax audit` and `hapax config audit`. Throws InvalidArgument for a limit out of range.
+// Prints audit lines, for `hapax audit` and `hapax config audit`. Throws InvalidArgument for a limit out of range.
 int show_audit(Shell& shell, const model::AuditQuery& query);
 
 }  // namespace hapax::cli

@@ -1,9 +1,9 @@
 #include "cli/awaiting.hpp"
 
+#include "api/execution_read.hpp"
 #include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 

@@ -1,4 +1,4 @@
-// Waiting for an execution's end, for enqueue --wait and wait.
+// Waits for an execution to end, for `wait` and for --wait of `enqueue`, `start` and `activity trigger`.
 #pragma once
 
 #include "cli/shell.hpp"
@@ -7,11 +7,12 @@
 
 namespace hapax::cli {
 
-// The outcome when it is terminal, or what is known when `at_most` is over (status still pending or running). None: for
-// as long as it takes. Of a workflow that continued as new: its last run's. Throws ResultExpired when the record is gone.
+// The outcome once the execution has ended, or its status so far (pending or running) if `at_most` passes first.
+// Without `at_most` the wait is unlimited. For a workflow that continued as new, the outcome of its last run. Throws
+// ResultExpired when the record is gone.
 [[nodiscard]] model::Outcome await_outcome(Shell& shell, const Uuid& id, std::optional<Duration> at_most);
 
-// The exit code of SPEC L0's wait: 0 completed, 1 ended otherwise, 124 still going.
+// The exit code of `hapax wait`: 0 completed, 1 ended otherwise, 124 still going.
 [[nodiscard]] int exit_code_of(Status status);
 
 // Prints {"id","status","result"?,"error"?} or its text form.

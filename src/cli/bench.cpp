@@ -1,3 +1,4 @@
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "cli/commands.hpp"
@@ -6,7 +7,6 @@
 #include "cli/table.hpp"
 #include "engine/engine.hpp"
 #include "engine/worker.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,11 +17,11 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* bench_examples =
-    "A quick measure of this machine and store, not a comparison: single enqueues by several producers (each "
-    "acknowledged\n"
-    "after its commit), bulk enqueue, and a drain by one worker whose handler does nothing. Works in a queue of its "
-    "own,\n"
-    "named bench-…, which keeps nothing.\n"
+    "Measures this machine and store quickly; the figures are no comparison. Measured\n"
+    "are single enqueues by several producers (each acknowledged after its commit),\n"
+    "bulk enqueue, and one worker that drains the queue with a handler that does\n"
+    "nothing. The command uses a queue of its own, named bench-…, which keeps\n"
+    "nothing.\n"
     "\n"
     "Example:\n"
     "  hapax bench --count 20000 --store sqlite:/var/tmp/bench.db --json";
@@ -164,11 +164,10 @@ int run_bench(Shell& shell, const BenchOptions& options) {
 
 void add_bench(Commands& commands) {
   const auto options = std::make_shared<BenchOptions>();
-  CLI::App& command = commands.add({"bench", "A quick measure of this machine and store", bench_examples});
-  command.add_option("--count", options->count, "Executions per measure")->type_name("N")->capture_default_str();
+  CLI::App& command = commands.add({"bench", "Measure this machine and store quickly", bench_examples});
+  command.add_option("--count", options->count, "Executions per measurement")->type_name("N")->capture_default_str();
   command.add_option("--producers", options->producers, "Threads that enqueue")->type_name("N")->capture_default_str();
-  command.add_option("--threads", options->threads, "Threads of the worker (default: as many as the machine has)")
-      ->type_name("N");
+  command.add_option("--threads", options->threads, "Worker threads (default: the machine's cores)")->type_name("N");
   commands.run_with(command, [options](Shell& shell) { return run_bench(shell, *options); });
 }
 

@@ -1,5 +1,7 @@
 #include "cli/bulk.hpp"
 
+#include "api/execution_read.hpp"
+#include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
@@ -7,8 +9,6 @@
 #include "cli/problem.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "wire/execution_read.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -153,7 +153,7 @@ class BulkEnqueue {
   const std::unique_ptr<Bulk> bulk_;
   ProgressLine progress_;
   const Steady::time_point begun_ = Steady::now();
-  std::vector<std::int64_t> numbers_;  // of the batch's lines
+  std::vector<std::int64_t> numbers_;  // line numbers of the batch
   std::int64_t admitted_ = 0;
   std::int64_t deduplicated_ = 0;
   std::int64_t rejected_ = 0;

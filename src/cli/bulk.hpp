@@ -1,8 +1,8 @@
-// Bulk enqueue from NDJSON (SPEC D11): read, checked and admitted in batches, each batch atomic.
+// Bulk enqueue from NDJSON: lines are read, checked and admitted in batches, each batch atomic.
 #pragma once
 
+#include "api/request_fields.hpp"
 #include "cli/shell.hpp"
-#include "wire/request.hpp"
 
 #include <string>
 
@@ -10,12 +10,12 @@ namespace hapax::cli {
 
 struct BulkOptions {
   std::string path;        // - for standard input
-  RequestFields defaults;  // for members a line leaves out
+  RequestFields defaults;  // for members that a line leaves out
   bool each = false;       // print every admission
 };
 
-// Stops at the first line that cannot be taken, before the batch it belongs to is written; the error names the line and
-// how many were admitted before. Returns exit_conflict when some lines were refused for their key or a draining queue.
+// Stops at the first invalid line, before the batch of that line is written; the error names the line and the number of
+// lines admitted before. Returns exit_conflict when lines were refused for their key or a draining queue.
 int enqueue_bulk(Shell& shell, const BulkOptions& options);
 
 }  // namespace hapax::cli

@@ -1,10 +1,10 @@
+#include "api/acting_json.hpp"
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "wire/acting_json.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 #include <algorithm>
 #include <span>
@@ -13,15 +13,17 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* cancel_examples =
-    "What is pending ends at once; what is running is told to stop (a program gets SIGTERM, then SIGKILL) and ends as\n"
-    "cancelled. With --json: "
-    "{\"cancelled\",\"requested\",\"finished\",\"executions\":[{\"id\",\"verdict\",\"status\"}]}.\n"
+    "Pending executions end at once. Running executions are asked to stop (a program\n"
+    "gets SIGTERM, then SIGKILL) and end as cancelled.\n"
+    "With --json: {\"cancelled\",\"requested\",\"finished\",\n"
+    "\"executions\":[{\"id\",\"verdict\",\"status\"}]}.\n"
     "\n"
     "Examples:\n"
     "  hapax cancel 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --reason 'ordered twice'\n"
     "  hapax cancel --queue imports --status pending --yes\n"
     "\n"
-    "Exit codes: 0 done; 3 an execution named by id had ended already; 66 no such execution.";
+    "Exit codes: 0 done; 3 an execution named by ID had ended already; 66 no such\n"
+    "execution.";
 
 struct CancelOptions {
   Selection selection;
@@ -52,7 +54,8 @@ int run_cancel(Shell& shell, const CancelOptions& options) {
     const std::size_t count = std::min<std::size_t>(limits::list_page, ids.size() - at);
     tally.add(shell.backend().cancel(std::span(ids).subspan(at, count), options.reason));
   }
-  // One that was named and had ended is an error; among many, or by filter, it is only counted.
+  // A single execution that was named by ID and had ended is an error. Among several IDs, or by filter, such an
+  // execution is only counted.
   if (ids.size() == 1 && tally.finished == 1 && !options.selection.ids.empty()) {
     throw_cancel_refusal(ids.front(), {.verdict = model::CancelVerdict::finished,
                                        .status = require_status(JsonView(tally.items.front()).text("status"))});
@@ -72,9 +75,9 @@ int run_cancel(Shell& shell, const CancelOptions& options) {
 
 void add_cancel(Commands& commands) {
   const auto options = std::make_shared<CancelOptions>();
-  CLI::App& command = commands.add({"cancel", "Cancel executions, by id or by filter", cancel_examples});
+  CLI::App& command = commands.add({"cancel", "Cancel executions, by ID or by filter", cancel_examples});
   add_selection(command, options->selection, true);
-  command.add_option("--reason", options->reason, "Kept as the error's message")->type_name("TEXT");
+  command.add_option("--reason", options->reason, "Reason, kept as the error's message")->type_name("TEXT");
   commands.run_with(command, [options](Shell& shell) { return run_cancel(shell, *options); });
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::string_view own_prefix = "HAPAX_";
 
-// Set for every execution, so that a program finds there what its execution has, and never what the worker has.
+// The variables of the protocol: each describes the execution; a value of the worker is never passed on.
 constexpr std::array<std::string_view, 10> of_protocol = {
     "HAPAX_EXECUTION_ID", "HAPAX_TASK", "HAPAX_QUEUE", "HAPAX_NAMESPACE",  "HAPAX_ATTEMPT",
     "HAPAX_MAX_ATTEMPTS", "HAPAX_RUN",  "HAPAX_FENCE", "HAPAX_EFFECT_KEY", "HAPAX_TRACEPARENT"};
 
-// Not hapax's by its name, but libpq takes the store's password from it.
+// libpq takes the store's password from this variable, so it counts as hapax's own.
 constexpr std::string_view store_password = "PGPASSWORD";
 
 bool is_own(std::string_view name) { return name.starts_with(own_prefix) || name == store_password; }

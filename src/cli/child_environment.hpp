@@ -1,5 +1,5 @@
-// The environment of the programs that `hapax work --exec` starts: the variables of the protocol (SPEC L1) over the
-// worker's own environment, without what is hapax's own (docs/decisions/0051).
+// The environment of the programs that `hapax work --exec` starts: the variables of the protocol, and the worker's own
+// environment without hapax's own variables (docs/decisions/0051).
 #pragma once
 
 #include "model/execution.hpp"
@@ -10,10 +10,11 @@
 
 namespace hapax::cli {
 
-// A value made once for a worker; any thread may ask it.
+// Made once per worker and never changed; any thread may call of().
 class ChildEnvironment {
  public:
-  // `entries` are NAME=value, as in environ. Kept are those that are not hapax's own, and those that `passed` names.
+  // `entries` are NAME=value, as in environ. Keeps all entries that are not hapax's own, and the variables that
+  // `passed` names.
   ChildEnvironment(const char* const* entries, const std::vector<std::string>& passed);
 
   // NAME=value for one claim, each name once.
@@ -23,7 +24,7 @@ class ChildEnvironment {
   std::vector<std::string> kept_;
 };
 
-// Throws InvalidArgument for a name that --pass-env cannot take: none, or one that the protocol sets.
+// Throws InvalidArgument for a name that --pass-env refuses: an invalid name, or a variable that the protocol sets.
 void check_passed_name(const std::string& name);
 
 }  // namespace hapax::cli

@@ -86,7 +86,8 @@ pid_t spawn(const ChildRequest& request, const Descriptor& in, const Descriptor&
   posix_spawn_file_actions_adddup2(&plan.actions, out.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&plan.actions, err.get(), STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
-  // A group of its own: Ctrl-C on the terminal reaches the worker only, and what the program starts is stopped with it.
+  // The child gets a process group of its own: Ctrl-C on the terminal then reaches only the worker, and stopping the
+  // group also stops the processes that the program started.
   sigset_t none;
   sigset_t all;
   sigemptyset(&none);
@@ -110,7 +111,7 @@ pid_t spawn(const ChildRequest& request, const Descriptor& in, const Descriptor&
   return pid;
 }
 
-// One child, from its start to its end, on one thread.
+// Runs one child from start to end, on one thread.
 class Child {
  public:
   Child(const ChildRequest& request, ChildGroups& groups) : request_(request), groups_(groups), input_(request.input) {
@@ -126,7 +127,7 @@ class Child {
     make_nonblocking(in_);
     make_nonblocking(out_);
     make_nonblocking(err_);
-    // Tells of the child's end. Where the kernel has none, looking every few milliseconds does.
+    // The pidfd becomes readable when the child ends. Without one (an old kernel), wait() looks every 5 ms.
     ended_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   }
 
@@ -148,7 +149,8 @@ class Child {
       receive_error();
       stop_if_due();
     }
-    // All that the child itself wrote is in the pipes now. What others still hold open is not waited for.
+    // The pipes now hold everything that the child wrote. Other processes may still have the pipes open; run() does not
+    // wait for them.
     receive_output();
     receive_error();
     if (asked_) { kill(-pid_, SIGKILL); }
@@ -163,7 +165,7 @@ class Child {
     const pid_t got = waitpid(pid_, &status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) { return false; }
     if (got < 0) {
-      result_.signal = SIGKILL;  // somebody else reaped it: how it ended cannot be known
+      result_.signal = SIGKILL;  // the child was reaped elsewhere: how it ended is unknown
     } else if (WIFEXITED(status)) {
       result_.exit_status = WEXITSTATUS(status);
     } else {
@@ -191,7 +193,7 @@ class Child {
       const ssize_t sent = write(in_.get(), input_.data(), input_.size());
       if (sent < 0) {
         if (errno != EAGAIN && errno != EINTR) {
-          in_.close();  // EPIPE: the program does not read its input, which is its right
+          in_.close();  // EPIPE: a program need not read its input
         }
         return;
       }
@@ -200,7 +202,8 @@ class Child {
     if (input_.empty()) { in_.close(); }
   }
 
-  // Reads what is there. A bound on the turns keeps a child that never stops writing from starving the rest.
+  // Reads the bytes available now. The bound on turns keeps a child that never stops writing from starving the other
+  // work of the loop.
   template <class Take>
   void receive(Descriptor& from, Take take) {
     std::array<char, 1 << 16> buffer{};
@@ -239,7 +242,7 @@ class Child {
         asked_ = true;
         kill_at_ = now + request_.kill_after;
         kill(-pid_, SIGTERM);
-        kill(-pid_, SIGCONT);  // a stopped program could not act on it
+        kill(-pid_, SIGCONT);  // a suspended program could not act on SIGTERM
       }
     } else if (kill_at_ && now >= *kill_at_) {
       kill(-pid_, SIGKILL);

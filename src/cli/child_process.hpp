@@ -1,4 +1,5 @@
-// A program run as a child: bytes to its standard input, what it wrote to its standard output and error, how it ended.
+// Runs a program as a child process: writes its standard input, collects its standard output and error, and reports how
+// it ended.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -16,11 +17,11 @@
 
 namespace hapax::cli {
 
-// What to run. A command with blanks goes through /bin/sh -c, unless it is the path of a program; one without is run
-// directly, looked up in PATH.
+// The program to run. A command with blanks runs through /bin/sh -c, unless the whole command is the path of a program.
+// A command without blanks runs directly and is looked up in PATH.
 class Program {
  public:
-  // Throws MissingFile when there is no such program.
+  // Throws BadUsage for an empty command, MissingFile when there is no such program.
   explicit Program(std::string command);
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 
@@ -28,12 +29,12 @@ class Program {
   std::vector<std::string> words_;
 };
 
-// The process groups of children that are alive, so that none is left behind when the program ends. Any thread.
+// The process groups of live children, so that the worker can kill all of them before it ends. Any thread.
 class ChildGroups {
  public:
   void add(pid_t group);
   void remove(pid_t group);
-  // To each of them.
+  // Sends the signal to every group.
   void signal(int number);
   [[nodiscard]] bool empty() const;
 
@@ -44,26 +45,27 @@ class ChildGroups {
 
 struct ChildRequest {
   const Program& program;
-  std::vector<std::string> environment;  // NAME=value: all that the program gets
+  std::vector<std::string> environment;  // NAME=value: the program's whole environment
   std::string_view input;
-  std::stop_token stop;             // asked to stop: SIGTERM to its group, SIGKILL after `kill_after`
-  std::optional<Duration> timeout;  // likewise when it runs longer
+  std::stop_token stop;             // on request: SIGTERM to the group, SIGKILL after `kill_after`
+  std::optional<Duration> timeout;  // a child that runs longer is stopped in the same way
   Duration kill_after = std::chrono::seconds(5);
-  std::size_t output_bytes = 0;  // of standard output kept; more is read and dropped
-  std::size_t error_bytes = 0;   // of standard error kept: the tail
+  std::size_t output_bytes = 0;  // kept of standard output; the rest is read and dropped
+  std::size_t error_bytes = 0;   // kept of standard error: its tail
 };
 
 struct ChildResult {
-  std::optional<int> exit_status;  // it exited
-  int signal = 0;                  // or was killed by this
+  std::optional<int> exit_status;  // set if the child exited
+  int signal = 0;                  // else the signal that killed it
   bool timed_out = false;
   std::string output;
   bool output_cut = false;
   std::string error_tail;
 };
 
-// Runs it in a process group of its own and waits. Throws std::system_error when it cannot be started. What it started
-// itself and left running is not waited for, and is killed only if it had to be stopped. Any thread.
+// Runs the program in a process group of its own and waits for its end. Throws std::system_error when it cannot be
+// started. Processes that the program left running are not waited for, and are killed only if the program had to be
+// stopped. Any thread.
 [[nodiscard]] ChildResult run_child(const ChildRequest& request, ChildGroups& groups);
 
 }  // namespace hapax::cli

@@ -1,20 +1,23 @@
+#include "base/json_out.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* cleanup_examples =
-    "What workers do in the background all the time, done now: deletes ended executions past their retention, "
-    "requeues\n"
-    "those of lost workers, times out what is past its deadline. Never touches what is pending or running otherwise.\n"
-    "For the whole store, all namespaces.\n"
+    "Does now what workers do in the background: deletes ended executions past their\n"
+    "retention, requeues executions of dead workers, and times out executions past\n"
+    "their deadline. Other pending and running executions are never touched. Cleans\n"
+    "the whole store, all namespaces.\n"
     "\n"
     "Example:\n"
-    "  hapax cleanup --json      # {\"expired\",\"lost_sessions\",\"requeued\",\"dead\",\"timed_out\",\"bad_rows\"}";
+    "  hapax cleanup --json\n"
+    "\n"
+    "With --json:\n"
+    "{\"expired\",\"lost_sessions\",\"requeued\",\"dead\",\"timed_out\",\"bad_rows\"}.";
 
 int run(Shell& shell) {
   model::SweepReport total;
@@ -54,7 +57,7 @@ int run(Shell& shell) {
 }  // namespace
 
 void add_cleanup(Commands& commands) {
-  CLI::App& command = commands.add({"cleanup", "Delete what is past its retention, now", cleanup_examples});
+  CLI::App& command = commands.add({"cleanup", "Delete executions past their retention now", cleanup_examples});
   commands.run_with(command, run);
 }
 

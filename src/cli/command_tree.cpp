@@ -1,8 +1,8 @@
 #include "cli/command_tree.hpp"
 
+#include "base/json_out.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {

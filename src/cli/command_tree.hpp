@@ -1,5 +1,5 @@
-// The program's commands and flags as plain values, read from the parser's own tree: what completion and the manual page are
-// made of, so that neither lags behind.
+// The program's commands and flags as plain values, read from the parser's own tree. The completion scripts and the
+// manual page are made from them, so neither can be out of date.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,31 +11,31 @@ namespace hapax::cli {
 
 struct OptionInfo {
   std::vector<std::string> names;  // "--queue", "-h"; empty for an argument
-  std::string argument;            // the name of an argument without a flag
-  std::string value;               // "Q", "JSON|@FILE|-"; empty: it takes none
+  std::string argument;            // the name of a positional argument
+  std::string value;               // "Q", "JSON|@FILE|-"; empty: the flag takes no value
   std::string text;
-  std::string usual;  // the value it has when it is not given, if --help tells
+  std::string usual;  // the default value, if --help shows one
   bool required = false;
-  bool common = false;  // to all commands
+  bool common = false;  // all commands have it
 };
 
 struct CommandInfo {
   std::string path;  // "queue list"; empty for the program itself
   std::string summary;
-  std::string examples;  // what --help has below the flags
+  std::string examples;  // the text below the flags in --help
   std::vector<OptionInfo> options;
   std::vector<CommandInfo> commands;
 };
 
 [[nodiscard]] CommandInfo describe(const CLI::App& root);
-// It and all below it, in order.
+// The command itself and all commands below it, in order.
 [[nodiscard]] std::vector<const CommandInfo*> flatten(const CommandInfo& root);
 
 [[nodiscard]] std::string bash_completion(const CommandInfo& root);
 [[nodiscard]] std::string zsh_completion(const CommandInfo& root);
-// hapax.1, for man.
+// The text of hapax.1.
 [[nodiscard]] std::string manual_page(const CommandInfo& root);
-// For tests that compare documentation with it.
+// The tree as JSON, for tests that compare the documentation with it.
 [[nodiscard]] std::string tree_json(const CommandInfo& root);
 
 }  // namespace hapax::cli

@@ -16,48 +16,52 @@ constexpr const char* root_footer =
     "  hapax work --exec cat --until-empty\n"
     "  hapax list\n"
     "\n"
-    "The store is --store URL, else $HAPAX_STORE_URL, else [store] url of hapax.toml, else sqlite:hapax.db in this "
-    "folder.\n"
-    "With --server URL, or $HAPAX_SERVER_URL, a server is asked instead, with the token of --token-file or "
-    "$HAPAX_TOKEN.\n"
+    "Store:          --store, else $HAPAX_STORE_URL, else [store] url of hapax.toml,\n"
+    "                else sqlite:hapax.db in this folder\n"
+    "Server:         --server or $HAPAX_SERVER_URL replaces the store by a server,\n"
+    "                called with the token of --token-file or $HAPAX_TOKEN\n"
+    "Namespace:      --namespace, else $HAPAX_NAMESPACE, else that of hapax.toml,\n"
+    "                else \"default\"\n"
+    "Configuration:  --config, else $HAPAX_CONFIG, else hapax.toml in this folder\n"
+    "\n"
     "`hapax help COMMAND`, or `hapax COMMAND --help`, has examples.\n"
     "\n"
     "Exit codes:";
 
-// `serve` has a --token-file of its own.
+// `serve` has a --token-file of its own, so it does not get the common one.
 void add_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--store", options.store, "Store: sqlite:PATH, postgresql://… or memory:")
       ->type_name("URL")
       ->group("Common");
-  app.add_option("--server", options.server, "A server to ask in place of the store: http://… or https://…")
+  app.add_option("--server", options.server, "Call this server, not a store: http(s)://…")
       ->type_name("URL")
       ->group("Common");
   if (app.get_option_no_throw("--token-file") == nullptr) {
-    app.add_option("--token-file", options.token_file, "File with the token for --server (default: $HAPAX_TOKEN)")
+    app.add_option("--token-file", options.token_file, "Token for --server (default: $HAPAX_TOKEN)")
         ->type_name("FILE")
         ->group("Common");
   }
   app.add_option("--ca-file", options.ca_file, "Certificates to trust, for --server https://…")
       ->type_name("FILE")
       ->group("Common");
-  app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE, else the file's, else \"default\")")
+  app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE)")
       ->type_name("NAME")
       ->group("Common");
-  app.add_option("--config", options.config, "Configuration (default: $HAPAX_CONFIG, else hapax.toml if it is here)")
+  app.add_option("--config", options.config, "Configuration (default: $HAPAX_CONFIG)")
       ->type_name("FILE")
       ->group("Common");
-  app.add_flag("--json", options.json, "JSON on standard output, errors too")->group("Common");
-  app.add_flag("--quiet", options.quiet, "No progress and no remarks")->group("Common");
-  app.set_help_flag("-h,--help", "This text")->group("Common");
+  app.add_flag("--json", options.json, "Print JSON on standard output, errors too")->group("Common");
+  app.add_flag("--quiet", options.quiet, "Print no progress and no remarks")->group("Common");
+  app.set_help_flag("-h,--help", "Show this help")->group("Common");
 }
 
 std::string unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
-  // Two letters swapped count as two edits, which is the most common slip, also in short words.
+  // Two swapped letters, the most common typing error, count as two edits; allow that many in short words too.
   const std::string near = base::closest(word, known, std::max<std::size_t>(2, word.size() / 3) + 1);
   return "unknown " + what + " " + base::quoted(word) + (near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
-// The parser repeats the values that it could not read, whole.
+// The message for an unreadable value repeats the whole value; echo() bounds its length.
 std::string told(const CLI::ParseError& error) {
   const bool repeats_input = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
@@ -65,7 +69,7 @@ std::string told(const CLI::ParseError& error) {
   return repeats_input ? base::echo(error.what()) : error.what();
 }
 
-// The parser would say no more than how many came.
+// Replaces the parser's own message, which tells only how many values came.
 void refuse_repeated(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string>& given = option->results();
@@ -104,7 +108,7 @@ CLI::App& Commands::add(const Description& description, CLI::App* parent) {
   return command;
 }
 
-// Added last, so that --help has a command's own options first.
+// Called after all commands are added, so that --help lists a command's own options first.
 void Commands::share_common(CLI::App& parent) {
   for (CLI::App* command : parent.get_subcommands([](CLI::App*) { return true; })) {
     add_common(*command, common_);
@@ -122,7 +126,7 @@ std::vector<std::string> Commands::names_below(const CLI::App* parent) const {
   return names;
 }
 
-// A mistyped command would otherwise be told as an unexpected argument. Looks at the words before the parser does.
+// Runs before the parser, which would report a mistyped command as an unexpected argument.
 void Commands::check_names(const std::vector<std::string>& words) const {
   const CLI::App* level = &root_;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -157,7 +161,7 @@ void Commands::refuse_extras(const CLI::App& command) {
 
 int Commands::run(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  // Errors of the parser are told in the form that was asked for, so this is looked for before it runs.
+  // Looked up before parsing, so that errors of the parser are printed as JSON too.
   const bool as_json = std::find(words.begin(), words.end(), "--json") != words.end();
   try {
     if (words.empty()) {

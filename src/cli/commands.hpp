@@ -1,4 +1,4 @@
-// The program's commands: each file of this folder named after a command adds one here.
+// The program's commands. Each file of this folder that is named after a command adds it with an add_ function.
 #pragma once
 
 #include "cli/shell.hpp"
@@ -12,29 +12,29 @@
 
 namespace hapax::cli {
 
-// How a command is shown by --help.
+// A command's texts in --help.
 struct Description {
   std::string name;
   std::string summary;   // one line
-  std::string examples;  // below the flags: what it prints, its exit codes, examples
+  std::string examples;  // the text below the flags: output, exit codes, examples
 };
 
 using Run = std::function<int(Shell&)>;
 
-// The tree of commands and the options they share. Lives in main until the program ends.
+// The tree of commands and the options that they share. main owns it until the program ends.
 class Commands {
  public:
   Commands();
 
-  // A command below `parent` (the root when null). The caller adds its own flags and calls `run_with`, unless it is a
-  // group of commands. The common options are added to all of them.
+  // Adds a command below `parent` (the root if null). The caller adds its flags and calls `run_with`, unless the
+  // command is a group. run() adds the common options to every command.
   CLI::App& add(const Description& description, CLI::App* parent = nullptr);
   void run_with(CLI::App& command, Run run);
 
-  // All of it, once every command is added and while one runs.
+  // The whole tree: complete once every command is added, and valid while a command runs.
   [[nodiscard]] const CLI::App& root() const { return root_; }
 
-  // Parses and runs. Returns the exit code; throws what the command throws.
+  // Parses the arguments and runs the command. Prints errors; returns the exit code.
   int run(int argc, char** argv);
 
  private:

@@ -10,9 +10,9 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* completion_examples =
-    "Prints a script that completes commands, flags and the words some flags take. The Debian package and `cmake "
-    "--install`\n"
-    "put it where both shells look.\n"
+    "Prints a script that completes commands, flags and the fixed words that some\n"
+    "flags take. The Debian package and `cmake --install` put the script where both\n"
+    "shells look.\n"
     "\n"
     "Examples:\n"
     "  source <(hapax completion bash)\n"
@@ -46,14 +46,14 @@ void add_completion(Commands& commands) {
   command.add_option("shell", *shell, "bash or zsh")->type_name("SHELL")->required();
   commands.run_with(command, [&commands, shell](Shell&) { return run(commands, *shell); });
 
-  // For the build and the tests; not shown.
+  // Hidden commands, for the build and the tests.
   const auto folder = std::make_shared<std::string>();
   CLI::App& generate = commands.add({"generate", "Write hapax.1 and the completion scripts into a folder", ""});
-  generate.add_option("folder", *folder, "Where to")->type_name("FOLDER")->required();
+  generate.add_option("folder", *folder, "Folder to write into")->type_name("FOLDER")->required();
   generate.group("");
   commands.run_with(generate, [&commands, folder](Shell&) {
     const CommandInfo root = describe(commands.root());
-    // Each under the name its reader looks for.
+    // Each file has the name that man, bash or zsh looks for.
     write_file(*folder + "/hapax.1", manual_page(root));
     write_file(*folder + "/hapax", bash_completion(root));
     write_file(*folder + "/_hapax", zsh_completion(root));

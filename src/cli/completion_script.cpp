@@ -7,7 +7,7 @@
 namespace hapax::cli {
 namespace {
 
-// Values that are words of hapax's own, by the flag that takes them.
+// The fixed words that a flag accepts, by flag.
 const std::map<std::string, std::string>& words_of_flags() {
   static const std::map<std::string, std::string> words = {
       {"--status", "pending running completed failed cancelled timed_out"},
@@ -22,7 +22,7 @@ bool takes_file(const OptionInfo& option) {
   return program || option.value.find("FILE") != std::string::npos;
 }
 
-// Inside single quotes of a shell.
+// Quotes the text for a shell, in single quotes.
 std::string quoted(std::string text) {
   std::string out = "'";
   for (const char c : text) { out += c == '\'' ? std::string("'\\''") : std::string(1, c); }
@@ -36,10 +36,10 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 struct Words {
-  std::vector<std::string> commands;     // below it, last words only
-  std::vector<std::string> flags;        // all
-  std::vector<std::string> value_flags;  // that take a value
-  std::vector<std::string> file_flags;   // that take a file
+  std::vector<std::string> commands;     // subcommands, their last words only
+  std::vector<std::string> flags;        // all flags
+  std::vector<std::string> value_flags;  // flags that take a value
+  std::vector<std::string> file_flags;   // flags that take a file
   bool file_argument = false;
 };
 
@@ -87,7 +87,8 @@ std::string command_paths(const std::vector<const CommandInfo*>& commands) {
   return text;
 }
 
-// The loop that finds out which command the words so far name; the same in both shells but for how words are counted.
+// The shell loop that finds the command named by the words so far. Both shells share it, except for how words are
+// counted.
 std::string walk(const std::vector<const CommandInfo*>& commands, const std::string& words, const std::string& first,
                  const std::string& end) {
   return "  local route='' word i\n"
@@ -153,7 +154,7 @@ std::string bash_completion(const CommandInfo& root) {
 
 std::string zsh_completion(const CommandInfo& root) {
   const std::vector<const CommandInfo*> commands = flatten(root);
-  // In a list for _describe a colon ends the word.
+  // _describe ends a word at a colon, so colons in words are escaped.
   const auto described = [](const std::string& word, const std::string& text) {
     std::string escaped;
     for (const char c : word) { escaped += c == ':' ? std::string("\\:") : std::string(1, c); }

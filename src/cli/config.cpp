@@ -1,16 +1,16 @@
 #include "cli/config.hpp"
 
+#include "api/find.hpp"
+#include "app/config/queue_keys.hpp"
+#include "app/configuration.hpp"
+#include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/audit.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "config/queue_keys.hpp"
 #include "engine/engine.hpp"
 #include "model/validate.hpp"
-#include "schedule/configured.hpp"
-#include "wire/find.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 
@@ -18,14 +18,11 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* group_examples =
-    "The configuration is --config FILE, else $HAPAX_CONFIG, else hapax.toml in this folder. The environment (HAPAX_…) "
-    "goes\n"
-    "over the file, flags over both. Queues, tasks, activities and settings are kept in the store, which all workers "
-    "read; "
-    "the "
-    "file "
-    "is\n"
-    "applied to it when a program starts with another file than the one applied last, or by `apply`.\n"
+    "The configuration is --config FILE, else $HAPAX_CONFIG, else hapax.toml in this\n"
+    "folder. The environment (HAPAX_…) overrides the file, flags override both.\n"
+    "Queues, tasks, activities and settings are kept in the store, where all workers\n"
+    "read them. The file is applied to the store by `apply`, and when a program\n"
+    "starts with a file that differs from the one applied last.\n"
     "\n"
     "Examples:\n"
     "  hapax config check\n"
@@ -34,35 +31,33 @@ constexpr const char* group_examples =
     "  hapax config audit --limit 20";
 
 constexpr const char* check_examples =
-    "Prints every value that counts and where it comes from, and what it means for queues, tasks and activities; or "
-    "all "
-    "problems,\n"
-    "a line each: hapax.toml:4: queues.payments.retention: '7 days' …  Touches no store.\n"
+    "Prints every value in effect and its source, and what the values mean for\n"
+    "queues, tasks and activities; or prints all problems, one per line, such as\n"
+    "hapax.toml:4: queues.payments.retention: '7 days' …\n"
+    "Opens no store.\n"
+    "With --json: {\"file\",\"good\",\"values\":[{\"key\",\"value\",\"from\"}],\"words\"}.\n"
     "\n"
     "Examples:\n"
     "  hapax config check\n"
-    "  hapax config check deploy/hapax.toml --json   # "
-    "{\"file\",\"good\",\"values\":[{\"key\",\"value\",\"from\"}],\"words\"}\n"
+    "  hapax config check deploy/hapax.toml --json\n"
     "\n"
-    "Exit codes: 0 good, 66 no such file, 78 with problems.";
+    "Exit codes: 0 good; 66 no such file; 78 with problems.";
 
 constexpr const char* config_apply_examples =
-    "Brings queues, tasks, activities and settings of the file into the store and prints what changed; what the file "
-    "does "
-    "not\n"
-    "mention is left alone. Always applies, also what was changed by `hapax queue set` since. Roll back by applying "
-    "the older "
-    "file.\n"
+    "Writes the file's queues, tasks, activities and settings to the store and prints\n"
+    "the changes. Settings that the file does not mention stay as they are. The\n"
+    "file's values replace changes made since by `hapax queue set`. To roll back,\n"
+    "apply the older file.\n"
+    "With --json: {\"applied\",\"changes\":[{\"subject\",\"from\",\"to\",\"note\"}]}.\n"
     "\n"
     "Examples:\n"
     "  hapax config apply --dry-run\n"
-    "  hapax config apply deploy/hapax.toml --json   # "
-    "{\"applied\",\"changes\":[{\"subject\",\"from\",\"to\",\"note\"}]}";
+    "  hapax config apply deploy/hapax.toml --json";
 
 constexpr const char* forget_examples =
-    "Takes the task's entry out of the catalogue, so that the next program that declares it is taken at its word. For "
-    "a\n"
-    "declaration that was changed in code (ConflictingDeclaration). Executions and keys stay as they are.\n"
+    "Removes the task's entry from the catalogue, so that the next program that\n"
+    "declares the task sets the entry anew. Use this for a declaration that was\n"
+    "changed in code (ConflictingDeclaration). Executions and keys are not changed.\n"
     "\n"
     "Example:\n"
     "  hapax config forget generate-report";
@@ -85,9 +80,8 @@ int apply_configuration(Shell& shell, bool dry_run) {
   const std::string actor = "config apply of " + config.path + ", " + command_line_actor();
   shell.when_store_is_missing(dry_run ? MissingStore::imagine : MissingStore::make);
   engine::Engine engine(shell.shared_store());
-  const std::vector<config::Change> changes = dry_run
-                                                  ? schedule::plan_configuration(engine, shell.ns(), config)
-                                                  : schedule::apply_configuration(engine, shell.ns(), config, actor);
+  const std::vector<config::Change> changes = dry_run ? app::plan_configuration(engine, shell.ns(), config)
+                                                      : app::apply_configuration(engine, shell.ns(), config, actor);
   if (shell.json()) {
     print(JsonObject().boolean("applied", !dry_run).raw("changes", changes_json(changes)).str());
     return exit_ok;
@@ -134,7 +128,7 @@ int show_json(const std::vector<model::QueueInfo>& queues, const model::StoredCa
   return exit_ok;
 }
 
-// Only what differs from a new queue's settings.
+// Only the settings that differ from a new queue's.
 std::string queue_settings_text(const model::QueueSettings& settings) {
   std::string text;
   for (const config::QueueKey& key : config::queue_keys()) {
@@ -198,33 +192,32 @@ void add_config(Commands& commands) {
     std::string task;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& group = commands.add({"config", "Configuration: check, apply, show, audit, forget", group_examples});
-  CLI::App& check =
-      commands.add({"check", "Say what a configuration says, or what is wrong with it", check_examples}, &group);
+  CLI::App& group = commands.add({"config", "Check, apply and show the configuration", group_examples});
+  CLI::App& check = commands.add({"check", "Print the values in effect, or all problems", check_examples}, &group);
   check.add_option("file", options->file, "File (default: the one in use)")->type_name("FILE");
   commands.run_with(check, [options](Shell& shell) {
     shell.name_configuration(options->file);
     return check_configuration(shell);
   });
 
-  CLI::App& apply = commands.add({"apply", "Bring a configuration into the store", config_apply_examples}, &group);
+  CLI::App& apply = commands.add({"apply", "Apply a configuration to the store", config_apply_examples}, &group);
   apply.add_option("file", options->file, "File (default: the one in use)")->type_name("FILE");
-  apply.add_flag("--dry-run", options->dry_run, "Only say what would change");
+  apply.add_flag("--dry-run", options->dry_run, "Only print what would change");
   commands.run_with(apply, [options](Shell& shell) {
     shell.name_configuration(options->file);
     return apply_configuration(shell, options->dry_run);
   });
 
-  CLI::App& show = commands.add({"show", "What is stored: queues, the catalogue of tasks, settings", ""}, &group);
+  CLI::App& show = commands.add({"show", "Show stored queues, tasks and settings", ""}, &group);
   commands.run_with(show, show_stored);
 
-  CLI::App& audit = commands.add({"audit", "Who changed what, newest first", ""}, &group);
-  audit.add_option("--limit", options->limit, "At most so many lines")->type_name("N")->capture_default_str();
+  CLI::App& audit = commands.add({"audit", "List who changed what, newest first", ""}, &group);
+  audit.add_option("--limit", options->limit, "Print at most N lines")->type_name("N")->capture_default_str();
   commands.run_with(audit,
                     [options](Shell& shell) { return show_audit(shell, {.ns = shell.ns(), .limit = options->limit}); });
 
-  CLI::App& forget = commands.add({"forget", "Take a task out of the catalogue", forget_examples}, &group);
-  forget.add_option("task", options->task, "Task")->type_name("TASK")->required();
+  CLI::App& forget = commands.add({"forget", "Remove a task from the catalogue", forget_examples}, &group);
+  forget.add_option("task", options->task, "Name of the task")->type_name("TASK")->required();
   commands.run_with(forget, [options](Shell& shell) { return forget_task(shell, options->task); });
 }
 

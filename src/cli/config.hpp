@@ -1,11 +1,11 @@
-// The parts of `hapax config`, which is in several files.
+// The parts of `hapax config` that are in files of their own.
 #pragma once
 
 #include "cli/shell.hpp"
 
 namespace hapax::cli {
 
-// Says what the configuration says or what is wrong with it; returns the exit code.
+// `hapax config check`: prints the values of the configuration, or all its problems. Returns the exit code.
 int check_configuration(const Shell& shell);
 
 }  // namespace hapax::cli

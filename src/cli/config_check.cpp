@@ -1,10 +1,10 @@
-// hapax config check: what a configuration says, or all that is wrong with it.
+// hapax config check: prints the values of a configuration, or all its problems.
+#include "app/configuration.hpp"
+#include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/config.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/table.hpp"
-#include "schedule/configured.hpp"
-#include "wire/json_out.hpp"
 
 #include <cstdio>
 
@@ -32,9 +32,7 @@ int print_problems(const Shell& shell, const config::Reading& reading) {
 
 std::vector<std::string> words_of(const config::Config& config) {
   std::vector<std::string> words = config::in_words(config);
-  for (const schedule::Activity& activity : schedule::activities_of(config)) {
-    words.push_back(schedule::in_words(activity));
-  }
+  for (const schedule::Activity& activity : app::activities_of(config)) { words.push_back(app::in_words(activity)); }
   return words;
 }
 
@@ -51,7 +49,7 @@ void print_json(const config::Config& config, const std::vector<config::Stated>&
 }  // namespace
 
 int check_configuration(const Shell& shell) {
-  const config::Reading reading = schedule::read_configuration(shell.config_path(), config::process_environment());
+  const config::Reading reading = app::read_configuration(shell.config_path(), config::process_environment());
   if (!reading.problems.empty()) { return print_problems(shell, reading); }
   const config::Config& config = reading.config;
   const std::vector<config::Stated> values = config::effective(config);

@@ -1,3 +1,5 @@
+#include "api/execution_read.hpp"
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
@@ -7,8 +9,6 @@
 #include "cli/retrying.hpp"
 #include "cli/short_id.hpp"
 #include "cli/show.hpp"
-#include "wire/execution_read.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <span>
@@ -17,19 +17,19 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* dlq_group_examples =
-    "An execution that is out of attempts is `failed` and stands in its queue's dead-letter list until it is retried,\n"
-    "discarded or past its retention.\n"
+    "An execution that is out of attempts is `failed` and a dead letter of its queue,\n"
+    "until it is retried, discarded or past its retention.\n"
     "\n"
     "Examples:\n"
     "  hapax dlq list --queue payments\n"
     "  hapax dlq show 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f\n"
     "  hapax dlq retry --queue payments --yes\n"
-    "  hapax dlq annotate 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --note 'asked the bank'\n"
+    "  hapax dlq annotate --queue payments --note 'asked the bank'\n"
     "  hapax dlq discard 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f";
 
 void dead_only(model::ListQuery& query) { query.dead_only = true; }
 
-// Acts in bounded batches and adds up.
+// Calls `act` with batches of at most limits::list_page IDs and adds up the results.
 template <class Function>
 std::int64_t in_batches(const std::vector<Uuid>& ids, Function act) {
   std::int64_t total = 0;
@@ -57,8 +57,8 @@ std::string find_dead(Shell& shell, const Uuid& id) {
   return document;
 }
 
-// What retry, discard and annotate act on. One that is named and is no dead letter is not found; among many it is passed
-// over.
+// The dead letters that retry, discard and annotate act on. A single ID that is no dead letter is NotFound; among
+// several IDs it is skipped.
 std::vector<Uuid> selected_letters(Shell& shell, const Selection& selection, const char* verb) {
   std::vector<Uuid> ids = selected(shell, selection, verb, dead_only);
   if (selection.ids.empty()) { return ids; }
@@ -74,10 +74,10 @@ void add_dlq_list(Commands& commands, CLI::App& group) {
     std::optional<std::string> after;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"list", "Dead letters, newest first", ""}, &group);
+  CLI::App& command = commands.add({"list", "List dead letters, newest first", ""}, &group);
   add_filter(command, options->filter, false);
-  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
-  command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
+  command.add_option("--limit", options->limit, "Print at most N")->type_name("N")->capture_default_str();
+  command.add_option("--after", options->after, "Continue after this execution")->type_name("ID");
   commands.run_with(command, [options](Shell& shell) {
     Listing listing{.query = options->filter.query(shell), .activity = {}};
     dead_only(listing.query);
@@ -95,8 +95,8 @@ void add_dlq_list(Commands& commands, CLI::App& group) {
 
 void add_dlq_show(Commands& commands, CLI::App& group) {
   const auto id = std::make_shared<std::string>();
-  CLI::App& command = commands.add({"show", "One dead letter with its error history", ""}, &group);
-  command.add_option("id", *id, "Execution id, or its last 12 digits")->type_name("ID")->required();
+  CLI::App& command = commands.add({"show", "Show a dead letter with its error history", ""}, &group);
+  command.add_option("id", *id, "Execution ID, or its last 12 digits")->type_name("ID")->required();
   commands.run_with(command, [id](Shell& shell) {
     show_execution(shell, find_dead(shell, find_id(shell, *id, Among::dead_letters)));
     return static_cast<int>(exit_ok);
@@ -109,9 +109,9 @@ void add_dlq_retry(Commands& commands, CLI::App& group) {
     bool new_effect_key = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"retry", "Run dead letters again: a new run, the same identity", ""}, &group);
+  CLI::App& command = commands.add({"retry", "Run dead letters again under their identity", ""}, &group);
   add_selection(command, options->selection, false);
-  command.add_flag("--new-effect-key", options->new_effect_key, "Another effect key than the first run's");
+  command.add_flag("--new-effect-key", options->new_effect_key, "Use an effect key other than the first run's");
   commands.run_with(command, [options](Shell& shell) {
     const std::vector<Uuid> ids = selected_letters(shell, options->selection, "retry");
     return retry_executions(shell, ids,
@@ -121,7 +121,7 @@ void add_dlq_retry(Commands& commands, CLI::App& group) {
 
 void add_dlq_discard(Commands& commands, CLI::App& group) {
   const auto selection = std::make_shared<Selection>();
-  CLI::App& command = commands.add({"discard", "Take dead letters off the list; their history stays", ""}, &group);
+  CLI::App& command = commands.add({"discard", "Discard dead letters; their history is kept", ""}, &group);
   add_selection(command, *selection, false);
   commands.run_with(command, [selection](Shell& shell) {
     const std::vector<Uuid> ids = selected_letters(shell, *selection, "discard");
@@ -137,9 +137,9 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
     std::string note;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"annotate", "Keep a note with dead letters", ""}, &group);
+  CLI::App& command = commands.add({"annotate", "Attach a note to dead letters", ""}, &group);
   add_selection(command, options->selection, false);
-  command.add_option("--note", options->note, "The note; empty takes it off")->type_name("TEXT")->required();
+  command.add_option("--note", options->note, "Note; an empty text removes it")->type_name("TEXT")->required();
   commands.run_with(command, [options](Shell& shell) {
     if (options->note.size() > limits::note_bytes) {
       throw InvalidArgument("note", "has " + std::to_string(options->note.size()) + " bytes; expected at most " +
@@ -157,7 +157,7 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_dlq(Commands& commands) {
-  CLI::App& group = commands.add({"dlq", "Dead letters: list, show, retry, discard, annotate", dlq_group_examples});
+  CLI::App& group = commands.add({"dlq", "List, retry and discard dead letters", dlq_group_examples});
   add_dlq_list(commands, group);
   add_dlq_show(commands, group);
   add_dlq_retry(commands, group);

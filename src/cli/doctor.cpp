@@ -1,21 +1,21 @@
+#include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/table.hpp"
 #include "cli/wrap.hpp"
 #include "store/write_probe.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* doctor_examples =
-    "Looks at the store, commits a write, and says what is wrong and what to do. With --json:\n"
-    "{\"store\",\"backend\",\"version\",\"schema_version\",\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]"
-    "}.\n"
+    "Examines the store, commits a write, and prints problems with advice.\n"
+    "With --json: {\"store\",\"backend\",\"version\",\"schema_version\",\n"
+    "\"findings\":[{\"level\",\"subject\",\"detail\",\"advice\"}]}.\n"
     "\n"
-    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 66 there is no such store; 75 the\n"
-    "store cannot be opened.\n"
+    "Exit codes: 0 no problem (warnings do not count); 1 a problem was found; 66\n"
+    "there is no such store; 75 the store cannot be opened.\n"
     "\n"
     "Examples:\n"
     "  hapax doctor\n"
@@ -43,7 +43,7 @@ Style style_of(Level level) {
   return Style::plain;
 }
 
-// As GET /readyz judges.
+// The same check as GET /readyz makes.
 store::Finding write_finding(store::Store& store) {
   try {
     store::check_writable(store);

@@ -1,7 +1,8 @@
-// EndLimit: when a process that was told to stop ends, whatever its store does.
+// EndLimit: ends a stopping process at a set time, even if its store hangs.
 //
-// A call of a store that hangs cannot be ended from outside, and a thread that is in one cannot be waited for. All that was
-// acknowledged is committed, and what a worker holds is taken over when its lease is over: the process may leave.
+// A call that hangs in a store cannot be ended from outside, and its thread cannot be joined. Exiting anyway loses
+// nothing: acknowledged writes are committed, and a worker's executions are taken over when its lease is over (decision
+// 46).
 #pragma once
 
 #include "cli/shell.hpp"
@@ -19,16 +20,17 @@ class EndLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What a process may need after its grace period to tell its store of its end.
+  // How long after its grace period a process may take to tell the store that it ends.
   static constexpr Duration after_grace = std::chrono::seconds(5);
 
-  // `leave` says why, on a thread of its own, before the process ends; it is not called once this object is gone.
+  // Just before the process ends, `leave` reports why, on a thread of its own. Once this object is destroyed, `leave`
+  // is not called.
   explicit EndLimit(std::function<void()> leave);
   ~EndLimit();
   EndLimit(const EndLimit&) = delete;
   EndLimit& operator=(const EndLimit&) = delete;
 
-  // From now on the process ends with exit_store at that time, unless it has ended by then. Called once.
+  // The process ends with exit_store at `at`, unless it has ended before. Called once.
   void set(Clock::time_point at);
 
  private:
@@ -36,10 +38,11 @@ class EndLimit {
   std::shared_ptr<State> state_;
 };
 
-// Throws InvalidArgument for a grace that no clock can wait for: more than limits::delay_max, as in a hapax.toml.
+// Throws InvalidArgument for a grace period over limits::delay_max, the limit of hapax.toml too.
 void check_grace(Duration grace, const std::string& field);
 
-// Whether the store is one that may hang: a server's. A file answers, or keeps the process from ending at all.
+// Whether calls of the store may hang: true for PostgreSQL and for a server. A SQLite call that hangs (a stalled disk)
+// keeps the process in the kernel, so a limit would not help.
 [[nodiscard]] bool may_hang(const Shell& shell);
 
 }  // namespace hapax::cli

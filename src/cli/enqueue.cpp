@@ -6,21 +6,21 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* enqueue_examples =
-    "Prints the execution's id, and with --json "
-    "{\"id\",\"created\",\"status\",\"run\",\"deduplicated_from\"?,\"result\"?}.\n"
-    "With --task-id, a second request of the same key gets the first one's execution (created: false), unless it "
-    "failed,\n"
-    "was cancelled or timed out: then a new run is made. The same key with another input is IdempotencyMismatch (65).\n"
+    "Prints the execution's ID. A second request with the same --task-id returns the\n"
+    "first request's execution (created: false), unless that execution failed, was\n"
+    "cancelled or timed out: then a new run is made. The same key with another input\n"
+    "is an error, IdempotencyMismatch (65).\n"
+    "With --json: {\"id\",\"created\",\"status\",\"run\",\"deduplicated_from\"?,\"result\"?}.\n"
     "\n"
     "Examples:\n"
     "  hapax enqueue send_mail --input '{\"to\":\"ada@example.org\"}' --queue emails\n"
-    "  hapax enqueue charge --input @order.json --task-id charge-order-456 --wait --json\n"
+    "  hapax enqueue charge --input @order.json --task-id order-456 --wait --json\n"
     "  hapax enqueue report --delay 15m --priority 10 --max-attempts 6 --tag nightly\n"
-    "  jq -c '{task:\"load\",input:.}' rows.json | hapax enqueue --bulk - --queue import\n"
+    "  jq -c '{task:\"load\",input:.}' rows.json | hapax enqueue --bulk - --queue load\n"
     "\n"
-    "Exit codes: 0 admitted or deduplicated; 3 the key is taken (--on-conflict reject) or the queue drains; 64, 65, "
-    "66, 75;\n"
-    "with --wait: 0 completed, 1 ended otherwise, 124 still going.";
+    "Exit codes: 0 admitted or deduplicated; 3 the key is taken (--on-conflict\n"
+    "reject) or the queue drains; 64, 65, 66, 75 as in `hapax --help`.\n"
+    "With --wait: 0 completed, 1 ended otherwise, 124 still going.";
 
 struct EnqueueOptions {
   AdmitOptions one;
@@ -32,34 +32,28 @@ struct EnqueueOptions {
 
 void add_enqueue(Commands& commands) {
   const auto options = std::make_shared<EnqueueOptions>();
-  CLI::App& command = commands.add({"enqueue", "Ask for a task to be run: one, or many from NDJSON", enqueue_examples});
+  CLI::App& command = commands.add({"enqueue", "Enqueue an execution, or many from NDJSON", enqueue_examples});
   RequestFields& fields = options->one.fields;
   auto* task = command.add_option("task", fields.task, "Name of the task")->type_name("TASK");
   command.add_option("--task-id", fields.task_id, "Idempotency key: the same key runs once")->type_name("KEY");
   add_admit_flags(command, options->one);
-  command
-      .add_option("--throttle", fields.throttle, "For so long after the first, the first answers; then it runs anew")
-      ->type_name("D");
-  command.add_option("--debounce", fields.debounce, "Runs so long after the last request, with its input")
-      ->type_name("D");
-  command.add_flag("--keep-last", fields.keep_last, "At most one running and one pending, the latest");
-  command.add_option("--concurrency-key", fields.concurrency_key, "Those of a key run a limited number at a time")
+  command.add_option("--throttle", fields.throttle, "Requests within D return the first execution")->type_name("D");
+  command.add_option("--debounce", fields.debounce, "Run D after the last request, with its input")->type_name("D");
+  command.add_flag("--keep-last", fields.keep_last, "At most one running, one pending: the latest");
+  command.add_option("--concurrency-key", fields.concurrency_key, "Limit how many of this key run at once")
       ->type_name("KEY");
-  command.add_option("--ordering-key", fields.ordering_key, "Those of a key run one after the other, in order")
+  command.add_option("--ordering-key", fields.ordering_key, "Run this key's executions one by one, in order")
       ->type_name("KEY");
-  command.add_option("--weight", fields.weight, "Starts it counts as under a rate limit")
+  command.add_option("--weight", fields.weight, "Count as N starts under a rate limit")
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--max-attempts", fields.max_attempts, "Attempts in all (default 4)")->type_name("N");
-  command.add_option("--retry-base", fields.retry_base, "First retry delay, doubled with each attempt (default 500ms)")
-      ->type_name("D");
+  command.add_option("--retry-base", fields.retry_base, "First retry delay, doubles (default 500ms)")->type_name("D");
   command.add_option("--retry-cap", fields.retry_cap, "Longest retry delay (default 30s)")->type_name("D");
-  command.add_option("--timeout", fields.timeout, "For each attempt")->type_name("D");
-  command
-      .add_option("--bulk", options->bulk,
-                  "Many: a file (- for standard input) of lines {\"task\",\"input\",\"task_id\"?,…}")
+  command.add_option("--timeout", fields.timeout, "Limit for each attempt")->type_name("D");
+  command.add_option("--bulk", options->bulk, "Enqueue lines of {\"task\",\"input\",\"task_id\"?,…}")
       ->type_name("FILE|-");
-  command.add_flag("--each", options->each, "With --bulk: a JSON line for each admission, in order");
+  command.add_flag("--each", options->each, "With --bulk: print a JSON line per admission");
   commands.run_with(command, [options, task](Shell& shell) {
     const AdmitOptions& one = options->one;
     if (options->bulk) {

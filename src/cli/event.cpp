@@ -8,36 +8,37 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* event_group_examples =
-    "An event is a CloudEvents 1.0 envelope. Each activity that wants it starts one run for it, however often it is "
-    "sent.\n"
+    "An event is a CloudEvents 1.0 envelope. Each activity that subscribes to an\n"
+    "event starts one run for it, however often the event is sent.\n"
     "\n"
     "Examples:\n"
-    "  hapax event send --source /shop --type order.created --id evt_1 --data '{\"order\":456}'\n"
+    "  hapax event send --source /shop --type order.created --data '{\"order\":456}'\n"
     "  hapax event send --bulk events.ndjson\n"
     "\n"
     "docs/schemas/event.schema.json describes the envelope.";
 
 constexpr const char* send_examples =
-    "EVENT is JSON, a file (@FILE or FILE), or - for standard input. A file may have one event, a JSON list of at most "
-    "1,000,\n"
-    "or one event a line (NDJSON): those are sent as they are read, 1,000 at a time. The first line that cannot be "
-    "taken stops\n"
-    "it before its batch is sent; what was sent before stays, and sending all of it again is safe.\n"
-    "An event without an id gets a hash of its source, type, subject and data as one, unless --require-id or [events]\n"
-    "require_event_id says that it is refused.\n"
-    "With --json a line for each event: "
-    "{\"line\"?,\"id\",\"source\",\"type\",\"runs\":[{\"activity\",\"run_id\",\"execution\",\"created\",\"error\"}],\n"
-    "\"paused\"}; of several, the last line is "
+    "EVENT is JSON, a file (@FILE or FILE), or - for standard input. A file has one\n"
+    "event, a JSON list of at most 1,000 events, or one event per line (NDJSON).\n"
+    "Lines are sent as they are read, 10,000 at a time (1,000 through a server). The\n"
+    "first invalid line stops the command before the batch of that line is sent.\n"
+    "Events sent before stay; sending the whole file again is safe.\n"
+    "An event without an ID gets a hash of its source, type, subject and data as its\n"
+    "ID. --require-id, or [events] require_event_id, refuses such events instead.\n"
+    "With --json one line for each event: {\"line\"?,\"id\",\"source\",\"type\",\n"
+    "\"runs\":[{\"activity\",\"run_id\",\"execution\",\"created\",\"error\"}],\"paused\"}; for\n"
+    "several events, the last line is\n"
     "{\"events\",\"started\",\"duplicates\",\"unmatched\",\"dropped\",\"refused\"}.\n"
     "\n"
     "Examples:\n"
-    "  hapax event send '{\"specversion\":\"1.0\",\"id\":\"evt_1\",\"source\":\"/shop\",\"type\":\"order.created\"}'\n"
+    "  hapax event send '{\"specversion\":\"1.0\",\"id\":\"1\",\"source\":\"/a\",\"type\":\"b\"}'\n"
     "  hapax event send order.json --require-id\n"
     "  zcat events.ndjson.gz | hapax event send -\n"
     "\n"
-    "Exit codes: 0 sent, also when nobody wants it; 3 some run could not be started; 64, 65, 66, 75.";
+    "Exit codes: 0 sent, also without a subscriber; 3 some run could not be started;\n"
+    "64, 65, 66, 75 as in `hapax --help`.";
 
-// One document over several lines: an event, or a list of them.
+// The most bytes of a JSON document over several lines: an event, or a list of events.
 constexpr std::size_t document_bytes = 16 << 20;
 constexpr std::string_view event_blanks = " \t\r\n";
 
@@ -57,7 +58,7 @@ void take_document(EventSender& sender, std::string_view text) {
   }
 }
 
-// A line that is an object by itself: the file is one of lines.
+// Whether the line is a whole object; then the file has one event per line.
 bool is_object_line(std::string_view line) {
   return line[line.find_first_not_of(event_blanks)] == '{' && line[line.find_last_not_of(event_blanks)] == '}';
 }
@@ -120,19 +121,18 @@ int send(Shell& shell, const EventOptions& options) {
 }  // namespace
 
 void add_event(Commands& commands) {
-  CLI::App& group = commands.add({"event", "Events: send", event_group_examples});
+  CLI::App& group = commands.add({"event", "Send events", event_group_examples});
   const auto options = std::make_shared<EventOptions>();
   CLI::App& command = commands.add({"send", "Send one event, or many", send_examples}, &group);
-  command.add_option("event", options->event, "The event: JSON, @FILE or - for standard input")->type_name("EVENT");
-  command.add_option("--bulk", options->bulk, "Many: a file (- for standard input) with one event a line")
-      ->type_name("FILE|-");
-  command.add_option("--id", options->parts.id, "Of an event made of flags: what tells it from others of its source")
-      ->type_name("ID");
-  command.add_option("--source", options->parts.source, "Who tells it: /shop")->type_name("URI");
-  command.add_option("--type", options->parts.type, "What happened: order.created")->type_name("TYPE");
-  command.add_option("--subject", options->parts.subject, "About what: orders/456")->type_name("TEXT");
-  command.add_option("--data", options->parts.data, "JSON, @FILE or - for standard input")->type_name("JSON|@FILE|-");
-  command.add_flag("--require-id", options->require_id, "Refuse events without an id");
+  command.add_option("event", options->event, "Event: JSON, @FILE or - for standard input")->type_name("EVENT");
+  command.add_option("--bulk", options->bulk, "Send one event per line of this file")->type_name("FILE|-");
+  command.add_option("--id", options->parts.id, "ID of the event, unique within its source")->type_name("ID");
+  command.add_option("--source", options->parts.source, "Source of the event: /shop")->type_name("URI");
+  command.add_option("--type", options->parts.type, "Type of the event: order.created")->type_name("TYPE");
+  command.add_option("--subject", options->parts.subject, "Subject of the event: orders/456")->type_name("TEXT");
+  command.add_option("--data", options->parts.data, "Data: JSON, @FILE or - for standard input")
+      ->type_name("JSON|@FILE|-");
+  command.add_flag("--require-id", options->require_id, "Refuse events without an ID");
   commands.run_with(command, [options](Shell& shell) { return send(shell, *options); });
 }
 

@@ -1,9 +1,9 @@
 #include "cli/event_input.hpp"
 
 #include "base/json.hpp"
+#include "base/json_out.hpp"
 #include "cli/arguments.hpp"
 #include "cli/problem.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 

@@ -1,4 +1,4 @@
-// Events as arguments give them.
+// Reads events from command-line arguments.
 #pragma once
 
 #include "schedule/event.hpp"
@@ -8,15 +8,14 @@
 
 namespace hapax::cli {
 
-// Where an argument has its event: in itself (it begins as JSON does), in a file (its path, with or without @), or in
-// standard input (-).
+// An event argument is JSON (it begins with { or [), the path of a file (with or without @), or - for standard input.
 [[nodiscard]] bool is_json_argument(const std::string& argument);
-[[nodiscard]] std::string path_of_argument(const std::string& argument);  // of the other two; - stays
+[[nodiscard]] std::string path_of_argument(const std::string& argument);  // without the @; - stays -
 
-// One event. Throws MissingFile, and BadData that names the attribute.
+// Reads one event. Throws MissingFile, and BadData that names the attribute.
 [[nodiscard]] schedule::Event read_event(const std::string& argument);
 
-// An envelope made of flags.
+// The parts of an envelope that is made from flags.
 struct EventParts {
   std::optional<std::string> id;
   std::optional<std::string> source;
@@ -26,7 +25,8 @@ struct EventParts {
 
   [[nodiscard]] bool empty() const { return !id && !source && !type && !subject && !data; }
 };
-// As one JSON object. Throws BadUsage without source or type, and what is wrong with the data.
+// The envelope as a JSON object. Throws BadUsage without source or type, and the errors of reading and checking the
+// data.
 [[nodiscard]] std::string envelope_of(const EventParts& parts);
 
 }  // namespace hapax::cli

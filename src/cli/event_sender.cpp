@@ -1,12 +1,12 @@
 #include "cli/event_sender.hpp"
 
+#include "base/json_out.hpp"
 #include "base/json_text.hpp"
+#include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Below what a server takes at once, with the commas between them.
+// Below a server's limit for a batch of events (16 MiB), with room for the commas between them.
 constexpr std::size_t batch_bytes = 12 << 20;
 constexpr std::size_t event_sender_refusals_told = 20;
 

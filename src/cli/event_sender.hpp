@@ -1,6 +1,6 @@
-// EventSender: events routed in batches, with progress, and what became of them told (SPEC S8).
+// EventSender: sends events in batches, shows progress, and prints what the events started.
 //
-// Made for one command, on its thread.
+// One command makes and uses it, on one thread.
 #pragma once
 
 #include "cli/backend.hpp"
@@ -19,15 +19,15 @@ class EventSender {
  public:
   EventSender(Shell& shell, bool require_id);
 
-  // One envelope. `line` is its number in a stream, 0 for one that came alone. A batch that is full is routed at once.
-  // Throws BadData for one that cannot be taken, before the batch it belongs to is routed.
+  // Adds an envelope to the batch. `line` is its number in a stream, 0 for a single event. A full batch is routed at
+  // once. Throws BadData for an invalid envelope, before the batch of that envelope is routed.
   void take(std::string_view envelope, std::int64_t line);
-  // A JSON list of envelopes: all of it is read before any is routed.
+  // Routes a JSON list of envelopes; the whole list is parsed before any event is routed.
   void take_list(std::string_view list);
-  void show_progress(double fraction);  // 0: how much there is is not known
+  void show_progress(double fraction);  // 0: the total is unknown
 
-  // Routes what is left and tells the end of it: of a single event what it started, of several a summary. Returns the exit
-  // code: exit_conflict when something was refused.
+  // Routes the last batch and prints the result: for a single event what it started, for several a summary. Returns the
+  // exit code: exit_conflict when a run was refused.
   int finish(bool always_summary);
 
  private:
@@ -48,9 +48,9 @@ class EventSender {
   ProgressLine progress_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::vector<EventDoor::Outgoing> batch_;
-  std::vector<std::int64_t> lines_;  // of the batch's events
+  std::vector<std::int64_t> lines_;  // line numbers of the batch's events
   std::size_t bytes_ = 0;
-  std::string first_;  // what became of the first event of all
+  std::string first_;  // the answer to the first event of all
   std::int64_t events_ = 0;
   std::int64_t started_ = 0;
   std::int64_t duplicates_ = 0;

@@ -1,10 +1,10 @@
 #include "cli/execution_table.hpp"
 
+#include "api/execution_read.hpp"
 #include "cli/arguments.hpp"
 #include "cli/render.hpp"
 #include "cli/short_id.hpp"
 #include "cli/table.hpp"
-#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -21,7 +21,7 @@ void print_executions(Shell& shell, Printing printing) {
   Backend& backend = shell.backend();
   auto& [listing, limit, when_empty, check_empty] = printing;
   if (shell.json()) {
-    // With the first: what is wrong from the start is told alone.
+    // The bracket is printed with the first document, so that an error before it is printed alone.
     bool first = true;
     each_execution(backend, listing, limit, [&first](const std::string& document) {
       std::fputs(std::exchange(first, false) ? "[" : ",\n", stdout);

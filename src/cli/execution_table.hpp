@@ -1,4 +1,4 @@
-// Lists of executions, as list and dlq list print them.
+// Prints lists of executions, for `list` and `dlq list`.
 #pragma once
 
 #include "cli/backend.hpp"
@@ -14,10 +14,10 @@ struct Printing {
   Listing listing;
   std::int64_t limit = 50;
   std::string when_empty;
-  std::function<void()> check_empty;  // throws what makes an empty list an error
+  std::function<void()> check_empty;  // throws if an empty list is an error
 };
 
-// What is listed, up to the limit: a table, or a JSON array written as the pages come.
+// Prints the listed executions, up to the limit: a table, or with --json an array that is written page by page.
 void print_executions(Shell& shell, Printing printing);
 
 }  // namespace hapax::cli

@@ -1,4 +1,4 @@
-// The program's exit codes, as documented in docs/reference/cli.md. Scripts lean on them: they never change.
+// The program's exit codes, documented in docs/reference/cli.md. Scripts depend on them, so a code never changes.
 #pragma once
 
 #include <array>
@@ -8,17 +8,17 @@ namespace hapax::cli {
 
 enum ExitCode : int {
   exit_ok = 0,
-  exit_unsuccessful = 1,    // wait: the execution ended otherwise than completed; doctor: a problem was found
-  exit_conflict = 3,        // the key is taken, the queue drains, the status does not allow it
-  exit_left = 4,            // work --until-idle: what is left is not this worker's to run
-  exit_usage = 64,          // a flag or argument that cannot be taken
-  exit_data = 65,           // a payload, a line of a bulk file or a key that cannot be taken
-  exit_missing = 66,        // a named file, execution or queue is not there
+  exit_unsuccessful = 1,    // wait: the execution failed, was cancelled or timed out; doctor: a problem
+  exit_conflict = 3,        // the key is taken, the queue drains, or the status forbids it
+  exit_left = 4,            // work --until-idle: executions are left that this worker does not run
+  exit_usage = 64,          // an invalid flag or argument
+  exit_data = 65,           // an invalid payload, line of a bulk file or key
+  exit_missing = 66,        // a named file, execution or queue does not exist
   exit_internal = 70,       // a defect of hapax
-  exit_store = 75,          // the store or server is down, busy, read-only or full; trying again may help
-  exit_permission = 77,     // the server does not take the token, or the token does not allow it
+  exit_store = 75,          // the store or server is down, busy, read-only or full; retrying may help
+  exit_permission = 77,     // the server refuses the token, or the token lacks a scope
   exit_configuration = 78,  // the store's URL or its schema is wrong for this build
-  exit_still_going = 124,   // wait: time was over before the execution was
+  exit_still_going = 124,   // wait: the time was over before the execution ended
 };
 
 struct ExitCodeMeaning {
@@ -26,20 +26,20 @@ struct ExitCodeMeaning {
   std::string_view text;
 };
 
-// The one table: --help, the manual page and docs/reference/cli.md have these codes (a test compares them).
+// --help and the manual page print this table; a test compares it with docs/reference/cli.md.
 inline constexpr std::array<ExitCodeMeaning, 12> exit_code_meanings = {{
     {exit_ok, "done"},
     {exit_unsuccessful, "the execution failed, was cancelled or timed out; doctor found a problem"},
-    {exit_conflict, "conflict: the key is taken, the queue drains, the status does not allow it"},
-    {exit_left, "work --until-idle: what is left is not this worker's to run"},
-    {exit_usage, "usage: a flag, a command or a value that cannot be taken"},
-    {exit_data, "bad data: JSON, a payload, a key, a line of a file"},
-    {exit_missing, "missing: a file, an execution, a queue or an activity that was named"},
+    {exit_conflict, "conflict: the key is taken, the queue drains, or the status forbids it"},
+    {exit_left, "work --until-idle: executions are left that this worker does not run"},
+    {exit_usage, "usage: an invalid flag, command or value"},
+    {exit_data, "bad data: invalid JSON, payload, key or line of a file"},
+    {exit_missing, "missing: a named file, execution, queue or activity does not exist"},
     {exit_internal, "a defect of hapax"},
-    {exit_store, "the store or the server is down, busy, read-only or full; trying again may help"},
-    {exit_permission, "permission: the server does not take the token, or the token does not allow it"},
-    {exit_configuration, "configuration: a file or variable, the store's URL or its schema"},
-    {exit_still_going, "time was over before the execution was"},
+    {exit_store, "the store or server is down, busy, read-only or full; retrying may help"},
+    {exit_permission, "permission: the server refuses the token, or the token lacks a scope"},
+    {exit_configuration, "configuration: an invalid file, variable or store URL, or a wrong schema"},
+    {exit_still_going, "the time was over before the execution ended"},
 }};
 
 }  // namespace hapax::cli

@@ -1,18 +1,17 @@
+#include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_view.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* explain_examples =
-    "Says in sentences why an execution is not running (delayed, waiting for a retry, paused queue, a limit or key, no "
-    "worker for it, "
-    "…),\n"
-    "how it ended, or why other requests are deduplicated to it, and what would change that.\n"
+    "Says in sentences why an execution is not running (delayed, waiting for a retry,\n"
+    "a paused queue, a limit or key, no worker for its task, …), how it ended, or why\n"
+    "other requests are deduplicated to it, and what would change that.\n"
     "With --json: {\"id\",\"status\",\"reasons\":[{\"code\",\"sentence\",\"remedy\"}]}.\n"
     "\n"
     "Examples:\n"
@@ -39,8 +38,8 @@ int run(Shell& shell, const Uuid& id) {
 
 void add_explain(Commands& commands) {
   const auto target = std::make_shared<Target>();
-  CLI::App& command = commands.add({"explain", "Why an execution is where it is", explain_examples});
-  command.add_option("id", target->id, "Execution id, or its last 12 digits")->type_name("ID");
+  CLI::App& command = commands.add({"explain", "Explain why an execution is in its state", explain_examples});
+  command.add_option("id", target->id, "Execution ID, or its last 12 digits")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);
   add_run_flag(command, *target);

@@ -1,14 +1,14 @@
-// hapax guard: the records of guarded functions (SPEC G10), on any store that keeps them.
+// hapax guard: lists, shows and forgets the records of guarded functions, on any guard store that outlives a process.
 #include <hapax/guard_store.hpp>
 
+#include "api/find.hpp"
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "wire/find.hpp"
-#include "wire/json_out.hpp"
 
 #include <sys/stat.h>
 
@@ -21,28 +21,30 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* guard_group_examples =
-    "The store is --store URL: file:FOLDER, sqlite:PATH, postgresql://…, redis://… or rediss://…; the guarded "
-    "function's own.\n"
+    "--store URL is the store that the guarded function uses: file:FOLDER,\n"
+    "sqlite:PATH, postgresql://…, redis://… or rediss://….\n"
     "\n"
     "Examples:\n"
     "  hapax guard list --store file:/var/lib/app/guard --status in_progress\n"
-    "  hapax guard show --name create_invoice --key '[\"order-7\"]' --store redis://localhost/0\n"
-    "  hapax guard forget --name create_invoice --key '[\"order-7\"]'\n"
-    "  hapax guard forget --name create_invoice --status failed --yes";
+    "  hapax guard show --name invoice --key '[\"7\"]' --store redis://localhost/0\n"
+    "  hapax guard forget --name invoice --key '[\"7\"]'\n"
+    "  hapax guard forget --name invoice --status failed --yes";
 constexpr const char* guard_list_examples =
-    "With --json a list of "
-    "{\"name\",\"key\",\"status\",\"result\",\"error\",\"started_at\",\"completed_at\",\"heartbeat\","
-    "\"fence\",\n\"expires_at\",\"takeover_after\",\"owner\"}. takeover_after is null for `never`.\n"
-    "Exit codes: 0 done, 64 usage, 75 store down or busy, 78 configuration.";
-constexpr const char* guard_show_examples = "With --json as in list. Exit codes: 0 done, 66 no such record.";
+    "With --json a list of {\"name\",\"key\",\"status\",\"result\",\"error\",\"started_at\",\n"
+    "\"completed_at\",\"heartbeat\",\"fence\",\"expires_at\",\"takeover_after\",\"owner\"}.\n"
+    "\"takeover_after\" is null for `never`.\n"
+    "Exit codes: 0 done; 64 usage; 75 store down or busy; 78 configuration.";
+constexpr const char* guard_show_examples = "With --json as in list. Exit codes: 0 done; 66 no such record.";
 constexpr const char* guard_forget_examples =
-    "A call whose record is forgotten runs again. What is in progress is left alone, unless --even-in-progress says\n"
-    "otherwise: its caller's result is then refused, and another may run beside it.\n"
-    "With --json {\"forgotten\",\"in_progress\"}. Exit codes: 0 done, 3 in progress, 66 no such record.";
+    "A call whose record is forgotten runs again. Calls in progress are left alone.\n"
+    "With --even-in-progress they are forgotten too: then the result of the running\n"
+    "call is refused, and another call may run beside it.\n"
+    "With --json: {\"forgotten\",\"in_progress\"}.\n"
+    "Exit codes: 0 done; 3 in progress; 66 no such record.";
 
 constexpr std::array statuses{GuardStatus::in_progress, GuardStatus::completed, GuardStatus::failed};
 
-// Opened for looking: a folder that is not there is not made.
+// Opens the store without making it: a folder, file or schema that does not exist is an error.
 GuardStorePtr open_records(Shell& shell) {
   const std::string& url = shell.store_url();
   if (url.starts_with("memory:")) { throw BadUsage("records of a memory: store are their process's alone"); }
@@ -56,12 +58,12 @@ GuardStorePtr open_records(Shell& shell) {
   }
   if (url.starts_with("sqlite:") || url.starts_with("postgres")) {
     Shell looking = shell.fresh();
-    (void)looking.store();  // throws NotFound: open_guard_store would make it
+    (void)looking.store();  // throws NotFound for a missing store, which open_guard_store would make
   }
   return with_store_url(url, [](const std::string& place) { return open_guard_store(place); });
 }
 
-// Names of guarded functions of which the store has records.
+// Names of guarded functions, from the first page of records.
 std::vector<std::string> recorded_names(GuardStore& store, const std::string& ns) {
   std::set<std::string> names;
   GuardQuery query;
@@ -102,7 +104,7 @@ GuardQuery query_of(const Shell& shell, const RecordFilter& filter) {
   return query;
 }
 
-// Until `fn` answers false.
+// Calls `fn` with each record until `fn` returns false.
 void each_record(GuardStore& store, GuardQuery query, const std::function<bool(const GuardRecord&)>& fn) {
   while (true) {
     const GuardPage page = store.list(query);
@@ -114,7 +116,7 @@ void each_record(GuardStore& store, GuardQuery query, const std::function<bool(c
   }
 }
 
-// After a filter that met nothing: throws NotFound for a name of which there is no record at all.
+// Call this when a filter matched nothing: throws NotFound if there is no record of the named function at all.
 void require_name(GuardStore& store, const std::string& ns, const RecordFilter& filter, bool is_empty) {
   if (!is_empty || !filter.name) { return; }
   GuardQuery query;
@@ -149,7 +151,7 @@ Cell status_cell(GuardStatus status) {
   return {"unknown"};
 }
 
-// The command line's clock is near enough to say how long ago something was.
+// This machine's clock is accurate enough for relative times.
 Time now_for_people() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 void print_table(const std::vector<GuardRecord>& records) {
@@ -256,7 +258,7 @@ int forget_many(Shell& shell, const ForgetOptions& options) {
   require_name(*store, shell.ns(), options.filter, keys.empty());
   const std::string what = "forget " + plural(std::ssize(keys), "record");
   if (!keys.empty() && !options.yes) {
-    // A forgotten effect may happen again, so that this is never done unasked.
+    // A forgotten call may take effect again, so many records are never forgotten without a confirmation.
     if (!can_ask() || shell.json()) { throw BadUsage("this would " + what + "; say --yes to do it"); }
     if (!confirmed(shell, what)) { return exit_ok; }
   }
@@ -277,7 +279,7 @@ int forget_many(Shell& shell, const ForgetOptions& options) {
 }
 
 void add_record_filter(CLI::App& command, RecordFilter& filter) {
-  command.add_option("--name", filter.name, "Only of this guarded function")->type_name("NAME");
+  command.add_option("--name", filter.name, "Only records of this guarded function")->type_name("NAME");
   command.add_option("--status", filter.status, "Only in_progress, completed or failed")->type_name("S");
 }
 
@@ -287,10 +289,10 @@ void add_guard_list(Commands& commands, CLI::App& group) {
     std::int64_t limit = 50;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"list", "Records of guarded functions", guard_list_examples}, &group);
+  CLI::App& command = commands.add({"list", "List records of guarded functions", guard_list_examples}, &group);
   add_record_filter(command, options->filter);
-  command.add_option("--key-prefix", options->filter.key_prefix, "Only keys that begin so")->type_name("TEXT");
-  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
+  command.add_option("--key-prefix", options->filter.key_prefix, "Only keys that begin with TEXT")->type_name("TEXT");
+  command.add_option("--limit", options->limit, "Print at most N")->type_name("N")->capture_default_str();
   commands.run_with(command, [options](Shell& shell) { return list_records(shell, options->filter, options->limit); });
 }
 
@@ -300,9 +302,9 @@ void add_guard_show(Commands& commands, CLI::App& group) {
     std::string key;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"show", "One record", guard_show_examples}, &group);
-  command.add_option("--name", options->name, "The guarded function")->type_name("NAME")->required();
-  command.add_option("--key", options->key, "The call's key, as list shows it")->type_name("KEY")->required();
+  CLI::App& command = commands.add({"show", "Show one record", guard_show_examples}, &group);
+  command.add_option("--name", options->name, "Name of the guarded function")->type_name("NAME")->required();
+  command.add_option("--key", options->key, "Key of the call, as list shows it")->type_name("KEY")->required();
   commands.run_with(command, [options](Shell& shell) {
     return show_record(shell, {.ns = shell.ns(), .name = options->name, .key = options->key});
   });
@@ -311,11 +313,11 @@ void add_guard_show(Commands& commands, CLI::App& group) {
 void add_guard_forget(Commands& commands, CLI::App& group) {
   const auto options = std::make_shared<ForgetOptions>();
   CLI::App& command =
-      commands.add({"forget", "Forget records, so that their calls may run again", guard_forget_examples}, &group);
+      commands.add({"forget", "Forget records, so that calls may run again", guard_forget_examples}, &group);
   add_record_filter(command, options->filter);
-  command.add_option("--key", options->key, "The record of this key; without it, all of --name")->type_name("KEY");
-  command.add_flag("--even-in-progress", options->even_in_progress, "Also what is in progress");
-  command.add_flag("--yes", options->yes, "Do not ask (needed without --key when not on a terminal)");
+  command.add_option("--key", options->key, "Key to forget; without it, all of --name")->type_name("KEY");
+  command.add_flag("--even-in-progress", options->even_in_progress, "Also forget calls in progress");
+  command.add_flag("--yes", options->yes, "Do not ask; required without --key in scripts");
   commands.run_with(command, [options](Shell& shell) {
     if (!options->filter.name) { throw BadUsage("say which: --name, and --key for a single record"); }
     if (options->key && options->filter.status) { throw BadUsage("give --key or --status, not both"); }
@@ -326,7 +328,7 @@ void add_guard_forget(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_guard(Commands& commands) {
-  CLI::App& group = commands.add({"guard", "Records of guarded functions: list, show, forget", guard_group_examples});
+  CLI::App& group = commands.add({"guard", "List and forget records of guarded functions", guard_group_examples});
   add_guard_list(commands, group);
   add_guard_show(commands, group);
   add_guard_forget(commands, group);

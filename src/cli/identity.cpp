@@ -1,28 +1,26 @@
+#include "api/request_fields.hpp"
+#include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "wire/json_view.hpp"
-#include "wire/request.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* identity_examples =
-    "Says what makes this request the same as another: the task's strategy, the canonical form of what is compared, "
-    "the\n"
-    "identity it makes, who holds that now and what an enqueue would meet. Changes nothing: what a configuration file\n"
-    "says of tasks counts once it is applied.\n"
-    "With --json: {\"task\",\"namespace\",\"queue\",\"strategy\",\"catalogued\",\"scope\",\"task_id\",\"canonical\","
-    "\"identity\",\n"
-    "\"fingerprint\",\"holder\":{\"id\",\"status\",\"run\",\"created_at\",\"finished_at\",\"held_until\",\"expired\"}|"
-    "null,"
-    "\"would\"};\n"
-    "would is created, deduplicated, or the name of the error.\n"
+    "Says what makes a request the same as another: the task's strategy, the\n"
+    "canonical form of the compared data, the identity made from it, the identity's\n"
+    "present holder, and what an enqueue would return. Changes nothing: a\n"
+    "configuration file counts only once it is applied.\n"
+    "With --json: {\"task\",\"namespace\",\"queue\",\"strategy\",\"catalogued\",\"scope\",\n"
+    "\"task_id\",\"canonical\",\"identity\",\"fingerprint\",\"holder\":{\"id\",\"status\",\"run\",\n"
+    "\"created_at\",\"finished_at\",\"held_until\",\"expired\"}|null,\"would\"}; \"would\" is\n"
+    "created, deduplicated, or the name of an error.\n"
     "\n"
     "Examples:\n"
     "  hapax identity generate-report --input '{\"customer_id\":7,\"month\":\"2026-03\"}'\n"
-    "  hapax identity charge --task-id charge-order-456 --input @order.json --json";
+    "  hapax identity charge --task-id order-456 --input @order.json --json";
 
 struct IdentityOptions {
   RequestFields fields;
@@ -74,13 +72,11 @@ int run_identity(Shell& shell, const IdentityOptions& options) {
 
 void add_identity(Commands& commands) {
   const auto options = std::make_shared<IdentityOptions>();
-  CLI::App& command =
-      commands.add({"identity", "What makes a request the same as another, and who holds it", identity_examples});
+  CLI::App& command = commands.add({"identity", "Show the identity of a request and its holder", identity_examples});
   command.add_option("task", options->fields.task, "Name of the task")->type_name("TASK")->required();
-  command.add_option("--input", options->input, "Input: JSON, @FILE, or - for standard input (default: null)")
-      ->type_name("JSON|@FILE|-");
+  command.add_option("--input", options->input, "Input: JSON, @FILE or - (default: null)")->type_name("JSON|@FILE|-");
   command.add_option("--task-id", options->fields.task_id, "Idempotency key")->type_name("KEY");
-  command.add_option("--queue", options->fields.queue, "Queue (counts for tasks with scope queue)")->type_name("Q");
+  command.add_option("--queue", options->fields.queue, "Queue (matters for tasks with scope queue)")->type_name("Q");
   command.add_option("--on-conflict", options->fields.on_conflict, "As for enqueue")
       ->type_name("POLICY")
       ->capture_default_str();

@@ -1,12 +1,12 @@
+#include "api/execution_read.hpp"
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/target.hpp"
 #include "cli/timeline.hpp"
-#include "wire/execution_read.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -17,37 +17,40 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* journal_group_examples =
-    "A workflow's journal is all that its function did through its context, in order. From it the run goes on after a "
-    "crash.\n"
+    "A workflow's journal records everything that its function did through its\n"
+    "context, in order. After a crash the run continues from its journal.\n"
     "\n"
     "Examples:\n"
     "  hapax journal show --workflow process_order --workflow-id order-456\n"
-    "  hapax journal export 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --output journals/order-456.json\n"
-    "  hapax journal fork 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --steps 3 --workflow-id order-456-again";
+    "  hapax journal export 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --output order.json\n"
+    "  hapax journal fork 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f --steps 3 \\\n"
+    "      --workflow-id order-456-again";
 
 constexpr const char* journal_show_examples =
-    "What a run did: steps, tasks and children with their outcomes, attempts and times, waits, signals.\n"
-    "With --json an array of "
-    "{\"position\",\"kind\",\"name\",\"status\",\"at\",\"ended_at\",\"attempts\",\"child\",\"input\","
-    "\"result\",\"error\",\"detail\"}.\n"
+    "Prints the entries of a run: steps, tasks and children with their outcomes,\n"
+    "attempts and times, waits, signals.\n"
+    "With --json an array of {\"position\",\"kind\",\"name\",\"status\",\"at\",\"ended_at\",\n"
+    "\"attempts\",\"child\",\"input\",\"result\",\"error\",\"detail\"}.\n"
     "\n"
     "Exit codes: 0 shown; 64 not a workflow; 66 no such execution.";
 
 constexpr const char* export_examples =
-    "Writes the journal with its input and events as JSON, for hapax::testing::ReplayTester: it tells whether changed "
-    "code\n"
-    "still fits. It has the run's payloads in it; keep it as you would keep them.\n"
+    "Writes the journal with its input and events as JSON, for\n"
+    "hapax::testing::ReplayTester, which tests whether changed code can replay it.\n"
+    "The file contains the run's payloads: protect it like them.\n"
     "\n"
-    "Exit codes: 0 written; 64 not a workflow; 66 no such execution, or the file cannot be written.";
+    "Exit codes: 0 written; 64 not a workflow; 66 no such execution, or the file\n"
+    "cannot be written.";
 
 constexpr const char* fork_examples =
-    "Starts a run under an id of its own that has the first N entries of another run behind it and goes on from there "
-    "by\n"
-    "itself: entry N of `journal show` is the first that is done anew. The other run stays as it is.\n"
+    "Starts a new run, under a workflow ID of its own, that begins with the first N\n"
+    "entries of another run and continues from there: entry N of `journal show` is\n"
+    "the first that is executed again. The other run is not changed.\n"
     "With --json: {\"id\",\"created\",\"status\",\"run\",\"forked_from\",\"steps\"}.\n"
     "\n"
-    "Exit codes: 0 started or met; 3 one of the N was started and had not ended; 64 not a workflow, or it has fewer\n"
-    "entries; 66 no such execution.";
+    "Exit codes: 0 started, or the run exists already; 3 one of the N entries had\n"
+    "started and not ended; 64 not a workflow, or it has fewer entries; 66 no such\n"
+    "execution.";
 
 void journal_write_file(const std::string& path, const std::string& text) {
   std::FILE* const file = std::fopen(path.c_str(), "wbe");
@@ -59,13 +62,13 @@ void journal_write_file(const std::string& path, const std::string& text) {
 }
 
 void add_target(CLI::App& command, Target& target) {
-  command.add_option("id", target.id, "Execution id, or its last 12 digits")->type_name("ID");
+  command.add_option("id", target.id, "Execution ID, or its last 12 digits")->type_name("ID");
   add_workflow_flags(command, target);
 }
 
 void add_journal_show(Commands& commands, CLI::App& group) {
   const auto target = std::make_shared<Target>();
-  CLI::App& command = commands.add({"show", "A run's timeline", journal_show_examples}, &group);
+  CLI::App& command = commands.add({"show", "Show a run's timeline", journal_show_examples}, &group);
   add_target(command, *target);
   commands.run_with(command, [target](Shell& shell) {
     const std::string run = find_workflow(shell, *target);
@@ -86,9 +89,9 @@ void add_journal_export(Commands& commands, CLI::App& group) {
   };
   const auto options = std::make_shared<Options>();
   CLI::App& command =
-      commands.add({"export", "The journal as JSON, to test changed code with", export_examples}, &group);
+      commands.add({"export", "Export a journal as JSON, to test changed code", export_examples}, &group);
   add_target(command, options->target);
-  command.add_option("--output", options->output, "Into this file (default: standard output)")->type_name("FILE");
+  command.add_option("--output", options->output, "File to write (default: standard output)")->type_name("FILE");
   commands.run_with(command, [options](Shell& shell) {
     const Uuid id = read_execution(find_workflow(shell, options->target)).id;
     const std::string journal = shell.backend().export_journal(id);
@@ -117,13 +120,12 @@ void add_journal_fork(Commands& commands, CLI::App& group) {
     std::string workflow_id;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command =
-      commands.add({"fork", "A new run that goes on from the middle of another", fork_examples}, &group);
-  command.add_option("id", options->id, "Execution id of the run to begin like")->type_name("ID")->required();
-  command.add_option("--steps", options->steps, "How many of its entries the new run has behind it")
+  CLI::App& command = commands.add({"fork", "Start a run from the first entries of another", fork_examples}, &group);
+  command.add_option("id", options->id, "Execution ID of the run to fork")->type_name("ID")->required();
+  command.add_option("--steps", options->steps, "Number of entries that the new run begins with")
       ->type_name("N")
       ->required();
-  command.add_option("--workflow-id", options->workflow_id, "What the new run is")->type_name("ID")->required();
+  command.add_option("--workflow-id", options->workflow_id, "Workflow ID of the new run")->type_name("ID")->required();
   commands.run_with(command, [options](Shell& shell) {
     Target target;
     target.id = options->id;
@@ -134,7 +136,7 @@ void add_journal_fork(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_journal(Commands& commands) {
-  CLI::App& group = commands.add({"journal", "What a workflow did: show, export, fork", journal_group_examples});
+  CLI::App& group = commands.add({"journal", "Show, export and fork workflows' journals", journal_group_examples});
   add_journal_show(commands, group);
   add_journal_export(commands, group);
   add_journal_fork(commands, group);

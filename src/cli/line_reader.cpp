@@ -14,7 +14,7 @@
 namespace hapax::cli {
 namespace {
 
-// An input, its metadata and the rest of a request, escapes included.
+// Room for an input, its metadata and the rest of a request, escapes included.
 std::size_t line_bytes() { return 2 * std::max(base::payload_limit(), limits::payload_usual); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Lines of a file or of standard input, of bounded length.
+// Reads lines of bounded length from a file or standard input.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class LineReader {
   // reading fails.
   bool next(std::string& line);
 
-  [[nodiscard]] std::int64_t number() const { return number_; }  // of the line last read, from 1
-  [[nodiscard]] std::int64_t size() const { return size_; }      // bytes of the file, 0 when not known
-  [[nodiscard]] double fraction() const;                         // read so far, when the size is known
+  [[nodiscard]] std::int64_t number() const { return number_; }  // of the line read last, from 1
+  [[nodiscard]] std::int64_t size() const { return size_; }      // bytes of the file; 0: unknown
+  [[nodiscard]] double fraction() const;                         // the part read so far; 0 if the size is unknown
 
  private:
   struct Close {

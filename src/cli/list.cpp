@@ -8,9 +8,8 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* list_list_examples =
-    "Newest first. With --json an array of executions as `show` prints them, without their attempts; to go on, give "
-    "the\n"
-    "last one's id as --after.\n"
+    "Lists executions, newest first. For the next page, give the last ID as --after.\n"
+    "With --json an array of executions as `show` prints them, without attempts.\n"
     "\n"
     "Examples:\n"
     "  hapax list --status failed --queue payments\n"
@@ -43,11 +42,11 @@ int run_list(Shell& shell, const ListListOptions& options) {
 
 void add_list(Commands& commands) {
   const auto options = std::make_shared<ListListOptions>();
-  CLI::App& command = commands.add({"list", "Executions, newest first", list_list_examples});
+  CLI::App& command = commands.add({"list", "List executions, newest first", list_list_examples});
   add_filter(command, options->filter);
   command.add_option("--activity", options->activity, "Only runs of this activity")->type_name("ID");
-  command.add_option("--limit", options->limit, "At most so many")->type_name("N")->capture_default_str();
-  command.add_option("--after", options->after, "Go on below this id")->type_name("ID");
+  command.add_option("--limit", options->limit, "Print at most N")->type_name("N")->capture_default_str();
+  command.add_option("--after", options->after, "Continue after this execution")->type_name("ID");
   commands.run_with(command, [options](Shell& shell) { return run_list(shell, *options); });
 }
 

@@ -14,11 +14,11 @@
 namespace hapax::cli {
 namespace {
 
-// The other screen, no cursor, no wrapping of lines that are too long.
+// The alternate screen, no cursor, no wrapping of long lines.
 constexpr std::string_view enter_text = "\033[?1049h\033[?25l\033[?7l\033[H\033[2J";
 constexpr std::string_view leave_text = "\033[?7h\033[?25h\033[0m\033[?1049l";
 
-// What a handler of a crash may use.
+// Globals, because the crash handler uses them.
 termios settings_before{};
 volatile sig_atomic_t taken = 0;
 
@@ -44,7 +44,7 @@ void give_back() {
 
 void on_crash(int number) {
   give_back();
-  raise(number);  // its handler is the usual one again (SA_RESETHAND)
+  raise(number);  // SA_RESETHAND has restored the default handler
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ LiveScreen::Event LiveScreen::take_signal() {
     case SIGTSTP:
       leave();
       kill(getpid(), SIGSTOP);
-      enter();  // somebody said to go on
+      enter();  // continued by SIGCONT
       return Event::drawn;
     default: return Event::end;
   }
@@ -144,7 +144,7 @@ LiveScreen::Event LiveScreen::read_keys() {
   return next_key();
 }
 
-// Arrow keys come as several bytes, at once.
+// Arrow keys arrive as several bytes in one read.
 LiveScreen::Event LiveScreen::next_key() {
   struct Sequence {
     std::string_view text;
@@ -169,7 +169,7 @@ LiveScreen::Event LiveScreen::next_key() {
   }
   key_ = static_cast<unsigned char>(typed_.front());
   if (typed_.front() == '\033') {
-    typed_.clear();  // a key that means nothing here
+    typed_.clear();  // an unknown sequence
   } else {
     typed_.erase(0, 1);
   }

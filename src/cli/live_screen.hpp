@@ -1,4 +1,4 @@
-// A terminal taken over for a live picture, and given back as it was.
+// Takes over a terminal for a live view, and restores it.
 #pragma once
 
 #include <signal.h>
@@ -11,19 +11,19 @@
 
 namespace hapax::cli {
 
-// The other screen, no cursor, keys one by one. The terminal is as before when this ends, when the program is stopped (Ctrl-Z)
-// and when it crashes. One at a time, on the main thread; make it before other threads are started, as it takes signals from
-// then on. The terminal is taken by enter().
+// Shows the alternate screen without a cursor and reads single keys. The terminal is restored at the end, when the
+// program is suspended (Ctrl-Z) and when it crashes. One instance at a time, on the main thread. Make it before other
+// threads start, because from then on the instance takes the signals; enter() takes over the terminal.
 class LiveScreen {
  public:
   enum class Event : std::uint8_t {
-    none,   // time was over
+    none,   // `at_most` has passed
     key,    // key() has it
-    drawn,  // the picture must be drawn again: another size, or back from Ctrl-Z
+    drawn,  // the view must be drawn again: another size, or back from Ctrl-Z
     woken,  // wake() was called
-    end,    // a signal says so, or the terminal is gone
+    end,    // a signal asks to end, or the terminal is gone
   };
-  // Words for keys that are no letter.
+  // Codes of keys that are no characters.
   static constexpr int up = 1001;
   static constexpr int down = 1002;
   static constexpr int home = 1003;
@@ -37,13 +37,13 @@ class LiveScreen {
   void enter();
   [[nodiscard]] std::size_t columns() const;
   [[nodiscard]] std::size_t rows() const;
-  // From the top; what is left of the screen is emptied.
+  // Draws the lines from the top; clears the rest of the screen.
   void draw(const std::vector<std::string>& lines);
   [[nodiscard]] Event wait(std::chrono::milliseconds at_most);
   [[nodiscard]] int key() const { return key_; }
-  // Ends the present wait, or else the next. Any thread.
+  // Ends the present wait, or else the next one. Any thread.
   void wake() const;
-  // Gives the terminal back; the destructor does nothing more.
+  // Restores the terminal; the destructor then has nothing left to restore.
   void leave();
 
  private:
@@ -53,7 +53,7 @@ class LiveScreen {
 
   int signals_ = -1;
   int wake_ = -1;
-  std::string typed_;  // and not asked for yet
+  std::string typed_;  // bytes read that no key() has returned yet
   int key_ = 0;
   bool entered_ = false;
 };

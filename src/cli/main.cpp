@@ -11,8 +11,8 @@
 
 namespace {
 
-// A program started with standard streams closed would otherwise give their numbers to the store's files, and write
-// its messages into them.
+// If standard streams are closed at start, /dev/null takes their numbers. Otherwise the store's files would get them,
+// and messages would be written into the store.
 void open_standard_streams() {
   int descriptor = 0;
   do { descriptor = open("/dev/null", O_RDWR); } while (descriptor >= 0 && descriptor <= 2);
@@ -33,7 +33,7 @@ void spell_help(std::vector<char*>& words) {
 int main(int argc, char** argv) {
   using namespace hapax::cli;
   open_standard_streams();
-  // A file that may not grow is told as a full disk is, not by the end of the process.
+  // Makes a write over the file size limit fail like a write to a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   Commands commands;
   add_serve(commands);

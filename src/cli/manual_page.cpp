@@ -4,7 +4,7 @@
 namespace hapax::cli {
 namespace {
 
-// Text as roff prints it: no line of it is a request, and hyphens stay what one can copy.
+// Escapes text for roff: no line becomes a request, and hyphens can be copied as they are.
 std::string roff(const std::string& text) {
   std::string out;
   bool at_line_start = true;
@@ -55,7 +55,7 @@ std::string manual_page(const CommandInfo& root) {
   text += ".SH SYNOPSIS\n\\fBhapax\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR | \\fIFLAG\\fR]...\n";
   text += ".SH DESCRIPTION\n" + roff(root.summary) + "\n";
   text += as_it_stands(root.examples.substr(0, root.examples.find("\nExit codes:")));
-  text += ".SH COMMON FLAGS\nThey may stand before or after the command.\n" + options_of(root, true);
+  text += ".SH COMMON FLAGS\nThese flags may stand before or after the command.\n" + options_of(root, true);
   text += ".SH COMMANDS\n";
   for (const CommandInfo* command : flatten(root)) {
     if (command == &root) { continue; }
@@ -71,11 +71,11 @@ std::string manual_page(const CommandInfo& root) {
       {"HAPAX_STORE_URL", "the store, unless --store names it"},
       {"HAPAX_NAMESPACE", "the namespace, unless --namespace names it"},
       {"HAPAX_CONFIG", "the configuration file, unless --config names it"},
-      {"HAPAX_TRACEPARENT", "W3C trace context of what is enqueued"},
-      {"NO_COLOR", "no colours, when it is set"},
+      {"HAPAX_TRACEPARENT", "W3C trace context of enqueued executions"},
+      {"NO_COLOR", "turns colours off when set"},
   };
   for (const auto& [name, what] : variables) { text += ".TP\n\\fB" + name + "\\fR\n" + roff(what) + "\n"; }
-  text += ".SH FILES\n.TP\n\\fBhapax.toml\\fR\nthe configuration, if it is in the present folder\n";
+  text += ".SH FILES\n.TP\n\\fBhapax.toml\\fR\nthe configuration, if the current folder has this file\n";
   text += ".TP\n\\fB/etc/hapax/hapax.toml\\fR\nthe configuration of the services of the Debian package\n";
   return text;
 }

@@ -1,22 +1,23 @@
+#include "base/json_out.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* migrate_examples =
-    "Migrations are forward only and run once, under a lock. A SQLite store migrates itself when it is opened; "
-    "PostgreSQL\n"
-    "only by this command. The previous release works on the new schema, so deploy in this order: migrate, then "
-    "upgrade.\n"
+    "Migrations are forward only and run once, under a lock. A SQLite store migrates\n"
+    "itself when it is opened; PostgreSQL is migrated only by this command. The\n"
+    "previous release works on the new schema, so migrate first, then upgrade.\n"
+    "With --status and --json: {\"current\",\"newest\",\"up_to_date\"}.\n"
     "\n"
     "Examples:\n"
     "  hapax migrate --store postgresql://app@db/app\n"
-    "  hapax migrate --status --json               # {\"current\",\"newest\",\"up_to_date\"}\n"
+    "  hapax migrate --status --json\n"
     "\n"
-    "Exit codes: 0 up to date; with --status 1 when migrations are missing; 78 the store is newer than this build.";
+    "Exit codes: 0 up to date; with --status 1 when migrations are missing; 78 the\n"
+    "store is newer than this build.";
 
 struct MigrateOptions {
   bool status = false;
@@ -61,9 +62,11 @@ int run_migrate(Shell& shell, const MigrateOptions& options) {
 
 void add_migrate(Commands& commands) {
   const auto options = std::make_shared<MigrateOptions>();
-  CLI::App& command = commands.add({"migrate", "Bring the store's schema up to date", migrate_examples});
-  auto* status = command.add_flag("--status", options->status, "Only say where it stands");
-  command.add_option("--to", options->to, "Up to this version (default: the newest)")->type_name("N")->excludes(status);
+  CLI::App& command = commands.add({"migrate", "Migrate the store's schema", migrate_examples});
+  auto* status = command.add_flag("--status", options->status, "Only print the schema version");
+  command.add_option("--to", options->to, "Migrate up to this version (default: newest)")
+      ->type_name("N")
+      ->excludes(status);
   commands.run_with(command, [options](Shell& shell) { return run_migrate(shell, *options); });
 }
 

@@ -1,10 +1,10 @@
 #include "cli/problem.hpp"
 
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
-#include "client/api_client.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
+#include "http/client.hpp"
 
 #include <unistd.h>
 
@@ -27,7 +27,8 @@ struct NamedCode {
   int code;
 };
 
-// By the names of docs/reference/errors.md, which a server tells as well; what is not named here is a defect.
+// Exit codes by the names of docs/reference/errors.md, for errors of this process and of a server. A name that is
+// missing here is a defect, unless a server answered 503 or 408.
 constexpr std::array named_codes = {
     NamedCode{"ConfigurationError", exit_configuration},
     NamedCode{"PayloadTooLarge", exit_data},
@@ -58,17 +59,17 @@ constexpr std::array named_codes = {
 
 std::string field_of(const std::exception& error) {
   if (const auto* const argument = dynamic_cast<const InvalidArgument*>(&error)) { return argument->field(); }
-  const auto* const remote = dynamic_cast<const client::RemoteProblem*>(&error);
+  const auto* const remote = dynamic_cast<const http::RemoteProblem*>(&error);
   return remote == nullptr ? "" : JsonView(remote->document).text("field");
 }
 
 int exit_code_of_name(const Error& error) {
   for (const NamedCode& named : named_codes) {
     if (named.name != error.name()) { continue; }
-    // A payload that cannot be taken is bad data, whether it is no JSON or has not the fields its task wants.
+    // An invalid input is bad data, whether it is not JSON or lacks a field that its task needs.
     return named.code == exit_usage && field_of(error) == "input" ? static_cast<int>(exit_data) : named.code;
   }
-  const auto* const remote = dynamic_cast<const client::RemoteProblem*>(&error);
+  const auto* const remote = dynamic_cast<const http::RemoteProblem*>(&error);
   const bool may_pass = remote != nullptr && (remote->status == 503 || remote->status == 408);
   return may_pass ? exit_store : exit_internal;
 }
@@ -83,7 +84,7 @@ int exit_code_of_error(const std::exception& error) {
   return is<std::bad_alloc>(error) ? exit_store : exit_internal;
 }
 
-// A command's own errors are known to nobody else.
+// problem_of() does not know the errors that only the command line throws.
 Problem told_of(const std::exception& error) {
   Problem problem = problem_of(error);
   if (is<BadUsage>(error)) { problem.http_status = 400; }
@@ -99,7 +100,7 @@ Problem told_of(const std::exception& error) {
 
 int report(const std::exception& error, bool as_json) {
   const Problem problem = told_of(error);
-  const auto* const remote = dynamic_cast<const client::RemoteProblem*>(&error);
+  const auto* const remote = dynamic_cast<const http::RemoteProblem*>(&error);
   if (as_json) {
     std::puts(remote != nullptr ? remote->document.c_str() : problem_json(problem).c_str());
     std::fflush(stdout);

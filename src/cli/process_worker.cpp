@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration workflow_pause = std::chrono::seconds(1);
 
-// Newlines in JSON are only ever blanks between its tokens, so this changes nothing but the layout.
+// Newlines in JSON are only ever blanks between tokens, so replacing them changes nothing but the layout.
 std::string one_line(const std::string& json) {
   std::string line = json;
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-// "exit status 1: no such order": the last line of standard error is what most programs say last.
+// "exit status 1: no such order": appends the last line of standard error, where most programs print the reason.
 std::string with_last_line(std::string text, std::string_view error_tail) {
   const std::string_view tail = trimmed(error_tail);
   const std::string_view last = tail.substr(tail.find_last_of('\n') + 1);
@@ -55,8 +55,8 @@ engine::Ending failed(Fault fault, const ChildResult& result) {
   return engine::Ending::failed(std::move(failure));
 }
 
-// What it printed, as a result: JSON as it is, any other text as a JSON string without the newlines at its end. None when
-// that is over the limit.
+// The result from the standard output: JSON as it is, any other text as a JSON string without the newlines at its end.
+// None if the result is over the limit.
 std::optional<std::string> result_of(const ChildResult& result) {
   if (result.output_cut) { return std::nullopt; }
   const std::string_view json = trimmed(result.output);
@@ -71,7 +71,7 @@ std::optional<std::string> result_of(const ChildResult& result) {
   }
 }
 
-// It says that it succeeded, so its effect has happened, whatever it printed (docs/decisions/0034).
+// Exit 0 says that the program succeeded, so its effect has happened, whatever it printed (docs/decisions/0034).
 engine::Ending completed(const ChildResult& result) {
   return engine::Ending::completed(result_of(result).value_or("null"));
 }
@@ -96,7 +96,8 @@ engine::Ending ending_of(const ChildResult& result) {
 
 engine::Ending ProcessWorker::run(engine::Run& run) {
   if (killed_) { return engine::Ending::released(); }
-  // Named by --task. Not for a program: whoever has its function takes it.
+  // A workflow is here because --task names it. No program can run a workflow, so it goes back for a worker that has
+  // its function.
   if (run.claim().kind == model::Kind::workflow) { return engine::Ending::snoozed(workflow_pause); }
   const std::string input = one_line(run.claim().input);
   ChildResult result;

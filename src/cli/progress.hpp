@@ -1,5 +1,5 @@
-// How long work shows that it goes on, on standard error: a line that is rewritten on a terminal, a plain line now and
-// then elsewhere, nothing with --quiet or --json.
+// ProgressLine: shows the progress of long work on standard error: a line that is rewritten on a terminal, else a plain
+// line every 5 s. With --quiet it shows nothing, with --json only on a terminal.
 #pragma once
 
 #include "cli/shell.hpp"
@@ -16,14 +16,14 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Whether an update now would be shown: texts need not be made for nothing.
+  // Whether show() would print now, so that callers need not build a text in vain.
   [[nodiscard]] bool due() const;
   void show(const std::string& text);
-  // Takes a rewritten line off the terminal: what follows on standard output begins on a clean line.
+  // Removes the rewritten line from the terminal, so that standard output begins on a clean line.
   void clear();
-  // A line that stays, above the rewritten one.
+  // Prints a line that stays, above the rewritten one.
   void remark(const std::string& text);
-  // A remark about something that went wrong: --quiet and --json leave it out as little as they do errors.
+  // Prints a remark about a problem: like errors, it is printed with --quiet and --json too.
   void trouble(const std::string& text);
 
  private:
@@ -39,7 +39,7 @@ class ProgressLine {
 // "1,234,567"
 [[nodiscard]] std::string grouped(std::int64_t count);
 
-// "12,345/s" for that many in that time.
+// The rate of `count` over that time: "12,345/s".
 [[nodiscard]] std::string rate_text(std::int64_t count, std::chrono::steady_clock::duration over);
 
 }  // namespace hapax::cli

@@ -1,10 +1,10 @@
+#include "api/execution_read.hpp"
+#include "app/config/queue_keys.hpp"
+#include "base/json_out.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "config/queue_keys.hpp"
 #include "model/retention.hpp"
-#include "wire/execution_read.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,13 +13,13 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* queue_group_examples =
-    "A queue is made by the first enqueue, start or worker that names it, by set, and by --create; any other\n"
-    "command says NotFound, with the nearest name. paused: workers claim nothing from it. draining: it takes nothing "
-    "new and finishes "
-    "what\n"
-    "it has. resume ends both.\n"
+    "A queue is made by the first enqueue, start or worker that names it, by set, and\n"
+    "with --create. Any other command fails with NotFound and the nearest name.\n"
+    "From a paused queue workers claim nothing. A draining queue accepts nothing new\n"
+    "and finishes what it has. resume ends both.\n"
     "\n"
-    "set changes limits and retention; workers see it within two seconds. What hapax.toml says is set the same way.\n"
+    "set changes limits and retention; workers see the change within two seconds.\n"
+    "hapax.toml sets the same values.\n"
     "\n"
     "Examples:\n"
     "  hapax queue list\n"
@@ -27,22 +27,23 @@ constexpr const char* queue_group_examples =
     "  hapax queue pause payments\n"
     "  hapax queue drain payments\n"
     "  hapax queue resume payments\n"
-    "  hapax queue purge imports --yes          # cancels what is pending; begun workflows unwind\n"
+    "  hapax queue purge imports --yes\n"
     "  hapax queue move imports imports-slow\n"
     "  hapax queue set payments --retention 30d --failed-retention 90d\n"
     "  hapax queue set payments --rate-limit 100/sec --concurrency 20";
 
 constexpr const char* set_examples =
-    "Only what is given is changed. D is 90s, 15m, 12h, 30d, 2w, 1h30m or 0; R is 100/sec, 30/min, 500/hour or 30/min "
-    "burst 5.\n"
-    "Limits hold over all workers of all machines, for what starts from now on. Each change has a line in `hapax "
-    "config "
-    "audit`.\n"
+    "Changes only the given settings. D is 90s, 15m, 12h, 30d, 2w, 1h30m or 0; R is\n"
+    "100/sec, 30/min, 500/hour or 30/min burst 5. Limits hold over all workers of all\n"
+    "machines, for executions that start from now on. --failed-retention is for\n"
+    "executions that failed, were cancelled or timed out; same: as --retention. Each\n"
+    "change has a line in `hapax config audit`.\n"
     "\n"
     "Examples:\n"
     "  hapax queue set payments --rate-limit '100/sec burst 20' --concurrency 50\n"
-    "  hapax queue set payments --key-concurrency 1     # one at a time for each --concurrency-key\n"
-    "  hapax queue set reports --retention 30d --failed-retention same --dedup-window 90d\n"
+    "  hapax queue set payments --key-concurrency 1\n"
+    "  hapax queue set reports --retention 30d --failed-retention same\n"
+    "  hapax queue set reports --dedup-window 90d\n"
     "  hapax queue set payments --rate-limit none --retention default";
 
 std::string state_of(const model::QueueInfo& q) {
@@ -131,8 +132,8 @@ void add_change(Commands& commands, CLI::App& group, const Description& descript
   };
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add(description, &group);
-  command.add_option("queue", options->queue, "Queue")->type_name("Q")->required();
-  if (act != QueueAct::resume) { command.add_flag("--create", options->create, "Make the queue if it is not there"); }
+  command.add_option("queue", options->queue, "Name of the queue")->type_name("Q")->required();
+  if (act != QueueAct::resume) { command.add_flag("--create", options->create, "Make the queue if it does not exist"); }
   commands.run_with(command, [options, act](Shell& shell) {
     if (options->create) { shell.when_store_is_missing(MissingStore::make); }
     return show_queue(shell, shell.backend().act_on_queue(options->queue, act, options->create));
@@ -154,9 +155,9 @@ void add_purge(Commands& commands, CLI::App& group) {
     bool yes = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"purge", "Cancel everything pending in a queue", ""}, &group);
-  command.add_option("queue", options->queue, "Queue")->type_name("Q")->required();
-  command.add_flag("--yes", options->yes, "Do not ask, as it does on a terminal");
+  CLI::App& command = commands.add({"purge", "Cancel all pending executions of a queue", ""}, &group);
+  command.add_option("queue", options->queue, "Name of the queue")->type_name("Q")->required();
+  command.add_flag("--yes", options->yes, "Purge without asking for confirmation");
   commands.run_with(command, [options](Shell& shell) {
     const model::QueueRef queue = shell.queue(options->queue);
     if (!options->yes && !confirmed(shell, "cancel everything pending in queue '" + queue.name + "'")) {
@@ -180,11 +181,11 @@ void add_move(Commands& commands, CLI::App& group) {
     Moving how;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App& command = commands.add({"move", "Move what is pending in a queue to another", ""}, &group);
+  CLI::App& command = commands.add({"move", "Move a queue's pending executions to another", ""}, &group);
   command.add_option("from", options->from, "Queue to move from")->type_name("FROM")->required();
   command.add_option("to", options->to, "Queue to move to")->type_name("TO")->required();
-  command.add_flag("--create", options->how.create, "Make the queue to move to if it is not there");
-  command.add_option("--limit", options->how.limit, "At most so many (default: all)")->type_name("N");
+  command.add_flag("--create", options->how.create, "Make the queue TO if it does not exist");
+  command.add_option("--limit", options->how.limit, "Move at most N (default: all)")->type_name("N");
   commands.run_with(command, [options](Shell& shell) {
     const model::QueueRef from = shell.queue(options->from);
     const model::QueueRef to = shell.queue(options->to);
@@ -210,14 +211,14 @@ struct SetFlag {
 };
 
 constexpr std::array set_flags = {
-    SetFlag{"retention", "D|default", "What has ended is kept for: 30d, 12h, 0"},
-    SetFlag{"failed_retention", "D|same", "For what failed, was cancelled or timed out; same: as --retention"},
-    SetFlag{"dedup_window", "D|none", "Keys are held at least so long after the end"},
-    SetFlag{"rate_limit", "R|none", "Starts, over all workers: 100/sec, 30/min burst 5"},
+    SetFlag{"retention", "D|default", "Keep ended executions for: 30d, 12h, 0"},
+    SetFlag{"failed_retention", "D|same", "Keep failed, cancelled and timed-out ones for"},
+    SetFlag{"dedup_window", "D|none", "Hold keys at least D after the end"},
+    SetFlag{"rate_limit", "R|none", "Starts over all workers, such as 100/sec"},
     SetFlag{"key_rate_limit", "R|none", "Starts of one concurrency or ordering key"},
-    SetFlag{"concurrency", "N|none", "Running at once, over all workers"},
+    SetFlag{"concurrency", "N|none", "Running at once over all workers"},
     SetFlag{"worker_concurrency", "N|none", "Running at once on one worker"},
-    SetFlag{"key_concurrency", "N|none", "Running at once of one concurrency key; none: 1"},
+    SetFlag{"key_concurrency", "N|none", "Running at once per key; none means 1"},
 };
 
 void add_set(Commands& commands, CLI::App& group) {
@@ -227,7 +228,7 @@ void add_set(Commands& commands, CLI::App& group) {
   };
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add({"set", "Change a queue's retention and limits", set_examples}, &group);
-  command.add_option("queue", options->queue, "Queue")->type_name("Q")->required();
+  command.add_option("queue", options->queue, "Name of the queue")->type_name("Q")->required();
   for (std::size_t i = 0; i < set_flags.size(); ++i) {
     const config::QueueKey* key = config::find_queue_key(set_flags[i].key);
     command.add_option(flag_of(*key), options->values[i], set_flags[i].help)->type_name(set_flags[i].type);
@@ -252,17 +253,16 @@ void add_set(Commands& commands, CLI::App& group) {
 }  // namespace
 
 void add_queue(Commands& commands) {
-  CLI::App& group =
-      commands.add({"queue", "Queues: list, show, pause, resume, drain, purge, move, set", queue_group_examples});
-  CLI::App& list = commands.add({"list", "All queues of the namespace", ""}, &group);
+  CLI::App& group = commands.add({"queue", "List, pause, drain, purge and change queues", queue_group_examples});
+  CLI::App& list = commands.add({"list", "List the namespace's queues", ""}, &group);
   commands.run_with(list, list_queues);
   const auto shown = std::make_shared<std::string>();
-  CLI::App& show = commands.add({"show", "One queue", ""}, &group);
-  show.add_option("queue", *shown, "Queue")->type_name("Q")->required();
+  CLI::App& show = commands.add({"show", "Show one queue", ""}, &group);
+  show.add_option("queue", *shown, "Name of the queue")->type_name("Q")->required();
   commands.run_with(show, [shown](Shell& shell) { return show_queue(shell, shell.backend().queue(*shown)); });
-  add_change(commands, group, {"pause", "Workers claim nothing from it", ""}, QueueAct::pause);
-  add_change(commands, group, {"resume", "Ends pause and drain", ""}, QueueAct::resume);
-  add_change(commands, group, {"drain", "Takes nothing new, finishes what it has", ""}, QueueAct::drain);
+  add_change(commands, group, {"pause", "Stop workers from claiming from a queue", ""}, QueueAct::pause);
+  add_change(commands, group, {"resume", "End a pause or a drain of a queue", ""}, QueueAct::resume);
+  add_change(commands, group, {"drain", "Accept nothing new, finish what a queue has", ""}, QueueAct::drain);
   add_purge(commands, group);
   add_move(commands, group);
   add_set(commands, group);

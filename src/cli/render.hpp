@@ -1,11 +1,11 @@
-// Executions as text for people; wire/execution_json.hpp has them for scripts.
+// Formats executions for people; api/execution_json.hpp formats them for scripts.
 #pragma once
 
 #include <hapax/status.hpp>
 
+#include "api/execution_json.hpp"
 #include "cli/table.hpp"
 #include "model/execution.hpp"
-#include "wire/execution_json.hpp"
 
 #include <optional>
 #include <string>
@@ -16,9 +16,9 @@ namespace hapax::cli {
 [[nodiscard]] Style status_style(Status status);
 [[nodiscard]] Cell status_cell(const model::Execution& execution, Time now);
 
-// "3m ago", "in 20s" on a terminal; the instant itself elsewhere.
+// "3m ago", "in 20s" on a terminal; elsewhere the instant itself.
 [[nodiscard]] std::string when(std::optional<Time> time, Time now);
-// "2h 5m", "3.2s", "12ms": two figures are enough for people.
+// Rounded for people: "2h 5m", "3.2s", "12ms".
 [[nodiscard]] std::string rough(Duration duration);
 [[nodiscard]] std::string plural(std::int64_t count, const std::string& noun);
 // "ValueError: no such order", on one line.

@@ -5,15 +5,17 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* retry_examples =
-    "Makes a new run of executions that failed, were cancelled or timed out: same task, queue, input, options, "
-    "identity\n"
-    "and effect key (another one with --new-effect-key). By filter, those that failed unless --status says otherwise.\n"
+    "Makes a new run of executions that failed, were cancelled or timed out: the same\n"
+    "task, queue, input, options, identity and effect key (another effect key with\n"
+    "--new-effect-key). A filter matches failed executions only, unless --status says\n"
+    "otherwise.\n"
     "\n"
     "Examples:\n"
     "  hapax retry 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f\n"
     "  hapax retry --queue payments --status failed,timed_out --yes\n"
     "\n"
-    "Exit codes: 0 done; 3 one named by id cannot be retried; 66 no such execution.";
+    "Exit codes: 0 done; 3 an execution named by ID cannot be retried; 66 no such\n"
+    "execution.";
 
 struct RetryOptions {
   Selection selection;
@@ -24,10 +26,9 @@ struct RetryOptions {
 
 void add_retry(Commands& commands) {
   const auto options = std::make_shared<RetryOptions>();
-  CLI::App& command = commands.add({"retry", "Run ended executions again, by id or by filter", retry_examples});
+  CLI::App& command = commands.add({"retry", "Run ended executions again, by ID or by filter", retry_examples});
   add_selection(command, options->selection, true);
-  command.add_flag("--new-effect-key", options->new_effect_key,
-                   "Another effect key: the outside world will see a new request");
+  command.add_flag("--new-effect-key", options->new_effect_key, "Use another effect key: a new external request");
   commands.run_with(command, [options](Shell& shell) {
     const std::vector<Uuid> ids = selected(shell, options->selection, "retry", [](model::ListQuery& query) {
       if (query.statuses.empty()) { query.statuses = {Status::failed}; }

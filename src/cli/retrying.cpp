@@ -1,18 +1,18 @@
 #include "cli/retrying.hpp"
 
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 #include <algorithm>
 
 namespace hapax::cli {
 namespace {
 
-constexpr std::size_t told_most = 20;  // one by one, to people
+constexpr std::size_t told_most = 20;  // the most executions that are printed one by one
 
 }  // namespace
 
@@ -22,7 +22,8 @@ int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& ho
   std::vector<std::string> items;
   for (std::size_t at = 0; at < ids.size(); at += limits::list_page) {
     const std::size_t count = std::min<std::size_t>(limits::list_page, ids.size() - at);
-    // A single one that was named throws when it is refused: so not the last of many.
+    // The backend throws if a single named ID is refused. The last batch of many IDs may hold a single ID and must not
+    // throw.
     const Retrying as{.new_effect_key = how.new_effect_key, .named = how.named && ids.size() == 1};
     const std::string document = shell.backend().retry(ids.subspan(at, count), as);
     const JsonView view(document);

@@ -1,4 +1,4 @@
-// Making new runs of ended executions, for retry and dlq retry.
+// Makes new runs of ended executions, for `retry` and `dlq retry`.
 #pragma once
 
 #include "cli/backend.hpp"
@@ -8,7 +8,8 @@
 
 namespace hapax::cli {
 
-// Prints what became of each. Returns the exit code; a single named one that cannot be retried throws its typed error.
+// Prints the verdict on each execution; returns the exit code. Throws the typed error if a single named execution
+// cannot be retried.
 int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& how);
 
 }  // namespace hapax::cli

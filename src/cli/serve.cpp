@@ -1,3 +1,6 @@
+#include "api/routes/api.hpp"
+#include "api/token_authenticator.hpp"
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
@@ -7,17 +10,14 @@
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
-#include "engine/hub.hpp"
+#include "engine/wakeups.hpp"
+#include "http/health.hpp"
+#include "http/log_writer.hpp"
+#include "http/probes.hpp"
+#include "http/server.hpp"
 #include "schedule/duplicate_log.hpp"
 #include "schedule/ticker.hpp"
-#include "server/health.hpp"
-#include "server/log_writer.hpp"
-#include "server/probes.hpp"
-#include "server/routes/api.hpp"
-#include "server/server.hpp"
-#include "server/token_authenticator.hpp"
 #include "store/write_probe.hpp"
-#include "wire/json_out.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -31,22 +31,24 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* serve_examples =
-    "Serves the API of docs/reference/http.md, starts what schedules are due for and takes back what lost workers "
-    "held; "
-    "any\n"
-    "number of servers may share a store. Prints the address when it listens.\n"
+    "Serves the API of docs/reference/http.md, fires due schedules and requeues dead\n"
+    "workers' tasks. Any number of servers may share a store. The server prints its\n"
+    "address when it listens.\n"
     "\n"
-    "Without tokens it listens on loopback addresses only, and the header Hapax-Namespace chooses the namespace. On\n"
-    "loopback it answers to the hosts localhost, 127.* and [::1]; --host names more, for a proxy that passes its own "
-    "on.\n"
+    "Without tokens the server listens on loopback addresses only, and the header\n"
+    "Hapax-Namespace chooses the namespace. On loopback the server answers to the\n"
+    "hosts localhost, 127.* and [::1]; --host adds names, for a proxy that passes its\n"
+    "own host on.\n"
     "\n"
-    "SIGTERM or Ctrl-C: takes no more connections, ends long polls and streams, lets requests finish within --grace.\n"
-    "SIGHUP: reads the certificate and its key again.\n"
-    "Requests are logged on standard error, a JSON object a line.\n"
+    "On SIGTERM or Ctrl-C the server accepts no more connections, ends long polls and\n"
+    "streams, and lets requests finish within --grace. On SIGHUP the server reads the\n"
+    "certificate and its key again. Requests are logged on standard error, one JSON\n"
+    "object per line.\n"
     "\n"
     "Examples:\n"
     "  hapax serve --store sqlite:hapax.db\n"
-    "  hapax serve --listen 0.0.0.0:7171 --token-file tokens --tls-cert server.pem --tls-key server.key";
+    "  hapax serve --listen 0.0.0.0:7171 --token-file tokens \\\n"
+    "      --tls-cert server.pem --tls-key server.key";
 
 struct ServeOptions {
   std::vector<std::string> listen;
@@ -62,10 +64,10 @@ struct ServeOptions {
 };
 
 constexpr std::chrono::seconds ticker_patience{15};
-// From here on a request is a trouble that the log tells in any case.
+// The log lines of requests that failed have this member; --log errors keeps only these requests.
 constexpr std::string_view trouble_mark = "\"error\":";
 
-// As many connections as the machine lets us have.
+// Raises the limit of open files, which bounds the connections, as far as the system allows.
 void raise_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) { return; }
@@ -73,7 +75,7 @@ void raise_file_limit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-server::ServerOptions server_options(const ServeOptions& options, server::LogWriter& log) {
+http::ServerOptions server_options(const ServeOptions& options, http::LogWriter& log) {
   const auto check_range = [](int value, int most, const char* field) {
     if (value < 0 || value > most) {
       throw InvalidArgument(field, std::to_string(value) + " is out of range; expected 1 to " + std::to_string(most));
@@ -82,7 +84,7 @@ server::ServerOptions server_options(const ServeOptions& options, server::LogWri
   check_range(options.threads, 64, "threads");
   check_range(options.store_threads, 1024, "store-threads");
   check_range(options.connections, 1'000'000, "connections");
-  server::ServerOptions made;
+  http::ServerOptions made;
   if (!options.listen.empty()) { made.listen = options.listen; }
   made.hosts = options.hosts;
   made.threads = options.threads;
@@ -110,7 +112,7 @@ std::string event_line(std::string_view event, std::string_view detail) {
   return JsonObject().text("time", format_time(now)).text("event", event).text("detail", detail).str() + "\n";
 }
 
-// When the ticker last looked, by a clock that is never set.
+// The time of the ticker's last pass, by a monotonic clock.
 class Pulse {
  public:
   void beat() { at_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -124,20 +126,20 @@ class Pulse {
   std::atomic<std::chrono::steady_clock::rep> at_{std::chrono::steady_clock::now().time_since_epoch().count()};
 };
 
-// For a check that runs when the server stops, after the grace of the requests.
+// How long the server, when it stops, waits after the grace period for a readiness check that still runs.
 constexpr Duration probe_patience = std::chrono::milliseconds(500);
 
-void add_checks(server::Readiness& readiness, engine::Engine& engine, const Pulse& ticker) {
+void add_checks(http::Readiness& readiness, engine::Engine& engine, const Pulse& ticker) {
   const int schema = engine.store().info().schema_version;
   readiness.add("store", [&engine] {
     store::check_writable(engine.store());
     return std::string();
   });
-  // A newer one is what a rolling upgrade leaves us with, and fine (SPEC C4).
+  // A newer schema is fine: a rolling upgrade migrates the store before it replaces the servers.
   readiness.add("schema", [&engine, schema] {
     return engine.store().info().schema_version >= schema ? std::string() : "is older than this server needs";
   });
-  // The transactions that acknowledge state their own durability (decision 44).
+  // Shown without affecting the status: transactions that acknowledge writes set their own durability (decision 44).
   readiness.add_remark("durability", [&engine] { return engine.store().info().durability; });
   readiness.add("sweeper", [&engine] {
     const int failures = engine.hub().sweeps().failures();
@@ -147,7 +149,7 @@ void add_checks(server::Readiness& readiness, engine::Engine& engine, const Puls
   readiness.add("ticker", [&ticker] { return ticker.alive() ? std::string() : "has not looked for a while"; });
 }
 
-void announce(const Shell& shell, const server::Server& server, bool encrypted) {
+void announce(const Shell& shell, const http::Server& server, bool encrypted) {
   const std::string scheme = encrypted ? "https://" : "http://";
   for (const std::string& address : server.addresses()) {
     print(shell.json() ? JsonObject().text("listening", scheme + address).str() : "listening on " + scheme + address);
@@ -161,31 +163,31 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   shell.use_configuration();
   const Duration grace = parse_duration(options.grace, "grace");
   check_grace(grace, "grace");
-  // Before any other thread starts, so that all of them inherit it.
+  // Made before any other thread starts, so that all threads inherit the blocked signals.
   StopSignals signals(StopSignals::Hangup::reloads);
-  server::LogWriter log(STDERR_FILENO);
+  http::LogWriter log(STDERR_FILENO);
   const auto say = [&log](std::string_view event, std::string_view detail) { log.add(event_line(event, detail)); };
   EndLimit end_limit([&] {
     say("stopped", "the store does not answer");
     log.flush();
   });
-  const server::ServerOptions server_settings = server_options(options, log);
+  const http::ServerOptions server_settings = server_options(options, log);
   const schedule::DuplicateLog::Listening duplicates([say](std::string_view line) { say("duplicate events", line); });
 
   Pulse ticker;
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
-  server::Metrics metrics;
-  server::Readiness readiness;
+  http::Metrics metrics;
+  http::Readiness readiness;
   add_checks(readiness, *engine, ticker);
-  const auto api = std::make_shared<server::Api>(engine, metrics);
-  server::Router router;
-  server::add_probes(router, readiness, metrics);
-  server::add_api_routes(router, api);
+  const auto api = std::make_shared<api::Api>(engine, metrics);
+  http::Router router;
+  http::add_probes(router, readiness, metrics);
+  api::add_api_routes(router, api);
   const auth::BookOptions book_options{.file = options.token_file,
                                        .on_trouble = [say](std::string_view what) { say("tokens", what); }};
-  const auto authenticator = std::make_shared<server::TokenAuthenticator>(
-      std::make_shared<auth::TokenBook>(shell.shared_store(), book_options));
-  server::Server server(server_settings, std::move(router), authenticator, metrics);
+  const auto authenticator =
+      std::make_shared<api::TokenAuthenticator>(std::make_shared<auth::TokenBook>(shell.shared_store(), book_options));
+  http::Server server(server_settings, std::move(router), authenticator, metrics);
   server.start();
   const auto sweep_trouble =
       std::make_shared<engine::TroubleListener>([say](std::string_view text) { say("sweep", text); });
@@ -211,7 +213,8 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   say("stopped", finished ? "all requests were finished" : "requests were cut off");
   const bool probes_ended = readiness.stop(probe_patience);
   if (server.stuck() || !probes_ended) {
-    // Threads still use what would be destroyed now. All that was acknowledged is committed.
+    // Threads still use objects that returning would destroy, so the process exits here. Acknowledged writes are
+    // committed.
     log.flush();
     _exit(exit_store);
   }
@@ -225,22 +228,19 @@ int run_serve(Shell& shell, const ServeOptions& options) {
 void add_serve(Commands& commands) {
   const auto options = std::make_shared<ServeOptions>();
   CLI::App& command = commands.add({"serve", "Serve the API over HTTP", serve_examples});
-  command.add_option("--listen", options->listen, "Addresses (default 127.0.0.1:7171; port 0: a free one)")
+  command.add_option("--listen", options->listen, "Address (default 127.0.0.1:7171; port 0: any)")
       ->type_name("ADDRESS:PORT …");
-  command.add_option("--host", options->hosts, "Names that a Host header may have on loopback")->type_name("NAME …");
-  command
-      .add_option("--token-file", options->token_file, "Tokens beside the store's, made by `hapax token create --file`")
+  command.add_option("--host", options->hosts, "Further Host headers to accept on loopback")->type_name("NAME …");
+  command.add_option("--token-file", options->token_file, "Further tokens (`hapax token create --file`)")
       ->type_name("F");
   command.add_option("--tls-cert", options->tls_certificate, "Certificate chain, PEM")->type_name("FILE");
-  command.add_option("--tls-key", options->tls_key, "Its private key, PEM")->type_name("FILE");
-  command.add_option("--threads", options->threads, "Event loops (default: one a processor, at most 4)")
-      ->type_name("N");
-  command.add_option("--store-threads", options->store_threads, "Threads for calls of the store (default 16)")
-      ->type_name("N");
-  command.add_option("--connections", options->connections, "At once; more are answered 503")
+  command.add_option("--tls-key", options->tls_key, "Private key of the certificate, PEM")->type_name("FILE");
+  command.add_option("--threads", options->threads, "Event loops (default: one per core, at most 4)")->type_name("N");
+  command.add_option("--store-threads", options->store_threads, "Threads for store calls (default 16)")->type_name("N");
+  command.add_option("--connections", options->connections, "Connections at once; more are answered 503")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--grace", options->grace, "For requests that run when the server is stopped")
+  command.add_option("--grace", options->grace, "Time for running requests to finish at a stop")
       ->type_name("D")
       ->capture_default_str();
   command.add_option("--log", options->log, "Requests to log: all, errors or off")

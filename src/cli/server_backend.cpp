@@ -1,13 +1,13 @@
 #include "cli/server_backend.hpp"
 
+#include "api/acting_json.hpp"
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/server_path.hpp"
+#include "http/problem_json.hpp"
 #include "model/validate.hpp"
-#include "wire/acting_json.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
-#include "wire/problem.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,12 +15,11 @@
 namespace hapax::cli {
 namespace {
 
-using namespace wire;
 using Steady = std::chrono::steady_clock;
 
-// Shorter than proxies' patience with a silent connection.
+// Shorter than the time after which proxies close a silent connection.
 constexpr Duration poll = std::chrono::seconds(25);
-// As many of the largest as an answer may hold (client/answer_reader.hpp): each has an input and a result.
+// An answer may hold this many of the largest executions (http/answer_reader.hpp): each has an input and a result.
 constexpr int page_with_payloads = 15;
 
 std::string ids_json(std::span<const Uuid> ids) {
@@ -35,18 +34,18 @@ std::string path_of(const RequestFields& fields, std::string_view rest) {
   return path({workflow ? "workflows" : "tasks", fields.task, rest});
 }
 
-// Asked again it meets the execution that it made the first time.
+// Whether the same request, sent again, returns the execution that the first one made.
 bool is_repeatable(const RequestFields& fields) {
   return fields.task_id && (fields.on_conflict == "return_existing" || fields.on_conflict == "wait");
 }
 
-// What the API calls idempotency_key is task_id on the command line.
-[[noreturn]] void rename_and_throw(const client::RemoteProblem& problem) {
+// On the command line the field idempotency_key of the API is called task_id.
+[[noreturn]] void rename_and_throw(const http::RemoteProblem& problem) {
   constexpr std::string_view api_name = "idempotency_key: ";
   const std::string message = problem.what();
-  if (!message.starts_with(api_name)) { throw client::RemoteProblem(problem); }
+  if (!message.starts_with(api_name)) { throw http::RemoteProblem(problem); }
   const std::string renamed = "task_id: " + message.substr(api_name.size());
-  throw client::RemoteProblem(
+  throw http::RemoteProblem(
       problem.name(), renamed, problem.status,
       problem_json({problem.name(), renamed, problem.status, JsonObject().text("field", "task_id").tail()}));
 }
@@ -55,12 +54,12 @@ bool is_repeatable(const RequestFields& fields) {
 
 std::string path(std::initializer_list<std::string_view> parts) {
   std::string made = "/v1";
-  for (const std::string_view part : parts) { made += "/" + client::percent_encoded(part); }
+  for (const std::string_view part : parts) { made += "/" + http::percent_encoded(part); }
   return made;
 }
 
 QueryText& QueryText::add(std::string_view name, std::string_view value) {
-  text_ += (text_.empty() ? "?" : "&") + std::string(name) + "=" + client::percent_encoded(value);
+  text_ += (text_.empty() ? "?" : "&") + std::string(name) + "=" + http::percent_encoded(value);
   return *this;
 }
 
@@ -121,18 +120,18 @@ std::vector<std::string> ServerBackend::list(const Listing& listing) {
 std::string ServerBackend::admit(const RequestFields& fields) {
   if (fields.task_id) { model::check_key(*fields.task_id); }
   RequestFields sent = fields;
-  // Who waits asks for the outcome by itself, for as long as it takes.
+  // Under `wait` the command itself then polls for the outcome, for as long as it takes.
   if (sent.on_conflict == "wait") { sent.wait_timeout = "0"; }
   try {
     return api_->post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
-  } catch (const client::RemoteProblem& problem) { rename_and_throw(problem); }
+  } catch (const http::RemoteProblem& problem) { rename_and_throw(problem); }
 }
 
 std::string ServerBackend::identity(const RequestFields& fields) {
   if (fields.task_id) { model::check_key(*fields.task_id); }
   try {
     return api_->post(path_of(fields, "identity"), request_json(fields), true);
-  } catch (const client::RemoteProblem& problem) { rename_and_throw(problem); }
+  } catch (const http::RemoteProblem& problem) { rename_and_throw(problem); }
 }
 
 std::string ServerBackend::await(const Uuid& id, std::optional<Duration> at_most) {
@@ -163,7 +162,7 @@ std::string ServerBackend::retry(std::span<const Uuid> ids, const Retrying& how)
   JsonObject body;
   body.boolean("new_effect_key", how.new_effect_key);
   if (!how.named || ids.size() != 1) {
-    // What was retried is not retried again: it answers already_retried.
+    // Not repeatable: a second request would answer already_retried.
     return api_->post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);
   }
   const std::string answer = api_->post(path({"executions", ids.front().to_string(), "retry"}), body.str(), false);

@@ -1,27 +1,27 @@
-// ServerBackend: a server answers, over HTTP (docs/reference/http.md).
+// ServerBackend: answers a command's requests through a server, over HTTP (docs/reference/http.md).
 #pragma once
 
 #include "cli/backend.hpp"
-#include "client/api_client.hpp"
+#include "http/client.hpp"
 
 namespace hapax::cli {
 
 class ServerBackend : public Backend {
  public:
-  explicit ServerBackend(std::shared_ptr<client::ApiClient> api) : api_(std::move(api)) {}
+  explicit ServerBackend(std::shared_ptr<http::ApiClient> api) : api_(std::move(api)) {}
 
   [[nodiscard]] std::string location() override { return api_->url(); }
-  // Relative times are for people: a clock that is off by a little does no harm.
+  // This machine's clock, which serves only to print relative times, so a small error does no harm.
   [[nodiscard]] Time now() override;
   [[nodiscard]] Uuid find(const ExecutionName& name) override;
   void check(const Uuid& id) override;
   [[nodiscard]] std::string show(const Uuid& id) override;
   [[nodiscard]] std::vector<std::string> list(const Listing& listing) override;
-  [[nodiscard]] std::string admit(const wire::RequestFields& fields) override;
+  [[nodiscard]] std::string admit(const api::RequestFields& fields) override;
   [[nodiscard]] std::unique_ptr<Bulk> bulk() override;
   [[nodiscard]] std::string await(const Uuid& id, std::optional<Duration> at_most) override;
   [[nodiscard]] std::string explain(const Uuid& id) override;
-  [[nodiscard]] std::string identity(const wire::RequestFields& fields) override;
+  [[nodiscard]] std::string identity(const api::RequestFields& fields) override;
   [[nodiscard]] std::string cancel(std::span<const Uuid> ids, const std::string& reason) override;
   [[nodiscard]] std::string retry(std::span<const Uuid> ids, const Retrying& how) override;
   [[nodiscard]] std::int64_t discard(std::span<const Uuid> ids) override;
@@ -52,7 +52,7 @@ class ServerBackend : public Backend {
   [[nodiscard]] std::unique_ptr<EventDoor> events() override;
 
  private:
-  const std::shared_ptr<client::ApiClient> api_;
+  const std::shared_ptr<http::ApiClient> api_;
 };
 
 }  // namespace hapax::cli

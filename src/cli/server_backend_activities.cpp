@@ -1,23 +1,21 @@
-// A server's answers about activities and events.
+// ServerBackend: activities and events.
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "cli/server_backend.hpp"
 #include "cli/server_path.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 #include <charconv>
 
 namespace hapax::cli {
 namespace {
 
-using namespace wire;
-
 std::string activity_path(const std::string& id, std::string_view act = {}) {
   if (id.empty()) { throw InvalidArgument("activity", "is empty; expected an activity's id"); }
   return act.empty() ? path({"activities", id}) : path({"activities", id, act});
 }
 
-// "events[3].type: …" is about the fourth of a batch.
+// Removes the place from a message such as "events[3].type: …" and returns it: the index of the event in its batch.
 std::optional<std::size_t> place_in(std::string& message) {
   constexpr std::string_view mark = "events[";
   if (!message.starts_with(mark)) { return std::nullopt; }
@@ -32,20 +30,21 @@ std::optional<std::size_t> place_in(std::string& message) {
 
 class ServerEvents : public EventDoor {
  public:
-  explicit ServerEvents(std::shared_ptr<client::ApiClient> api) : api_(std::move(api)) {}
+  explicit ServerEvents(std::shared_ptr<http::ApiClient> api) : api_(std::move(api)) {}
 
-  // The server has its own rule, and is sent what came.
+  // The server has its own rule for events without an ID, and gets the envelopes unchanged.
   [[nodiscard]] schedule::MissingId missing_id() override { return schedule::MissingId::hash; }
   [[nodiscard]] std::size_t batch_most() const override { return limits::events_per_batch; }
 
   [[nodiscard]] std::vector<std::string> send(std::span<const Outgoing> events) override {
-    // One event goes as a batch too: a batch's entry tells of each run, where a single event's answer tells of the worst.
+    // A single event is sent as a batch too: a batch's answer reports every run, a single event's answer only the worst
+    // one.
     std::vector<std::string> envelopes;
     for (const Outgoing& one : events) { envelopes.push_back(one.envelope); }
     std::string answer;
     try {
       answer = post(json_array(envelopes), "application/cloudevents-batch+json");
-    } catch (const client::RemoteProblem& problem) {
+    } catch (const http::RemoteProblem& problem) {
       std::string message = problem.what();
       const std::optional<std::size_t> place = place_in(message);
       if (!place || problem.status != 400) { throw; }
@@ -59,7 +58,7 @@ class ServerEvents : public EventDoor {
   void flush() override {}
 
  private:
-  // An event may be sent as often as one likes.
+  // Repeatable: an event that is sent again starts no second run.
   [[nodiscard]] std::string post(std::string body, std::string_view type) {
     return api_->ask({.method = "POST",
                       .target = path({"events"}),
@@ -68,7 +67,7 @@ class ServerEvents : public EventDoor {
                       .repeatable = true});
   }
 
-  const std::shared_ptr<client::ApiClient> api_;
+  const std::shared_ptr<http::ApiClient> api_;
 };
 
 }  // namespace
@@ -110,7 +109,7 @@ std::string ServerBackend::activity(const std::string& id, bool versions) {
 std::optional<std::string> ServerBackend::find_activity(const std::string& id) {
   try {
     return activity(id, false);
-  } catch (const client::RemoteProblem& problem) {
+  } catch (const http::RemoteProblem& problem) {
     if (problem.name() == "NotFound") { return std::nullopt; }
     throw;
   }
@@ -146,11 +145,11 @@ std::string ServerBackend::backfill_activity(const std::string& id, const Backfi
   schedule::Activities::Backfill all;
   std::string from = range.from;
   std::string first;
-  // A server does so many ticks a call and says where to go on.
+  // A server runs a bounded number of ticks per call, and `next_from` says where to continue.
   while (true) {
     JsonObject body;
     body.text("from", from).text("to", range.to);
-    // What ran already does not run again.
+    // Repeatable: ticks that ran do not run again.
     const std::string answer = api_->post(activity_path(id, "backfill"), body.str(), true);
     const JsonView report(answer);
     if (first.empty()) { first = report.text("from"); }

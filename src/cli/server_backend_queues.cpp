@@ -1,14 +1,12 @@
-// A server's answers about queues.
+// ServerBackend: queues.
+#include "base/json_out.hpp"
+#include "base/json_view.hpp"
 #include "cli/server_backend.hpp"
 #include "cli/server_path.hpp"
 #include "model/validate.hpp"
-#include "wire/json_out.hpp"
-#include "wire/json_view.hpp"
 
 namespace hapax::cli {
 namespace {
-
-using namespace wire;
 
 std::string queue_path(const std::string& name, std::string_view act = {}) {
   model::check_name(name, "queue");

@@ -1,18 +1,16 @@
-// Bulk enqueue through a server: each batch one request, NDJSON, admitted as a whole or not at all.
+// Bulk enqueue through a server: each batch is one NDJSON request, admitted as a whole or not at all.
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "cli/server_backend.hpp"
 #include "cli/server_path.hpp"
-#include "wire/json_view.hpp"
 
 namespace hapax::cli {
 namespace {
 
-using namespace wire;
-
-// What the server takes as one transaction.
+// The most bytes that a server admits in one transaction.
 constexpr std::size_t server_bulk_batch_bytes = 8 << 20;
 
-// What the API calls idempotency_key is task_id on the command line.
+// On the command line the field idempotency_key of the API is called task_id.
 std::string in_our_words(const std::string& message) {
   constexpr std::string_view api_name = "idempotency_key: ";
   return message.starts_with(api_name) ? "task_id: " + message.substr(api_name.size()) : message;
@@ -20,11 +18,12 @@ std::string in_our_words(const std::string& message) {
 
 class ServerBulk : public Bulk {
  public:
-  explicit ServerBulk(std::shared_ptr<client::ApiClient> api) : api_(std::move(api)) {}
+  explicit ServerBulk(std::shared_ptr<http::ApiClient> api) : api_(std::move(api)) {}
 
   void add(RequestFields fields) override {
     const std::string line = request_json(fields);
-    // With a key, a second time meets the first: then a lost answer may be asked for again.
+    // A batch whose answer was lost may be sent again if every line has a key: the duplicates return the first
+    // executions.
     repeatable_ = repeatable_ && fields.task_id && fields.on_conflict == "return_existing";
     lines_ += line + "\n";
     bytes_ += line.size();
@@ -43,7 +42,7 @@ class ServerBulk : public Bulk {
                         .body = std::move(lines_),
                         .content_type = "application/x-ndjson",
                         .repeatable = repeatable_});
-    } catch (const client::RemoteProblem& problem) {
+    } catch (const http::RemoteProblem& problem) {
       const std::int64_t line = JsonView(problem.document).integer("line");
       if (line < 1) { throw; }
       throw BadLine(static_cast<std::size_t>(line - 1), problem.name(), in_our_words(problem.what()));
@@ -70,7 +69,7 @@ class ServerBulk : public Bulk {
       check_answer(line, api_->url());
       const JsonView view(line);
       BulkAnswer answer;
-      // A refusal has the error's name here, a failed holder the error itself.
+      // In a refusal `error` is the error's name; in the admission to a failed holder it is the holder's error.
       if (view.has("detail") && view.has("error")) {
         answer.error = view.text("error");
         answer.message = view.text("detail");
@@ -82,7 +81,7 @@ class ServerBulk : public Bulk {
     return answers;
   }
 
-  const std::shared_ptr<client::ApiClient> api_;
+  const std::shared_ptr<http::ApiClient> api_;
   std::string lines_;
   std::size_t bytes_ = 0;
   std::size_t count_ = 0;

@@ -1,4 +1,4 @@
-// Paths and queries of the API, percent-encoded.
+// Builds percent-encoded paths and queries of the API.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@ namespace hapax::cli {
 // {"queues", "a b", "pause"} is /v1/queues/a%20b/pause.
 [[nodiscard]] std::string path(std::initializer_list<std::string_view> parts);
 
-// ?limit=50&status=failed
+// Builds a query: ?limit=50&status=failed.
 class QueryText {
  public:
   QueryText& add(std::string_view name, std::string_view value);

@@ -2,17 +2,17 @@
 
 #include <hapax/app.hpp>
 
+#include "api/remote_worker_store.hpp"
+#include "app/app_state.hpp"
+#include "app/configuration.hpp"
 #include "base/payload_limit.hpp"
 #include "base/secret_file.hpp"
 #include "base/text.hpp"
 #include "cli/server_backend.hpp"
 #include "cli/store_backend.hpp"
-#include "client/api_client.hpp"
-#include "client/worker_store.hpp"
-#include "engine/app_state.hpp"
 #include "engine/engine.hpp"
+#include "http/client.hpp"
 #include "model/validate.hpp"
-#include "schedule/configured.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ std::string host_name() {
 
 std::string user_at_host() { return base::printable(user_name() + "@" + host_name()); }
 
-// A token is one word; a file of one may end with a newline.
+// A token is one word; blanks and newlines after it are removed.
 std::string checked_token(std::string text, const std::string& from) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
   text.erase(end == std::string::npos ? 0 : end + 1);
@@ -99,7 +99,7 @@ std::string Shell::config_path() const {
 
 const config::Config& Shell::configuration() const {
   if (!configuration_) {
-    configuration_ = config::require_good(schedule::read_configuration(config_path(), config::process_environment()));
+    configuration_ = config::require_good(app::read_configuration(config_path(), config::process_environment()));
     if (configuration_->payload_limit) { base::set_payload_limit(*configuration_->payload_limit); }
   }
   return *configuration_;
@@ -115,7 +115,8 @@ const std::string& Shell::ns() const {
   return ns_;
 }
 
-// The command line counts before the environment, and that before the file; in one of them the server does.
+// Flags override the environment, and the environment overrides the file. If the file names a server and a store, the
+// server counts.
 const std::string& Shell::server_url() const {
   if (server_url_) { return *server_url_; }
   server_url_ = options_.server;
@@ -133,13 +134,13 @@ const std::string& Shell::server_url() const {
   return *server_url_;
 }
 
-const std::shared_ptr<client::ApiClient>& Shell::api() {
+const std::shared_ptr<http::ApiClient>& Shell::api() {
   if (api_) { return api_; }
-  client::ApiClientOptions asking{.url = client::parse_server_url(server_url()),
-                                  .token = {},
-                                  .ns = {},
-                                  .ca_file = options_.ca_file,
-                                  .agent = std::string("hapax/") + HAPAX_VERSION};
+  http::ApiClientOptions asking{.url = http::parse_server_url(server_url()),
+                                .token = {},
+                                .ns = {},
+                                .ca_file = options_.ca_file,
+                                .agent = std::string("hapax/") + HAPAX_VERSION};
   require_file(options_.ca_file, "--ca-file");
   require_file(options_.token_file, "--token-file");
   const char* const variable = std::getenv("HAPAX_TOKEN");
@@ -157,7 +158,7 @@ const std::shared_ptr<client::ApiClient>& Shell::api() {
   } else if (!options_.ns.empty()) {
     throw BadUsage("--namespace beside a token: the token says the namespace; leave one of them out");
   }
-  api_ = std::make_shared<client::ApiClient>(std::move(asking));
+  api_ = std::make_shared<http::ApiClient>(std::move(asking));
   return api_;
 }
 
@@ -173,7 +174,7 @@ Backend& Shell::backend() {
 }
 
 const std::string& Shell::store_url() const {
-  // A file may name both, for a machine on which there is a server and people who ask it.
+  // A file may name both, for a machine that runs a server and its clients: commands on the store then use the store.
   if (!server_url().empty() && (!options_.server.empty() || !is_of_file(configuration().find("server.url")))) {
     throw BadUsage((command_.empty() ? "this" : "hapax " + command_) + " works on the store itself; use --store URL");
   }
@@ -188,13 +189,14 @@ void Shell::use_configuration() {
   const config::Config& configuration_now = configuration();
   const std::string from = configuration_now.path.empty() ? "the environment" : configuration_now.path;
   engine::Engine engine(shared_store());
-  schedule::apply_configuration_at_start(engine, ns(), configuration_now,
-                                         "start with " + from + " (" + user_at_host() + ")");
+  app::apply_configuration_at_start(engine, ns(), configuration_now,
+                                    "start with " + from + " (" + user_at_host() + ")");
 }
 
 std::shared_ptr<store::Store> Shell::shared_store() {
   if (!store_) {
-    // Also when neither URL nor namespace is asked of it: a program does not start with a bad configuration.
+    // Read even when neither URL nor namespace comes from the configuration: no command opens a store with an invalid
+    // configuration.
     const config::Config& checked = configuration();
     try {
       const store::OpenOptions options{.must_exist = missing_store_ != MissingStore::make,
@@ -214,7 +216,7 @@ std::shared_ptr<store::Store> Shell::shared_store() {
 
 std::shared_ptr<store::Store> Shell::work_store() {
   if (server_url().empty()) { return shared_store(); }
-  return std::make_shared<client::WorkerStore>(api());
+  return std::make_shared<api::WorkerStore>(api());
 }
 
 store::Store& Shell::store() { return *shared_store(); }

@@ -1,13 +1,13 @@
-// Shell: what every command is given. The common options, the configuration, read when first needed, and what answers:
-// the store, or a server, opened when first asked for.
+// Shell: what a command needs: the common options, the configuration, read when first needed, and the store or server,
+// opened when first needed.
 //
-// Owned by main, used by one command on the main thread (`work` hands the store on to its worker).
+// Commands::run makes it for one command, which uses it on the main thread (`work` passes the store on to its worker).
 #pragma once
 
 #include <hapax/uuid.hpp>
 
+#include "app/config/config.hpp"
 #include "cli/problem.hpp"
-#include "config/config.hpp"
 #include "store/open.hpp"
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace hapax {
 class App;
 }
 
-namespace hapax::client {
+namespace hapax::http {
 class ApiClient;
 }
 
@@ -27,11 +27,11 @@ namespace hapax::cli {
 
 class Backend;
 
-// What becomes of a store that is not there.
+// How a command treats a store that does not exist.
 enum class MissingStore : std::uint8_t {
-  refuse,   // NotFound: most commands look for one, and a mistyped name must not make another
-  make,     // by enqueue, start, work, serve, activity apply, token create, queue set, config apply, and with --create
-  imagine,  // an empty one is looked at in its place: a dry run of what would make it
+  refuse,   // throw NotFound: most commands, as a mistyped name must not make a store
+  make,     // make it: enqueue, start, work, serve, activity apply, token create, queue set, config apply, --create
+  imagine,  // use an empty store in memory: a dry run of a command that would make it
 };
 
 struct CommonOptions {
@@ -40,68 +40,70 @@ struct CommonOptions {
   std::string token_file;  // --token-file; empty: HAPAX_TOKEN, else [server] token_file, else no token
   std::string ca_file;     // --ca-file; empty: [server] ca_file, else the system's certificates
   std::string ns;          // --namespace; empty: HAPAX_NAMESPACE, else the file's, else "default"
-  std::string config;      // --config; empty: HAPAX_CONFIG, else hapax.toml if it is in this folder
+  std::string config;      // --config; empty: HAPAX_CONFIG, else hapax.toml in this folder, if there is one
   bool json = false;
   bool quiet = false;  // no progress, no remarks; results and errors only
 };
 
 class Shell {
  public:
-  // Throws InvalidArgument for a namespace that cannot be one, BadUsage for a store and a server at once. `command` is how
-  // messages call it: "queue list".
+  // Throws InvalidArgument for an invalid namespace, BadUsage for a store and a server at once. `command` is the name
+  // of the command in messages: "queue list".
   explicit Shell(CommonOptions options, std::string command = {}, MissingStore missing_store = MissingStore::refuse);
   Shell(const Shell&) = delete;
   Shell& operator=(const Shell&) = delete;
   ~Shell();
-  // Another one of the same options, which has read and opened nothing yet.
+  // A new shell with the same options, which has read and opened nothing yet.
   [[nodiscard]] Shell fresh() const { return Shell(options_, command_, missing_store_); }
 
-  // Before the store is asked for.
+  // Call this before the store is opened.
   void when_store_is_missing(MissingStore then) { missing_store_ = then; }
 
-  // Both throw what configuration() throws.
+  // ns() and store_url() throw what configuration() throws; store_url() throws BadUsage when a server is named.
   [[nodiscard]] const std::string& ns() const;
   [[nodiscard]] const std::string& store_url() const;
   [[nodiscard]] bool json() const { return options_.json; }
   [[nodiscard]] bool quiet() const { return options_.quiet; }
 
-  // The configuration's file as an argument of the command names it, before anything is asked of it; empty: no matter.
+  // Sets the configuration file that the command's FILE argument names; an empty path changes nothing. Call this before
+  // the configuration is read.
   void name_configuration(const std::string& path);
-  // The path of the configuration in use; empty: there is none. Throws MissingFile for a file that the command line names
-  // and that is not there, ConfigurationError for one that HAPAX_CONFIG names.
+  // The path of the configuration in use; empty if there is none. Throws MissingFile for a file of the command line
+  // that does not exist, ConfigurationError for one of HAPAX_CONFIG.
   [[nodiscard]] std::string config_path() const;
-  // What the file and the environment say. Throws ConfigurationError for the first of its problems.
+  // The values of the file and the environment. Throws ConfigurationError for the first of its problems.
   [[nodiscard]] const config::Config& configuration() const;
-  // Of an input or a result, as configured. Throws what configuration() throws.
+  // The configured limit of an input or a result, in bytes. Throws what configuration() throws.
   [[nodiscard]] std::size_t payload_limit() const;
-  // Brings the configuration into the store, unless it is the one that was applied there last; a server has its own. For
-  // commands that enqueue or work, before they do.
+  // Applies the configuration to the store, unless it is the one that was applied there last. Does nothing with a
+  // server, which has a configuration of its own. Commands that enqueue or work call this first.
   void use_configuration();
 
-  // What answers: the store, or the server that the command line, the environment or the file names.
+  // The backend: the store, or the server that the command line, the environment or the file names.
   [[nodiscard]] Backend& backend();
-  // The server's URL; empty: the store itself answers.
+  // The server's URL; empty: commands use the store itself.
   [[nodiscard]] const std::string& server_url() const;
-  // Asks the server. Throws ConfigurationError for a token or certificate file that cannot be read.
-  [[nodiscard]] const std::shared_ptr<client::ApiClient>& api();
+  // The client for the server. Throws ConfigurationError for a token or certificate file that cannot be used,
+  // MissingFile for a missing file of the command line, BadUsage for --namespace beside a token.
+  [[nodiscard]] const std::shared_ptr<http::ApiClient>& api();
 
-  // Throws ConfigurationError for a URL that is none, StoreUnavailable, SchemaMismatch, NotFound as when_store_is_missing
-  // says; BadUsage when a server is named.
+  // Throws ConfigurationError for an invalid URL, StoreUnavailable, SchemaMismatch, NotFound as when_store_is_missing()
+  // sets, and BadUsage when a server is named.
   [[nodiscard]] store::Store& store();
   [[nodiscard]] std::shared_ptr<store::Store> shared_store();
 
-  // What a worker claims from: the store, or the server's worker protocol in the shape of one.
+  // The store that a worker claims from; with a server, the worker protocol in the shape of a store.
   [[nodiscard]] std::shared_ptr<store::Store> work_store();
 
-  // The same store and namespace, as programs use them (hapax/app.hpp).
+  // The same store and namespace as an App (hapax/app.hpp).
   [[nodiscard]] App app();
 
-  // The queue of that name in the shell's namespace; throws InvalidArgument for a name that cannot be one.
+  // The queue of that name in the shell's namespace. Throws InvalidArgument for an invalid name.
   [[nodiscard]] model::QueueRef queue(const std::string& name) const;
 
  private:
   CommonOptions options_;
-  // Made from the options when first needed, so that a bad file does not stop the commands that look at it.
+  // Read when first needed, so that an invalid file does not stop the commands that examine it.
   mutable std::optional<config::Config> configuration_;
   mutable std::string ns_;
   mutable std::string store_url_;
@@ -109,14 +111,14 @@ class Shell {
   std::string command_;
   MissingStore missing_store_;
   std::shared_ptr<store::Store> store_;
-  std::shared_ptr<client::ApiClient> api_;
+  std::shared_ptr<http::ApiClient> api_;
   std::unique_ptr<Backend> backend_;
 };
 
-// Who acts, for the audit: "command line (ada@host)".
+// The actor for the audit: "command line (ada@host)".
 [[nodiscard]] std::string command_line_actor();
 
-// Calls `fn` with a store URL; what it throws about the URL becomes ConfigurationError.
+// Calls `fn` with a store URL, and turns an InvalidArgument that it throws into ConfigurationError.
 template <class Function>
 auto with_store_url(const std::string& url, Function fn) {
   try {

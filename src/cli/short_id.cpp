@@ -2,14 +2,14 @@
 
 #include <hapax/error.hpp>
 
+#include "api/parse_values.hpp"
+#include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/backend.hpp"
 #include "cli/problem.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_view.hpp"
-#include "wire/words.hpp"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t shown_digits = 12;
 constexpr std::size_t whole_length = 36;
-// Executions are looked through for an id's end, newest first: no index has it.
+// How many executions are searched for the end of an ID, newest first. No index holds ends of IDs.
 constexpr std::int64_t looked_through = 100'000;
 
 bool is_end_of_id(std::string_view text) {
@@ -29,13 +29,6 @@ bool is_end_of_id(std::string_view text) {
   });
 }
 
-std::string lower(std::string text) {
-  for (char& letter : text) {
-    letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string shown_id(const Uuid& id) {
@@ -44,15 +37,15 @@ std::string shown_id(const Uuid& id) {
 }
 
 Uuid find_id(Shell& shell, const std::string& text, Among among) {
-  const std::string end = lower(text);
-  if (!is_end_of_id(end)) { return wire::parse_id(text); }
+  const std::string end = base::lower(text);
+  if (!is_end_of_id(end)) { return api::parse_id(text); }
   Listing listing;
   listing.query.ns = shell.ns();
   listing.query.payloads = false;
   listing.query.dead_only = among == Among::dead_letters;
   std::vector<std::string> found;
   each_execution(shell.backend(), std::move(listing), looked_through, [&](const std::string& document) {
-    std::string id = wire::JsonView(document).text("id");
+    std::string id = base::JsonView(document).text("id");
     if (id.ends_with(end)) { found.push_back(std::move(id)); }
     return found.size() < 2;
   });
@@ -64,7 +57,7 @@ Uuid find_id(Shell& shell, const std::string& text, Among among) {
   if (found.size() > 1) {
     throw BadUsage("the ids " + found[0] + " and " + found[1] + " end with '" + end + "'; expected one of them");
   }
-  return wire::parse_id(found.front());
+  return api::parse_id(found.front());
 }
 
 }  // namespace hapax::cli

@@ -1,4 +1,5 @@
-// Ids of executions on a terminal: the last digits of one are shown, and taken in place of the whole.
+// Short IDs of executions: a terminal shows the last 12 digits of an ID, and commands accept them in place of the whole
+// ID.
 #pragma once
 
 #include "cli/shell.hpp"
@@ -8,11 +9,12 @@
 
 namespace hapax::cli {
 
-// On a terminal the last 12 digits, which are random; elsewhere all of it.
+// On a terminal the last 12 digits, which are random; elsewhere the whole ID.
 [[nodiscard]] std::string shown_id(const Uuid& id);
 
-// The id that is `text`, or the one that ends with it: of the namespace's newest executions, the dead letters alone when
-// asked. Throws InvalidArgument for what is neither, NotFound when none ends so, BadUsage when several do.
+// Returns a whole ID without looking it up. For at least the last 12 digits, finds the ID among the namespace's newest
+// 100,000 executions, or dead letters. Throws InvalidArgument for any other text, NotFound when no ID ends so, BadUsage
+// when several do.
 enum class Among : std::uint8_t { all, dead_letters };
 [[nodiscard]] Uuid find_id(Shell& shell, const std::string& text, Among among = Among::all);
 

@@ -7,14 +7,13 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* show_show_examples =
-    "Of a workflow also its timeline: steps, tasks, children, waits and signals, with attempts and times, and what the "
-    "workflow\n"
-    "waits for.\n"
-    "With --json: id, namespace, task, kind, queue, status, input, result, error, attempts[], run, identity, task_id,\n"
-    "effect_key, fence, times (created_at, run_at, started_at, finished_at, expires_at, deadline) and labels; of what "
-    "a\n"
-    "workflow started parent and parent_workflow_id; of a workflow also journal[], waiting, stuck_reason, "
-    "continued_as.\n"
+    "Prints one execution. For a workflow also its timeline (steps, tasks, children,\n"
+    "waits and signals, with attempts and times) and what the workflow waits for.\n"
+    "With --json: id, namespace, task, kind, queue, status, input, result, error,\n"
+    "attempts[], run, identity, task_id, effect_key, fence, times (created_at,\n"
+    "run_at, started_at, finished_at, expires_at, deadline) and labels. An execution\n"
+    "started by a workflow also has parent and parent_workflow_id; a workflow also\n"
+    "has journal[], waiting, stuck_reason and continued_as.\n"
     "\n"
     "Examples:\n"
     "  hapax show 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f\n"
@@ -28,9 +27,8 @@ constexpr const char* show_show_examples =
 
 void add_show(Commands& commands) {
   const auto target = std::make_shared<Target>();
-  CLI::App& command =
-      commands.add({"show", "One execution in full: its attempts, or a workflow's timeline", show_show_examples});
-  command.add_option("id", target->id, "Execution id, or its last 12 digits")->type_name("ID");
+  CLI::App& command = commands.add({"show", "Show one execution in full", show_show_examples});
+  command.add_option("id", target->id, "Execution ID, or its last 12 digits")->type_name("ID");
   add_task_flags(command, *target);
   add_workflow_flags(command, *target);
   add_run_flag(command, *target);

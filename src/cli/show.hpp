@@ -1,4 +1,4 @@
-// One execution in full, as show and dlq show print it.
+// Prints one execution in full, for `show` and `dlq show`.
 #pragma once
 
 #include "cli/shell.hpp"
@@ -7,7 +7,7 @@
 
 namespace hapax::cli {
 
-// `document` is what Backend::show gave.
+// `document` is an answer of Backend::show.
 void show_execution(Shell& shell, const std::string& document);
 
 }  // namespace hapax::cli

@@ -5,11 +5,11 @@
 #include "cli/terminal.hpp"
 #include "cli/timeline.hpp"
 
+#include "api/execution_read.hpp"
+#include "base/json_view.hpp"
 #include "base/sha256.hpp"
 #include "model/activity_origin.hpp"
 #include "model/turn.hpp"
-#include "wire/execution_read.hpp"
-#include "wire/json_view.hpp"
 
 namespace hapax::cli {
 namespace {

@@ -1,9 +1,9 @@
 #include "base/json.hpp"
+#include "base/json_view.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
-#include "wire/json_view.hpp"
 
 #include <utility>
 
@@ -11,17 +11,20 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* signal_examples =
-    "The signal is kept until the workflow asks for it with wait_signal, whether it waits already or not. A workflow "
-    "that\n"
-    "went on as a new run gets it in its latest run. With --once, a second signal under the same key changes nothing,\n"
-    "so a sender may repeat itself.\n"
-    "With --json: {\"id\",\"workflow\",\"workflow_id\",\"signal\"}; the id is the run's that got it.\n"
+    "The signal is kept until the workflow asks for it with wait_signal, whether the\n"
+    "workflow waits already or not. A workflow that continued as a new run gets the\n"
+    "signal in its latest run. A second signal with the same --once key changes\n"
+    "nothing, so a sender may repeat itself.\n"
+    "With --json: {\"id\",\"workflow\",\"workflow_id\",\"signal\"}; \"id\" is the run that got\n"
+    "the signal.\n"
     "\n"
     "Examples:\n"
-    "  hapax signal 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f approve --data '{\"by\":\"ada\"}'\n"
-    "  hapax signal --workflow approval --workflow-id expense-7 approve --data @answer.json --once mail-4711\n"
+    "  hapax signal 0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f approve --data '{\"by\":\"al\"}'\n"
+    "  hapax signal --workflow approval --workflow-id expense-7 approve \\\n"
+    "      --data @answer.json --once mail-4711\n"
     "\n"
-    "Exit codes: 0 kept; 3 the workflow has ended; 64 not a workflow; 65 bad data; 66 no such execution.";
+    "Exit codes: 0 kept; 3 the workflow has ended; 64 not a workflow; 65 bad data;\n"
+    "66 no such execution.";
 
 struct SignalOptions {
   Target target;
@@ -30,7 +33,7 @@ struct SignalOptions {
   std::optional<std::string> once;
 };
 
-// Named by its key, the first word that stands alone is the signal.
+// If the workflow is named by its key, the first positional argument is the name of the signal.
 void settle_words(SignalOptions& options) {
   if (options.target.by_key()) {
     if (options.name) { throw BadUsage("give an ID, or --workflow and --workflow-id, not both"); }
@@ -54,14 +57,11 @@ int run(Shell& shell, SignalOptions options) {
 void add_signal(Commands& commands) {
   const auto options = std::make_shared<SignalOptions>();
   CLI::App& command = commands.add({"signal", "Send a signal to a workflow", signal_examples});
-  command.add_option("id", options->target.id, "Execution id, unless --workflow and --workflow-id are given")
-      ->type_name("ID");
-  command.add_option("name", options->name, "The signal's name, as the workflow asks for it")->type_name("NAME");
+  command.add_option("id", options->target.id, "Execution ID, unless --workflow is given")->type_name("ID");
+  command.add_option("name", options->name, "Name of the signal")->type_name("NAME");
   add_workflow_flags(command, options->target);
-  command.add_option("--data", options->data, "What it carries: JSON, @FILE, or - for standard input (default: null)")
-      ->type_name("JSON|@FILE|-");
-  command.add_option("--once", options->once, "A second signal to this workflow under this key changes nothing")
-      ->type_name("KEY");
+  command.add_option("--data", options->data, "Payload: JSON, @FILE or - (default: null)")->type_name("JSON|@FILE|-");
+  command.add_option("--once", options->once, "A second signal with this key changes nothing")->type_name("KEY");
   commands.run_with(command, [options](Shell& shell) { return run(shell, *options); });
 }
 

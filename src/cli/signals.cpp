@@ -13,14 +13,14 @@ StopSignals::StopSignals(Hangup hangup, SupervisedProcess* process) : hangup_(ha
   sigaddset(&signals_, SIGTERM);
   sigaddset(&signals_, SIGHUP);
   if (process_ == nullptr) { pthread_sigmask(SIG_BLOCK, &signals_, nullptr); }
-  // A program that closes its standard input early is told by EPIPE.
+  // A write to a program that closed its standard input then fails with EPIPE instead of ending the worker.
   std::signal(SIGPIPE, SIG_IGN);
 }
 
 StopSignals::Event StopSignals::next_signal(std::chrono::milliseconds at_most) {
   if (process_ != nullptr) {
     if (taken_ > 0) {
-      // It has been told once: wait_stop() does not wait any more.
+      // wait_stop() returns at once after the first request to end, so wait here.
       std::this_thread::sleep_for(at_most);
     } else {
       (void)process_->wait_stop(at_most);

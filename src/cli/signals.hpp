@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP taken as events by one thread, instead of interrupting any.
+// Turns SIGINT, SIGTERM and SIGHUP into events for one thread, so that no thread is interrupted.
 #pragma once
 
 #include <hapax/supervisor.hpp>
@@ -10,22 +10,22 @@
 
 namespace hapax::cli {
 
-// Make it before other threads are started: it blocks the signals for them. They stay blocked until the program ends. In a
-// process that has a supervisor, being told to end by it is the signal.
+// Make it before other threads start, because they inherit the blocked signals. The signals stay blocked until the
+// program ends. In a process with a supervisor, the supervisor's request to end takes the place of the signals.
 class StopSignals {
  public:
   enum class Event : std::uint8_t {
-    none,    // time was over
-    stop,    // a signal came; once for each
+    none,    // `at_most` has passed
+    stop,    // a signal came; one event for each
     done,    // raise_done() was called
-    reload,  // SIGHUP, for who takes it so
+    reload,  // SIGHUP, with Hangup::reloads
   };
 
-  // A worker stops when its terminal goes away; a server reads its files again (SIGHUP).
+  // SIGHUP stops a worker, because its terminal is gone. A server reads its certificate again.
   enum class Hangup : std::uint8_t { stops, reloads };
   explicit StopSignals(Hangup hangup = Hangup::stops, SupervisedProcess* process = nullptr);
   [[nodiscard]] Event wait(std::chrono::milliseconds at_most);
-  // From any thread, once: wait() answers `done`.
+  // Makes wait() return `done`. Any thread, once.
   void raise_done() { done_ = true; }
 
  private:

@@ -1,17 +1,20 @@
+#include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/table.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* sql_examples =
-    "Read-only: anything that would write is refused. The view `executions` has pending, running and ended ones,\n"
-    "`activity_runs` those that activities started and `task_instances` what these started.\n"
-    "Never open a SQLite store's file with another program while hapax uses it: this is the safe prompt.\n"
-    "With --json an array of objects; columns of numbers and booleans are such, any other strings.\n"
+    "Runs a read-only statement; statements that would write are refused. The view\n"
+    "`executions` has all executions, pending, running and ended; `activity_runs` has\n"
+    "the runs of activities, `task_instances` the executions that those runs started.\n"
+    "Never open a SQLite store's file with another program while hapax uses it; this\n"
+    "command is safe.\n"
+    "With --json an array of objects; columns of numbers and booleans keep their\n"
+    "type, all other values are strings.\n"
     "\n"
     "Examples:\n"
     "  hapax sql \"SELECT status, count(*) FROM executions GROUP BY status\"\n"
@@ -22,7 +25,7 @@ struct SqlOptions {
   int limit = 1000;
 };
 
-// Of what a database prints in a plain column, only NaN and Infinity are not.
+// Plain columns hold numbers and booleans, which are JSON, except for NaN and Infinity.
 bool is_json(const std::string& text) {
   return text == "true" || text == "false" || (!text.empty() && text.back() >= '0' && text.back() <= '9');
 }
@@ -76,11 +79,11 @@ int run_sql(Shell& shell, const SqlOptions& options) {
 
 void add_sql(Commands& commands) {
   const auto options = std::make_shared<SqlOptions>();
-  CLI::App& command = commands.add({"sql", "Read-only SQL over the store", sql_examples});
+  CLI::App& command = commands.add({"sql", "Run a read-only SQL statement on the store", sql_examples});
   command.add_option("statement", options->statement, "SELECT …, or - for standard input")
       ->type_name("SQL")
       ->required();
-  command.add_option("--limit", options->limit, "At most so many rows")->type_name("N")->capture_default_str();
+  command.add_option("--limit", options->limit, "Print at most N rows")->type_name("N")->capture_default_str();
   commands.run_with(command, [options](Shell& shell) { return run_sql(shell, *options); });
 }
 

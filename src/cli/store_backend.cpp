@@ -2,21 +2,21 @@
 
 #include <hapax/app.hpp>
 
+#include "api/acting_json.hpp"
+#include "api/execution_json.hpp"
+#include "api/find.hpp"
+#include "api/identity_json.hpp"
+#include "app/explain_facts.hpp"
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/uuid7.hpp"
-#include "engine/door.hpp"
-#include "engine/explain_facts.hpp"
+#include "engine/build_request.hpp"
 #include "engine/overdue.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/waiters.hpp"
 #include "model/identity.hpp"
 #include "schedule/activity.hpp"
 #include "store/brief.hpp"
-#include "wire/acting_json.hpp"
-#include "wire/execution_json.hpp"
-#include "wire/find.hpp"
-#include "wire/identity_json.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <set>
@@ -24,7 +24,7 @@
 namespace hapax::cli {
 namespace {
 
-// A batch is bounded in bytes too, as 5,000 inputs of a mebibyte would not fit in memory.
+// A batch is bounded in bytes too, because 5,000 inputs of 1 MiB would not fit in memory.
 constexpr std::size_t store_backend_batch_bytes = 16 << 20;
 
 class StoreBulk : public Bulk {
@@ -36,7 +36,7 @@ class StoreBulk : public Bulk {
     fields.actor = actor_;
     bytes_ += fields.input.size() + fields.metadata.size();
     batch_.push_back(make_request(fields, ns_, catalogue_));
-    fields.input.clear();  // the request has it
+    fields.input.clear();  // the request has the input
     asked_.push_back(std::move(fields));
   }
 
@@ -60,7 +60,7 @@ class StoreBulk : public Bulk {
   }
 
  private:
-  // The requests by the catalogue as it is now.
+  // Builds the requests again, by the catalogue as it is now.
   void remake() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       asked_[i].input = std::move(batch_[i].input);
@@ -81,7 +81,7 @@ class StoreBulk : public Bulk {
   engine::CatalogueCache catalogue_;
   const std::string actor_ = command_line_actor();
   std::vector<model::NewExecution> batch_;
-  std::vector<RequestFields> asked_;  // what the batch was made of, without the inputs
+  std::vector<RequestFields> asked_;  // the fields that each request was made of, without the input
   std::size_t bytes_ = 0;
 };
 
@@ -96,7 +96,7 @@ model::Execution StoreBackend::get(const Uuid& id, Payloads payloads) {
   if (!found || found->queue.ns != ns_) {
     throw NotFound("no execution " + id.to_string() + " in namespace '" + ns_ + "'");
   }
-  // What has passed its deadline is told as timed out, also where no worker is there to end it.
+  // An execution past its deadline is shown as timed out, even when no worker runs that would end it.
   if (found->deadline && !is_terminal(found->status) && engine::end_if_overdue(store(), id)) {
     found = read();
     if (!found) { throw NotFound("execution " + id.to_string() + " is not kept any more"); }
@@ -115,9 +115,9 @@ void StoreBackend::check(const Uuid& id) { (void)get(id, Payloads::without); }
 
 std::string StoreBackend::show(const Uuid& id) {
   const model::Execution execution = get(id);
-  wire::ExecutionDetails details{.attempts = store().attempts(id),
-                                 .journal = {},
-                                 .parent_workflow_id = wire::parent_workflow_id(store(), execution)};
+  api::ExecutionDetails details{.attempts = store().attempts(id),
+                                .journal = {},
+                                .parent_workflow_id = api::parent_workflow_id(store(), execution)};
   if (execution.kind == model::Kind::workflow) { details.journal = shell_.app().timeline(id); }
   return execution_json(execution, true, &details);
 }
@@ -148,7 +148,7 @@ std::string StoreBackend::admit(const RequestFields& asked) {
     });
   };
   model::Admission admission = ask();
-  // A holder whose deadline has passed holds nothing, also where no worker is there to end it.
+  // A holder past its deadline holds nothing, even when no worker runs that would end it.
   if (!admission.created() && !is_terminal(admission.status) && engine::end_if_overdue(store(), admission.id)) {
     admission = ask();
   }
@@ -179,7 +179,7 @@ std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_mo
 
 std::string StoreBackend::explain(const Uuid& id) {
   const model::Execution execution = get(id, Payloads::without);
-  return explain_json(execution, model::explain(engine::gather_facts(store(), execution)));
+  return explain_json(execution, model::explain(app::gather_facts(store(), execution)));
 }
 
 std::string StoreBackend::identity(const RequestFields& fields) {
@@ -218,7 +218,8 @@ std::string StoreBackend::retry(std::span<const Uuid> ids, const Retrying& how) 
     retried += made ? 1 : 0;
     items.push_back(retry_json(batch[i], results[i]));
   }
-  // Workers of other processes find the new runs by themselves; this lets them know at once.
+  // Wakes workers for the queues of the first 20 executions. Without this, workers find the new runs by themselves, but
+  // later.
   std::set<model::QueueRef> queues;
   for (const model::Execution& execution :
        store::list_briefly(store(), ns_, ids.first(std::min<std::size_t>(ids.size(), 20)))) {

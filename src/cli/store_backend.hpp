@@ -1,4 +1,4 @@
-// StoreBackend: the store itself answers.
+// StoreBackend: answers a command's requests from the store itself.
 #pragma once
 
 #include "cli/backend.hpp"
@@ -9,7 +9,7 @@ namespace hapax::cli {
 
 class StoreBackend : public Backend {
  public:
-  // The shell outlives it.
+  // The shell must outlive the backend.
   explicit StoreBackend(Shell& shell);
 
   [[nodiscard]] std::string location() override { return store().info().location; }
@@ -18,11 +18,11 @@ class StoreBackend : public Backend {
   void check(const Uuid& id) override;
   [[nodiscard]] std::string show(const Uuid& id) override;
   [[nodiscard]] std::vector<std::string> list(const Listing& listing) override;
-  [[nodiscard]] std::string admit(const wire::RequestFields& fields) override;
+  [[nodiscard]] std::string admit(const api::RequestFields& fields) override;
   [[nodiscard]] std::unique_ptr<Bulk> bulk() override;
   [[nodiscard]] std::string await(const Uuid& id, std::optional<Duration> at_most) override;
   [[nodiscard]] std::string explain(const Uuid& id) override;
-  [[nodiscard]] std::string identity(const wire::RequestFields& fields) override;
+  [[nodiscard]] std::string identity(const api::RequestFields& fields) override;
   [[nodiscard]] std::string cancel(std::span<const Uuid> ids, const std::string& reason) override;
   [[nodiscard]] std::string retry(std::span<const Uuid> ids, const Retrying& how) override;
   [[nodiscard]] std::int64_t discard(std::span<const Uuid> ids) override;
@@ -54,7 +54,7 @@ class StoreBackend : public Backend {
 
  private:
   [[nodiscard]] store::Store& store() { return *store_; }
-  // In the shell's namespace, else NotFound.
+  // get() throws NotFound for an execution that does not exist in the shell's namespace.
   enum class Payloads : std::uint8_t { with, without };
   [[nodiscard]] model::Execution get(const Uuid& id, Payloads payloads = Payloads::with);
   [[nodiscard]] std::string configure(const std::string& name, model::QueuePatch patch);

@@ -1,11 +1,11 @@
-// The store's answers about activities and events.
+// StoreBackend: activities and events.
+#include "api/activity_json.hpp"
+#include "api/event_json.hpp"
+#include "api/find.hpp"
+#include "api/instant.hpp"
+#include "api/overview_json.hpp"
 #include "cli/store_backend.hpp"
 #include "schedule/event_router.hpp"
-#include "wire/activity_json.hpp"
-#include "wire/event_json.hpp"
-#include "wire/find.hpp"
-#include "wire/instant.hpp"
-#include "wire/overview_json.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ class StoreEvents : public EventDoor {
   StoreEvents(engine::Engine& engine, const std::string& ns) : router_(engine, ns) {}
 
   [[nodiscard]] schedule::MissingId missing_id() override { return router_.missing_id(); }
-  // The router writes one part of a batch while it makes the next.
+  // Large, because the router writes one part of a batch while it builds the next.
   [[nodiscard]] std::size_t batch_most() const override { return 10'000; }
 
   [[nodiscard]] std::vector<std::string> send(std::span<const Outgoing> events) override {
@@ -56,7 +56,7 @@ std::vector<std::string> StoreBackend::activities(int limit, const std::optional
 }
 
 std::string StoreBackend::activity(const std::string& id, bool with_versions) {
-  const model::ActivityState state = wire::find_activity(activities_, id);
+  const model::ActivityState state = api::find_activity(activities_, id);
   std::vector<model::ActivityVersion> versions;
   if (with_versions) { versions = activities_.versions(id); }
   return shown_activity_json(state, store().now(), with_versions ? &versions : nullptr);
@@ -68,7 +68,7 @@ std::optional<std::string> StoreBackend::find_activity(const std::string& id) {
 }
 
 void StoreBackend::check_activity(const std::string& id) {
-  if (activities_.versions(id).empty()) { (void)wire::find_activity(activities_, id); }
+  if (activities_.versions(id).empty()) { (void)api::find_activity(activities_, id); }
 }
 
 std::string StoreBackend::apply_activity(const schedule::Activity& activity) {
@@ -81,22 +81,22 @@ std::string StoreBackend::apply_activity(const schedule::Activity& activity) {
 }
 
 void StoreBackend::remove_activity(const std::string& id) {
-  (void)wire::find_activity(activities_, id);
+  (void)api::find_activity(activities_, id);
   activities_.remove(id, command_line_actor());
 }
 
 std::string StoreBackend::pause_activity(const std::string& id, const std::string& note) {
-  (void)wire::find_activity(activities_, id);
+  (void)api::find_activity(activities_, id);
   return activity_json(activities_.pause(id, note, command_line_actor())).str();
 }
 
 std::string StoreBackend::resume_activity(const std::string& id) {
-  (void)wire::find_activity(activities_, id);
+  (void)api::find_activity(activities_, id);
   return activity_json(activities_.resume(id, command_line_actor())).str();
 }
 
 std::string StoreBackend::trigger_activity(const std::string& id, const schedule::Activities::Manual& manual) {
-  (void)wire::find_activity(activities_, id);
+  (void)api::find_activity(activities_, id);
   const schedule::Activities::Started started = activities_.trigger(id, manual, command_line_actor());
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
     throw QueueDraining("the queue of activity '" + id + "' is draining and takes nothing new");
@@ -106,7 +106,7 @@ std::string StoreBackend::trigger_activity(const std::string& id, const schedule
 
 std::string StoreBackend::backfill_activity(const std::string& id, const BackfillRange& asked,
                                             const BackfillProgress& progress) {
-  const std::optional<schedule::Activity> activity = readable(wire::find_activity(activities_, id));
+  const std::optional<schedule::Activity> activity = readable(api::find_activity(activities_, id));
   InstantRules rules{.zone = {}, .now = store().now()};
   if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
   schedule::TickRange range{.from = parse_instant(asked.from, rules, "from"), .to = {}};

@@ -1,9 +1,9 @@
-// The store's answers about queues.
+// StoreBackend: queues.
+#include "api/execution_json.hpp"
+#include "api/find.hpp"
+#include "app/config/queue_keys.hpp"
 #include "base/limits.hpp"
 #include "cli/store_backend.hpp"
-#include "config/queue_keys.hpp"
-#include "wire/execution_json.hpp"
-#include "wire/find.hpp"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ std::vector<std::string> StoreBackend::queues() {
 }
 
 std::string StoreBackend::queue(const std::string& name) {
-  return queue_json(wire::find_queue(store(), shell_.queue(name)));
+  return queue_json(api::find_queue(store(), shell_.queue(name)));
 }
 
 std::string StoreBackend::configure(const std::string& name, model::QueuePatch patch) {
@@ -46,7 +46,7 @@ std::string StoreBackend::act_on_queue(const std::string& name, QueueAct act, bo
 Purged StoreBackend::purge(const std::string& name) {
   (void)queue(name);
   const model::QueueRef ref = shell_.queue(name);
-  const Purged purged = engine::purge_queue(store(), ref, {command_line_actor()});
+  const Purged purged = app::purge_queue(store(), ref, {command_line_actor()});
   if (purged.requested > 0) { store().announce({&ref, 1}); }
   return purged;
 }

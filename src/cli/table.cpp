@@ -9,21 +9,14 @@ namespace hapax::cli {
 namespace {
 
 constexpr std::string_view gap = "  ";
-constexpr std::string_view indent = "  ";  // of what stands below its row
-// A detail stays in its row where it gets this much; a text that is cut keeps this much.
+constexpr std::string_view indent = "  ";  // of a cell that is printed below its row
+// least_detail: a folding column stays in the row if it gets this many columns. least_text: a cut text keeps this many.
 constexpr std::size_t least_detail = 16;
 constexpr std::size_t least_text = 8;
-// Of one cell that stands below its row; the rest is cut.
+// The most lines of a cell that is printed below its row; the rest is cut.
 constexpr std::size_t folded_lines = 8;
 
 std::string pad(std::size_t width) { return std::string(width, ' '); }
-
-std::string table_lower(std::string text) {
-  for (char& letter : text) {
-    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -76,7 +69,7 @@ bool Table::fold_details(Layout& layout, std::size_t columns) const {
     if (!columns_[i].folds) { continue; }
     const std::size_t others = layout.total() - layout.widths[i];
     const std::size_t least = std::max(display_width(title(layout, i)), least_detail);
-    // In the last column the cells that are short enough stay in their rows.
+    // In the last column, cells that are short enough stay in their rows.
     if (i == layout.last() && others + least <= columns) {
       layout.widths[i] = columns - others;
       return true;
@@ -87,7 +80,7 @@ bool Table::fold_details(Layout& layout, std::size_t columns) const {
   return false;
 }
 
-// The widest texts first, so that all keep about the same.
+// Shrinks the widest column first, so that all end up about as wide.
 void Table::shrink(Layout& layout, std::size_t columns) const {
   while (layout.total() > columns) {
     std::size_t widest = columns_.size();
@@ -121,17 +114,17 @@ std::string Table::line(const Layout& layout, const Row& row) const {
   std::string text;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (layout.folded[i]) { continue; }
-    // A detail that is too long for its column stands below.
+    // A cell that is too long for its folding column is printed below the row.
     const bool is_below = columns_[i].folds && display_width(row[i].text) > layout.widths[i];
     const std::string cell = is_below ? "" : fit(row[i].text, layout.widths[i]);
     const std::string padding = pad(layout.widths[i] - display_width(cell));
     text += i == 0 ? "" : gap;
     text += columns_[i].numeric ? padding : "";
     text += paint(output_terminal(), row[i].style, cell);
-    // No blanks at the end of a line: they make diffs and copies ugly.
+    // No blanks at the end of a line, because they spoil diffs and copies.
     text += columns_[i].numeric || i == layout.last() ? "" : padding;
   }
-  // Neither do empty cells leave any.
+  // Empty cells must not leave blanks at the end either.
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
@@ -141,7 +134,7 @@ void Table::add_folded(const Layout& layout, const Row& row, std::size_t columns
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const bool is_too_long = columns_[i].folds && display_width(row[i].text) > layout.widths[i];
     if (row[i].text.empty() || (!layout.folded[i] && !is_too_long)) { continue; }
-    const std::string name = table_lower(columns_[i].title) + ": ";
+    const std::string name = base::lower(columns_[i].title) + ": ";
     const std::size_t room = columns > indent.size() + least_text ? columns - indent.size() : least_text;
     std::vector<std::string> wrapped = wrap(name + row[i].text, room);
     if (wrapped.size() > folded_lines) {
@@ -179,7 +172,7 @@ void Facts::print() const {
   std::size_t width = 0;
   for (const Fact& fact : facts_) { width = std::max(width, display_width(fact.name)); }
   for (const Fact& fact : facts_) {
-    // Further lines of a value stand below its first.
+    // Further lines of a value are printed below its first.
     std::string value = fact.value.text;
     for (std::size_t at = value.find('\n'); at != std::string::npos; at = value.find('\n', at + 1)) {
       value.insert(at + 1, pad(width + gap.size()));

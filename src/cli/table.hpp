@@ -1,4 +1,4 @@
-// Aligned tables for people.
+// Prints aligned tables.
 #pragma once
 
 #include "cli/terminal.hpp"
@@ -19,38 +19,38 @@ struct Cell {
 struct Column {
   std::string title;
   bool numeric = false;     // aligned to the right, and never cut
-  std::size_t widest = 48;  // longer cells are cut on a terminal, never in a file; not of a column that folds
-  bool folds = false;       // a detail: a cell that does not fit the terminal stands below its row, whole
+  std::size_t widest = 48;  // longer cells are cut on a terminal, never elsewhere; ignored if the column folds
+  bool folds = false;       // a detail: a cell that does not fit the terminal is printed below its row
   bool whole = false;       // never cut: an id, a status
-  std::string narrow{};     // the title where the terminal is narrow; empty: the same
+  std::string narrow{};     // the title on a narrow terminal; empty: the same
 };
 
-// Collects rows and prints them at once, as widths depend on all of them. Texts are made harmless when they are added. On a
-// terminal no line is wider than it: details fold below their row, then texts are cut, then further columns fold. Elsewhere
-// everything is whole.
+// Collects rows and prints them at once, because widths depend on all of them. add() escapes control characters. On a
+// terminal no line is wider than the terminal: first details fold below their row, then texts are cut, then further
+// columns fold. Elsewhere every value is whole.
 class Table {
  public:
   explicit Table(std::vector<Column> columns);
   void add(std::vector<Cell> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
-  // Title and rows, painted for standard output, for a terminal of so many columns.
+  // Title and rows, with the colours of standard output, for a terminal of that many columns.
   [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
   // Prints to standard output; when there are no rows, `when_empty` instead.
   void print(const std::string& when_empty) const;
 
  private:
   using Row = std::vector<Cell>;
-  // What stands where.
+  // Which columns are in the row, and how wide they are.
   struct Layout {
     std::vector<std::size_t> widths{};
-    std::vector<bool> folded{};  // all cells of the column stand below their rows
-    bool narrow = false;         // titles
+    std::vector<bool> folded{};  // all cells of the column are printed below their rows
+    bool narrow = false;         // use the narrow titles
     [[nodiscard]] std::size_t total() const;
     [[nodiscard]] std::size_t last() const;  // the rightmost column that is not folded
   };
   [[nodiscard]] const std::string& title(const Layout& layout, std::size_t column) const;
   void measure(Layout& layout) const;
-  // Whether the details' folding alone makes it fit.
+  // Folds details until the table fits. False if it is still too wide.
   [[nodiscard]] bool fold_details(Layout& layout, std::size_t columns) const;
   void shrink(Layout& layout, std::size_t columns) const;
   [[nodiscard]] Layout layout(std::size_t columns) const;
@@ -61,11 +61,11 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// "name   value" lines, names padded to the longest.
+// Prints "name value" lines, names padded to the longest.
 class Facts {
  public:
   void add(std::string name, std::string value, Style style = Style::plain);
-  void add_if(std::string name, const std::string& value);  // when not empty
+  void add_if(std::string name, const std::string& value);  // only if not empty
   void print() const;
 
  private:

@@ -1,25 +1,24 @@
 #include "cli/target.hpp"
 
+#include "api/acting_json.hpp"
+#include "api/execution_read.hpp"
 #include "cli/arguments.hpp"
 #include "cli/short_id.hpp"
-#include "wire/acting_json.hpp"
-#include "wire/execution_read.hpp"
 
 namespace hapax::cli {
 void add_task_flags(CLI::App& command, Target& target) {
-  command.add_option("--task", target.task, "Task, with --task-id: the execution that holds the key")
-      ->type_name("NAME");
+  command.add_option("--task", target.task, "Task of the key in --task-id")->type_name("NAME");
   command.add_option("--task-id", target.task_id, "Idempotency key")->type_name("KEY");
-  command.add_option("--queue", target.queue, "Where the key was given, if it is the queue's own")->type_name("Q");
+  command.add_option("--queue", target.queue, "Queue of the key, if its scope is queue")->type_name("Q");
 }
 
 void add_workflow_flags(CLI::App& command, Target& target) {
-  command.add_option("--workflow", target.workflow, "Workflow, with --workflow-id: its latest run")->type_name("NAME");
-  command.add_option("--workflow-id", target.workflow_id, "What the run was started as")->type_name("ID");
+  command.add_option("--workflow", target.workflow, "Workflow of the ID in --workflow-id")->type_name("NAME");
+  command.add_option("--workflow-id", target.workflow_id, "Workflow ID; selects its latest run")->type_name("ID");
 }
 
 void add_run_flag(CLI::App& command, Target& target) {
-  command.add_option("--run", target.run, "Run of an activity: activity-ID:TICK, activity-ID:EVENT")->type_name("RUN");
+  command.add_option("--run", target.run, "Activity's run: activity-ID:TICK or …:EVENT")->type_name("RUN");
 }
 
 Uuid find_target(Shell& shell, const Target& target) {

@@ -61,7 +61,7 @@ struct CodePoints {
   char32_t last;
 };
 
-// Terminals show these in two columns (Unicode's East Asian Width, wide and full) …
+// Terminals show these code points in two columns (Unicode's East Asian Width, wide and full).
 constexpr std::array<CodePoints, 14> wide{{{0x1100, 0x115F},
                                            {0x2E80, 0x303E},
                                            {0x3041, 0x33FF},
@@ -76,7 +76,7 @@ constexpr std::array<CodePoints, 14> wide{{{0x1100, 0x115F},
                                            {0x1F300, 0x1F64F},
                                            {0x1F900, 0x1F9FF},
                                            {0x20000, 0x3FFFD}}};
-// … and these on top of the character before.
+// Terminals show these code points on top of the character before.
 constexpr std::array<CodePoints, 5> combining{
     {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}}};
 
@@ -117,7 +117,7 @@ std::string fit(std::string_view text, std::size_t columns) {
   while (end < text.size()) {
     const Character character = first_character(text.substr(end));
     width += character.columns;
-    if (width >= columns) { break; }  // one is for the ellipsis
+    if (width >= columns) { break; }  // one column is for the ellipsis
     end += character.bytes;
   }
   return std::string(text.substr(0, end)) + "…";

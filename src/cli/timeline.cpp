@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t named_most = 8;  // of what a run waits for; a fan-out has thousands
+constexpr std::size_t named_most = 8;  // the most entries that waits_for() names; a fan-out waits for thousands
 
-// "build 7": a recorded object's members in words.
+// A recorded object's members as text: "build 7".
 std::string in_words(const std::string& detail) {
   const json object = json::parse(detail, nullptr, false);
   if (!object.is_object()) { return detail; }
@@ -35,7 +35,7 @@ std::string remark(const TimelineEntry& entry) {
   add(in_words(entry.detail));
   add(error_line(error_of(entry)));
   if (entry.result && *entry.result != "null") { add(*entry.result); }
-  // Last, as it is what may be cut on a narrow terminal; --json has it always.
+  // The child's ID is last, because a narrow terminal may cut the end; --json always has it.
   if (entry.child) { add(entry.child->to_string()); }
   return text;
 }
@@ -48,16 +48,16 @@ Style style_of(const std::string& status) {
   return Style::warn;
 }
 
-// A fork has entries that are older than itself.
+// A forked run has entries that are older than the run itself, so an offset may be negative.
 std::string since(Time start, Time at) { return at < start ? "-" + rough(start - at) : "+" + rough(at - start); }
 
-// What is recorded at once took no time; an open one's time is not known yet.
+// Empty for entries recorded at once, for timers, and for entries that have not ended.
 std::string took(const TimelineEntry& entry) {
   const bool ended = entry.ended_at && entry.kind != "timer" && entry.status != "waiting";
   return ended ? rough(*entry.ended_at - entry.at) : "";
 }
 
-// The instant a run is due tells which of its timers it waits for.
+// The run's due time identifies the timer that it waits for.
 bool is_awaited_timer(const model::Execution& run, const TimelineEntry& entry) {
   if (entry.kind != "timer" || !entry.ended_at) { return false; }
   return std::chrono::abs(*entry.ended_at - run.run_at) < std::chrono::milliseconds(10);

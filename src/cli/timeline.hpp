@@ -1,4 +1,4 @@
-// A workflow's timeline for people, as show and journal show print it.
+// Prints a workflow's timeline, for `show` and `journal show`.
 #pragma once
 
 #include <hapax/inspect.hpp>
@@ -10,10 +10,10 @@
 
 namespace hapax::cli {
 
-// A line for each entry, times counted from the run's creation, results cut to the terminal's width.
+// Prints a row for each entry, with times counted from the run's creation.
 void print_timeline(const model::Execution& run, const std::vector<TimelineEntry>& timeline);
 
-// "signal 'approve', timer until …": what has been begun and has not ended. Empty when the run does not wait.
+// The entries that have begun and not ended: "signal 'approve', timer until …". Empty when the run does not wait.
 [[nodiscard]] std::string waits_for(const model::Execution& run, const std::vector<TimelineEntry>& timeline);
 
 }  // namespace hapax::cli

@@ -1,5 +1,7 @@
-#include "auth/secret.hpp"
-#include "auth/token_file.hpp"
+#include "api/find.hpp"
+#include "app/tokens/secret.hpp"
+#include "app/tokens/token_file.hpp"
+#include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/secret_file.hpp"
 #include "base/text.hpp"
@@ -11,8 +13,6 @@
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "model/validate.hpp"
-#include "wire/find.hpp"
-#include "wire/json_out.hpp"
 
 #include <algorithm>
 
@@ -20,30 +20,34 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* token_group_examples =
-    "A server asks for a token as soon as one was made in its store, or with --token-file. Each is of one namespace.\n"
-    "Scopes: enqueue (start executions, send events and signals), read (look at everything, payloads included), work\n"
-    "(claim and finish), admin (everything, the others included).\n"
+    "A server requires a token as soon as one exists in its store, or with\n"
+    "--token-file. Each token belongs to one namespace. Scopes: enqueue (start\n"
+    "executions, send events and signals), read (read everything, payloads included),\n"
+    "work (claim and finish), admin (everything, the other scopes included).\n"
     "\n"
     "Examples:\n"
-    "  hapax token create --scopes enqueue,read --namespace shop --expires 90d --name billing\n"
+    "  hapax token create --scopes enqueue,read --namespace shop --name billing\n"
     "  hapax token list --namespace shop\n"
     "  hapax token revoke billing --namespace shop";
 
 constexpr const char* create_examples =
-    "Prints the secret, alone on a line, this once: only its hash is kept. With --json\n"
+    "Prints the secret, alone on a line, this one time: only its hash is kept.\n"
+    "With --json:\n"
     "{\"token\",\"id\",\"name\",\"namespace\",\"scopes\",\"created_at\",\"expires_at\"}.\n"
-    "With --file the token goes into that file, for `hapax serve --token-file`, and no store is touched.\n"
+    "With --file the token is written to that file, for `hapax serve --token-file`,\n"
+    "and no store is opened.\n"
     "\n"
     "Examples:\n"
-    "  hapax token create --scopes enqueue,read --namespace shop --expires 90d --name billing > billing.token\n"
+    "  hapax token create --scopes enqueue,read --name billing > billing.token\n"
     "  hapax token create --scopes work --expires never --file /etc/hapax/tokens";
 
 constexpr const char* revoke_examples =
-    "By its id, or by its name if one good token has it. Servers take it for 5 seconds more at most. A token in a file "
-    "is\n"
-    "revoked by deleting its line.\n"
+    "Revokes a token by its ID, or by its name if only one good token has it. Servers\n"
+    "accept the token for 5 seconds more at most. To revoke a token in a file, delete\n"
+    "its line.\n"
     "\n"
-    "Exit codes: 0 revoked; 64 the name is of several; 66 there is none, or it was revoked already.";
+    "Exit codes: 0 revoked; 64 several tokens have the name; 66 there is none, or it\n"
+    "was revoked already.";
 
 struct CreateOptions {
   std::string scopes;
@@ -208,29 +212,26 @@ int revoke(Shell& shell, const std::string& named) {
 }  // namespace
 
 void add_token(Commands& commands) {
-  CLI::App& group = commands.add({"token", "Tokens of the API: create, list, revoke", token_group_examples});
+  CLI::App& group = commands.add({"token", "Create, list and revoke tokens of the API", token_group_examples});
 
   const auto options = std::make_shared<CreateOptions>();
   CLI::App& made = commands.add({"create", "Make a token and print its secret, once", create_examples}, &group);
-  made.add_option("--scopes", options->scopes, "What it may: enqueue, read, work, admin; several with commas")
-      ->type_name("S,S…")
-      ->required();
-  made.add_option("--expires", options->expires, "How long it is good: 90d, 12h, or never")
+  made.add_option("--scopes", options->scopes, "Scopes: enqueue, read, work, admin")->type_name("S,S…")->required();
+  made.add_option("--expires", options->expires, "Lifetime of the token: 90d, 12h, or never")
       ->type_name("D")
       ->capture_default_str();
-  made.add_option("--name", options->name, "A label, told in lists and in the audit")->type_name("L");
-  made.add_option("--file", options->file, "Into this file, for `hapax serve --token-file`, not into the store")
-      ->type_name("F");
+  made.add_option("--name", options->name, "Label for lists and the audit")->type_name("L");
+  made.add_option("--file", options->file, "Write the token to this file, not the store")->type_name("F");
   commands.run_with(made, [options](Shell& shell) { return create(shell, *options); });
 
   const auto all = std::make_shared<bool>(false);
-  CLI::App& listed = commands.add({"list", "The namespace's tokens; no secrets, which nobody has", ""}, &group);
-  listed.add_flag("--all", *all, "Also those that are revoked or expired");
+  CLI::App& listed = commands.add({"list", "List the namespace's tokens, without secrets", ""}, &group);
+  listed.add_flag("--all", *all, "Also list revoked and expired tokens");
   commands.run_with(listed, [all](Shell& shell) { return list(shell, *all); });
 
   const auto named = std::make_shared<std::string>();
-  CLI::App& gone = commands.add({"revoke", "Make a token worthless", revoke_examples}, &group);
-  gone.add_option("token", *named, "Its id, or its name")->type_name("ID|NAME")->required();
+  CLI::App& gone = commands.add({"revoke", "Revoke a token", revoke_examples}, &group);
+  gone.add_option("token", *named, "ID or name of the token")->type_name("ID|NAME")->required();
   commands.run_with(gone, [named](Shell& shell) { return revoke(shell, *named); });
 }
 

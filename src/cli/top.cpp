@@ -14,16 +14,15 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* top_examples =
-    "Queues, workers and the newest failures, looked at again and again. Keys: q quit, p pause, s order of the queues, "
-    "arrows\n"
-    "select, space look now, + and - more or less often, h help.\n"
+    "Shows queues, workers and the newest failures, refreshed every --interval. Keys:\n"
+    "q quit, p pause, s order of the queues, arrows select, space refresh now,\n"
+    "+ and - refresh more or less often, h help.\n"
     "\n"
-    "Where there is no terminal, and with --once, plain pictures are printed one after the other. With --json each is "
-    "a line:\n"
-    "{\"at\",\"namespace\",\"queues\":[…],\"sessions\":[{\"id\",\"worker\",\"host\",\"pid\",\"build\",\"queues\","
-    "\"tasks\",\"running\",\n"
-    "\"started_at\",\"expires_at\"}],\"failures\":[{\"id\",\"task\",\"queue\",\"status\",\"attempt\",\"finished_at\","
-    "\"error\"}]}.\n"
+    "Without a terminal, and with --once, snapshots are printed one after the other.\n"
+    "With --json each snapshot is a line: {\"at\",\"namespace\",\"queues\":[…],\n"
+    "\"sessions\":[{\"id\",\"worker\",\"host\",\"pid\",\"build\",\"queues\",\"tasks\",\"running\",\n"
+    "\"started_at\",\"expires_at\"}],\n"
+    "\"failures\":[{\"id\",\"task\",\"queue\",\"status\",\"attempt\",\"finished_at\",\"error\"}]}.\n"
     "\n"
     "Examples:\n"
     "  hapax top\n"
@@ -39,7 +38,7 @@ struct TopOptions {
   bool once = false;
 };
 
-// Pictures one after the other, until a signal.
+// Prints one snapshot after the other, until a signal.
 int stream(Shell& shell, Duration interval, bool once) {
   StopSignals signals;
   Backend& backend = shell.backend();
@@ -49,12 +48,12 @@ int stream(Shell& shell, Duration interval, bool once) {
     } else {
       const TopSnapshot snapshot = take_snapshot(backend);
       TopView view;
-      // Nothing is cut where nobody looks at a width.
+      // Without a terminal nothing is cut.
       view.columns = output_terminal().is_tty ? static_cast<std::size_t>(output_terminal().columns) : SIZE_MAX / 2;
       for (const std::string& line : snapshot_lines(snapshot, view)) { print(line); }
       if (!once) { print(""); }
     }
-    // Whoever reads it sees it now. One that is gone (`| head -1`) has seen enough.
+    // Flushed at once for the reader of a pipe. A reader that is gone (`| head -1`) is no error.
     if (std::fflush(stdout) != 0 && errno == EPIPE) { _exit(exit_ok); }
     if (once || std::ferror(stdout) != 0) { return exit_ok; }
     const auto pause = std::chrono::ceil<std::chrono::milliseconds>(interval);
@@ -77,8 +76,10 @@ int run_top(Shell& shell, const TopOptions& options) {
 void add_top(Commands& commands) {
   const auto options = std::make_shared<TopOptions>();
   CLI::App& command = commands.add({"top", "Watch queues, workers and failures", top_examples});
-  command.add_option("--interval", options->interval, "Between two looks")->type_name("D")->capture_default_str();
-  command.add_flag("--once", options->once, "One picture, and no more");
+  command.add_option("--interval", options->interval, "Time between two refreshes")
+      ->type_name("D")
+      ->capture_default_str();
+  command.add_flag("--once", options->once, "Print one snapshot and exit");
   commands.run_with(command, [options](Shell& shell) { return run_top(shell, *options); });
 }
 

@@ -1,10 +1,10 @@
-// What `hapax top` shows: a picture of a namespace at one instant, and how it looks as text.
+// `hapax top`: a snapshot of a namespace, and its lines as text.
 #pragma once
 
+#include "api/overview_json.hpp"
 #include "cli/backend.hpp"
 #include "cli/shell.hpp"
 #include "cli/terminal.hpp"
-#include "wire/overview_json.hpp"
 
 #include <array>
 #include <cstdint>
@@ -14,37 +14,37 @@
 
 namespace hapax::cli {
 
-struct TopSnapshot : wire::Overview {
+struct TopSnapshot : api::Overview {
   std::string location;  // of the store or server, for people
 };
 
-// Looks once; throws what the backend throws. Any thread.
+// Reads one snapshot; throws what the backend throws. Any thread.
 [[nodiscard]] inline TopSnapshot take_snapshot(Backend& backend) {
-  return {wire::read_overview(backend.overview()), backend.location()};
+  return {api::read_overview(backend.overview()), backend.location()};
 }
 
 enum class TopOrder : std::uint8_t { name, ready, oldest, running, dead, rate, failing };
 inline constexpr std::array<std::string_view, 7> top_order_names = {"name", "ready", "oldest", "running",
                                                                     "dead", "rate",  "failing"};
 
-// How a person wants it. `columns` and `rows` are the terminal's; rows 0: as many as it takes.
+// The settings of the view. `columns` and `rows` are the terminal's; rows 0: as many as needed.
 struct TopView {
   std::size_t columns = 80;
   std::size_t rows = 0;
   TopOrder order = TopOrder::name;
-  std::size_t selected = 0;  // queue, in that order
-  bool selecting = false;    // show which one is selected
+  std::size_t selected = 0;  // index of a queue, in that order
+  bool selecting = false;    // show which queue is selected
   bool paused = false;
   bool help = false;
-  Duration interval{0};  // 0: there is no next one
-  std::string trouble;   // the store's last answer, when it was an error
+  Duration interval{0};  // 0: no further snapshot follows
+  std::string trouble;   // the store's last answer, if it was an error
 };
 
-// The lines of the picture, with colours where standard output shows them, none wider than the terminal unless its columns are
-// too few for the tables; at most `rows`. What names and errors have in them is harmless.
+// The lines of the view, with the colours of standard output, at most `rows`. No line is wider than the terminal,
+// unless it has too few columns for the tables. Control characters in names and errors are escaped.
 [[nodiscard]] std::vector<std::string> snapshot_lines(const TopSnapshot& snapshot, const TopView& view);
 
-// Shows it until somebody presses q; standard input and output are terminals. Returns the exit code.
+// Shows the live view until the user presses q; standard input and output must be terminals. Returns the exit code.
 [[nodiscard]] int show_live(Shell& shell, Duration interval);
 
 }  // namespace hapax::cli

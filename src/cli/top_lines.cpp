@@ -12,7 +12,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr std::size_t least_rows = 3;  // of a table, where there is any room at all
+constexpr std::size_t least_rows = 3;  // the fewest rows of a table, if there is any room at all
 
 void sort(std::vector<model::QueueInfo>& queues, TopOrder order) {
   const auto value = [order](const model::QueueInfo& q) -> std::int64_t {
@@ -27,11 +27,11 @@ void sort(std::vector<model::QueueInfo>& queues, TopOrder order) {
     }
     return 0;
   };
-  // Equal ones stay by name, so that lines do not jump about.
+  // Queues with equal values stay in the order of their names, so that lines do not jump.
   std::ranges::stable_sort(queues, std::greater<>(), value);
 }
 
-// A live picture has a line a row and cuts what is too long; one that stays on the screen is whole.
+// The live view has one line per row and cuts long texts. Snapshots that are printed fold them.
 Column detail_column(const TopView& view, const char* title) {
   return {.title = title, .widest = SIZE_MAX, .folds = view.rows == 0};
 }
@@ -57,7 +57,7 @@ std::vector<std::string> queue_lines(std::vector<model::QueueInfo> queues, const
                {.title = "OLDEST", .numeric = true},
                {.title = "DONE/MIN", .numeric = true, .narrow = "DONE/M"},
                {.title = "FAILED/MIN", .numeric = true, .narrow = "FAIL/M"}});
-  // The selected one is always in sight.
+  // The selected queue is always visible.
   const std::size_t selected = std::min(view.selected, queues.empty() ? 0 : queues.size() - 1);
   const std::size_t first = selected >= rows ? selected - rows + 1 : 0;
   const std::size_t last = std::min(queues.size(), first + rows);
@@ -143,7 +143,7 @@ std::string title_line(const TopSnapshot& snapshot, const TopView& view) {
   if (view.order != TopOrder::name) {
     text += " by " + std::string(top_order_names[static_cast<std::size_t>(view.order)]);
   }
-  // The place is what a narrow screen cuts.
+  // The location is last, so that a narrow screen cuts it first.
   text += ", " + time.substr(0, 19) + "Z";
   if (view.interval > Duration::zero()) { text += ", every " + format_duration(view.interval); }
   return text + ", on " + snapshot.location;
@@ -153,17 +153,15 @@ constexpr std::string_view keys_text = "q quit  p pause  s order  arrows select 
 
 const std::vector<std::string> help_lines = {
     "q, Ctrl-C     quit",
-    "p             pause: the picture stays as it is; again to go on",
-    "space         look now",
-    "s, S          order of the queues: name, ready, oldest, running, dead, rate, failing; S the other way",
-    "up, down      select a queue (also k and j); Home and End the first and last; g and G likewise",
-    "+, -          look more, or less, often",
-    "h, ?          this text; any key takes it away",
+    "p             pause the view; p again continues",
+    "space         refresh now",
+    "s, S          order by name, ready, oldest, running, dead, rate, failing; S back",
+    "up, down      select a queue (also k, j); first and last: Home, End (also g, G)",
+    "+, -          refresh more, or less, often",
+    "h, ?          show this help; any key closes it",
     "",
-    ("READY is due and waits for a worker, OLDEST how long the first of them has. DELAYED has its time, or its retry, "
-     "to come."),
-    ("PARKED waits for others of its key. DEAD are dead letters (hapax dlq list). Rates are told by workers' "
-     "heartbeats."),
+    ("READY waits for a worker; OLDEST is the longest such wait. DELAYED is due later."),
+    ("PARKED waits behind its key. DEAD: dead letters. Rates come with heartbeats."),
 };
 
 }  // namespace
@@ -182,7 +180,8 @@ std::vector<std::string> snapshot_lines(const TopSnapshot& snapshot, const TopVi
   if (view.help) {
     for (const std::string& line : help_lines) { lines.push_back(cut(line)); }
   } else {
-    // Three tables, two gaps, their titles and a last line share what is left; queues get what the others leave.
+    // Three tables, two gaps, their titles and a last line share the lines left. Queues get the lines that the other
+    // tables leave.
     const std::size_t fixed = lines.size() + 2 + 3 + 2;
     const std::size_t room = view.rows == 0 ? SIZE_MAX / 4 : (view.rows > fixed ? view.rows - fixed : 0);
     const std::size_t for_failures = std::min(snapshot.failures.size(), std::max(room / 4, std::min(room, least_rows)));

@@ -20,7 +20,7 @@ using Steady = std::chrono::steady_clock;
 constexpr Duration interval_min = std::chrono::milliseconds(250);
 constexpr Duration interval_max = std::chrono::minutes(1);
 
-// Looks at the store on a thread of its own, so that keys are heard while a store does not answer.
+// Reads snapshots on a thread of its own, so that keys work while the store does not answer.
 class Looker {
  public:
   Looker(Backend& backend, const LiveScreen& screen)
@@ -32,7 +32,7 @@ class Looker {
   Looker(const Looker&) = delete;
   Looker& operator=(const Looker&) = delete;
 
-  // Asks for a picture, unless one is on its way.
+  // Requests a snapshot, unless a request is waiting already.
   void look() {
     const std::lock_guard lock(mutex_);
     wanted_ = true;
@@ -41,14 +41,14 @@ class Looker {
 
   struct News {
     std::optional<TopSnapshot> snapshot;
-    std::string trouble;  // why there is none
+    std::string trouble;  // the error, if there is no snapshot
   };
   [[nodiscard]] std::optional<News> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, std::nullopt);
   }
 
-  // Whether it could be ended within that time; else it waits for a store that does not answer.
+  // Asks the thread to end. False if it has not ended within `at_most`, because the store does not answer.
   [[nodiscard]] bool ended_within(Duration at_most) {
     end();
     std::unique_lock lock(mutex_);
@@ -95,7 +95,7 @@ class Looker {
   std::thread thread_;
 };
 
-// What keys do. False when it is the end.
+// Applies a key to the view. False for the key that quits.
 bool press(int key, TopView& view, std::size_t queues) {
   constexpr auto orders = static_cast<int>(top_order_names.size());
   const auto turn = [&view](int by) {
@@ -137,7 +137,7 @@ bool press(int key, TopView& view, std::size_t queues) {
 int show_live(Shell& shell, Duration interval) {
   LiveScreen screen;
   Backend& backend = shell.backend();
-  // Before the screen: what is wrong with the store from the start is told as by any command.
+  // Read before the screen is taken over, so that an error of the store is reported as by any command.
   TopSnapshot snapshot = take_snapshot(backend);
   TopView view;
   view.interval = interval;
@@ -167,7 +167,7 @@ int show_live(Shell& shell, Duration interval) {
         const bool was_paused = view.paused;
         if (!press(screen.key(), view, snapshot.queues.size())) {
           screen.leave();
-          // A look at a store that does not answer is not waited for: nothing depends on how it ends.
+          // A read that hangs in the store is not waited for, because nothing depends on it.
           if (!looker.ended_within(std::chrono::milliseconds(500))) { _exit(exit_ok); }
           return exit_ok;
         }

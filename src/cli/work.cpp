@@ -1,50 +1,50 @@
+#include "base/json_out.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/render.hpp"
 #include "cli/work_left.hpp"
 #include "cli/work_loop.hpp"
-#include "wire/json_out.hpp"
 
 namespace hapax::cli {
 namespace {
 
 constexpr const char* work_examples =
-    "Each execution starts the program once. It gets the input JSON as one line on standard input, and in its "
-    "environment\n"
-    "HAPAX_EXECUTION_ID, HAPAX_TASK, HAPAX_ATTEMPT, HAPAX_FENCE, HAPAX_EFFECT_KEY, HAPAX_QUEUE, HAPAX_NAMESPACE, "
-    "HAPAX_RUN,\n"
-    "HAPAX_MAX_ATTEMPTS and, if there is one, HAPAX_TRACEPARENT. Other HAPAX_ variables and PGPASSWORD, which may be "
-    "secrets,\n"
-    "it does not get, unless --pass-env names them. How it ends is the outcome:\n"
-    "  exit 0            completed; JSON on standard output is the result (nothing: null; other text: that text, as a "
-    "string)\n"
+    "Starts the program once for each execution. The program gets the input JSON as\n"
+    "one line on standard input, and in its environment HAPAX_EXECUTION_ID,\n"
+    "HAPAX_TASK, HAPAX_ATTEMPT, HAPAX_FENCE, HAPAX_EFFECT_KEY, HAPAX_QUEUE,\n"
+    "HAPAX_NAMESPACE, HAPAX_RUN, HAPAX_MAX_ATTEMPTS and, if there is one,\n"
+    "HAPAX_TRACEPARENT. Other HAPAX_ variables and PGPASSWORD may be secrets: the\n"
+    "program does not get them, unless --pass-env names them. The outcome is how the\n"
+    "program ends:\n"
+    "  exit 0            completed; the result is the JSON on standard output (no\n"
+    "                    output: null; other text: that text, as a string)\n"
     "  exit 65           failed for good, no retry\n"
-    "  exit 75           a failed attempt that asks for a retry\n"
+    "  exit 75           a failed attempt; the program asks for a retry\n"
     "  anything else     a failed attempt, retried while attempts are left\n"
-    "The tail of standard error is kept as the error's detail. A cancelled or timed-out one gets SIGTERM, then "
-    "SIGKILL.\n"
-    "--exec with blanks is run by /bin/sh -c, otherwise directly.\n"
+    "The tail of standard error is kept as the error's detail. A cancelled or\n"
+    "timed-out program gets SIGTERM, then SIGKILL. --exec with blanks runs through\n"
+    "/bin/sh -c, otherwise the program is started directly.\n"
     "\n"
-    "SIGTERM or Ctrl-C: claims nothing more, lets programs finish within --grace, releases the rest without spending "
-    "an\n"
-    "attempt. A second one kills the programs at once and releases their executions.\n"
-    "Workflows are left to programs that have their function: --until-empty waits for them and says so, --until-idle\n"
-    "ends without them.\n"
-    "With --server it claims through the API, with a token of scope work (and read, for --until-empty and "
-    "--until-idle).\n"
+    "On SIGTERM or Ctrl-C the worker claims nothing more, lets programs finish within\n"
+    "--grace, and releases the rest without spending an attempt. A second signal\n"
+    "kills the programs at once and releases their executions.\n"
+    "Workflows (they run only in programs that have their function), and tasks that\n"
+    "--task leaves out, are not run here: --until-empty waits for them and says so,\n"
+    "--until-idle ends without them, with exit code 4 if any are left.\n"
+    "With --server the worker claims through the API, with a token of scope work (and\n"
+    "read, for --until-empty and --until-idle).\n"
     "\n"
-    "--processes N: a supervisor and N worker processes. One that dies is started again, with a growing pause if it "
-    "keeps\n"
-    "dying; one that does not end when it is told to is killed. SIGHUP replaces them one by one, which reads a "
-    "changed\n"
-    "configuration; a new build of hapax needs a new start.\n"
+    "--processes N starts a supervisor and N worker processes. A process that dies is\n"
+    "started again, with a growing pause if it keeps dying; a process that does not\n"
+    "end when told to is killed. SIGHUP replaces the processes one by one, which\n"
+    "applies a changed configuration; a new build of hapax needs a new start.\n"
     "\n"
     "Examples:\n"
     "  hapax work --queue emails --exec ./send.sh --concurrency 4\n"
-    "  hapax work --queue imports --task load --exec 'jq -c .rows' --until-empty --json\n"
+    "  hapax work --queue imports --task load --exec 'jq -c .rows' --until-empty\n"
     "  hapax work --queue emails --exec ./send.sh --processes 4 --concurrency 8\n"
-    "  hapax work --queue imports --exec ./load.sh --pass-env HAPAX_STORE_URL   # load.sh calls hapax itself";
+    "  hapax work --exec ./load.sh --pass-env HAPAX_STORE_URL  # it calls hapax";
 
 void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::chrono::steady_clock::duration elapsed,
                    const SupervisorCounts* processes, const WorkLeft* left) {
@@ -79,7 +79,7 @@ void print_summary(const Shell& shell, const engine::WorkerStats& stats, std::ch
   }
 }
 
-// With --until-idle. What a signal interrupted is no end of that kind.
+// The executions left, with --until-idle. None if a signal ended the worker while its own executions were left.
 std::optional<WorkLeft> left_when_idle(Shell& shell, const WorkOptions& options) {
   if (!options.until_idle) { return std::nullopt; }
   WorkLeft left = look_at_left(shell.backend(), plan_work(shell, options));
@@ -100,7 +100,7 @@ int work_alone(Shell& shell, const WorkOptions& options) {
   return exit_of(left);
 }
 
-// What ended a process for good ends the command, as if it had met it itself.
+// Throws the error that ended a process for good, as if the command itself had met it.
 void refuse(const SupervisorReport& report) {
   switch (report.exit_code) {
     case exit_usage: throw BadUsage(report.reason);
@@ -113,8 +113,8 @@ void refuse(const SupervisorReport& report) {
   }
 }
 
-// The supervisor reads the configuration, so that what is wrong with it is told once, and opens no store: processes that
-// are forked have connections of their own.
+// The supervisor reads the configuration, so that its problems are reported once, and opens no store, because forked
+// processes need connections of their own.
 int work_in_processes(const Shell& shell, const WorkOptions& options) {
   const WorkPlan plan = plan_work(shell, options);
   if (*options.processes < 1) {
@@ -136,7 +136,7 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
                   std::to_string(counts.processes) + (counts.processes == 1 ? " process" : " processes"));
   };
   const SupervisorReport report = supervise(supervising, [&](SupervisedProcess& process) {
-    // Read anew, as a rolling restart is how a changed file comes to count.
+    // Each process reads the configuration, so that a rolling restart applies a changed file.
     Shell own = shell.fresh();
     WorkPlan own_plan = plan_work(own, options);
     if (!options.name.empty()) { own_plan.worker.name = options.name + "-" + std::to_string(process.number()); }
@@ -156,38 +156,28 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
 
 void add_work(Commands& commands) {
   const auto options = std::make_shared<WorkOptions>();
-  CLI::App& command = commands.add({"work", "Run a program for each execution of some queues", work_examples});
-  command.add_option("--queue", options->queues, "Queues, in the order to look (default: \"default\")")
-      ->type_name("Q …");
-  command.add_option("--task", options->tasks, "Only these tasks (default: any)")->type_name("NAME …");
+  CLI::App& command = commands.add({"work", "Run a program for each execution of queues", work_examples});
+  command.add_option("--queue", options->queues, "Queues, in claim order (default: \"default\")")->type_name("Q …");
+  command.add_option("--task", options->tasks, "Only these tasks (default: any task)")->type_name("NAME …");
   command.add_option("--exec", options->exec, "Program, or shell command if it has blanks")
       ->type_name("PROGRAM")
       ->required();
-  command.add_option("--concurrency", options->concurrency, "Programs at once (default: the configuration's, or 1)")
+  command.add_option("--concurrency", options->concurrency, "Programs at once (default: configured, or 1)")
       ->type_name("N");
   CLI::Option* const empty =
-      command.add_flag("--until-empty", options->until_empty, "End when nothing in the queues is pending or running");
-  command
-      .add_flag("--until-idle", options->until_idle,
-                "End when nothing is left that this worker could run; exit code 4 if other work is left")
-      ->excludes(empty);
-  command.add_option("--lease", options->lease, "Until others may take over after a crash (default 30s)")
-      ->type_name("D");
-  command.add_option("--timeout", options->timeout, "For each attempt, beside the execution's own")->type_name("D");
-  command.add_option("--grace", options->grace, "For running programs when the worker is stopped (default 30s)")
-      ->type_name("D");
-  command.add_option("--kill-after", options->kill_after, "Between SIGTERM and SIGKILL")
+      command.add_flag("--until-empty", options->until_empty, "End when nothing is pending or running");
+  command.add_flag("--until-idle", options->until_idle, "End when this worker could run nothing more")->excludes(empty);
+  command.add_option("--lease", options->lease, "Others take over D after a crash (default 30s)")->type_name("D");
+  command.add_option("--timeout", options->timeout, "Limit per attempt, beside the execution's own")->type_name("D");
+  command.add_option("--grace", options->grace, "Let programs finish within D (default 30s)")->type_name("D");
+  command.add_option("--kill-after", options->kill_after, "Time between SIGTERM and SIGKILL")
       ->type_name("D")
       ->capture_default_str();
-  command
-      .add_option("--pass-env", options->pass_env, "Hand this variable of hapax's own on to the program; repeatable")
+  command.add_option("--pass-env", options->pass_env, "Variable to pass to the program; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  command.add_option("--name", options->name, "Label of this worker (default: host and process id)")->type_name("NAME");
-  command
-      .add_option("--processes", options->processes,
-                  "Worker processes, started again when they die; each has --concurrency")
-      ->type_name("N");
+  command.add_option("--name", options->name, "Label of this worker (default: host and PID)")->type_name("NAME");
+  command.add_option("--processes", options->processes, "Worker processes, each with --concurrency")->type_name("N");
   commands.run_with(command, [options](Shell& shell) {
     return options->processes ? work_in_processes(shell, *options) : work_alone(shell, *options);
   });

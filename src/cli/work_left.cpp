@@ -2,9 +2,9 @@
 
 #include <hapax/error.hpp>
 
+#include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
-#include "wire/json_view.hpp"
 
 #include <algorithm>
 #include <map>
@@ -81,7 +81,7 @@ class Looking {
 
   Backend& backend_;
   const WorkPlan& plan_;
-  std::map<std::string, std::pair<std::int64_t, std::string>> kinds_;  // how many, and the id of one
+  std::map<std::string, std::pair<std::int64_t, std::string>> kinds_;  // by kind and task: the count and the ID of one
   WorkLeft left_;
 };
 
@@ -103,7 +103,7 @@ bool wait_for_the_end(const WorkWatch& watch) {
     WorkLeft left;
     try {
       left = look_at_left(watch.backend, watch.plan);
-    } catch (const StoreUnavailable&) { continue; }  // the worker tells of it
+    } catch (const StoreUnavailable&) { continue; }  // the worker reports that
     if (left.own || left.others == 0) { continue; }
     if (watch.plan.until_idle) { return true; }
     if (left.text == said) { continue; }

@@ -1,5 +1,5 @@
-// What is left in the queues of a worker: for `hapax work --until-empty`, which says what it waits for, and `--until-idle`,
-// which ends when nothing is left that this worker could run.
+// The executions left in the queues of a worker: for `hapax work --until-empty`, which prints the ones it waits for,
+// and `--until-idle`, which ends when none is left that this worker could run.
 #pragma once
 
 #include "cli/backend.hpp"
@@ -14,13 +14,13 @@
 namespace hapax::cli {
 
 struct WorkLeft {
-  bool own = false;         // something that this worker could run, now or later
-  std::int64_t others = 0;  // executions that it could not: workflows, and tasks that --task leaves out
-  std::string text;         // those, for people: "workflow 'order' (2, such as 0193…)"
+  bool own = false;         // an execution that this worker could run, now or later
+  std::int64_t others = 0;  // executions that it does not run: workflows, and tasks that --task leaves out
+  std::string text;         // these others, for people: "workflow 'order' (2, such as 0193…)"
 };
 
-// Looks through the pending and running executions of the plan's queues, up to limits::list_page of ten pages a queue; of a
-// queue that is longer, `own` is told. A queue that is paused is no reason that a worker could not run what is in it.
+// Reads the pending and running executions of the plan's queues, at most ten pages of limits::list_page per queue; for
+// a longer queue `own` is true. Executions of a paused queue count like any others.
 [[nodiscard]] WorkLeft look_at_left(Backend& backend, const WorkPlan& plan);
 
 struct WorkWatch {
@@ -28,11 +28,11 @@ struct WorkWatch {
   Backend& backend;
   const WorkPlan& plan;
   const std::atomic<bool>& stopping;
-  std::function<void(std::string_view)> remark;  // of what is waited for, whenever that changes
+  std::function<void(std::string_view)> remark;  // called with the executions waited for, whenever they change
 };
 
-// Waits until the queues are empty or, with until_idle, hold nothing that the worker could run. False when the worker stops
-// first. Throws what the backend throws, but StoreUnavailable.
+// Waits until the queues are empty or, with until_idle, hold nothing that the worker could run. False when the worker
+// stops first. Throws what the backend throws, except StoreUnavailable.
 [[nodiscard]] bool wait_for_the_end(const WorkWatch& watch);
 
 }  // namespace hapax::cli

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int usual_concurrency = 1;
 
-// For a killed program to be gone.
+// How long a killed program may take to end.
 constexpr Duration kill_patience = std::chrono::seconds(2);
 
 engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& options) {
@@ -34,7 +34,7 @@ engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& opti
   if (worker.queues.empty()) { worker.queues.push_back(shell.queue("default")); }
   for (const std::string& task : options.tasks) { model::check_name(task, "task"); }
   worker.tasks = options.tasks;
-  // The command line counts before the configuration.
+  // Flags override the configuration.
   const config::WorkerSection& configured = shell.configuration().worker;
   worker.threads = options.concurrency.value_or(configured.threads.value_or(usual_concurrency));
   if (worker.threads < 1 || worker.threads > limits::worker_threads) {
@@ -47,7 +47,7 @@ engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& opti
                                        format_duration(limits::lease_min) + " to " +
                                        format_duration(limits::lease_max));
   }
-  // A lease of the command line goes with a heartbeat of its own.
+  // With --lease the configured heartbeat does not apply: the heartbeat follows from the lease.
   if (!options.lease) { worker.heartbeat = configured.heartbeat; }
   worker.grace = optional_duration(options.grace, "grace").value_or(configured.grace.value_or(config::usual_grace));
   check_grace(worker.grace, "grace");
@@ -57,7 +57,7 @@ engine::WorkerOptions worker_options(const Shell& shell, const WorkOptions& opti
   return worker;
 }
 
-// Remarks of the worker's threads, printed by the main one.
+// Collects remarks of the worker's threads, at most 100 at a time; the main thread prints them.
 class Remarks {
  public:
   void add(std::string_view text) {
@@ -142,7 +142,7 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
                 .until_empty = options.until_empty,
                 .until_idle = options.until_idle};
   check_grace(plan.process.kill_after, "kill-after");
-  // A program has until it is killed; only then its thread is given up and another takes its place.
+  // A program may run until it is killed. Only after that its thread is given up and another takes its place.
   plan.worker.stop_patience = plan.process.kill_after + std::chrono::seconds(1);
   return plan;
 }
@@ -150,12 +150,13 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
 engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervised) {
   shell.when_store_is_missing(MissingStore::make);
   shell.use_configuration();
-  // Shared with the handler's threads, as are the remarks: one whose program cannot even be killed is left behind.
+  // The process worker and the remarks are shared with the handler threads, because a thread whose program cannot be
+  // killed outlives this call.
   const auto shared_remarks = std::make_shared<Remarks>();
   Remarks& remarks = *shared_remarks;
   plan.process.on_trouble = [shared_remarks](std::string_view text) { shared_remarks->add(text); };
   const auto process = std::make_shared<ProcessWorker>(std::move(plan.program), plan.process);
-  // Before any other thread starts, so that all of them inherit it.
+  // Made before any other thread starts, so that all threads inherit the blocked signals.
   StopSignals signals(StopSignals::Hangup::stops, supervised);
   plan.worker.events.trouble = [&remarks](std::string_view text) { remarks.add(text); };
   ProgressLine progress(shell);
@@ -172,9 +173,9 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
   const bool asks_server = !shell.server_url().empty();
   const bool ends = plan.until_empty || plan.until_idle;
   if (asks_server) {
-    // The server sweeps, and starts what is due.
+    // The server sweeps and fires due schedules.
     plan.worker.sweep = false;
-    // A token that may not read the queues is told now, not waited for.
+    // A token that may not read the queues is refused now, not when the wait begins.
     if (ends) { (void)shell.backend().queues(); }
   }
   const auto engine = std::make_shared<engine::Engine>(shell.work_store());
@@ -213,7 +214,7 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
   });
   int asked = 0;
   std::optional<EndLimit::Clock::time_point> overdue;
-  // Programs have a little longer, until they are killed.
+  // While programs run, the process waits longer, until they have been killed.
   const auto end_at = [&] {
     return *overdue + (process->busy() ? plan.process.kill_after + kill_patience : Duration());
   };
@@ -242,7 +243,7 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
   if (overdue) { end_limit.set(end_at()); }
   closing.join();
   watching.join();
-  // Programs that outlived the grace period have been told to stop; none is left behind.
+  // Programs that outlived the grace period have got SIGTERM; whatever is left is killed.
   wait_for(*process, plan.process.kill_after);
   process->kill_all();
   wait_for(*process, kill_patience);

@@ -1,4 +1,4 @@
-// `hapax work` apart from its flags: a worker whose handler is a program, in this process or in several.
+// The worker of `hapax work`, whose handler is a program; in this process or in several.
 #pragma once
 
 #include <hapax/supervisor.hpp>
@@ -15,7 +15,7 @@
 
 namespace hapax::cli {
 
-// As the command line has it.
+// The values of the flags.
 struct WorkOptions {
   std::vector<std::string> queues;
   std::vector<std::string> tasks;
@@ -32,21 +32,21 @@ struct WorkOptions {
   std::vector<std::string> pass_env;
 };
 
-// The same checked, with what the configuration says. Touches no store.
+// The checked flags with the values of the configuration. Touches no store.
 struct WorkPlan {
   Program program;
   engine::WorkerOptions worker;
   ProcessOptions process;
   bool until_empty = false;
   bool until_idle = false;
-  // Called before the process leaves with a store that does not answer; may be empty.
+  // Called before the process exits because the store does not answer; may be empty.
   std::function<void(const engine::WorkerStats&)> leaving;
 };
 [[nodiscard]] WorkPlan plan_work(const Shell& shell, const WorkOptions& options);
 
-// Works until a signal says to stop, or nothing is left with until_empty, or nothing for it with
-// until_idle. Without a supervisor it shows progress and its
-// remarks, with one it tells that. Both return what became of the work.
+// Works until a signal asks to stop, with until_empty until the queues are empty, with until_idle until they hold
+// nothing that this worker could run. Shows progress, or reports the counts to the supervisor if there is one. Returns
+// the counts.
 [[nodiscard]] engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* process = nullptr);
 
 // "12 completed, 1 failed, 30/s"

@@ -10,8 +10,8 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     std::size_t width = 0;
-    std::size_t end = 0;    // of what fits
-    std::size_t blank = 0;  // the last one in it
+    std::size_t end = 0;    // the end of the part that fits
+    std::size_t blank = 0;  // the last blank in that part
     while (end < text.size()) {
       const Character next = first_character(text.substr(end));
       width += next.columns;

@@ -1,4 +1,4 @@
-// Text in lines that fit a terminal.
+// Breaks text into lines that fit a terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace hapax::cli {
 
-// Lines of at most `columns`, broken at blanks; a word that is longer is broken where it has to be.
+// Lines of at most `columns`, broken at blanks; a longer word is broken at the line's end.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
 }  // namespace hapax::cli

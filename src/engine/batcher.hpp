@@ -1,30 +1,31 @@
-// Batcher: group commit. Callers hand in requests; one of them makes one store call for all that wait.
+// Batcher: group commit. Concurrent callers hand in requests; one store call is made for all that wait.
 //
-// No thread of its own on the blocking path: a caller who comes alone runs the call at once on its own thread; whoever
-// comes while a call is under way joins the batch that goes next, whose first blocking member leads it. A batch of
-// asynchronous members only is led by a background thread, started when first needed.
+// Turn: one thread at a time has the right to make the next call. A blocking caller that finds no call under way makes
+// its call at once, on its own thread. Requests that arrive during a call join the next batch; that batch's first
+// blocking member leads it (gets the turn). A background thread, started when first needed, leads batches of
+// asynchronous members only.
 //
-// Callers in a loop would split into two halves, one waiting while the other's call is under way. So a leader whose
-// turn comes waits a moment for those the last call answered (at most a quarter of that call's time): eight callers
-// then share every sync, not every second one. When they do not come back, leaders stop waiting for a while.
+// Gathering: callers in a loop would split into two halves, one waiting while the other's call is under way. So a
+// leader first waits for the callers that the last call answered, at most a quarter of that call's time and 200 us:
+// eight callers then share every sync, not every second one. If fewer than half of them come back, the next leaders do
+// not wait. Asynchronous callers (a server's connections) come back later, as their answers travel over the network.
+// The background thread waits for them up to 1 ms if the last call mostly waited too, for a disk or another machine: a
+// second call would wait as long again. If that call mostly used the processor, the next one starts sooner.
 //
-// Asynchronous callers (a server's connections) take longer to come back, as their answers go over the network first. The
-// background thread waits for them longer, if the last call was mostly spent waiting too, for a disk or another machine:
-// a second call would wait for as long again. A call that is busy itself is better made meanwhile.
+// Second call: where the store serves two calls at once (Options::beside), asynchronous members get a call beside the
+// turn's once enough of them wait; otherwise half of the connections would wait for the other half. Blocking callers
+// all come back before the next call, so one call for all of them is better.
 //
-// Where the store serves two calls at once (Options::beside), a second one is made for asynchronous members while another
-// is under way, once enough wait for it: on connections that take turns, half of them need not wait for the other half.
-// Blocking callers all come back before the next call and are better off together.
-//
-// An answer is given only after the call returned. A store error goes to every member of the batch. An error that one
-// request may have caused sends each member alone, on its own thread, so that it cannot hurt its neighbours; asynchronous
-// ones on the thread that runs callbacks, and the one that is really held up on a thread for itself.
+// Errors: StoreUnavailable goes to every member of the batch. Any other error may be one request's fault, so each
+// member is then sent alone and cannot fail its neighbours: a blocking member on its own thread, asynchronous members
+// on the callback thread, and a member that fails there again on a thread of its own. Answers come only after the call
+// returned.
 #pragma once
 
 #include <hapax/error.hpp>
 
 #include "base/futex.hpp"
-#include "engine/lone_threads.hpp"
+#include "engine/blocked_item_threads.hpp"
 #include "engine/serial_executor.hpp"
 #include "engine/step_thread.hpp"
 
@@ -43,7 +44,7 @@
 
 namespace hapax::engine {
 
-// Any thread may call it. It must outlive its callers; the destructor answers what asynchronous members still wait for.
+// Any thread may call it while it lives. The destructor answers the asynchronous members that still wait.
 template <class Request, class Reply>
 class Batcher {
  public:
@@ -52,19 +53,18 @@ class Batcher {
   struct Options {
     // The store call: one reply per request, in order.
     std::function<std::vector<Reply>(std::span<Request>)> flush;
-    // The same for a request that failed with the others or held up the turn, and now goes alone; none: flush. It may
-    // take its time, as nobody waits for it.
+    // For a request that goes alone, as its batch failed or a lock blocked it; empty: flush. This call may block.
     std::function<std::vector<Reply>(std::span<Request>)> flush_alone;
-    // Told after a successful call and before its members are answered; the next call may be under way already. What it
-    // throws is dropped: the requests have taken effect.
+    // Called after a successful call, before its members are answered; the next call may already be under way.
+    // Exceptions are dropped, as the requests have taken effect.
     std::function<void(std::span<Request>, std::span<Reply>)> flushed;
     std::function<std::size_t(const Request&)> size;  // in bytes
-    bool beside = false;  // a call of asynchronous members may be made while another is under way
-    // Whether a request goes only in the turn, as it may hold up one beside it for long; none: no request does.
+    bool beside = false;  // asynchronous members may get a second call while another is under way
+    // Whether a request may go only in the turn's call, because it could block a call beside it for long; empty: none.
     std::function<bool(const Request&)> in_turn;
     std::size_t max_items = 1000;
     std::size_t max_bytes = 8 << 20;
-    Duration burst_max = std::chrono::milliseconds(1);  // how long a call waits for the end of a Burst
+    Duration burst_max = std::chrono::milliseconds(1);  // the longest that a call waits for the end of a Burst
   };
 
   explicit Batcher(Options options) : options_(std::move(options)) {}
@@ -84,8 +84,8 @@ class Batcher {
     lone_.reset();
   }
 
-  // While it lives, asynchronous requests come one right after the other: a call of nobody who waits for its answer waits
-  // for the burst's end, for a moment.
+  // While a Burst lives, more asynchronous requests are about to arrive. A call that has no blocking member waits for
+  // the end of the burst, at most Options::burst_max.
   class Burst {
    public:
     explicit Burst(Batcher& batcher) : batcher_(batcher) {
@@ -133,7 +133,7 @@ class Batcher {
         callback(Reply{}, std::make_exception_ptr(ShuttingDown()));
         return;
       }
-      // Before anything is queued: what throws here has changed nothing.
+      // Threads start before the request is queued, so an exception here has changed nothing.
       if (!background_.joinable()) {
         background_ = std::thread([this] { background_loop(); });
       }
@@ -158,8 +158,8 @@ class Batcher {
   using Word = base::FutexWord;
   static constexpr std::uint32_t waiting = 0;
   static constexpr std::uint32_t go = 1;     // turn: lead the front batch
-  static constexpr std::uint32_t over = 2;   // turn or done: answered
-  static constexpr std::uint32_t alone = 3;  // done: each for itself
+  static constexpr std::uint32_t over = 2;   // turn or done: the batch is answered
+  static constexpr std::uint32_t alone = 3;  // done: each member goes alone
 
   struct Batch {
     std::vector<Request> requests;
@@ -168,13 +168,14 @@ class Batcher {
     std::exception_ptr error;
     std::size_t bytes = 0;
     bool has_leader = false;  // guarded by mutex_
-    bool in_turn = false;     // likewise: goes only in the turn
-    Word turn{waiting};       // the leader's
-    Word done{waiting};       // the other blocking members'
+    bool in_turn = false;     // guarded by mutex_; the batch goes only in the turn's call
+    Word turn{waiting};       // the leader sleeps on it
+    Word done{waiting};       // the other blocking members sleep on it
   };
   using BatchPtr = std::shared_ptr<Batch>;
 
-  // Who makes a call: a caller or the background thread in its turn, or the thread for calls beside it.
+  // The thread that makes a call: a caller or the background thread in its turn, or the thread for calls beside the
+  // turn's.
   enum class Lane : std::uint8_t { caller, background, beside };
 
   // Holding mutex_.
@@ -183,7 +184,7 @@ class Batcher {
     if (queue_.empty() || queue_.back()->requests.size() >= options_.max_items ||
         queue_.back()->bytes + bytes > options_.max_bytes) {
       queue_.push_back(std::make_shared<Batch>());
-      // As many as came last time: requests are large to move, and others wait for this lock meanwhile.
+      // Room for as many as last time: requests are large to move, and other callers wait for this lock.
       queue_.back()->requests.reserve(std::min(expected_, room_max));
     }
     BatchPtr batch = queue_.back();
@@ -201,13 +202,13 @@ class Batcher {
     return batch;
   }
 
-  // Holding mutex_: is a call under way, and are so many waiting behind it that they are worth another?
+  // Holding mutex_: whether a call is under way and enough asynchronous members wait for a second one.
   [[nodiscard]] bool may_go_beside() const {
     return options_.beside && under_way_ > 0 && !beside_ && beside_pause_ == 0 && !queue_.empty() &&
            !queue_.front()->has_leader && !queue_.front()->in_turn && queue_.front()->requests.size() >= worth_a_call_;
   }
 
-  // Holding mutex_: may those whom the last call answered be on their way back?
+  // Holding mutex_: whether callers that the last call answered may still be on their way back.
   [[nodiscard]] bool worth_waiting(Time until) {
     if (expected_ <= 1 || engine_now() >= until) { return false; }
     if (fruitless_left_ > 0) {
@@ -217,7 +218,7 @@ class Batcher {
     return true;
   }
 
-  // By the one who has the turn, and only once a turn.
+  // Called once a turn, by the thread that has it.
   BatchPtr take_front(Lane lane) {
     const bool background = lane == Lane::background;
     std::unique_lock lock(mutex_);
@@ -246,7 +247,7 @@ class Batcher {
     return batch;
   }
 
-  // Holding mutex_: is more on its way for the front batch, nobody there who waits for it, and room?
+  // Holding mutex_: whether a burst is still adding to the front batch, which has room and no blocking member.
   [[nodiscard]] bool waits_for_burst() const {
     return bursts_ > 0 && engine_now() < burst_until_ && queue_.size() < 2 &&
            (queue_.empty() || !queue_.front()->has_leader);
@@ -263,8 +264,7 @@ class Batcher {
     burst_over_.notify_one();
   }
 
-  // Holding mutex_, after a call: of all who come again and again, what share is worth a call of its own while another is
-  // under way.
+  // Holding mutex_, after a call: how many recent callers there are; a quarter of them is worth a second call.
   void weigh(std::size_t answered) {
     const std::size_t present = answered + (queue_.empty() ? 0 : queue_.front()->requests.size()) + under_way_ +
                                 (beside_ ? beside_->requests.size() : 0);
@@ -272,8 +272,8 @@ class Batcher {
     worth_a_call_ = std::max<std::size_t>(2, population_ / share_of_a_call);
   }
 
-  // Hands the turn to the next batch's leader, who takes the batch when it is awake: those who come meanwhile join. `idle`:
-  // how long the call waited for something else.
+  // Hands the turn to the next batch's leader. The leader takes the batch only when it is awake, so requests that
+  // arrive meanwhile still join. `idle`: how long the call waited without using the processor.
   void pass_on(std::size_t answered, Duration idle = Duration::zero()) {
     BatchPtr next;
     {
@@ -321,7 +321,7 @@ class Batcher {
     return std::move(replies.front());
   }
 
-  // Without the turn: other calls may be under way.
+  // Runs without the turn.
   Reply run_alone(Request& request) {
     const auto& flush = options_.flush_alone ? options_.flush_alone : options_.flush;
     std::vector<Reply> replies = flush(std::span<Request>(&request, 1));
@@ -353,7 +353,7 @@ class Batcher {
     if (background) {
       const Duration took = engine_now() - call_began_;
       const Duration busy = thread_cpu_time() - cpu_before;
-      // Between the two it may have waited for a processor only.
+      // After more than a third of its time on the processor, the rest may have been a wait for the processor.
       if (3 * busy <= took) { idle = took - busy; }
     }
     if (verdict == alone) { pause_beside(); }
@@ -370,7 +370,7 @@ class Batcher {
     }
   }
 
-  // On the thread of answers_.
+  // Runs on the thread of answers_.
   void answer_callbacks(const BatchPtr& batch, std::uint32_t verdict) {
     for (auto& [index, callback] : batch->callbacks) {
       if (batch->error) {
@@ -387,11 +387,11 @@ class Batcher {
     try {
       callback(std::move(reply), error);
     } catch (...) {
-      return;  // a callback's own trouble; the others are answered all the same
+      return;  // the callback's own failure; the other members are still answered
     }
   }
 
-  // Once more by itself, without patience; and if it is this one that is held up, on a thread where it may take its time.
+  // Sends one asynchronous member alone; if that fails too (a lock blocks it), on a thread where it may block.
   void answer_alone(const BatchPtr& batch, std::size_t index, const Callback& callback) {
     Request& request = batch->requests[index];
     const auto finish_alone = [this, batch, index, callback] {
@@ -441,13 +441,13 @@ class Batcher {
     }
   }
 
-  // After a failure calls go one at a time for a while: two that ask for the same get into each other's way.
+  // After a failure the next calls go one at a time: two calls for the same identity would block each other.
   void pause_beside() {
     const std::lock_guard lock(mutex_);
     beside_pause_ = beside_pause_calls;
   }
 
-  // The next call beside another, if one is worth it.
+  // Ends a call beside the turn's and starts the next one if it is worth it.
   void end_beside(std::size_t answered) {
     const std::lock_guard lock(mutex_);
     beside_.reset();
@@ -465,36 +465,36 @@ class Batcher {
 
   Options options_;
   std::mutex mutex_;
-  std::deque<BatchPtr> queue_;  // the open batch is the last
-  bool busy_ = false;           // somebody has the turn
+  std::deque<BatchPtr> queue_;  // requests join the last batch
+  bool busy_ = false;           // a thread has the turn
   bool stopping_ = false;
   bool background_turn_ = false;
   int bursts_ = 0;
-  Time burst_until_{};  // at most
+  Time burst_until_{};  // the latest end of the burst
   std::condition_variable burst_over_;
   std::condition_variable background_condition_;
   std::thread background_;
-  BatchPtr beside_;  // of the call beside the turn's
+  BatchPtr beside_;  // the batch of the call beside the turn's
   std::condition_variable beside_condition_;
   std::thread beside_thread_;
   std::unique_ptr<SerialExecutor> answers_ = std::make_unique<SerialExecutor>();
-  std::unique_ptr<LoneThreads> lone_ = std::make_unique<LoneThreads>();  // of answers_'s thread
-  // Of the last call, guarded by mutex_ except call_began_, which belongs to the one who has the turn.
+  std::unique_ptr<LoneThreads> lone_ = std::make_unique<LoneThreads>();  // used by the thread of answers_ only
+  // About the last call. Guarded by mutex_, except call_began_, which belongs to the thread that has the turn.
   Time call_began_{};
-  std::size_t answered_ = 0;  // its members
-  std::size_t expected_ = 0;  // and those who waited for their turn when it ended
+  std::size_t answered_ = 0;  // members of the last call
+  std::size_t expected_ = 0;  // those and the requests that waited when it ended
   Time gather_until_{};
   Time gather_async_until_{};
-  bool gathering_ = false;  // a leader waits for them
-  std::size_t wanted_ = 0;  // until so many are there
+  bool gathering_ = false;  // a leader is waiting for more members
+  std::size_t wanted_ = 0;  // the number of members it waits for
   std::condition_variable gathered_;
-  int fruitless_ = 0;  // leaders that will not wait, after one waited in vain
+  int fruitless_ = 0;  // how many leaders skip the wait after one waited in vain
   int fruitless_left_ = 0;
-  // For calls beside the turn's, guarded by mutex_.
+  // For calls beside the turn's; guarded by mutex_.
   std::size_t under_way_ = 0;     // members of the turn's call
-  std::size_t population_ = 0;    // who came lately, answered or not
-  std::size_t worth_a_call_ = 2;  // members
-  int beside_pause_ = 0;          // calls of the turn until one is made beside it again
+  std::size_t population_ = 0;    // recent callers, answered or waiting
+  std::size_t worth_a_call_ = 2;  // members that make a second call worth it
+  int beside_pause_ = 0;          // calls of the turn until a second call is allowed again
 };
 
 }  // namespace hapax::engine

@@ -47,7 +47,8 @@ model::TaskDefinition definition_of(const TaskOptions& options) {
 
 namespace {
 
-// Whatever makes its identities or their meeting other than a bare name's: every door has to know it.
+// Whether a task's identities, or their conflicts, differ from those of a bare name. Every process must know such a
+// declaration.
 bool declares_identity(const TaskOptions& options) {
   return options.identity_strategy || options.identity_scope || options.fingerprint || options.dedup_window ||
          options.reuse != Reuse::failed_only || !options.identity_keys.empty();
@@ -61,7 +62,8 @@ void check_keys_are_used(const TaskSpec& task) {
   }
 }
 
-// A descriptor that names no strategy leaves it to the entry, and its reuse policy if that has none.
+// Completes a descriptor that names no strategy from the stored entry, so that only what it names can conflict. A reuse
+// policy conflicts only when both have one.
 model::TaskDefinition as_far_as_declared(model::TaskDefinition wanted, const model::TaskDefinition& stored) {
   if (wanted.strategy) { return wanted; }
   wanted.strategy = stored.strategy;
@@ -78,7 +80,7 @@ model::TaskDefinition as_far_as_declared(model::TaskDefinition wanted, const mod
 CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare_now) {
   const bool declares = declares_identity(task.options);
   const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
-  // Most programs catalogue nothing: they pay two loads and a look at the clock.
+  // Most programs catalogue nothing: they pay two atomic loads and a look at the clock.
   if (fresh && !declares) {
     const std::int64_t version = empty_version_.load(std::memory_order_acquire);
     if (version != not_empty) {
@@ -86,7 +88,7 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
     }
   }
   const std::lock_guard lock(mutex_);
-  // Nothing was ever read when the first look failed, also for those who waited for its end.
+  // There is no catalogue yet if the first read failed, also for threads that waited for that read.
   if (!fresh || !catalogue_) { refresh(); }
   if (declares) { return declare(task, declare_now); }
   return {.catalogue = catalogue_, .definition = catalogue_->find(task.name), .version = catalogue_->version};
@@ -100,7 +102,7 @@ std::shared_ptr<const model::Catalogue> CatalogueCache::all() {
 }
 
 void CatalogueCache::refresh() {
-  // Asked again by the request after this one, whatever comes of it.
+  // Set before the read: unless forget() resets it, the store is asked again a second from now.
   read_at_us_.store(steady_us(), std::memory_order_relaxed);
   model::StoredCatalogue read;
   try {
@@ -118,7 +120,7 @@ void CatalogueCache::refresh() {
   try {
     catalogue_ = std::make_shared<const model::Catalogue>(model::decode_catalogue(read));
   } catch (...) {
-    forget();  // an entry that cannot be read is said to every request, not once a second
+    forget();  // so that every request gets the error, not only one a second
     throw;
   }
   tasks_ = std::move(read.tasks);
@@ -139,7 +141,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
   model::check_definition(wanted, "task '" + task.name + "'");
   const model::TaskDefinition* definition = catalogue_->find(task.name);
   if (definition == nullptr) {
-    // Of a descriptor that names none: what its requests without a key have been all along.
+    // A descriptor without a strategy: its requests without a key have been always_unique so far.
     model::TaskDefinition made = wanted;
     if (!made.strategy) { made.strategy = IdentityStrategy::always_unique; }
     auto longer = std::make_shared<model::Catalogue>(*catalogue_);

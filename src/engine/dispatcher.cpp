@@ -16,27 +16,27 @@ namespace hapax::engine {
 namespace {
 
 constexpr Duration idle_wait_min = std::chrono::milliseconds(50);
-// With the sweeper's interval it keeps a lost execution from waiting longer than a second after its lease (SPEC P4).
+// With the sweeper's interval, this keeps a lost execution from waiting longer than 1 s after its lease.
 constexpr Duration idle_wait_max = std::chrono::milliseconds(400);
-// How long lost-before executions wait for the worker to be empty before they are run beside others.
+// How long executions that were lost before wait for the worker to be empty; then they run beside others.
 constexpr Duration suspects_patience = std::chrono::seconds(5);
-// How long one keeps the worker to itself. A handler that ends its process mostly does so early.
+// How long such an execution keeps the worker to itself. A handler that ends its process mostly does so early.
 constexpr Duration suspect_alone_max = std::chrono::seconds(60);
-// What has waited here this long behind slow handlers is given back, for other workers.
+// Runs that have waited this long behind slow handlers are released for other workers.
 constexpr Duration unstarted_max = std::chrono::seconds(1);
 constexpr Duration busy_look = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr Duration flow_look = std::chrono::milliseconds(20);
-// Claims that follow each other faster leave questions out: they'd pay for a second queue in which there mostly is nothing.
+// Claims that follow each other faster leave questions out: looking into a second, mostly empty queue costs extra.
 constexpr Duration questions_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
 constexpr std::size_t worth_halving = 16;
 constexpr std::ptrdiff_t crowd_min = 8;
 constexpr Duration crowd_lately = std::chrono::milliseconds(10);
 constexpr Duration company_wait_max = std::chrono::milliseconds(1);
-constexpr double quick_rate = 1000;  // runs a second and thread: those are taken several at a time
+constexpr double quick_rate = 1000;  // runs a second per thread; above this, threads take runs in chunks
 
-// Not one that goes on later: nobody is told of that.
+// A workflow that only waits does not count: no caller waits for that outcome.
 bool is_ended_workflow(const Settled& settled) {
   return settled.run->claim().kind == model::Kind::workflow &&
          !(settled.finish && settled.finish->kind == model::FinishKind::waiting);
@@ -67,7 +67,7 @@ Time Dispatcher::step(Time now) {
   if (now < retry_at_) { return retry_at_; }
   if (!held_up_.empty() && now >= held_up_at_) { send_one_by_one(std::exchange(held_up_, {})); }
   if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) { release_unstarted(); }
-  // Each turn sends at most one batch, so one more turn follows while something is left.
+  // Each step sends at most one batch, so another step follows while something is left.
   const Plan next = plan(now);
   if (next.limit == 0 && waits_for_company(now)) { return std::min(company_until_, next_step(now)); }
   if (!pending_.empty() || next.limit > 0) {
@@ -88,7 +88,7 @@ void Dispatcher::collect(Time now) {
     options_.workflows->collect(pending_);
     options_.workflows->look(now);
   }
-  // What belonged to a lost session would be refused.
+  // The store would refuse outcomes of a lost session.
   const auto is_lost = [](const Settled& settled) { return settled.run->stop_reason() == StopReason::lease_lost; };
   std::erase_if(pending_, is_lost);
   std::erase_if(held_up_, is_lost);
@@ -104,7 +104,7 @@ int Dispatcher::wanted(const PoolLoad& load) const {
   const int target = prefetch_target({load.threads, load.runs_per_second, options_.prefetch});
   const int held = load.queued + load.running;
   const int room = std::min(target - held, limits::claim_batch);
-  // A few at a time would cost a round trip each; unless threads may run dry, wait until it is worth one.
+  // Small claims cost a round trip each: wait for room worth a quarter of the target, unless threads may run dry.
   const bool worth = room >= std::max(1, target / 4) || load.queued < load.threads;
   return room > 0 && worth ? room : 0;
 }
@@ -114,7 +114,7 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
   if (draining_.load() || suspect_ || !session_.is_open()) { return {}; }
   const std::int64_t hint = hint_us_.exchange(INT64_MAX);
   if (hint != INT64_MAX) { claim_at_ = std::min(claim_at_, Time(Duration(hint))); }
-  // An outcome of a queue with limits makes room for the next there and then.
+  // An outcome in a queue with limits makes room for that queue's next execution at once.
   const bool made_room = std::ranges::any_of(pending_, [](const Settled& one) { return one.run->claim().limited; });
   const bool due = made_room || now >= claim_at_;
   const int flows = options_.workflows == nullptr ? 0 : options_.workflows->active();
@@ -127,9 +127,9 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
   return plan_kinds(due, empty_handed);
 }
 
-// A claim of both kinds may bring as many of either, so it asks for what both could take. A few threads for tasks beside
-// room for a thousand workflows would have those claimed by twos; so once such a claim was full, the kinds are asked for in
-// turn, each for what it has room for, until neither has more.
+// A claim of both kinds may return any mix of them, so its limit is the smaller room of the two. With few threads for
+// tasks and room for a thousand workflows, workflows would be claimed by twos. So after such a claim was full, tasks
+// and workflows are claimed in turn, each up to its own room, until neither has more.
 Dispatcher::Plan Dispatcher::plan_kinds(bool due, bool alone) {
   int tasks = wanted(load_);
   int workflows = 0;
@@ -137,7 +137,7 @@ Dispatcher::Plan Dispatcher::plan_kinds(bool due, bool alone) {
     workflows = std::min(options_.workflows->room(), limits::claim_batch);
     if (names({.tasks = true, .workflows = false}).empty()) { tasks = 0; }
     if (names({.tasks = false, .workflows = true}).empty()) { workflows = 0; }
-    // What is not asked for although it is time is asked for as soon as there is room.
+    // A kind that is due and has no room is claimed as soon as there is room.
     if (due && tasks == 0) { more_tasks_ = true; }
     if (due && workflows == 0) { more_workflows_ = true; }
   }
@@ -158,7 +158,7 @@ Dispatcher::Plan Dispatcher::plan_kinds(bool due, bool alone) {
   return plan;
 }
 
-// What is claimed; nothing for a worker of all tasks. With workflows, a worker always names what it has.
+// The names to claim; empty: any task. A worker with workflows always names what it claims.
 std::vector<std::string> Dispatcher::names(const Plan& plan) {
   std::vector<std::string> all;
   {
@@ -174,7 +174,7 @@ std::vector<std::string> Dispatcher::names(const Plan& plan) {
   return all;
 }
 
-// First, so that no backlog of the worker's queues goes before them.
+// Questions go first, so that no backlog in the worker's queues delays them.
 void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
   questions_left_ = now < questions_at_;
   if (questions_left_) { return; }
@@ -195,10 +195,10 @@ void Dispatcher::hand_out(std::vector<RunPtr> runs) {
   pool_.submit(std::move(runs));
 }
 
-// Outcomes of a few workflows, while most of them are under way and ended together a moment ago: sent by themselves the few
-// would stay by themselves, a little before or behind the others all the time, and cost as many calls again as those.
-// Once delayed by a call, or by several, they meet them. Not where the store is another machine's work: there two groups
-// are better than one.
+// Whether the outcomes of a few workflows wait for more, at most 1 ms: most workflows are still under way, and many
+// ended together within the last 10 ms. Sent at once, the few would stay a group of their own, a little before or
+// behind the others, and cost as many calls again. One or several such delays merge them into the large group. On a
+// remote store the few do not wait: there two groups are better than one.
 bool Dispatcher::waits_for_company(Time now) {
   if (pending_.empty() || options_.workflows == nullptr || options_.remote || draining_.load()) { return false; }
   const std::size_t others = static_cast<std::size_t>(options_.workflows->active());
@@ -210,7 +210,7 @@ bool Dispatcher::waits_for_company(Time now) {
   return now < company_until_;
 }
 
-// Most of them go now: how long the few of the next time wait for company.
+// After a call with the outcomes of most workflows: sets how long the next small group waits for more.
 void Dispatcher::note_crowd(std::span<const Settled> sent, Time now, Duration took) {
   company_until_ = never;
   if (options_.workflows == nullptr) { return; }
@@ -220,9 +220,9 @@ void Dispatcher::note_crowd(std::span<const Settled> sent, Time now, Duration to
   company_wait_ = std::min(took, company_wait_max);
 }
 
-// Whether all workflows of the worker wait for the next call. They would go on like that, all together from call to call,
-// and the store would idle while they go on and they while it works. Where the store is another machine's work, half of
-// them go first: those who are told of them ask for the next while it takes the other half.
+// Whether all workflows of the worker have ended and wait for the next call. The group would stay together from call to
+// call: the store idles while the workflows run, and they idle while the store works. On a remote store half of them
+// therefore go first: callers that get these results start their next workflows while the store takes the other half.
 bool Dispatcher::all_ended_at_once() {
   if (options_.workflows == nullptr || !options_.remote) { return false; }
   const int active = options_.workflows->active();
@@ -233,7 +233,7 @@ bool Dispatcher::all_ended_at_once() {
   return all && std::ranges::all_of(pending_, is_ended_workflow);
 }
 
-// As many outcomes as one transaction may have, and no more bytes.
+// The outcomes of the next transaction, bounded in number and in bytes.
 std::vector<Settled> Dispatcher::next_batch() {
   auto middle = pending_.begin();
   std::size_t bytes = 0;
@@ -257,7 +257,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   std::vector<Settled> batch = next_batch();
   std::vector<model::Finish> finishes;
   finishes.reserve(batch.size());
-  // Moved there and back rather than copied: results may be large.
+  // Outcomes are moved there and back, not copied: results may be large.
   for (Settled& settled : batch) {
     if (settled.finish) { finishes.push_back(std::move(*settled.finish)); }
   }
@@ -320,7 +320,8 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   if (ticket) {
     std::vector<RunPtr> runs;
     runs.reserve(reply.claim.claims.size());
-    // After the answer: a workflow's clock, which counts on from the claim's instant, must not run ahead of the store's.
+    // Measured after the answer: a workflow's clock counts on from the claim's time and must not run ahead of the
+    // store's.
     const Time received = now + (engine_now() - asked_at);
     for (model::Claim& claim : reply.claim.claims) {
       RunPtr run = std::make_shared<Run>(std::move(claim));
@@ -342,7 +343,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
     }
   }
   if (!reply.woken.empty() && options_.on_woken) { options_.on_woken(reply.woken); }
-  // After the claims, so that the pool works on while those who wait are told.
+  // After the claims, so that the pool already works while waiters get their results.
   std::vector<model::FinishVerdict> verdicts;
   verdicts.reserve(batch.size());
   std::size_t answer = 0;
@@ -359,20 +360,20 @@ void Dispatcher::claimed(model::ClaimReply reply, const Plan& next, Time now) {
   if (next.alone && !suspect_) { suspects_due_ = false; }
   idle_wait_ = std::clamp(idle_wait_ * 2, idle_wait_min, idle_wait_max);
   claim_at_ = now + (reply.next_due ? std::clamp(*reply.next_due, Duration::zero(), idle_wait_) : idle_wait_);
-  // A question that woke it may have been left out.
+  // The wakeup may have been for a question that this claim left out.
   if (questions_left_) { claim_at_ = std::min(claim_at_, questions_at_); }
 }
 
 Time Dispatcher::next_step(Time now) const {
   Time next = never;
   if (!draining_.load() && session_.is_open() && !suspect_) {
-    // Without room there is no point in looking: an outcome, which makes room, wakes.
+    // Without room a claim is pointless. An outcome makes room and wakes the dispatcher.
     next = suspects_due_ ? suspects_since_ + suspects_patience : no_room_ ? never : claim_at_;
     const std::int64_t hint = hint_us_.load();
     if (hint != INT64_MAX) { next = std::min(next, Time(Duration(hint))); }
   }
   if (load_.queued > 0 || (load_.running > 0 && load_.runs_per_second > quick_rate * load_.threads)) {
-    next = std::min(next, now + busy_look);  // rebalance, and fetch what quick handlers did before a slow one
+    next = std::min(next, now + busy_look);  // rebalance, and collect what quick handlers did before a slow one
   } else if (load_.running > 0) {
     next = std::min(next, now + calm_look);
   }

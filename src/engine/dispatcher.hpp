@@ -1,8 +1,9 @@
-// Dispatcher: outcomes out, claims in, one Store::exchange a turn.
+// Dispatcher: records outcomes and claims work, with one Store::exchange a turn.
 //
-// A step takes everything the pool has decided, sends it together with the next claim when the pool wants more, and
-// hands what came to the pool. It never waits: it says when it wants to be called again. Outcomes the store could not
-// take are kept and sent again; a stale one is dropped. One thread calls step(); wake hints may come from any.
+// A step takes all outcomes that the pool has decided, sends them together with the next claim if the pool wants more,
+// and hands the claimed runs to the pool. A step never waits; it returns the time of the next one. Outcomes that the
+// store could not take are kept and sent again; stale outcomes are dropped. One thread calls step(); any thread may
+// call hint().
 #pragma once
 
 #include "engine/pool.hpp"
@@ -38,31 +39,30 @@ class Dispatcher {
     std::vector<model::QueueRef> queues;
     std::vector<std::string> tasks;
     int prefetch = 0;
-    WorkflowPool* workflows = nullptr;           // where workflows go; none: they are run like tasks
-    std::optional<model::QueueRef> questions{};  // where those are asked from afar
-    bool remote = false;                         // the store's capability
-    // Outcomes the store answered: who waits for them is told, and a display.
+    WorkflowPool* workflows = nullptr;           // runs claimed workflows; none: the pool runs them like tasks
+    std::optional<model::QueueRef> questions{};  // queue of questions to workflows (model/question.hpp)
+    bool remote = false;                         // Capabilities::remote of the store
+    // Called with outcomes and the store's verdicts, for waiters and displays.
     std::function<void(std::span<const Settled>, std::span<const model::FinishVerdict>)> on_answered;
-    // Queues in which outcomes made something due.
+    // Called with the queues in which outcomes made executions due.
     std::function<void(std::span<const model::QueueRef>)> on_woken;
     std::function<void(std::string_view)> on_trouble;
-    std::function<void()> on_doubt;  // something is amiss with the session: beat now
+    std::function<void()> on_doubt;  // the result of a claim is unknown: beat now
   };
 
   Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options);
 
   [[nodiscard]] Time step(Time now);
 
-  // ---- Any thread ------------------------------------------------------------------------------------------------
-  // A queue may have work at `due`. True when the dispatcher should be woken for it.
+  // Says that a queue may have work at `due`. Returns true when the dispatcher must be woken for it.
   bool hint(Time due);
   void set_tasks(std::vector<std::string> tasks);
-  // From now on nothing is claimed and what no thread has started is released.
+  // After this the dispatcher claims nothing and releases the runs that no thread has started.
   void drain() { draining_.store(true); }
-  // A lost-before execution has the worker to itself, or waits for that.
+  // True while an execution that was lost before runs alone on this worker, or waits to.
   [[nodiscard]] bool exclusive() const { return exclusive_.load(); }
   [[nodiscard]] bool store_away() const { return away_.load(); }
-  // Nothing is on its way to the store.
+  // True when no outcome waits to be recorded.
   [[nodiscard]] bool all_sent() const { return unsent_.load() == 0; }
   [[nodiscard]] WorkerStats stats() const;
 
@@ -70,8 +70,8 @@ class Dispatcher {
   struct Plan {
     int limit = 0;  // 0: claim nothing this turn
     bool alone = false;
-    bool tasks = true;      // there is room for tasks,
-    bool workflows = true;  // and for workflows
+    bool tasks = true;      // the claim includes tasks
+    bool workflows = true;  // the claim includes workflows
   };
 
   void collect(Time now);
@@ -99,23 +99,23 @@ class Dispatcher {
   RunPool& pool_;
   Options options_;
 
-  Time now_{};                    // of this step
-  std::vector<Settled> pending_;  // decided, not yet recorded
-  std::vector<Settled> held_up_;  // somebody's open transaction has their rows
-  Time held_up_at_{};             // when to try them again
+  Time now_{};                    // time of this step
+  std::vector<Settled> pending_;  // outcomes decided and not yet recorded
+  std::vector<Settled> held_up_;  // outcomes whose rows another open transaction has locked
+  Time held_up_at_{};             // when to send held_up_ again
   Backoff backoff_;
   Time retry_at_{};
-  std::size_t workflows_lately_ = 0;  // at once, at most
-  Time crowd_at_{};                   // when most of them were sent together
-  Duration company_wait_{0};          // how long the call took
-  Time company_until_ = never;        // the few that are pending wait for more of them; never: they do not
-  Time claim_at_{};                   // when to look for work
-  Time questions_at_{};               // not for questions before that
-  bool questions_left_ = false;       // the last claim was before that
-  bool more_tasks_ = true;            // the last claim that asked for them was full, or they were due and had no room
+  std::size_t workflows_lately_ = 0;  // recent maximum of workflows held at once
+  Time crowd_at_{};                   // when most workflows' outcomes were last sent together
+  Duration company_wait_{0};          // how long that call took, at most 1 ms
+  Time company_until_ = never;        // until then a few pending outcomes wait for more; never: no wait
+  Time claim_at_{};                   // when to claim next
+  Time questions_at_{};               // claims before this leave questions out
+  bool questions_left_ = false;       // the last claim left questions out
+  bool more_tasks_ = true;            // the last claim of tasks was full, or tasks were due without room
   bool more_workflows_;
   bool tasks_next_ = false;
-  bool no_room_ = false;  // it is time to look, but the pool is full
+  bool no_room_ = false;  // a claim is due, but there is no room
   Duration idle_wait_{0};
   std::size_t rotation_ = 0;
   bool suspects_due_ = false;

@@ -1,4 +1,4 @@
-// What the dispatcher does with outcomes that the store answered, refused or held up.
+// Dispatcher: handles outcomes that the store accepted, refused or could not record because of a lock.
 #include "engine/dispatcher.hpp"
 
 #include <hapax/error.hpp>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr Duration held_up_wait = std::chrono::seconds(5);
 
-// When what goes on is due again; nothing: it waits for an event. The store's time is told by the claim's instant and by
-// what has passed since.
+// How long until the execution is due again; none: it waits for an event. The store's time now is estimated as the
+// claim's time plus the time since.
 std::optional<Duration> due_in(const Settled& settled, Time now) {
   const model::Finish& finish = *settled.finish;
   if (finish.kind != model::FinishKind::waiting) { return finish.delay; }
@@ -90,7 +90,7 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
         break;
     }
     if (again && batch[i].finish) {
-      // What comes back to the queue may be due before the next look.
+      // An execution that returns to its queue may be due before the next claim.
       const std::optional<Duration> in = due_in(batch[i], now_);
       if (in) { (void)hint(now_ + *in); }
     }
@@ -113,9 +113,9 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
   if (options_.on_answered) { options_.on_answered(batch, verdicts); }
 }
 
-// The store refused the batch for something in it: each outcome for itself, and one that is refused even so is
-// replaced by a failure that says why. One whose row somebody's open transaction has (complete_in, not yet committed) is
-// kept apart and tried again: that transaction decides.
+// After the store refused a batch: sends each outcome alone. An outcome that is refused alone is replaced by a failure
+// that says why. An outcome whose row is locked by an open transaction (complete_in, not yet committed) is kept and
+// sent again later: that transaction decides.
 void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Settled& settled = batch[i];

@@ -4,12 +4,12 @@
 
 #include "base/fault.hpp"
 #include "base/limits.hpp"
-#include "config/config.hpp"
-#include "engine/hub.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/sweeper.hpp"
 #include "engine/waiters.hpp"
+#include "engine/wakeups.hpp"
 #include "model/admission.hpp"
+#include "model/retention.hpp"
 #include "model/validate.hpp"
 #include "store/busy_if_blocked.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 std::size_t request_bytes(const model::NewExecution& request) { return request.input.size() + 256; }
 
-// Calls `admit` and tells of it.
+// Calls `admit` and reports to the observer.
 template <class Admit>
 std::vector<model::Admission> observed(const WakeHub& hub, Admit admit) {
   if (!hub.observer().admitted) { return admit(); }
@@ -37,7 +37,7 @@ class BackgroundSweeper {
  public:
   BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub, std::function<Duration()> interval)
       : sweeper_(store, random,
-                 {.retention_interval = config::usual_cleanup_interval,
+                 {.retention_interval = model::usual_cleanup_interval,
                   .current_retention_interval = std::move(interval),
                   .on_swept =
                       [&hub](const model::SweepReport& report) {
@@ -110,7 +110,7 @@ std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std:
   try {
     replies = store_->advance(all);
   } catch (...) {
-    // Given back, as each of them may be asked for once more by itself.
+    // Moved back, because each request may be sent again alone.
     auto next = all.begin();
     for (std::vector<model::Advance>& request : requests) {
       for (model::Advance& turn : request) { turn = std::move(*next++); }
@@ -251,7 +251,7 @@ std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> 
 std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& next) {
   std::vector<std::span<model::NewExecution>> batches;
   std::vector<std::vector<model::Admission>> admissions;
-  std::vector<Duration> took;  // without the wait for the next
+  std::vector<Duration> took;  // how long each store call took
   Time done{};
   store_->transaction([&](store::Transaction& transaction) {
     for (std::span<model::NewExecution> batch = next(); !batch.empty(); batch = next()) {
@@ -293,10 +293,10 @@ Duration Engine::cleanup_interval() {
   }
   Duration shortest = Duration::max();
   for (const Cleanup& cleanup : cleanups) {
-    Duration one = cleanup.interval.value_or(config::usual_cleanup_interval);
+    Duration one = cleanup.interval.value_or(model::usual_cleanup_interval);
     if (!cleanup.interval) {
       for (const model::Setting& setting : store_->catalogue(cleanup.ns).settings) {
-        if (setting.name == config::cleanup_interval_setting) { one = parse_duration(setting.value, setting.name); }
+        if (setting.name == model::cleanup_interval_setting) { one = parse_duration(setting.value, setting.name); }
       }
     }
     shortest = std::min(shortest, one);

@@ -1,8 +1,8 @@
-// Heartbeat: keeps a worker's session alive, and finds out what happened to it.
+// Heartbeat: renews the lease of a worker's session, and learns what happened to the session.
 //
-// A step beats when a third of the lease is over (sooner when there is progress to tell or something is in doubt),
-// looks for cancellations about once a second while anything is held, and opens a new session when the old one was
-// lost. One thread calls step().
+// A step beats when the interval (a third of the lease) is over, and sooner when there is progress to report or the
+// session's state is in doubt. It looks for cancellations about once a second while the worker holds runs, and opens a
+// new session when the old one was lost. One thread calls step().
 #pragma once
 
 #include "engine/dispatcher.hpp"
@@ -21,24 +21,25 @@ namespace hapax::engine {
 class Heartbeat {
  public:
   struct Options {
-    model::NewSession description;  // its id is made anew for every session
+    model::NewSession description;  // each session gets a new id
     Duration interval{0};
-    std::function<void(const std::vector<RunPtr>&)> on_lost;  // runs that are not this worker's any more
+    std::function<void(const std::vector<RunPtr>&)> on_lost;  // runs that no longer belong to this worker
     std::function<void()> on_opened;
-    std::function<void(const RunPtr&)> on_cancel;  // it was just told that somebody asked for its end; may be empty
+    std::function<void(const RunPtr&)> on_cancel;  // a run that was just asked to stop by a cancellation; may be empty
     std::function<void(std::string_view)> on_trouble;
   };
 
   Heartbeat(store::Store& store, Session& session, Options options);
 
-  // Opens the first session; throws what the store throws.
+  // Opens a session; throws what the store throws.
   void open();
   [[nodiscard]] Time step(Time now);
 
-  // Tells the store what finished since the last beat, if anything did; throws what the store throws. After the last step.
+  // Sends the counts of outcomes since the last beat, if there are any; throws what the store throws. Call it after the
+  // last step.
   void farewell();
 
-  // The next step beats, whenever it is. Any thread.
+  // Makes the next step beat, whatever its time. Any thread may call this.
   void hurry() { hurry_.store(true); }
   [[nodiscard]] std::int64_t sessions_lost() const { return sessions_lost_.load(); }
 

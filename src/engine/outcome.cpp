@@ -26,7 +26,7 @@ std::string readable_type(const std::type_info* type) {
 
 Duration bounded(Duration delay) { return std::clamp(delay, Duration::zero(), limits::delay_max); }
 
-// In a catch block.
+// Call this in a catch block.
 Ending ending_of_exception() {
   try {
     throw;
@@ -74,7 +74,7 @@ Ending run_handler(const Handler& handler, Run& run) noexcept {
       return ending;
     } catch (...) { return ending_of_exception(); }
   } catch (...) {
-    // Out of memory while describing an error; an attempt that failed without words is still recorded.
+    // Out of memory while describing an error: the failed attempt is recorded without a message.
     return Ending::failed(model::Failure{});
   }
 }
@@ -100,7 +100,7 @@ std::optional<model::Finish> to_finish(const Run& run, Ending ending, const Atte
   if (run.stop_reason() == StopReason::cancel_requested) {
     model::Finish finish = finish_of(run, model::FinishKind::cancelled, attempted);
     finish.error = std::move(ending.failure.error);
-    // The message will be the reason that whoever cancelled it gave: what the handler says is kept beside it.
+    // The recorded message will be the canceller's reason, so the handler's message is kept as the detail.
     if (finish.error->detail.empty()) { finish.error->detail = finish.error->message; }
     return finish;
   }

@@ -1,4 +1,4 @@
-// From what a handler did to what is recorded: pure rules.
+// Turns what a handler did into the outcome to record; pure functions.
 #pragma once
 
 #include "engine/run.hpp"
@@ -12,11 +12,11 @@ namespace hapax::engine {
 // A run whose outcome is decided, on its way to the store.
 struct Settled {
   RunPtr run;
-  std::optional<model::Finish> finish;  // none: recorded already, in a transaction of the handler's own
-  std::string result;                   // of such a one
+  std::optional<model::Finish> finish;  // none: recorded already, in the handler's own transaction
+  std::string result;                   // of an outcome that was recorded already
 };
 
-// Calls the handler; whatever it throws becomes an Ending. A result over the limit is a permanent failure.
+// Calls the handler; any exception becomes an Ending. A result over the limit is a permanent failure.
 [[nodiscard]] Ending run_handler(const Handler& handler, Run& run) noexcept;
 
 struct Attempted {
@@ -31,15 +31,15 @@ struct Attempted {
 // deadline (timed_out).
 [[nodiscard]] model::Finish timeout_finish(const Run& run, bool deadline, const Attempted& attempted);
 
-// Of a handler that did not return after its cancellation; the reason is the one that cancel() was given.
+// For a handler that did not return after its cancellation; the recorded reason is the one given to cancel().
 [[nodiscard]] model::Finish cancelled_finish(const Run& run, const Attempted& attempted);
 
 [[nodiscard]] model::Finish release_finish(const Run& run);
 
-// For an outcome the store refuses for its content: a permanent failure that says so, in plain letters.
+// Replaces an outcome whose content the store refuses: a permanent failure that says so, in ASCII.
 [[nodiscard]] model::Finish unrecordable_finish(const model::Finish& refused, std::string_view reason);
 
-// The terminal status an accepted finish leads to; none when the execution is pending again.
+// The terminal status after an accepted finish; none when the execution is pending again.
 [[nodiscard]] std::optional<Status> terminal_status(const model::Finish& finish);
 
 }  // namespace hapax::engine

@@ -8,7 +8,7 @@ namespace hapax::engine {
 
 namespace {
 
-// Deadlines are ended in their order, so that many others may have to go first.
+// A sweep ends deadlines in their order, so many others may come first.
 constexpr int sweeps_at_most = 100;
 
 bool is_overdue(store::Store& store, const Uuid& id) {

@@ -1,12 +1,12 @@
-// Deadlines where nobody sweeps: whoever looks at an execution ends it first, if its deadline has passed (SPEC D7).
+// Deadlines without a sweeper: a reader of an execution ends it first, if its deadline has passed.
 #pragma once
 
 #include "store/store.hpp"
 
 namespace hapax::engine {
 
-// A sweep of the store, as any worker's, when this execution is overdue; until it has ended, in bounded steps. True when
-// there was one. Throws what the store throws.
+// If this execution is overdue, sweeps the store, in bounded steps, until it has ended, and returns true. Throws what
+// the store throws.
 bool end_if_overdue(store::Store& store, const Uuid& id);
 
 }  // namespace hapax::engine

@@ -12,12 +12,12 @@ namespace hapax::engine {
 namespace {
 
 constexpr std::size_t chunk_max = 64;
-// A chunk is worth at most this much running time, so that what a thread took is soon done.
+// A chunk holds at most this much running time, so that a thread is soon done with what it took.
 constexpr double chunk_seconds = 0.001;
-// Waking another thread pays only for more work than this.
+// Waking another thread pays off only for more work than this.
 constexpr double wake_seconds = 0.00005;
 constexpr Duration slow_handler = std::chrono::milliseconds(5);
-// Outcomes of handlers quicker than this are told of together, at the end of the chunk.
+// Outcomes of handlers quicker than this are announced together, at the end of the chunk.
 constexpr Duration tell_at_once = std::chrono::microseconds(100);
 constexpr int stuck_per_thread = 4;
 
@@ -80,7 +80,7 @@ void ThreadPool::submit(std::vector<RunPtr> runs) {
     const std::lock_guard lock(mutex_);
     for (RunPtr& run : runs) { queue_.push_back(std::move(run)); }
   }
-  // One is enough: whoever takes a chunk and leaves work worth another thread wakes the next.
+  // Waking one thread is enough: a thread that takes a chunk and leaves work worth another thread wakes the next.
   work_.notify_one();
 }
 
@@ -94,7 +94,7 @@ void ThreadPool::loop(const LanePtr& lane) {
     lane->todo.clear();
     if (lane->surplus) {
       --stuck_;
-      // Its outcomes, if any, go with the pushed ones; the lane itself is forgotten.
+      // The replaced thread's lane is removed; its outcomes go with the pushed ones.
       for (Settled& settled : lane->done) { pushed_.push_back(std::move(settled)); }
       lane->done.clear();
       if (lane->thread.joinable()) { lane->thread.detach(); }
@@ -152,7 +152,7 @@ RunPtr ThreadPool::next(Lane& lane) {
   return run;
 }
 
-// Holding mutex_, the queue empty: the newest of what waits behind another thread's handler.
+// Holding mutex_, when the queue is empty: takes the newest run that waits behind another thread's handler.
 RunPtr ThreadPool::steal(const Lane& thief) {
   for (const LanePtr& lane : lanes_) {
     if (lane.get() == &thief) { continue; }
@@ -260,7 +260,7 @@ PoolLoad ThreadPool::load() {
     average_.store(average, std::memory_order_relaxed);
   }
   if (average > 0) {
-    // A thread in a long handler gets through no more than that handler's own pace.
+    // A thread in a long handler counts with that handler's pace, not with the average.
     const auto free = static_cast<double>(std::max(0, options_.threads - static_cast<int>(elapsed.size())));
     load.runs_per_second = free / average;
     for (const double seconds : elapsed) { load.runs_per_second += 1.0 / std::max(average, seconds); }

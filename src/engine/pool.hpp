@@ -1,4 +1,4 @@
-// RunPool: where claimed runs wait for a thread and decided ones wait for the dispatcher.
+// RunPool: holds claimed runs until a thread takes them, and their outcomes until the dispatcher collects them.
 #pragma once
 
 #include "engine/outcome.hpp"
@@ -19,47 +19,47 @@ struct PoolLoad {
   int threads = 1;
   int queued = 0;
   int running = 0;
-  double runs_per_second = 0;         // what the threads get through, by measure; 0: nothing is known yet
-  std::optional<Time> oldest_queued;  // when the first of the queued came here
+  double runs_per_second = 0;         // measured rate of all threads; 0: not known yet
+  std::optional<Time> oldest_queued;  // when the oldest queued run was claimed
 };
 
-// The dispatcher's view; the simulator has another one.
+// The dispatcher's view of a pool; the simulator (tests/engine/world.hpp) has another implementation.
 class RunPool {
  public:
   virtual ~RunPool() = default;
   virtual void submit(std::vector<RunPtr> runs) = 0;
-  // Appends what was decided since the last call.
+  // Appends the outcomes that were decided since the last call.
   virtual void collect(std::vector<Settled>& into) = 0;
-  // Takes back runs that no thread has started, the newest first.
+  // Takes back all runs that no thread has started.
   virtual void withdraw(std::vector<RunPtr>& into) = 0;
   [[nodiscard]] virtual PoolLoad load() = 0;
-  // Gives what waits behind a slow handler to other threads.
+  // Gives runs that wait behind a slow handler to other threads.
   virtual void rebalance(Time now) = 0;
 };
 
-// Threads that call the handler. They take runs in chunks while handlers are quick, and keep decided outcomes in a
-// buffer each, so that a task costs no more than a lock nobody else wants. A handler that never returns keeps its
-// thread; replace() puts another one in its place.
+// The threads that call the handler. While handlers are quick, a thread takes runs in chunks and keeps their outcomes
+// in a buffer of its own, so that a task costs only an uncontended lock. A handler that never returns keeps its thread;
+// replace() starts another thread in its place.
 class ThreadPool final : public RunPool, public std::enable_shared_from_this<ThreadPool> {
  public:
   struct Options {
     int threads = 1;
     Handler handler;
     std::function<void(const RunPtr&)> on_start;  // on the handler's thread, before the handler
-    std::function<void()> on_settled;             // there is something to collect
+    std::function<void()> on_settled;             // there are outcomes to collect
   };
 
   explicit ThreadPool(Options options);
   ~ThreadPool() override;
-  // Before start().
+  // Call this before start().
   void set_callbacks(std::function<void(const RunPtr&)> on_start, std::function<void()> on_settled);
-  // Separate from construction, as the threads keep the pool alive.
+  // Separate from construction, as the threads share ownership of the pool.
   void start();
-  // Waits for the threads until `until`; those that are still in a handler then are left to themselves and end with it.
+  // Waits for the threads until `until`. Threads that are still in a handler then are detached and end with it.
   void stop(Time until);
-  // stop() does not wait for threads that are taken for stuck.
+  // Makes stop() not wait for threads that count as stuck.
   void leave_stuck() { leave_stuck_.store(true, std::memory_order_relaxed); }
-  // From here no handler is started; what waits stays for withdraw().
+  // After this no handler is started; waiting runs stay for withdraw().
   void hold() { holding_.store(true, std::memory_order_relaxed); }
 
   void submit(std::vector<RunPtr> runs) override;
@@ -68,14 +68,14 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   [[nodiscard]] PoolLoad load() override;
   void rebalance(Time now) override;
 
-  // The load without touching the measure.
+  // The load, without resetting what load() measures.
   [[nodiscard]] PoolLoad glance();
-  // Threads waiting for something to do.
+  // The number of threads that have nothing to run.
   [[nodiscard]] int idle() const { return idle_.load(std::memory_order_relaxed); }
-  // An outcome decided by somebody else than the handler's thread (the watchdog, a shutdown).
+  // Adds an outcome that another thread than the handler's decided (the watchdog, a shutdown).
   void push(Settled settled);
-  // The thread that runs this one is taken for stuck: another takes its place, while fewer than four times the threads
-  // are stuck. Returns false when the run is over or there are too many.
+  // Marks the thread of `run` as stuck and starts another in its place, while fewer than four per pool thread are
+  // stuck. Returns false when the run is over, too many are stuck, or the pool is stopping.
   bool replace(const Run& run);
 
  private:
@@ -86,7 +86,7 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
     RunPtr current;
     double busy_seconds = 0;  // since the last load()
     std::int64_t runs = 0;
-    bool surplus = false;  // replaced: ends after its handler
+    bool surplus = false;  // was replaced: ends after its handler
     bool ended = false;
     std::thread thread;  // guarded by the pool's mutex
   };

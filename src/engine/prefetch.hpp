@@ -1,4 +1,4 @@
-// How many executions a worker holds at once.
+// Prefetch: how many executions a worker holds at once (decision 9).
 #pragma once
 
 #include <hapax/time.hpp>
@@ -10,12 +10,12 @@ inline constexpr int prefetch_cap = 2000;
 
 struct PrefetchFacts {
   int threads = 1;
-  double runs_per_second = 0;  // what the pool gets through, by measure; 0: nothing is known yet
-  int fixed = 0;               // the user's own number; 0: none
+  double runs_per_second = 0;  // measured rate of the pool; 0: not known yet
+  int fixed = 0;               // the user's setting; 0: none
 };
 
-// Enough for every thread plus what the pool runs within the horizon, so that it does not idle during a round trip, and
-// no more, so that other workers find something and a shutdown releases little.
+// One execution for each thread plus what the pool runs within the horizon, at most prefetch_cap. That keeps the
+// threads busy during a round trip, leaves work for other workers, and lets a shutdown release little.
 [[nodiscard]] int prefetch_target(const PrefetchFacts& facts);
 
 }  // namespace hapax::engine

@@ -84,7 +84,7 @@ bool Run::settle() { return state_.exchange(State::settling) != State::settling;
 void Run::request_stop(StopReason reason) {
   StopReason expected = StopReason::none;
   if (!stop_.compare_exchange_strong(expected, reason)) {
-    // A cancellation may still be answered by an outcome; the other reasons say that nothing is wanted any more.
+    // After a cancellation an outcome still counts; after the other reasons none does.
     if (expected == StopReason::cancel_requested) { stop_.compare_exchange_strong(expected, reason); }
     return;
   }
@@ -93,7 +93,7 @@ void Run::request_stop(StopReason reason) {
     const std::lock_guard lock(mutex_);
     source = stop_source_;
   }
-  // Outside the lock: a stop callback may ask this Run for anything.
+  // Outside the lock, as a stop callback may call any member of this Run.
   if (source) { source->request_stop(); }
 }
 

@@ -15,24 +15,24 @@
 
 namespace hapax::engine {
 
-// Why a handler should stop: its result is not wanted any more, or somebody asked for its end.
+// Why a handler should stop: its result does not count any more, or a cancellation was requested.
 enum class StopReason : std::uint8_t {
   none,
-  cancel_requested,  // somebody cancelled the execution; what the handler returns still counts
+  cancel_requested,  // the execution was cancelled; the handler's result still counts
   timed_out,         // the attempt's timeout or the execution's deadline; already recorded
   lease_lost,        // the session is gone; another worker may have the execution
   shutdown,          // the grace period is over; already released
 };
 
-// What became of a handler's attempt. The worker turns it into a fenced outcome.
+// The result of a handler's attempt. The worker turns it into a fenced outcome.
 struct Ending {
   enum class Kind : std::uint8_t {
     completed,
-    failed,     // by `failure`: retried while attempts are left
+    failed,     // with `failure`; retried while attempts are left
     cancelled,  // the handler ended because it was asked to
-    snoozed,    // again after `delay`, the attempt not spent
-    released,   // again at once, the attempt not spent
-    settled,    // the outcome was recorded already, in a transaction of the handler's own
+    snoozed,    // runs again after `delay`, the attempt not spent
+    released,   // runs again at once, the attempt not spent
+    settled,    // the outcome was recorded already, in the handler's own transaction
   };
   Kind kind = Kind::completed;
   std::string result = "null";  // JSON
@@ -48,8 +48,8 @@ struct Ending {
   [[nodiscard]] static Ending settled();
 };
 
-// Shared by the pool thread that runs the handler and by the worker's own threads. The handler's thread may call
-// everything that is public here; it may keep stop tokens beyond its end, but not the Run.
+// Shared by the pool thread that runs the handler and by the worker's own threads. The handler's thread may call all
+// public members; the handler may keep stop tokens after it has returned, but not the Run.
 class Run {
  public:
   explicit Run(model::Claim claim) : claim_(std::move(claim)) {}
@@ -62,24 +62,25 @@ class Run {
   [[nodiscard]] bool should_stop() const { return stop_reason() != StopReason::none; }
   [[nodiscard]] std::stop_token stop_token();
 
-  // The worker is finishing what it has and takes nothing new; should_stop() follows when the grace period is over.
+  // The worker is stopping: it finishes what it has and claims nothing. should_stop() follows when the grace period is
+  // over.
   [[nodiscard]] bool draining() const { return draining_.load(std::memory_order_relaxed); }
 
-  // Kept, latest only, and sent with the next beat.
+  // Keeps the latest progress only; the next beat sends it.
   void progress(double fraction, std::string_view message);
 
   // ---- The worker's side -----------------------------------------------------------------------------------------
   enum class State : std::uint8_t {
     queued,    // claimed, not started
-    running,   // a handler has it
-    settling,  // its outcome is decided and on its way to the store; whatever else happens is dropped
+    running,   // a handler runs it
+    settling,  // its outcome is decided and on its way to the store; later events are dropped
   };
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
-  // Each succeeds for exactly one caller.
+  // start() and settle() each succeed for exactly one caller.
   [[nodiscard]] bool start(Time at);
   [[nodiscard]] bool settle();
 
-  // The first reason stays.
+  // The first reason stays, except that any other replaces cancel_requested.
   void request_stop(StopReason reason);
   void set_draining() { draining_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] std::optional<model::Progress> take_progress();
@@ -88,9 +89,9 @@ class Run {
     return Time(Duration(started_us_.load(std::memory_order_relaxed)));
   }  // engine time
 
-  std::size_t slot = 0;       // in the session's list of held runs; guarded by that list's mutex
-  Time received{};            // engine time of the claim's arrival, set before it is shared
-  bool born_running = false;  // admitted and claimed in one, by this process; set before it is shared
+  std::size_t slot = 0;       // index in the session's list of held runs; guarded by that list's mutex
+  Time received{};            // engine time of the claim's arrival; set before the run is shared
+  bool born_running = false;  // admitted and claimed in one call, by this process; set before the run is shared
 
  private:
   const model::Claim claim_;

@@ -1,7 +1,7 @@
-// SerialExecutor: one thread that runs what it is given, in order.
+// SerialExecutor: one thread that runs posted functions in order.
 //
-// For callers' callbacks: they must not run on a thread that others wait for. Started by the first post(). The destructor
-// returns when everything posted before it has run.
+// For callers' callbacks, which must not run on a thread that other callers wait for. The first post() starts the
+// thread. The destructor returns when everything posted has run.
 #pragma once
 
 #include "engine/step_thread.hpp"
@@ -53,7 +53,7 @@ class SerialExecutor {
       lock.unlock();
       try {
         work();
-      } catch (...) {  // NOLINT(bugprone-empty-catch): a callback's own trouble, and nobody to tell
+      } catch (...) {  // NOLINT(bugprone-empty-catch): a callback's own failure, and there is no one to report it to
       }
       lock.lock();
     }

@@ -51,7 +51,7 @@ void Session::remove(std::span<const RunPtr> runs) {
   for (const RunPtr& run : runs) {
     const std::size_t slot = run->slot;
     if (slot >= runs_.size() || runs_[slot] != run) {
-      continue;  // lost with its session
+      continue;  // the run was lost with its session
     }
     runs_[slot] = std::move(runs_.back());
     runs_.pop_back();

@@ -1,7 +1,8 @@
-// Session: what a worker's session holds, as the worker knows it.
+// Session: a worker's own view of its session in the store: which claims are under way, which runs it holds, and what
+// the next beat says.
 //
-// The store has the truth; this is the other side of it: which claims are under way, which runs are in hand, and what
-// the next beat has to say. Shared by dispatcher, heartbeat and those who enqueue for their own worker. Any thread.
+// The store has the truth. The dispatcher, the heartbeat and threads that enqueue for a local worker share a Session;
+// any thread may call it.
 #pragma once
 
 #include "engine/run.hpp"
@@ -16,7 +17,7 @@
 
 namespace hapax::engine {
 
-// A claim under way. Every ticket is settled or abandoned, or the next beats cannot tell a lost reply.
+// A claim under way. Every ticket must be settled or abandoned; otherwise later beats cannot detect a lost claim reply.
 struct ClaimTicket {
   Uuid session;
   std::int64_t number = 0;
@@ -26,15 +27,15 @@ class Session {
  public:
   void opened(const Uuid& id);
   [[nodiscard]] bool is_open() const;
-  [[nodiscard]] Uuid id() const;                      // the last one, also when it was lost
-  [[nodiscard]] bool has_been(const Uuid& id) const;  // this one or an earlier one that was lost
+  [[nodiscard]] Uuid id() const;                      // of the latest session, also after it was lost
+  [[nodiscard]] bool has_been(const Uuid& id) const;  // the latest session or an earlier, lost one
 
-  // None while no session is open.
+  // Returns none while no session is open.
   [[nodiscard]] std::optional<ClaimTicket> begin_claim();
-  // The claim was answered: its runs are held from now on. False when the session was lost meanwhile, so that they
-  // are nobody's here.
+  // The claim was answered: the session holds its runs from now on. Returns false when the session was lost meanwhile;
+  // then the runs are not this worker's.
   [[nodiscard]] bool settle(const ClaimTicket& ticket, std::span<const RunPtr> runs);
-  // The claim failed or its answer never came: the next beat releases what it may have taken.
+  // The claim failed or its answer never came: after the next beat the store releases what the claim may have taken.
   void abandon(const ClaimTicket& ticket) { (void)settle(ticket, {}); }
 
   void remove(std::span<const RunPtr> runs);
@@ -45,12 +46,13 @@ class Session {
   [[nodiscard]] RunPtr find(const Uuid& id) const;
   [[nodiscard]] bool has_progress() const;
 
-  // What a beat says now. Takes progress and counts; put_back() returns the counts of a beat that failed.
+  // The content of a beat sent now. Takes progress and counts out of the session; put_back() returns the counts of a
+  // beat that failed.
   [[nodiscard]] model::Beat beat(Duration lease);
   void put_back(const std::vector<model::QueueCount>& counts);
 
-  // The session is gone: nothing is held any more. Returns what was, each told to stop. Empty when it is another
-  // session by now.
+  // Marks the session as lost: it holds nothing any more. Returns the runs it held, each asked to stop; none when `id`
+  // is not the open session.
   [[nodiscard]] std::vector<RunPtr> lose(const Uuid& id);
 
  private:
@@ -59,8 +61,8 @@ class Session {
   std::vector<Uuid> earlier_;
   bool open_ = false;
   std::int64_t last_claim_ = 0;
-  std::vector<std::int64_t> open_claims_;  // few
-  std::vector<RunPtr> runs_;               // Run::slot is the place here
+  std::vector<std::int64_t> open_claims_;  // few at a time
+  std::vector<RunPtr> runs_;               // Run::slot is the index
   std::map<model::QueueRef, model::QueueCount> counts_;
 };
 

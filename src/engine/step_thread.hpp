@@ -1,4 +1,4 @@
-// StepThread: the thin shell that turns a step ("do what is due, say when to call again") into a thread.
+// StepThread: a thread that calls a step, a function that does what is due and returns when to call it again.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -12,24 +12,25 @@
 
 namespace hapax::engine {
 
-// Time as the engine counts it: monotonic, so that a stepped wall clock neither delays a beat nor hurries one. Only
-// differences mean anything.
+// The engine's clock. It is monotonic, so a stepped wall clock neither delays nor hurries a heartbeat. Only differences
+// between its times mean anything.
 [[nodiscard]] Time engine_now();
 
-// Processor time that the calling thread has had so far.
+// The processor time that the calling thread has used.
 [[nodiscard]] Duration thread_cpu_time();
 
-// "Never, unless woken."
+// No next step unless woken.
 inline constexpr Time never = Time::max();
-// No caller waits longer: more would overflow the clock.
+// The longest wait of any caller; a longer one would overflow the clock.
 inline constexpr Duration longest_wait = std::chrono::hours(24 * 365);
 
-// Marks a thread that the engine owns, and so must never be the one to destroy it: it would wait for its own end.
+// mark_engine_thread() marks the calling thread as the engine's own. Such a thread must not destroy the engine, as it
+// would wait for its own end.
 [[nodiscard]] bool on_engine_thread();
 void mark_engine_thread();
 
-// Owned by whoever starts it. wake() may be called from any thread, at any rate: while a wake-up is pending a further
-// one costs one atomic read. The step must not throw.
+// Any thread may call wake(), at any rate: while a wakeup is pending, another wake() costs one atomic read. The owner
+// calls start() and stop(). The step must not throw.
 class StepThread {
  public:
   using Step = std::function<Time(Time now)>;
@@ -37,11 +38,11 @@ class StepThread {
   explicit StepThread(Step step) : step_(std::move(step)) {}
   StepThread(const StepThread&) = delete;
   StepThread& operator=(const StepThread&) = delete;
-  // stop().
+  // Calls stop().
   ~StepThread();
 
   void start();
-  // Before start() it is kept for the first step.
+  // A wakeup before start() is kept for the first step.
   void wake();
   // Returns when the current step has ended; no further one begins.
   void stop();

@@ -1,6 +1,6 @@
-// SweepWatch: how the sweeps of this process went, and who is told when they fail or leave rows.
+// SweepWatch: counts failures of this process's sweeps and reports trouble with them.
 //
-// Owned by the hub; any thread may call it. A trouble that lasts is told once a minute, not with each sweep.
+// Owned by the WakeHub; any thread may call it. Trouble that lasts is reported once a minute, not with each sweep.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -18,18 +18,18 @@ namespace hapax::engine {
 
 class SweepWatch {
  public:
-  // `listener` is told from now on, for as long as its owner keeps it.
+  // Reports to `listener` from now on, for as long as its owner keeps it.
   void add(const std::shared_ptr<TroubleListener>& listener);
 
-  // A sweep of which a part failed is told by both, as what it did counts.
+  // A sweep of which a part failed calls both, because its other parts count.
   void swept(const model::SweepReport& report, Time now);
   void failed(std::string_view error, Time now);
 
-  // Sweeps in a row that failed, up to the last one.
+  // How many of the latest sweeps failed in a row.
   [[nodiscard]] int failures() const;
 
  private:
-  // A trouble, and when it was told last.
+  // A trouble, and when it was reported last.
   struct Told {
     std::string text;
     Time at{};

@@ -24,7 +24,8 @@ Duration Sweeper::jittered(Duration interval) {
   return Duration(static_cast<Duration::rep>(static_cast<double>(interval.count()) * factor));
 }
 
-// A clean-up that does not come to its end takes more: what is kept must not grow for ever.
+// How long to pause after a clean-up pass, as a multiple of the pass's own time. A clean-up that does not finish pauses
+// less, as expired rows must not pile up.
 int Sweeper::breath_factor(Time now) {
   if (cleaning_since_ == Time{}) { cleaning_since_ = now; }
   const Duration since = now - cleaning_since_;
@@ -46,7 +47,7 @@ void Sweeper::read_interval(Time now) {
 Time Sweeper::step(Time now) {
   read_interval(now);
   if (retention_at_ == Time{}) {
-    // Soon after the start, as a process may not live for an hour; not at once, as many may start together.
+    // Soon after the start, as a process may live for less than an hour; not at once, as many may start together.
     retention_at_ = now + jittered(options_.retention_interval / 60);
   }
   const bool retention = now >= retention_at_;
@@ -57,8 +58,8 @@ Time Sweeper::step(Time now) {
     if (!report.failure.empty()) { return failed(report.failure, now); }
     backoff_.reset();
     if (report.more) {
-      // Claims and admissions go first: a long clean-up takes a small share of the store's time. What was lost with its
-      // worker does not wait.
+      // A long clean-up takes a small share of the store's time, so that claims and admissions go first. Executions of
+      // lost workers do not wait.
       const bool cleans_only = report.requeued + report.dead + report.timed_out == 0;
       const Duration breath = cleans_only ? (engine_now() - began) * breath_factor(now) : Duration::zero();
       return now + std::max(breath_min, std::min(breath, options_.interval));

@@ -1,7 +1,7 @@
-// Sweeper: takes back what lost sessions held, ends what passed its deadline, deletes what has expired.
+// Sweeper: requeues executions of lost sessions, ends executions whose deadline has passed, and deletes expired rows.
 //
-// Every process that works runs one; the store sees to it that they do not get into each other's way. Bounded: a pass
-// changes at most limits::sweep_batch rows of a kind, and says so when there is more. One thread calls step().
+// Every process with a worker runs one; the store keeps them from disturbing each other. Bounded: a pass changes at
+// most limits::sweep_batch rows of a kind, and reports when there is more. One thread calls step().
 #pragma once
 
 #include "base/random.hpp"
@@ -18,8 +18,8 @@ class Sweeper {
   struct Options {
     Duration interval = std::chrono::milliseconds(500);
     Duration retention_interval = std::chrono::hours(1);
-    // Asked every two seconds or so for another one, if it is set: the store's setting may change. If it throws, the
-    // interval stays as it was.
+    // Asked about every two seconds for the current interval, if set, as the store's setting may change. If it throws,
+    // the interval stays.
     std::function<Duration()> current_retention_interval;
     std::function<void(const model::SweepReport&)> on_swept;
     std::function<void(std::string_view error)> on_failed;
@@ -29,11 +29,11 @@ class Sweeper {
   [[nodiscard]] Time step(Time now);
 
  private:
-  // Within a fifth of it, so that many processes do not sweep in step.
+  // Varies the interval by up to a fifth, so that many processes do not sweep at the same time.
   [[nodiscard]] Duration jittered(Duration interval);
   [[nodiscard]] int breath_factor(Time now);
   void read_interval(Time now);
-  [[nodiscard]] Time failed(std::string_view error, Time now);  // when to try again
+  [[nodiscard]] Time failed(std::string_view error, Time now);  // returns when to try again
 
   store::Store& store_;
   base::Random& random_;

@@ -1,4 +1,4 @@
-// TroubleListener: a caller's function that background threads of the process tell of trouble, until the caller is gone.
+// TroubleListener: a caller's function to which background threads report trouble, until the caller forgets it.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace hapax::engine {
 
-// The ticker and the sweeper are the process's and outlive a worker, whose listener they must not call then. Any thread may
-// call it; after forget() has returned no other thread is inside the listener.
+// The ticker and the sweeper belong to the process and outlive a worker, whose function they must not call after its
+// end. Any thread may call this; after forget() has returned, no other thread is inside the function.
 class TroubleListener {
  public:
   explicit TroubleListener(std::function<void(std::string_view)> listener)
@@ -18,7 +18,7 @@ class TroubleListener {
 
   void tell(std::string_view text) {
     const std::lock_guard lock(mutex_);
-    const auto listener = listener_;  // kept while it is called, as it may be the one that ends the worker
+    const auto listener = listener_;  // keeps the function alive during the call: the call may itself end the worker
     if (listener && *listener) { (*listener)(text); }
   }
   void forget() {

@@ -22,8 +22,8 @@ constexpr std::size_t polled_at_once = 1000;
 constexpr std::size_t recent_max = 256;
 constexpr std::size_t recent_bytes = 64 << 10;  // larger results are read from the store
 
-// Whether an execution that this process has admitted and got at once may well be on its way still. What was admitted
-// longer ago may have ended before anybody waited for it, so that nobody will be told: the store is asked.
+// Whether an execution that this process admitted and claimed is so new (20 ms) that it is probably still running. An
+// older one may have ended before the wait began, and its outcome is not delivered again, so the store is asked.
 bool is_fresh(const Uuid& id) {
   const auto now =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
@@ -77,7 +77,7 @@ Waiters::Token Waiters::watch(const Uuid& id, Callback callback, bool local, std
       waits_.emplace(id, Wait{token, std::move(callback), now, poll_at, until});
       count_.fetch_add(1);
       ensure_thread();
-      // Most waits end before anybody has to ask: the thread is left alone while it wakes in time by itself.
+      // Most waits end before the first poll, so the thread is woken only when it would wake too late by itself.
       if (const Time first = std::min(poll_at, until); first < next_step_) {
         next_step_ = first;
         thread_->wake();
@@ -112,7 +112,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   const Time until = at_most ? engine_now() + std::min(*at_most, longest_wait) : never;
   if (!local || !is_fresh(id)) {
     const bool looks_once = at_most && *at_most <= Duration::zero();
-    // On this thread: most who ask late are answered here.
+    // The first look runs on this thread: most late waits end here.
     try {
       auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
       if (outcomes.front() && outcomes.front()->overdue && end_if_overdue(store_, id)) {
@@ -122,7 +122,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
       if (is_terminal(outcomes.front()->status)) { return outcomes.front(); }
       if (looks_once) { return std::nullopt; }
     } catch (const StoreUnavailable&) {
-      if (looks_once) { throw; }  // others wait: the store may come back, as later on in step()
+      if (looks_once) { throw; }  // other waits go on, as in step(): the store may come back
     }
   }
   auto box = std::make_shared<Box>();
@@ -138,7 +138,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
     box->answered.wait_while(0);
   } else if (!box->answered.wait_while(0, std::max(until - engine_now(), Duration::zero()))) {
     if (unwatch(id, token)) { return std::nullopt; }
-    box->answered.wait_while(0);  // it is being told this instant
+    box->answered.wait_while(0);  // the callback is being called at this moment
   }
   if (box->error) { std::rethrow_exception(box->error); }
   return std::move(box->outcome);
@@ -189,7 +189,7 @@ void Waiters::hint() {
   if (waits_.empty() || !thread_) { return; }
   const Time now = engine_now();
   for (auto& [id, wait] : waits_) {
-    // Old waits are not asked for at every change somebody makes.
+    // A hint moves the poll of an old wait less than that of a new one, so that not every change polls all waits.
     wait.poll_at = std::min(wait.poll_at, now + std::clamp((now - wait.since) / 32, Duration::zero(), hint_max));
   }
   thread_->wake();
@@ -211,7 +211,7 @@ Time Waiters::step(Time now) {
       count_.fetch_sub(1);
     }
     for (auto& [id, wait] : waits_) {
-      // What is nearly due goes along.
+      // Waits that are nearly due join this query.
       if (wait.poll_at <= now + poll_min / 2 && ids.size() < polled_at_once) {
         if (ids.empty() || ids.back() != id) { ids.push_back(id); }
         wait.poll_at = now + std::clamp((now - wait.since) / 4, poll_min, poll_max);
@@ -234,12 +234,12 @@ Time Waiters::step(Time now) {
         overdue = ids[i];
       }
     }
-    // Nobody else may be there to do it. One sweep ends all of them; they are told so when they are asked for next.
+    // Perhaps no other process sweeps. One sweep ends all overdue executions; the next poll sees their outcomes.
     if (overdue) { (void)end_if_overdue(store_, *overdue); }
   } catch (const StoreUnavailable&) {
     const std::lock_guard lock(mutex_);
     next_step_ = std::min(next_step_, now + poll_max);
-    return next_step_;  // those who wait go on waiting; the store may come back
+    return next_step_;  // the waits go on; the store may come back
   } catch (const std::exception&) {
     for (const Uuid& id : ids) { answer(id, nullptr, std::current_exception()); }
   }

@@ -1,7 +1,7 @@
-// Waiters: everybody in this process who waits for an execution to end.
+// Waiters: all callers of this process that wait for executions to end.
 //
-// An outcome recorded by a worker of this process is passed on at once. For all others one thread asks the store for
-// all of them together, from every 2 ms for fresh waits to every 200 ms for old ones. Any thread may call.
+// An outcome that a worker of this process records is delivered at once. One thread polls the store for all other
+// executions together, from every 2 ms for new waits to every 200 ms for old ones. Any thread may call it.
 #pragma once
 
 #include "engine/step_thread.hpp"
@@ -24,28 +24,29 @@ namespace hapax::engine {
 
 class Waiters {
  public:
-  // (outcome, nullptr) or (nullptr, error), or neither when its time was over. Called once, on some thread, never under a lock.
+  // (outcome, nullptr), (nullptr, error), or (nullptr, nullptr) after a timeout. Called once, on any thread, never
+  // under a lock.
   using Callback = std::function<void(const model::Outcome*, std::exception_ptr)>;
 
   explicit Waiters(store::Store& store);
   Waiters(const Waiters&) = delete;
   Waiters& operator=(const Waiters&) = delete;
-  // Those who still wait get ShuttingDown.
+  // Ends the remaining waits with ShuttingDown.
   ~Waiters();
 
-  // The terminal outcome, or none when `at_most` is over first. `local` says that a worker of this process has the
-  // execution, so that there is no point in asking the store at once if it is new. Throws ResultExpired when the store has no
-  // record of it. While the store can't be reached it goes on waiting; only who looks once, with an `at_most` of zero, gets
+  // Returns the terminal outcome, or none when `at_most` is over first. `local`: a worker of this process has the
+  // execution, so the store is not asked at once for a new one. Throws ResultExpired when the store has no record of
+  // it. While the store cannot be reached the wait goes on; only a single look (an `at_most` of zero) throws
   // StoreUnavailable.
   [[nodiscard]] std::optional<model::Outcome> wait(const Uuid& id, std::optional<Duration> at_most, bool local);
 
   using Token = std::uint64_t;
   // When `at_most` is over first, the callback gets (nullptr, nullptr).
   Token watch(const Uuid& id, Callback callback, bool local, std::optional<Duration> at_most = std::nullopt);
-  // False when the callback was or is being called.
+  // Returns false when the callback was or is being called.
   bool unwatch(const Uuid& id, Token token);
 
-  // Outcomes that this process recorded. `keep` remembers it for a wait that begins a little later.
+  // An outcome that this process recorded. `keep`: remember it for a wait that begins a little later.
   struct News {
     model::Outcome outcome;
     bool keep = false;
@@ -53,7 +54,7 @@ class Waiters {
   void publish(const std::vector<News>& news);
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
 
-  // Something changed in another process.
+  // Something changed in another process: poll new waits soon.
   void hint();
   void stop();
 
@@ -75,11 +76,11 @@ class Waiters {
   std::mutex mutex_;  // guards what follows
   std::unordered_multimap<Uuid, Wait> waits_;
   std::unordered_map<Uuid, model::Outcome> recent_;  // for waits that begin later
-  std::deque<Uuid> recent_order_;                    // of those, the oldest first
+  std::deque<Uuid> recent_order_;                    // ids in recent_, the oldest first
   Token last_token_ = 0;
   bool stopping_ = false;
   std::unique_ptr<StepThread> thread_;
-  Time next_step_ = never;  // when the thread looks again by itself
+  Time next_step_ = never;  // when the thread's next step is due
   std::atomic<int> count_{0};
 };
 

@@ -8,11 +8,11 @@
 namespace hapax::engine {
 
 namespace {
-// How long a handler has to return after it was told to stop before its thread is taken for stuck.
+// How long a handler has to return after it was asked to stop; then its thread counts as stuck.
 constexpr Duration stuck_after = std::chrono::seconds(1);
 }  // namespace
 
-bool Watchdog::watch(const RunPtr& run) {
+bool Watchdog::watch(const engine::RunPtr& run) {
   const model::Claim& claim = run->claim();
   Time due = never;
   Entry::Kind kind = Entry::Kind::timeout;
@@ -26,9 +26,9 @@ bool Watchdog::watch(const RunPtr& run) {
   return add({due, run, kind});
 }
 
-bool Watchdog::watch_cancelled(const RunPtr& run) {
+bool Watchdog::watch_cancelled(const engine::RunPtr& run) {
   const std::lock_guard lock(mutex_);
-  return on_stuck_ && add({engine_now() + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
+  return on_stuck_ && add({engine::engine_now() + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
 }
 
 void Watchdog::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
@@ -37,7 +37,7 @@ void Watchdog::tell_stuck(Duration patience, std::function<void(std::string_view
   on_stuck_ = std::move(on_stuck);
 }
 
-// Holding mutex_. True when it is the next one due.
+// Holding mutex_. Returns true when the entry is the next one due.
 bool Watchdog::add(Entry entry) {
   if (entries_.size() >= forget_at_) { forget_ended(); }
   const bool first = entries_.empty() || entry.due < entries_.top().due;
@@ -45,7 +45,7 @@ bool Watchdog::add(Entry entry) {
   return first;
 }
 
-// Most runs end long before their limit. Holding mutex_.
+// Holding mutex_. Drops the entries of ended runs: most runs end long before their limit.
 void Watchdog::forget_ended() {
   std::vector<Entry> left;
   while (!entries_.empty()) {
@@ -61,7 +61,7 @@ Time Watchdog::step(Time now) {
   while (!entries_.empty() && entries_.top().due <= now) {
     const Entry entry = entries_.top();
     entries_.pop();
-    if (const RunPtr run = entry.run.lock()) {
+    if (const engine::RunPtr run = entry.run.lock()) {
       lock.unlock();
       expire(run, entry.kind, now);
       lock.lock();
@@ -70,7 +70,7 @@ Time Watchdog::step(Time now) {
   return entries_.empty() ? never : entries_.top().due;
 }
 
-void Watchdog::expire(const RunPtr& run, Entry::Kind kind, Time now) {
+void Watchdog::expire(const engine::RunPtr& run, Entry::Kind kind, Time now) {
   if (kind == Entry::Kind::stuck) {
     stuck(run, "its timeout");
     return;
@@ -82,27 +82,27 @@ void Watchdog::expire(const RunPtr& run, Entry::Kind kind, Time now) {
   if (!run->settle()) {
     return;  // the handler was quicker
   }
-  run->request_stop(StopReason::timed_out);
+  run->request_stop(engine::StopReason::timed_out);
   base::SystemRandom random;
-  const Attempted attempted{.ran_for = now - run->started(), .jitter = random.fraction()};
-  pool_.push({run, timeout_finish(*run, kind == Entry::Kind::deadline, attempted), {}});
+  const engine::Attempted attempted{.ran_for = now - run->started(), .jitter = random.fraction()};
+  pool_.push({run, engine::timeout_finish(*run, kind == Entry::Kind::deadline, attempted), {}});
   const std::lock_guard lock(mutex_);
   entries_.push({now + std::max(stuck_after, patience_), run, Entry::Kind::stuck});
 }
 
-// The handler had its time to end by itself: what it does from here is not waited for.
-void Watchdog::expire_cancelled(const RunPtr& run, Time now) {
-  if (run->state() == Run::State::queued) {  // its handler has not had any of it
+// The handler had its time to return: the run is cancelled without waiting for it any longer.
+void Watchdog::expire_cancelled(const engine::RunPtr& run, Time now) {
+  if (run->state() == engine::Run::State::queued) {  // its handler has not started yet
     const std::lock_guard lock(mutex_);
     (void)add({now + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
     return;
   }
-  if (run->stop_reason() != StopReason::cancel_requested || !run->settle()) { return; }
-  pool_.push({run, cancelled_finish(*run, {.ran_for = now - run->started()}), {}});
+  if (run->stop_reason() != engine::StopReason::cancel_requested || !run->settle()) { return; }
+  pool_.push({run, engine::cancelled_finish(*run, {.ran_for = now - run->started()}), {}});
   stuck(run, "its cancellation");
 }
 
-void Watchdog::stuck(const RunPtr& run, const char* after) {
+void Watchdog::stuck(const engine::RunPtr& run, const char* after) {
   if (!pool_.replace(*run)) { return; }
   const std::string what = "a handler of task '" + run->claim().task + "' does not return after " + after;
   std::function<void(std::string_view)> on_stuck;

@@ -1,5 +1,5 @@
-// Watchdog: ends attempts that run over their timeout or their execution's deadline, whether or not the handler returns,
-// and tells of handlers that do not.
+// Watchdog: ends attempts that run over their timeout or their execution's deadline, whether or not the handler
+// returns, and reports handlers that do not return.
 #pragma once
 
 #include "engine/pool.hpp"
@@ -13,37 +13,38 @@
 
 namespace hapax::engine {
 
-// step() is called by one thread, the rest by any.
+// One thread calls step(); any thread may call the other members.
 class Watchdog {
  public:
-  // `patience`: how long, beyond the usual second, a handler may take to return once it was told to stop.
-  Watchdog(ThreadPool& pool, std::function<void(std::string_view)> on_trouble, Duration patience)
+  // `patience`: how long a handler that was asked to stop may take to return, if longer than one second.
+  Watchdog(engine::ThreadPool& pool, std::function<void(std::string_view)> on_trouble, Duration patience)
       : pool_(pool), on_trouble_(std::move(on_trouble)), patience_(patience) {}
 
-  // A run that has just started. True when its limit is the next one due, so that the watchdog must be woken.
-  [[nodiscard]] bool watch(const RunPtr& run);
-  // A run that was just told of its cancellation. Only where stuck handlers are told of does it count as stuck, and as
-  // cancelled, when its handler has not returned after the patience. Returns as watch().
-  [[nodiscard]] bool watch_cancelled(const RunPtr& run);
-  // From here each handler that was told to stop and has not returned after `patience` is told of, on step()'s thread.
+  // Watches a run that has just started. Returns true when its limit is the next one due, so that the watchdog must be
+  // woken.
+  [[nodiscard]] bool watch(const engine::RunPtr& run);
+  // Watches a run that was just asked to stop by a cancellation. Only after tell_stuck() does such a run count as
+  // stuck, and as cancelled, when its handler has not returned after the patience. Returns as watch() does.
+  [[nodiscard]] bool watch_cancelled(const engine::RunPtr& run);
+  // Makes step() call `on_stuck` for each handler that was asked to stop and has not returned after `patience`.
   void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
   [[nodiscard]] Time step(Time now);
 
  private:
   struct Entry {
     Time due;
-    std::weak_ptr<Run> run;
+    std::weak_ptr<engine::Run> run;
     enum class Kind : std::uint8_t { timeout, deadline, cancelled, stuck } kind;
     [[nodiscard]] bool operator>(const Entry& other) const { return due > other.due; }
   };
 
   [[nodiscard]] bool add(Entry entry);
-  void expire(const RunPtr& run, Entry::Kind kind, Time now);
-  void expire_cancelled(const RunPtr& run, Time now);
-  void stuck(const RunPtr& run, const char* after);
+  void expire(const engine::RunPtr& run, Entry::Kind kind, Time now);
+  void expire_cancelled(const engine::RunPtr& run, Time now);
+  void stuck(const engine::RunPtr& run, const char* after);
   void forget_ended();
 
-  ThreadPool& pool_;
+  engine::ThreadPool& pool_;
   std::function<void(std::string_view)> on_trouble_;
   std::mutex mutex_;
   Duration patience_;                               // guarded by mutex_

@@ -1,6 +1,6 @@
 // Worker: claims executions of some queues, runs a handler for each on a pool of threads, and records the outcomes.
 //
-// The untyped worker under everything: typed handlers (App), `hapax work --exec` and the HTTP worker protocol.
+// Typed handlers (App), `hapax work --exec` and the HTTP worker protocol all use this untyped worker.
 //
 //   auto engine = std::make_shared<engine::Engine>(store::open(url));
 //   engine::Worker worker(engine, {.queues = {{"default", "emails"}}, .threads = 4},
@@ -9,8 +9,8 @@
 //   worker.stop();
 //
 // Threads: a dispatcher (outcomes out, claims in: one Store::exchange a turn), a heartbeat, a watchdog once an attempt
-// has a timeout, and `threads` pool threads that call the handler, several at once. Errors of the store are never fatal:
-// outcomes are kept and tried again until the store answers, and the session is opened anew when it was lost.
+// has a timeout, and `threads` pool threads that call the handler, several at once. Errors of the store are never
+// fatal: outcomes are kept and sent again until the store answers, and a lost session is replaced by a new one.
 #pragma once
 
 #include "engine/run.hpp"
@@ -29,16 +29,17 @@ namespace hapax::engine {
 class Engine;
 class WorkflowPool;
 
-// Called on a pool thread, once per attempt. May throw: anything thrown is a failed attempt (hapax::Error's name, or the
-// C++ type, is the error's type).
+// Called on a pool thread, once per attempt. It may throw: any exception is a failed attempt, with hapax::Error's name
+// or the C++ type as the error's type.
 using Handler = std::function<Ending(Run&)>;
 
-// For a live display. Each may be empty. Called on the worker's threads, several at once: quick and not throwing.
+// Callbacks for a live display; each may be empty. The worker's threads call them, several at once, so they must be
+// quick and must not throw.
 struct WorkerEvents {
   std::function<void(const model::Claim&)> started;
-  // After the store answered. A stale verdict means that the outcome was refused.
+  // Called after the store answered. A stale verdict means that the outcome was refused.
   std::function<void(const model::Claim&, const model::Finish&, model::FinishVerdict)> finished;
-  // Something a person may want to know: the store is away, the session was lost, a handler does not return.
+  // Messages for an operator: the store is away, the session was lost, a handler does not return.
   std::function<void(std::string_view)> trouble;
 };
 
@@ -49,18 +50,18 @@ struct WorkerOptions {
   Duration lease = std::chrono::seconds(30);
   std::optional<Duration> heartbeat;          // none: a third of the lease
   Duration grace = std::chrono::seconds(30);  // how long stop() lets handlers finish
-  int prefetch = 0;                           // executions held at once; 0: by measure, from `threads` up to 2,000
+  int prefetch = 0;                           // executions held at once; 0: by measurement, from `threads` up to 2,000
   std::string name;                           // a label for people; empty: host and process id
   std::string build;                          // a label of the program's version
   bool sweep = true;                          // also run the sweeper (lost sessions, deadlines, retention)
-  std::optional<Duration> cleanup_interval;   // of the sweeper's retention; none: the store's setting, or an hour
-  std::shared_ptr<WorkflowPool> workflows;    // where claimed workflows go on; none: there are no workflows
-  std::optional<model::QueueRef> questions;   // where those are asked from afar; not one of its queues
-  Duration stop_patience{0};  // a handler that was told to stop may take this long before it counts as stuck
+  std::optional<Duration> cleanup_interval;   // how often retention deletes; none: the store's setting, or an hour
+  std::shared_ptr<WorkflowPool> workflows;    // runs claimed workflows; none: the worker has no workflows
+  std::optional<model::QueueRef> questions;   // queue of questions to workflows; not one of `queues`
+  Duration stop_patience{0};  // a handler that was asked to stop may take this long before it counts as stuck
   WorkerEvents events;
 };
 
-// Outcomes the store accepted since the start, and what is in hand now.
+// Outcomes that the store accepted since the start, and the runs held now.
 struct WorkerStats {
   std::int64_t completed = 0;
   std::int64_t failed = 0;   // dead letters
@@ -78,7 +79,7 @@ struct WorkerStats {
 
 class WorkerCore;
 
-// Starts in its constructor (throws what opening a session throws). Any thread may call its members.
+// A Worker starts in its constructor, which throws what opening a session throws. Any thread may call its members.
 class Worker {
  public:
   Worker(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
@@ -86,25 +87,25 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) noexcept;
-  // stop().
+  // Calls stop().
   ~Worker();
 
-  // Stops claiming, waits for running handlers up to the grace period, releases the rest without spending their attempt
-  // and closes the session. A handler that still does not return is left to its thread; its result is dropped.
+  // Stops claiming, waits for running handlers up to the grace period, releases the other runs without spending their
+  // attempt, and closes the session. A handler that still does not return keeps its thread; its result is dropped.
   void stop();
   // The same with another grace period.
   void stop(Duration grace);
 
   // Returns true when this worker holds nothing and its queues have nothing pending (delayed and retrying included) or
-  // running, false when `at_most` is over or the worker was stopped before that.
+  // running. Returns false when `at_most` is over or the worker was stopped before that.
   bool wait_until_empty(std::optional<Duration> at_most = std::nullopt);
 
   // Replaces the task filter.
   void set_tasks(std::vector<std::string> tasks);
 
-  // For a process that can be replaced as a whole: each handler that was told to stop (timeout, deadline, cancellation)
-  // and has not returned after `patience` is told of, on a thread of the worker's; its outcome is recorded without it.
-  // stop() then does not wait for such handlers.
+  // For a process that can be replaced as a whole. A thread of the worker calls `on_stuck` for each handler that was
+  // asked to stop (timeout, deadline, cancellation) and has not returned after `patience`; its outcome is recorded
+  // without it. stop() then does not wait for such handlers.
   void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
 
   [[nodiscard]] WorkerStats stats() const;

@@ -76,7 +76,7 @@ WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Ha
 WorkerCore::~WorkerCore() = default;
 
 void WorkerCore::start() {
-  // A handler that outlives the worker must find nothing rather than something destroyed.
+  // A handler may outlive the worker: its callbacks then find no core, instead of a destroyed one.
   const std::weak_ptr<WorkerCore> weak = weak_from_this();
   pool_->set_callbacks(
       [weak](const RunPtr& run) {
@@ -123,7 +123,7 @@ void WorkerCore::start() {
   try {
     engine_->store().warm_up();
   } catch (const Error& error) {
-    // The first calls will meet it too, and have their ways with it.
+    // The first calls of the worker meet the same error and handle it.
     trouble(error.what());
   }
   heartbeat_->open();
@@ -152,7 +152,7 @@ void WorkerCore::started(const RunPtr& run) {
   if ((run->claim().attempt_timeout || run->claim().deadline_in) && watchdog_->watch(run)) { ensure_watchdog_thread(); }
 }
 
-// A workflow unwinds when it is cancelled, with whatever compensation it has: that may take its time.
+// Only tasks are watched: a cancelled workflow unwinds and runs its compensation, which may take long.
 void WorkerCore::cancelling(const RunPtr& run) {
   if (run->claim().kind == model::Kind::task && watchdog_->watch_cancelled(run)) { ensure_watchdog_thread(); }
 }
@@ -181,7 +181,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
     const Settled& settled = batch[i];
     if (verdicts[i] == model::FinishVerdict::accepted && (anybody || settled.run->born_running)) {
       const auto status = settled.finish ? terminal_status(*settled.finish) : Status::completed;
-      // Why it was cancelled is in the store.
+      // The reason of a cancellation is in the store, so waiters read it there.
       look = look || status == Status::cancelled;
       if (status && status != Status::cancelled) {
         model::Outcome outcome{.id = settled.run->claim().id, .status = *status};
@@ -201,7 +201,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
     }
   }
   if (!news.empty()) {
-    // Who is told of a result often asks for the next.
+    // A caller that gets a result often enqueues its next execution at once.
     const Engine::AdmissionBurst burst = engine_->admission_burst();
     waiters.publish(news);
   }
@@ -247,7 +247,7 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
     const std::lock_guard lock(tasks_mutex_);
     if (!tasks_.empty() && !tasks_.contains(std::string(task))) { return std::nullopt; }
   }
-  // Counted before the second look at draining_: stop() waits for those it can see.
+  // Counted before draining_ is read again: stop() waits for the reservations it can see.
   reserved_.fetch_add(1);
   const auto ticket = draining_.load() ? std::nullopt : session_.begin_claim();
   if (!ticket) {
@@ -260,13 +260,13 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
 RunPtr WorkerCore::take_up(const Reservation& reservation) {
   const auto& [place, request, admission] = reservation;
   if (place.session != session_.id()) {
-    return nullptr;  // of a session that was lost meanwhile; so is the execution
+    return nullptr;  // the session was lost meanwhile, and the execution with it
   }
   const ClaimTicket ticket{place.session, place.claim_number};
   if (admission == nullptr || !admission->fence) {
     session_.abandon(ticket);
     if (admission == nullptr) {
-      // The answer may have been lost after the commit.
+      // The answer may have been lost after the commit; a beat makes the store release the execution.
       heartbeat_->hurry();
       heartbeat_thread_->wake();
     }
@@ -317,17 +317,17 @@ void WorkerCore::reserved(std::span<const Reservation> reservations) {
         (is_workflow ? workflows : tasks).push_back(std::move(run));
       }
     } catch (const std::exception& error) {
-      // No memory for this one: the next beat does not know it, and it is released. The others go on.
+      // Out of memory for this run: the next beat does not list it, so the store releases it. The other runs go on.
       trouble(error.what());
       session_.abandon({reservation.place.session, reservation.place.claim_number});
     }
   }
   const bool any = !tasks.empty() || !workflows.empty();
   if (!workflows.empty()) { options_.workflows->submit(std::move(workflows)); }
-  // One by one, as each wakes a thread: one of them may take long, and no other should wait behind it.
+  // Submitted one by one, as each call wakes a thread: no task should wait behind a long one.
   for (RunPtr& run : tasks) { pool_->submit({std::move(run)}); }
   reserved_.fetch_sub(mine);
-  // The pool starts nothing any more: the dispatcher hands it back.
+  // The pool starts nothing more, so the dispatcher releases these runs.
   if (any && draining_.load()) { something_changed(); }
 }
 
@@ -380,13 +380,13 @@ bool WorkerCore::wait_all_sent(Time until) {
 }
 
 void WorkerCore::stop(Duration grace) {
-  // Before the lock: a listener that is being told may itself stop the worker.
+  // Before the lock, because a listener that is being called may itself stop the worker.
   if (sweep_trouble_) { sweep_trouble_->forget(); }
   const std::lock_guard stop_lock(stop_mutex_);
   if (stopped_.load()) { return; }
   const Time until = engine_now() + std::min(grace, longest_wait);
   draining_.store(true);
-  // Before any handler hears of the stop: one that ends at once must not make room for the next.
+  // Before any handler learns of the stop: a handler that ends at once must not make room for the next run.
   pool_->hold();
   if (options_.workflows) { options_.workflows->hold(); }
   for (const RunPtr& run : session_.runs()) { run->set_draining(); }
@@ -400,7 +400,7 @@ void WorkerCore::stop(Duration grace) {
     dispatcher_thread_->wake();
     (void)wait_all_sent(engine_now() + after_grace);
   }
-  // Only now: an admission that is born running here must find whom to hand it to.
+  // Only now: until here, an execution that is born running on this worker needs it to take the run.
   engine_->hub().remove(this);
   stopped_.store(true);
   { const std::lock_guard lock(answered_mutex_); }
@@ -419,7 +419,7 @@ void WorkerCore::stop(Duration grace) {
   try {
     engine_->store().close_session(session_.id());
   } catch (const std::exception& error) {
-    // The session ends by its lease instead.
+    // The session ends when its lease is over instead.
     trouble(error.what());
   }
 }

@@ -1,15 +1,15 @@
-// WorkerCore: the parts of a worker put together, with their threads.
+// WorkerCore: all parts of a worker with their threads.
 //
-// Shared by the Worker that owns it, the hub, and handlers' threads; it lives until the last of them is done with it.
+// Owned together by its Worker, the WakeHub and handlers' threads; it lives until the last of them releases it.
 #pragma once
 
 #include "engine/dispatcher.hpp"
 #include "engine/engine.hpp"
 #include "engine/heartbeat.hpp"
-#include "engine/hub.hpp"
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
 #include "engine/step_thread.hpp"
+#include "engine/wakeups.hpp"
 #include "engine/watchdog.hpp"
 #include "engine/worker.hpp"
 #include "engine/workflow_pool.hpp"
@@ -42,14 +42,14 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void reserved(std::span<const Reservation> reservations) override;
 
  private:
-  // The run of a reservation of this worker's that was claimed for it, or nothing.
+  // The run that was claimed for a reservation of this worker, or null.
   [[nodiscard]] RunPtr take_up(const Reservation& reservation);
   void started(const RunPtr& run);
   void cancelling(const RunPtr& run);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void trouble(std::string_view what) const;
   [[nodiscard]] bool serves(const model::QueueRef& queue) const;
-  // Those, and where its workflows are asked.
+  // One of the worker's queues, or the queue of questions to its workflows.
   [[nodiscard]] bool claims_from(const model::QueueRef& queue) const;
   [[nodiscard]] bool queues_are_empty();
   [[nodiscard]] bool wait_all_sent(Time until);
@@ -62,7 +62,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Watchdog> watchdog_;
-  std::shared_ptr<TroubleListener> sweep_trouble_;  // none: it does not sweep
+  std::shared_ptr<TroubleListener> sweep_trouble_;  // null: this worker does not sweep
   std::unique_ptr<StepThread> dispatcher_thread_;
   std::unique_ptr<StepThread> heartbeat_thread_;
   std::mutex watchdog_mutex_;
@@ -71,7 +71,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   std::atomic<bool> stopped_{false};
   std::mutex stop_mutex_;  // one stop at a time
   std::atomic<int> reserved_{0};
-  std::atomic<int> watchers_{0};  // who waits for the queues to be empty
+  std::atomic<int> watchers_{0};  // callers that wait for the queues to be empty
   std::mutex answered_mutex_;
   std::condition_variable answered_condition_;  // outcomes were recorded, or the worker stops
   mutable std::mutex tasks_mutex_;

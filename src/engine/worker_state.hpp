@@ -1,4 +1,4 @@
-// What a hapax::Worker has: the engine's worker, and the listener that must not be called once it is gone.
+// WorkerState: what a hapax::Worker owns: the engine's worker, and the listener that must not be called after its end.
 #pragma once
 
 #include "engine/trouble_listener.hpp"
@@ -14,9 +14,9 @@ class WorkerState {
     if (trouble) { trouble->forget(); }
   }
 
-  // Shared, so that tasks registered later reach it.
+  // Shared with the app, so that tasks registered later reach the worker.
   std::shared_ptr<engine::Worker> worker;
-  std::shared_ptr<engine::TroubleListener> trouble;  // none: it does not see to schedules
+  std::shared_ptr<engine::TroubleListener> trouble;  // null: this worker runs no schedules
 };
 
 }  // namespace hapax::detail

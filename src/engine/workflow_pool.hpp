@@ -1,4 +1,4 @@
-// WorkflowPool: where a worker's claimed workflows go on. The engine knows it only by this; workflow/ has it.
+// WorkflowPool: runs a worker's claimed workflows. The engine knows only this interface; src/workflow implements it.
 #pragma once
 
 #include "engine/outcome.hpp"
@@ -13,33 +13,33 @@
 
 namespace hapax::engine {
 
-// Any thread may call it. Runs that are given back as waiting may be kept in memory, for when they are claimed again.
+// Any thread may call it. The pool may keep a run that waits in memory until the run is claimed again.
 class WorkflowPool {
  public:
   virtual ~WorkflowPool() = default;
-  // The names it has functions for.
+  // The names of the workflows it has functions for.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // The names of the workflows that ask them (model/question.hpp), which it has functions for too.
+  // The names of the question workflows (model/question.hpp), for which it has functions too.
   [[nodiscard]] virtual std::vector<std::string> questions() const = 0;
   virtual void start(std::function<void()> on_settled) = 0;
   virtual void submit(std::vector<RunPtr> runs) = 0;
-  // Appends what was decided since the last call.
+  // Appends the outcomes that were decided since the last call.
   virtual void collect(std::vector<Settled>& into) = 0;
-  // Takes back runs that were not begun.
+  // Takes back runs that have not begun.
   virtual void withdraw(std::vector<RunPtr>& into) = 0;
-  // How many more it would take now; 0: it is full.
+  // How many more runs it takes now; 0 when it is full.
   [[nodiscard]] virtual int room() const = 0;
-  // Claimed and not yet given back.
+  // How many runs are claimed and have no outcome yet.
   [[nodiscard]] virtual int active() const = 0;
-  // Looks after functions that take long or never come back.
+  // Called regularly: wakes threads for runs that wait behind long functions, and reports functions that do not return.
   virtual void look(Time now) = 0;
-  // From here nothing new is begun.
+  // After this no run begins.
   virtual void hold() = 0;
-  // Puts aside what it has in memory and ends its threads; one that does not come back by `until` is left behind.
+  // Unwinds the runs in memory and ends the threads; a thread that does not return by `until` is detached.
   virtual void stop(Time until) = 0;
 };
 
-// The workflows an app has functions for.
+// The workflows that an app has functions for.
 class WorkflowSupport {
  public:
   virtual ~WorkflowSupport() = default;
@@ -53,7 +53,7 @@ class WorkflowSupport {
     std::function<void(std::string_view)> on_trouble;
   };
   [[nodiscard]] virtual std::shared_ptr<WorkflowPool> make_pool(PoolOptions options) = 0;
-  // One turn on the caller's thread, from the journal, to its outcome.
+  // Runs one turn on the caller's thread, from the journal to the turn's outcome.
   [[nodiscard]] virtual model::Finish run_here(const RunPtr& run) = 0;
 };
 

@@ -1,4 +1,5 @@
-// Completed records in front of a slow store: bounded, for a short while, in this process. Any thread.
+// Cache: recently completed records, kept in this process in front of a slow store. Bounded in number and in time. Any
+// thread.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -25,10 +26,10 @@ class Cache final : private ForkAware {
   explicit Cache(const Options& options);
   ~Cache();
 
-  // None: ask the store. A record of another fingerprint is none too.
+  // None: the caller must ask the store. A record with another fingerprint also gives none.
   [[nodiscard]] std::optional<GuardRecord> find(const std::string& key,
                                                 const std::optional<GuardFingerprint>& fingerprint, Instant now);
-  // Keeps a completed record until `at_most` is over, or `expires_in` if that is sooner.
+  // Keeps a completed record for `at_most`, or for `expires_in` if that is shorter.
   void keep(const std::string& key, const GuardRecord& record, std::optional<Duration> expires_in, Instant now);
   void drop(const std::string& key);
 

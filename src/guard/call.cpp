@@ -16,10 +16,10 @@ namespace hapax::detail {
 namespace {
 
 constexpr Duration return_waits = std::chrono::minutes(1);
-// A wait asks the store itself at least this often: hints may be lost.
+// A waiting call asks the store at least this often: change notifications may be lost.
 constexpr Duration longest_wait = std::chrono::seconds(1);
 constexpr Duration shortest_wait = std::chrono::milliseconds(1);
-// How long a result that the store does not take is offered to it again. The heartbeat goes on meanwhile.
+// How long a call retries to record its result while the store is unavailable. The heartbeat goes on meanwhile.
 constexpr Duration finish_patience = std::chrono::seconds(10);
 constexpr Duration first_pause = std::chrono::milliseconds(10);
 constexpr Duration longest_pause = std::chrono::seconds(1);
@@ -47,14 +47,14 @@ void GuardCall::enter() {
 
 bool GuardCall::try_enter() { return look(false); }
 
-// Where the store is down and the options say run: unguarded_.
+// Sets unguarded_ when the store is unavailable and the options say to run all the same.
 GuardAnswer GuardCall::begin() {
   try {
     generation_ = guard::process_generation();
     request_.owner = core_->owner();
     return core_->store().begin(request_);
   } catch (const StoreUnavailable& error) {
-    // Who has seen the first call at work does not run beside it.
+    // A call that has seen the first call in progress must not run beside it.
     if (core_->options().on_store_error != OnStoreError::run || seen_in_progress_) { throw; }
     core_->warn(request_.key.key,
                 std::string("the call runs unguarded, as the store is not available: ") + error.what());
@@ -132,12 +132,12 @@ void GuardCall::wait(const GuardAnswer& answer) {
                       ", since " + format_time(answer.record.started_at) + ")");
   }
   Duration at_most = std::min(longest_wait, Duration(waits_until_us_ - now));
-  // Looked at again right when it may be taken over.
+  // The next look comes right when the record may be taken over.
   if (answer.takeover_in) { at_most = std::min(at_most, *answer.takeover_in + shortest_wait); }
   try {
     core_->store().wait_changed(request_.key, answer.record.fence, std::max(at_most, Duration(1)));
   } catch (const StoreUnavailable&) {
-    // The next begin says what is wrong with the store, if it still is.
+    // The next begin throws if the store is still unavailable.
     std::this_thread::sleep_for(std::min(at_most, first_pause));
   }
 }
@@ -230,7 +230,7 @@ void GuardCall::fail(const std::exception_ptr& error) noexcept {
     GuardFinish end;
     end.error = guard::describe(error);
     end.ttl = core_->options().ttl;
-    // What never ran to an end of its own is not an outcome.
+    // A function that never returned or threw (error is null) has no outcome to lock.
     const bool locks = core_->options().on_failure == OnFailure::lock && error != nullptr;
     end.end = locks ? GuardEnd::failed : GuardEnd::unlocked;
     finish(end);

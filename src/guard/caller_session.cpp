@@ -119,7 +119,8 @@ std::vector<model::Held> CallerSession::beat(const std::vector<model::Held>& hol
     open();
     reply = store_.beat(sent);
   }
-  // The store names executions. Of two fences of one the lower is lost, and they were sent in their order.
+  // The reply names executions without fences. Of two holds of one execution the lower fence is lost; `sent.held` has
+  // it first.
   std::map<Uuid, int> gone;
   for (const Uuid& id : reply.lost) { ++gone[id]; }
   std::set<model::Held, Order> kept;

@@ -1,11 +1,13 @@
-// CallerSession: the session under which this process makes guarded calls, as the process knows it.
+// CallerSession: a session under which this process makes guarded calls, as this process knows it.
 //
-// The store has the truth; this is the other side of it: which begins are under way, what is held, and what the next beat
-// has to say. One for each takeover_after, which is the session's lease, so that one row keeps any number of calls. It is
-// opened when first needed and left to lapse when nothing is held. Once the store has refused a begin as its lease was
-// over, no more calls begin under it: opening it for them would renew calls whose heartbeat has stopped, and who waits for
-// one in this process could never take it over. A beat that finds it lost opens it again under its own id, so that what
-// nobody has taken over is its own again. Any thread.
+// The store's row decides; this object tracks which begins are under way, which calls are held, and what the next beat
+// sends.
+// A process has one session per takeover_after, which is the session's lease, so one row keeps any number of calls. The
+// first begin opens the session; a session that holds nothing is left to expire.
+// Once the store has refused a begin because the lease was over, no more calls begin under this session: opening it
+// again for them would renew calls whose heartbeat has stopped, and a waiter in this process could never take those
+// calls over. A beat that finds the session lost opens it again under the same ID, so that it holds again the calls
+// that nobody has taken over. Any thread.
 #pragma once
 
 #include "store/store.hpp"
@@ -27,30 +29,31 @@ class CallerSession {
   CallerSession(const CallerSession&) = delete;
   CallerSession& operator=(const CallerSession&) = delete;
 
-  // A begin under way. Each is settled, by started() or given_up().
+  // A begin under way. Each ticket is settled by started() or given_up().
   using Ticket = model::BornRunning;
-  // Opens the session if it never was; throws what the store throws. None: it has lapsed, begin under another.
+  // Opens the session if it was never opened; throws what the store throws. None: the session has lapsed, begin under
+  // another.
   [[nodiscard]] std::optional<Ticket> begin();
   void started(const Ticket& ticket, const model::Held& held);
-  // Nothing was started, or nobody knows: then the next beat gives up what the store may have taken.
+  // Nothing was started, or the commit is unknown: the next beat then releases whatever the store may have started.
   void given_up(const Ticket& ticket);
-  // The store had no such session, or its lease was over, when a ticket was used.
+  // The store had no such session, or the session's lease was over, when a ticket was used.
   void lapsed();
   [[nodiscard]] bool has_lapsed() const;
-  // It has lapsed, and nothing is begun or held under it any more.
+  // The session has lapsed, and nothing is begun or held under it any more.
   [[nodiscard]] bool is_over() const;
 
-  // How long the call has run; none: it is not held here. It is held until ended().
+  // How long the call has run; none: this session does not hold it. The call is held until ended().
   [[nodiscard]] std::optional<Duration> ran_for(const model::Held& held) const;
   void ended(const model::Held& held);
-  // Its outcome may not have been kept. It is held for as long as the caller says that it holds it.
+  // The call's outcome may not have been stored. Beats renew the hold only while the caller still lists it.
   void in_doubt(const model::Held& held);
 
-  // Renews the lease, and answers which of `holds` are no longer held. Nothing is sent when nothing is held.
+  // Renews the lease, and returns those of `holds` that are lost. Sends nothing when nothing is held.
   [[nodiscard]] std::vector<model::Held> beat(const std::vector<model::Held>& holds);
 
  private:
-  // By id and fence: a call that was taken over by this very process is the same execution.
+  // By ID and fence: when this process takes over its own call, both holds have the same execution.
   struct Order {
     bool operator()(const model::Held& one, const model::Held& other) const {
       return std::tie(one.id, one.fence) < std::tie(other.id, other.fence);
@@ -68,12 +71,12 @@ class CallerSession {
   const Duration lease_;
   const std::string owner_;
   const Uuid id_;
-  std::mutex opening_;  // held while the store is asked to open it
+  std::mutex opening_;  // held while the store opens the session
   mutable std::mutex mutex_;
   bool opened_ = false;
   bool lapsed_ = false;
   std::int64_t last_claim_ = 0;
-  std::vector<std::int64_t> open_claims_;  // as many as threads begin at once
+  std::vector<std::int64_t> open_claims_;  // at most one per thread that begins
   std::map<model::Held, Hold, Order> held_;
 };
 

@@ -1,4 +1,5 @@
-// Arguments as RFC 8785 JSON, the same bytes as base::canonical_json gives, without a detour over text for the common ones.
+// Writes arguments as RFC 8785 JSON, byte for byte as base::canonical_json does, but usually without a pass through
+// text.
 #include <hapax/guard_call.hpp>
 
 #include "base/ascii.hpp"
@@ -17,7 +18,7 @@ namespace hapax::detail {
 
 namespace {
 
-// Where the order of UTF-8 bytes and that of UTF-16 units, which RFC 8785 asks for, may differ.
+// Whether the order of UTF-8 bytes may differ from that of UTF-16 units, by which RFC 8785 sorts.
 bool may_sort_otherwise(const std::string& name) {
   return std::ranges::any_of(name, [](char c) { return static_cast<std::uint8_t>(c) >= 0xEE; });
 }
@@ -79,7 +80,7 @@ void append_value(std::string& out, const nlohmann::json& value, std::size_t dep
   }
 }
 
-// As dump() writes it; false for what only dump() knows to write, or to refuse.
+// Writes the same bytes as dump(). False: the value needs dump(), which writes or refuses it.
 bool append_plainly(std::string& out, const nlohmann::json& value, std::size_t depth) {
   using Type = nlohmann::json::value_t;
   if (depth > limits::json_depth) { return false; }
@@ -160,7 +161,7 @@ void append_canonical_number(std::string& out, double number) {
   base::append_ecmascript_number(out, number);
 }
 
-// The array of all arguments is the first level.
+// `value` is one argument; the array of all arguments is the first level.
 void append_canonical_json(std::string& out, const nlohmann::json& value) {
   constexpr std::size_t usual_size = 120;
   if (value.is_structured()) { out.reserve(out.size() + usual_size); }

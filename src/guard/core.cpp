@@ -69,7 +69,7 @@ GuardCore::GuardCore(std::string name, GuardOptions options)
 GuardCore::~GuardCore() { heartbeat_->leave(this); }
 
 std::string GuardCore::owner() const {
-  // A forked child has a number of its own.
+  // A forked child has another process ID.
   return guard::process_generation() == generation_ ? owner_ : host_ + ":" + std::to_string(::getpid());
 }
 
@@ -78,7 +78,7 @@ void GuardCore::warn(const std::string& key, const std::string& message) const n
   try {
     options_.on_warning({name_, key, message});
   } catch (...) {
-    // Its contract forbids it; a call must not change its outcome for a warning that failed.
+    // on_warning must not throw; a call's outcome does not change because a warning failed.
     return;
   }
 }
@@ -95,7 +95,7 @@ GuardCallName name_by_arguments(const GuardCore& core, std::string canonical) {
   if (canonical.size() > base::payload_limit()) {
     throw PayloadTooLarge("arguments", canonical.size(), base::payload_limit());
   }
-  // JSON escapes control characters up to U+001F; the others are as good in a hash.
+  // JSON escapes control characters only up to U+001F; a key with others is hashed.
   const bool readable = canonical.size() <= limits::key_bytes && !base::has_control_characters(canonical);
   return {{core.options().ns, core.name(), readable ? std::move(canonical) : hashed(canonical)}, {}};
 }
@@ -106,7 +106,7 @@ GuardCallName name_by_key(const GuardCore& core, std::string key) {
   if (base::has_control_characters(key)) {
     throw InvalidIdempotencyKey("has control characters: " + base::quoted(key, '"'), "key");
   }
-  // A key that looks like a hash is hashed too, so that it is nobody else's.
+  // A caller's key that looks like a hash is hashed too, so that it cannot equal the hash of another key.
   if (key.size() > limits::key_bytes || key.starts_with(hashed_prefix)) { key = hashed(key); }
   return {{core.options().ns, core.name(), std::move(key)}, {}};
 }

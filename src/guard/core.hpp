@@ -1,4 +1,4 @@
-// GuardCore: what all calls of one guard share. Immutable but for its cache; any thread.
+// GuardCore: what all calls of one guard share. Immutable but for the cache; any thread.
 #pragma once
 
 #include <hapax/guard_call.hpp>
@@ -15,7 +15,7 @@ namespace hapax::detail {
 
 class GuardCore {
  public:
-  // Throws InvalidArgument for what cannot be, UsageError without a store.
+  // Throws InvalidArgument for options out of range, UsageError without a store.
   GuardCore(std::string name, GuardOptions options);
   GuardCore(const GuardCore&) = delete;
   GuardCore& operator=(const GuardCore&) = delete;
@@ -35,7 +35,7 @@ class GuardCore {
   const GuardOptions options_;
   const std::string host_;
   const std::uint64_t generation_;
-  const std::string owner_;  // in the process that made the guard
+  const std::string owner_;  // of the process that made the guard
   const std::shared_ptr<guard::Heartbeat> heartbeat_;
   std::unique_ptr<guard::Cache> cache_;
 };

@@ -17,13 +17,13 @@ namespace hapax::guard {
 
 namespace {
 
-// The lease of those that are never taken over, which then says only when they were last heard of.
+// The lease of calls that are never taken over; it only sets how fresh their heartbeat is.
 constexpr Duration usual_lease = std::chrono::seconds(30);
-// An unlocked failure holds nothing; it is kept this long for people to look at, and no longer than its ttl.
+// An unlocked failure holds nothing; it is kept for operators this long, or for its ttl if that is shorter.
 constexpr Duration unlocked_kept = std::chrono::hours(24);
-// How often a begin may find that what it met has gone meanwhile.
+// How many times a begin may find that the record it read has gone meanwhile.
 constexpr int begin_rounds = 20;
-// Each is a call that threw; the oldest are forgotten beyond this.
+// Each doubt is a call that threw; beyond this number the oldest are forgotten.
 constexpr std::size_t most_doubts = 10'000;
 
 GuardError begin_unknown() { return {.type = "CommitUnknown", .message = "begun without an answer, and never run"}; }
@@ -61,7 +61,7 @@ GuardRecord record_of(model::Guard guard) {
   return record;
 }
 
-// False: the caller may start, or take over.
+// False: no record blocks the caller, who may start or take over.
 bool meets(GuardAnswer& answer, model::Guard& guard, const GuardBegin& request) {
   if (guard.abandoned) { return false; }
   answer.now = guard.now;
@@ -82,7 +82,7 @@ bool meets(GuardAnswer& answer, model::Guard& guard, const GuardBegin& request) 
   return true;
 }
 
-// Of another store's hold, one that nothing has.
+// A hold of another store gives a nil ID, which no execution has.
 model::Held held_of(const GuardHold& hold) {
   return {.id = Uuid::parse(hold.token).value_or(Uuid{}), .fence = hold.fence};
 }
@@ -182,7 +182,7 @@ void ExecutionStore::Place::settle_doubts() {
     has_doubts.store(false, std::memory_order_relaxed);
   }
   while (!open.empty()) {
-    // Under the fence it was begun with: whoever has taken it over since is not disturbed.
+    // Fence 1 is the fence of a begin: a call that has taken over since has a higher fence and is not touched.
     const GuardHold hold{.key = {}, .fence = 1, .token = open.back().to_string(), .takeover_after = {}};
     try {
       (void)outcomes.submit(outcome_of(hold, {.end = GuardEnd::unlocked, .error = begin_unknown()}, Duration{0}));
@@ -205,22 +205,22 @@ ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new P
 
 ExecutionStore::~ExecutionStore() {
   Place* const last = place_.load();
-  // A parent's store is not the child's to close.
+  // The child must not close the parent's store.
   if (last->generation == process_generation()) { delete last; }
 }
 
 ExecutionStore::Place& ExecutionStore::place() {
   Place* present = place_.load();
   if (present->generation == process_generation()) { return *present; }
-  // SQLite keeps its file locks by process and remembers them across a fork: a child that opened the file once more would
-  // believe to hold locks that are its parent's, and the two could ruin the file.
+  // SQLite keeps its file locks per process and remembers them across a fork: a child that opened the file again would
+  // believe that it holds its parent's locks, and both could damage the file.
   if (info_.backend == "sqlite") {
     throw UsageError(
         info_.location +
         " was opened before fork(), which SQLite does not allow for: fork first, and open it in the child");
   }
   auto fresh = std::make_unique<Place>(open_());
-  // The parent's is left as it is: its connections and locks are the parent's.
+  // The parent's Place is left as it is: its connections and locks belong to the parent.
   if (place_.compare_exchange_strong(present, fresh.get())) { return *fresh.release(); }
   return *present;
 }
@@ -231,8 +231,8 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   const base::Digest identity = identity_of(request.key);
   GuardAnswer answer;
   for (int round = 0; round < begin_rounds; ++round) {
-    // Most calls after the first meet a record, and reading is all they need. Where that is a round trip, a call that is
-    // likely to be new goes without: the admission is what decides.
+    // Most calls after the first find a record and need only this read. When the read is a round trip, a call that is
+    // likely new skips it: the admission decides.
     const bool looks = round > 0 || !reads_far_ || !here.foresight.is_likely_new(request.key.name);
     if (looks) {
       std::optional<model::Guard> found = here.store->guard_outcome(identity);
@@ -272,7 +272,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
       try {
         answer.now = taken_over ? here.store->now() : admission.created_at;
       } catch (...) {
-        // The caller, who learns of no hold, runs nothing: the next beat must not renew it.
+        // The caller gets no hold and runs nothing, so the next beat must not renew it.
         session->in_doubt(held);
         throw;
       }
@@ -341,7 +341,7 @@ std::optional<GuardRecord> ExecutionStore::read(const GuardKey& key) {
   return record;
 }
 
-// A record is looked at by its key, so that those that hold theirs no more are left out.
+// Each record is read again by its key, so that executions that no longer hold their key are left out.
 GuardPage ExecutionStore::list(const GuardQuery& query) {
   check_query(query);
   store::Store& store = *place().store;

@@ -1,19 +1,20 @@
 // ExecutionStore: guard records as executions of a hapax store (SQLite, PostgreSQL, or its memory store).
 //
-// No mechanism of its own: a call is an execution of kind guard, admitted born running for a session of this process, met
-// by its identity, finished under its fence (store/store.hpp has the rules). A call that meets a record costs one read;
-// a first call one read, which is left out where it is a round trip and likely to be in vain, and two commits, which calls
-// of other threads share.
+// ExecutionStore adds no mechanism of its own: a guarded call is an execution of kind guard. The store admits it as
+// running under a session of this process, finds it by its identity and finishes it under its fence (rules:
+// store/store.hpp).
+// Cost: a call that finds a record takes one read. A first call takes two commits, which calls of other threads share,
+// and one read; the read is skipped when it is a round trip that would likely find nothing.
 //
-// Owned by shared_ptr. Any thread. In a forked child the parent's store is left alone and another is opened; not of
-// SQLite, which refuses with UsageError.
+// Owned by shared_ptr. Any thread. A forked child leaves the parent's store alone and opens another one; on SQLite a
+// forked child gets UsageError.
 #pragma once
 
 #include <hapax/guard_store.hpp>
 
 #include "engine/batcher.hpp"
 #include "guard/caller_session.hpp"
-#include "guard/foresight.hpp"
+#include "guard/first_call_guess.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
@@ -27,7 +28,7 @@ namespace hapax::guard {
 
 class ExecutionStore final : public GuardStore {
  public:
-  // Called for each process that uses it: once, and once more in a forked child, where it may throw.
+  // Called once per process that uses the store, so again in a forked child, where it may throw.
   using Open = std::function<std::shared_ptr<store::Store>()>;
 
   explicit ExecutionStore(Open open);
@@ -43,17 +44,18 @@ class ExecutionStore final : public GuardStore {
   [[nodiscard]] GuardStoreInfo info() const override;
 
  private:
-  // What belongs to one process.
+  // The state of one process.
   struct Place {
     explicit Place(std::shared_ptr<store::Store> opened);
 
     using Session = std::shared_ptr<CallerSession>;
-    // Under which calls begin now.
+    // The session under which calls begin now.
     [[nodiscard]] Session session(const std::optional<Duration>& takeover_after, const std::string& owner);
-    // All under which something may be held.
+    // All sessions that may hold a call.
     [[nodiscard]] std::vector<Session> all_sessions();
+    // Notes a begin whose commit is unknown.
     void doubt(const Uuid& id);
-    // Unlocks what may have been begun and not answered. Throws what the store throws.
+    // Unlocks the executions of begins whose commit is unknown. Throws what the store throws.
     void settle_doubts();
 
     const std::uint64_t generation;
@@ -62,8 +64,8 @@ class ExecutionStore final : public GuardStore {
     engine::Batcher<model::Finish, model::FinishVerdict> outcomes;
     std::mutex mutex;
     std::map<Duration, Session> sessions;  // by lease; under mutex
-    std::vector<Session> lapsed;           // that still hold something; under mutex
-    // Executions of begins whose commit nobody knows: they may be there, and nobody runs them. Under mutex.
+    std::vector<Session> lapsed;           // sessions that still hold something; under mutex
+    // Executions of begins whose commit is unknown: the store may have them, and nobody runs them. Under mutex.
     std::vector<Uuid> doubts;
     std::atomic<bool> has_doubts{false};
     Foresight foresight;
@@ -74,7 +76,7 @@ class ExecutionStore final : public GuardStore {
   const Open open_;
   std::atomic<Place*> place_;
   GuardStoreInfo info_;
-  bool reads_far_ = false;  // a look at a record is a round trip to a server
+  bool reads_far_ = false;  // reading a record is a round trip to a server
 };
 
 }  // namespace hapax::guard

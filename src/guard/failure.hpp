@@ -1,4 +1,4 @@
-// What a guarded function threw, as its record keeps it.
+// The error of a guarded function, as its record keeps it.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -7,8 +7,8 @@
 
 namespace hapax::guard {
 
-// Anything can be described: a hapax::Error by its name, a std::exception by its type, the rest by what is known. Texts are
-// made storable and cut to their limits.
+// Takes any exception: a hapax::Error gives its name, a std::exception its type, any other the type if it is known.
+// Texts are made valid UTF-8 and cut to their limits.
 [[nodiscard]] GuardError describe(const std::exception_ptr& error);
 
 }  // namespace hapax::guard

@@ -35,15 +35,15 @@ constexpr std::size_t name_digits = 64;
 constexpr std::size_t folder_digits = 2;
 constexpr mode_t file_mode = 0600;
 constexpr mode_t folder_mode = 0700;
-constexpr std::size_t record_bytes = 16 << 20;  // far beyond what is ever written: such a file is not ours
+constexpr std::size_t record_bytes = 16 << 20;  // far above any record; a larger file is not ours
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
   throw StoreUnavailable("file store of guarded calls: cannot " + what + " " + path + ": " +
                          std::generic_category().message(error));
 }
 
-// The system calls themselves: the C library's are points of cancellation, which has no place among destructors, and in a
-// program with threads each pays for that twice.
+// Direct system calls: the C library's wrappers are cancellation points, which must not be in destructors and cost
+// extra time twice per call in a program with threads.
 int open_at(int folder, const char* path, int flags, mode_t mode) {
   return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
 }
@@ -72,7 +72,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Keeps fork() and locked folders apart. Never destroyed.
+// Keeps fork() out while a thread holds a sub-folder's lock. Never destroyed.
 class ForkGate final : private ForkAware {
  public:
   static ForkGate& instance() {
@@ -89,7 +89,7 @@ class ForkGate final : private ForkAware {
   ForkGate() { enlist(); }
   void before_fork() override {
     mutex_.lock();
-    // Bounded by the writes under way: nobody enters any more.
+    // Bounded by the writes under way: the mutex keeps new ones out.
     while (inside_.load() > 0) { std::this_thread::sleep_for(first_pause); }
   }
   void after_fork(bool /*in_child*/) override { mutex_.unlock(); }
@@ -139,7 +139,7 @@ bool FolderLock::try_lock_in(const std::string& folder, const std::string& path)
   return try_lock(path);
 }
 
-// Opened anew for each try, and inside the gate: a descriptor that a child inherits would share the lock with it.
+// Opens the file anew for each try, inside the gate: a descriptor that a child inherits would share the lock with it.
 bool FolderLock::try_lock(const std::string& path) {
   ForkGate::instance().enter();
   Descriptor file(path, O_RDWR | O_CREAT | O_NOFOLLOW, file_mode);
@@ -183,7 +183,7 @@ FilePlace::~FilePlace() {
   if (root_ >= 0 && has_root()) { close_now(root_); }
 }
 
-// A program that closed all its descriptors may have got the number for something else.
+// A program that closed all its descriptors may have reused the number for something else.
 bool FilePlace::has_root() const {
   struct stat opened {};
   return ::fstat(root_, &opened) == 0 && opened.st_dev == root_device_ && opened.st_ino == root_inode_;
@@ -227,12 +227,12 @@ bool FilePlace::read(const std::string& path, FileText& into) const {
 }
 
 bool FilePlace::glance(const FileName& name, FileText& into) const {
-  // A child of fork() goes by path: many close all they were born with, and open other things under those numbers.
+  // A forked child reads by path: many programs close all inherited descriptors and reuse their numbers.
   if (!glances_.load(std::memory_order_relaxed) || process_generation() != generation_) {
     return read(name.path, into);
   }
   const Descriptor file(root_, name.path.c_str() + folder_.size() + 1, O_RDONLY | O_NOFOLLOW);
-  // Anything else may be the descriptor's fault: a program may have closed all it had, to become a daemon.
+  // Any other error may be the descriptor's fault: a daemon may have closed all its descriptors.
   if (!file.is_open()) { return errno != ENOENT && read(name.path, into); }
   read_from(file.number(), name.path, into);
   return true;
@@ -280,7 +280,7 @@ void FilePlace::write(const FileName& name, const std::string& text) {
   base::fault_point("guard.file.renamed");
   const std::string folder = name.folder();
   sync_folder(folder);
-  // Whoever made the sub-folder may have died before it was on disk.
+  // The process that made the sub-folder may have died before the sub-folder was on disk.
   if (!known_.contains(folder)) {
     sync_folder(folder_);
     known_.add(folder);

@@ -1,11 +1,12 @@
-// FilePlace: the folder of a file store, and what is done to it with system calls.
+// FilePlace: the folder of a file store, and the system calls on it.
 //
-// <folder>/<2 hex digits>/<64 hex digits>: a record, under the SHA-256 of its key, so that no key can collide with another
-// or name a file outside. Beside the records of a sub-folder lies its lock. A record changes by a new file that is renamed
-// over the old one while the sub-folder's lock is held: readers need no lock and see one or the other, whole.
+// <folder>/<2 hex digits>/<64 hex digits> is a record, named by the SHA-256 of its key, so that no key can collide
+// with another or name a file outside. Each sub-folder has a lock file beside its records. A record changes by renaming
+// a new file over the old one while the sub-folder's lock is held: readers need no lock and see the old or the new
+// record, whole.
 //
-// A kill between any two calls leaves the old record or the new one, and at most one temporary file a key, which the next
-// write of that key replaces. flock goes with its process: a dead one locks nobody out.
+// A kill between any two calls leaves the old record or the new one, and at most one temporary file per key, which the
+// next write of that key replaces. A flock ends with its process: a dead process blocks nobody.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -24,18 +25,18 @@
 
 namespace hapax::guard {
 
-// Where a record is.
+// The path of a record.
 struct FileName {
   std::string path;  // absolute
   std::size_t folder_size = 0;
-  // Of the two digits.
+  // The path of the sub-folder (two digits).
   [[nodiscard]] std::string folder() const { return path.substr(0, folder_size); }
 };
 
-// A file's text. Most records fit the room that needs no allocation.
+// A file's text. Most records fit the inline buffer, which needs no allocation.
 class FileText {
  public:
-  FileText() {}  // NOLINT(modernize-use-equals-default): leaves the room as it is
+  FileText() {}  // NOLINT(modernize-use-equals-default): leaves the buffer uninitialised
   FileText(const FileText&) = delete;
   FileText& operator=(const FileText&) = delete;
   [[nodiscard]] std::string_view view() const {
@@ -49,13 +50,13 @@ class FileText {
   std::string far_;
 };
 
-// The lock of a sub-folder, which is made if need be. Held to the destruction. No fork happens in this process while one of
-// its threads holds it: a child would inherit the lock and keep it.
+// The lock of a sub-folder, held until destruction; makes the sub-folder if it is missing. fork() waits while a thread
+// of this process holds a FolderLock: a child would inherit the lock and keep it.
 class FolderLock {
  public:
-  // Waits, and throws StoreBusy when the lock cannot be had in time.
+  // Waits at most `timeout`, then throws StoreBusy.
   FolderLock(const std::string& folder, Duration timeout);
-  // Does not wait: holds() says whether it was free.
+  // Does not wait: holds() says whether the lock was free.
   explicit FolderLock(const std::string& folder);
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -70,7 +71,7 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Any thread. Every call throws StoreUnavailable with the path and the system's word for what is wrong.
+// Any thread. Every call throws StoreUnavailable with the path and the system's error text.
 class FilePlace {
  public:
   FilePlace(const std::string& folder, bool sync);
@@ -81,19 +82,19 @@ class FilePlace {
   [[nodiscard]] FileName name_of(const GuardKey& key) const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  // False when there is none.
+  // False: there is no such file.
   [[nodiscard]] bool read(const std::string& path, FileText& text) const;
-  // Likewise for who does not hold the lock, and quicker, as the way to the folder is not walked again: where another folder
-  // was put in its place, until this process next writes, the record is that of the old one.
+  // Reads without the lock, and faster than read(), as the path to the folder is not walked again. If another folder
+  // has replaced this one, the old folder's record is read until this process next writes.
   [[nodiscard]] bool glance(const FileName& name, FileText& text) const;
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
 
-  // These need the lock of the record's folder.
+  // write(), overwrite() and remove() need the lock of the record's sub-folder.
   void write(const FileName& name, const std::string& text);
   void overwrite(const FileName& name, std::size_t offset, const std::string& text) const;
   void remove(const FileName& name);
 
-  // The sub-folders there are, and the records' file names of one, each in order.
+  // The existing sub-folders, and the record file names of one sub-folder, each sorted.
   [[nodiscard]] std::vector<std::string> folders() const;
   [[nodiscard]] std::vector<std::string> records(const std::string& folder) const;
   [[nodiscard]] FileName name_at(std::string_view folder, std::string_view record) const;
@@ -112,7 +113,7 @@ class FilePlace {
 
   void sync_folder(const std::string& folder) const;
   void read_from(int descriptor, const std::string& path, FileText& into) const;
-  // Gives up glancing when the folder is no longer the one that was opened.
+  // Turns glance() into read() when the folder's path no longer leads to the folder that was opened.
   void look_for_another_folder();
 
   std::string folder_;
@@ -120,7 +121,7 @@ class FilePlace {
   Known known_;
   [[nodiscard]] bool has_root() const;
 
-  int root_ = -1;  // the folder
+  int root_ = -1;  // the opened folder
   dev_t root_device_ = 0;
   ino_t root_inode_ = 0;
   const std::uint64_t generation_ = process_generation();

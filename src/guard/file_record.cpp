@@ -17,8 +17,8 @@ constexpr std::size_t body_offset = heartbeat_offset + heartbeat_width + 1;
 static_assert(magic.size() + checksum_width + 1 == heartbeat_offset);
 constexpr std::size_t text_count = RecordView::text_count;
 
-// CRC-32 (IEEE 802.3): a file that a disk or a person has changed is told from one that was written.
-// Sixteen bytes a step, by a table for each of their places: every hit pays for it.
+// CRC-32 (IEEE 802.3): detects a file that a disk error or an editor has changed. Sixteen bytes per step, with one
+// table per position, because each read of a record pays for it.
 using CrcTable = std::array<std::uint32_t, 256>;
 constexpr std::array<CrcTable, 16> crc_tables = [] {
   std::array<CrcTable, 16> tables{};
@@ -39,7 +39,7 @@ constexpr std::array<CrcTable, 16> crc_tables = [] {
 std::uint32_t checksum(std::string_view bytes) {
   std::uint32_t value = 0xFFFFFFFFU;
   const auto byte = [&](std::size_t place) { return std::uint32_t{static_cast<std::uint8_t>(bytes[place])}; };
-  // Four bytes from `place` on, by the tables for them and for what comes behind them.
+  // Four bytes from `place` on, each through the table for the number of bytes that follow it in the step.
   const auto four = [&](std::size_t place, std::uint32_t before) {
     const std::size_t behind = crc_tables.size() - 4 - place;
     const std::uint32_t word =
@@ -65,7 +65,7 @@ std::array<char, checksum_width> checksum_text(std::string_view bytes) {
   return hex;
 }
 
-// To the letter: capital digits are a change too.
+// Exact comparison: hexadecimal digits in upper case count as damage.
 bool is_checksum(std::string_view text, std::string_view bytes) {
   const std::array<char, checksum_width> wanted = checksum_text(bytes);
   return text == std::string_view(wanted.data(), wanted.size());
@@ -90,7 +90,7 @@ std::optional<std::int64_t> count(const std::optional<Time>& time) {
   return time ? std::optional(time->time_since_epoch().count()) : std::nullopt;
 }
 
-// Reads words from the front of a text; once something did not fit, nothing does any more.
+// Reads words from the front of a text; after the first one that does not fit, every read fails.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -107,7 +107,7 @@ class Reader {
   }
 
   std::int64_t number(char end) {
-    // Almost all are a few digits, zeros before them or not; the others go the long way.
+    // Fast path for up to 18 digits after leading zeros; longer numbers take the slow path.
     constexpr std::size_t no_overflow = 18;
     std::size_t place = 0;
     while (place < rest_.size() && rest_[place] == '0') { ++place; }

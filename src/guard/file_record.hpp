@@ -1,4 +1,4 @@
-// A record as the file store writes it: one line of numbers, one of lengths, then the texts.
+// A record as the file store writes it: a header and a heartbeat, a line of fields, a line of lengths, then the texts.
 //
 //   hapax-guard 1 <crc of all but the heartbeat>
 //   <heartbeat, 20 digits>
@@ -6,9 +6,9 @@
 //   <nine lengths>
 //   <nine texts, one after the other>
 //
-// The heartbeat stands at a fixed place with a fixed width, as it is written over in place; everything else changes only
-// by a new file under the old one's name. Numbers are microseconds; "-" stands for none. Nothing in a file is believed: what
-// is not exactly of this form, or does not have its checksum, is damaged.
+// The heartbeat has a fixed offset and width, as it is overwritten in place; every other change is a new file renamed
+// over the old one. Numbers are microseconds; "-" stands for none. A file that is not exactly of this form, or whose
+// checksum does not match, is damaged.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -23,11 +23,11 @@ namespace hapax::guard {
 struct FileRecord {
   GuardRecord record;
   std::string token;
-  std::string boot;             // the boot of the machine in which the heartbeat counts
-  Duration beat_since_boot{0};  // the heartbeat on the clock that does not jump
+  std::string boot;             // ID of the machine's boot in which the heartbeat counts
+  Duration beat_since_boot{0};  // the heartbeat on the monotonic boot clock
 };
 
-// A record whose texts are still in the file's.
+// A parsed record whose texts still point into the file's text.
 struct RecordView {
   enum Text : std::uint8_t { ns, name, key, token, boot, owner, result, error_type, error_message };
   static constexpr std::size_t text_count = 9;
@@ -48,10 +48,10 @@ inline constexpr std::size_t heartbeat_width = 20;
 
 [[nodiscard]] std::string write_record(const FileRecord& record);
 [[nodiscard]] std::string write_heartbeat(Duration since_boot);
-// None when it is damaged. The view is good as long as the text.
+// None: the text is damaged. The view is valid as long as the text.
 [[nodiscard]] std::optional<RecordView> view_record(std::string_view text);
 [[nodiscard]] FileRecord record_of(const RecordView& view);
-// Without key and owner, into a fresh one.
+// Fills a new record, without key and owner.
 void put_outcome(const RecordView& view, GuardRecord& record);
 [[nodiscard]] std::optional<FileRecord> read_record(std::string_view text);
 

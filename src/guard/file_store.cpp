@@ -14,8 +14,8 @@
 namespace hapax::guard {
 
 namespace {
-constexpr std::size_t files_a_page = 20'000;  // looked at for one page of list, matching or not
-// How long a heartbeat tries again for folders that others have locked, all of them together. It is asked again soon.
+constexpr std::size_t files_a_page = 20'000;  // read for one page of list, matching or not
+// How long one beat retries locked sub-folders, in total; the next beat follows soon.
 constexpr Duration beat_patience = std::chrono::seconds(1);
 constexpr Duration lock_timeout_min = std::chrono::milliseconds(1);
 constexpr Duration lock_timeout_max = std::chrono::minutes(10);
@@ -55,7 +55,7 @@ FileGuardStore::FileGuardStore(const std::string& folder, const FileGuardOptions
 RecordView FileGuardStore::view(const std::string& path, const FileText& text) {
   std::optional<RecordView> seen = view_record(text.view());
   if (!seen) {
-    // Never taken for no record: the effect it stands for may have happened.
+    // A damaged file must not count as an absent record: the effect it stands for may have happened.
     throw StoreUnavailable("file store of guarded calls: " + path +
                            " is damaged; remove it if its call may be made again");
   }
@@ -90,8 +90,8 @@ void FileGuardStore::meet_record(FileRecord& file, const GuardBegin& request, Gu
   if (answer.begun != GuardBegun::started) { answer.record = shown(file); }
 }
 
-// False when the caller may start. Of what has ended, a record without key and owner: those whom it is told know the one
-// and do not need the other.
+// False: the caller may start. An ended record is returned without key and owner: the caller knows the key and does not
+// need the owner.
 bool FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& request, GuardAnswer& met) const {
   FileText text;
   if (!place_.glance(name, text)) { return false; }
@@ -110,7 +110,7 @@ bool FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& reque
 
 GuardAnswer FileGuardStore::begin(const GuardBegin& request) {
   const FileName name = place_.name_of(request.key);
-  // Who only learns what is there needs no lock: a record is replaced as a whole.
+  // Reading needs no lock, as a record is replaced as a whole.
   GuardAnswer met;
   if (meet_unlocked(name, request, met)) { return met; }
   met = GuardAnswer{};
@@ -138,7 +138,7 @@ void FileGuardStore::start(const FileName& name, const GuardBegin& request, cons
   try {
     place_.write(name, write_record(file));
   } catch (const StoreUnavailable&) {
-    // It may be there although it is not on disk: the caller, who will not run, must not hold the key.
+    // The record may be visible although it is not on disk: the caller will not run, so it must not hold the key.
     place_.remove(name);
     throw;
   }
@@ -155,12 +155,12 @@ FileGuardStore::Beaten FileGuardStore::beat_one(const GuardHold& hold) const {
       file->record.status != GuardStatus::in_progress) {
     return Beaten::lost;
   }
-  // Not synced: a holder does not outlive the power cut that loses its heartbeat.
+  // Not synced: a power failure that loses the heartbeat also ends the holder.
   place_.overwrite(name, heartbeat_offset, write_heartbeat(clock_->since_boot()));
   return Beaten::renewed;
 }
 
-// Each hold by itself: a damaged record or a stuck folder lets the calls of no other be taken over.
+// Each hold on its own: a damaged record or a locked sub-folder must not let other calls be taken over.
 std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {
   std::vector<std::size_t> lost;
   std::vector<std::string> failures;
@@ -228,7 +228,7 @@ GuardPage FileGuardStore::list(const GuardQuery& query) {
   GuardPage page;
   std::size_t looks = 0;
   for (const std::string& folder : place_.folders()) {
-    // A cursor is the name of the last file looked at, which begins with its folder's.
+    // A cursor is the name of the last file read, which begins with its sub-folder's name.
     if (folder < query.after.substr(0, folder.size())) { continue; }
     for (const std::string& record : place_.records(folder)) {
       if (record <= query.after) { continue; }
@@ -253,7 +253,7 @@ GuardForgotten FileGuardStore::forget(const GuardKey& key, bool even_in_progress
   const FolderLock lock(name.folder(), lock_timeout_);
   const std::optional<std::string> text = place_.read(name.path);
   if (!text) { return GuardForgotten::absent; }
-  // A damaged one can be forgotten too: that is how it is mended.
+  // A damaged record can be forgotten too: that is how an operator repairs it.
   const std::optional<FileRecord> file = read_record(*text);
   if (file && file->record.status == GuardStatus::in_progress && !even_in_progress) {
     return GuardForgotten::in_progress;
@@ -266,10 +266,10 @@ bool FileGuardStore::sweep_one(const FileName& name) {
   const std::optional<std::string> text = place_.read(name.path);
   const std::optional<FileRecord> file = text ? read_record(*text) : std::nullopt;
   if (!file || !is_expired(file->record, clock_->now())) { return false; }
-  // A sweep runs on the thread of the heartbeat: a folder that is locked is left for the next.
+  // A sweep runs on the heartbeat's thread, so it leaves a locked sub-folder to the next sweep.
   const FolderLock lock(name.folder());
   if (!lock.holds()) { return false; }
-  // Somebody may have begun anew meanwhile.
+  // Another call may have begun since the first read.
   if (place_.read(name.path) != text) { return false; }
   place_.remove(name);
   return true;
@@ -279,7 +279,7 @@ std::size_t FileGuardStore::sweep(std::size_t limit) {
   const std::vector<std::string> folders = place_.folders();
   std::size_t removed = 0;
   std::size_t looks = 0;
-  // Goes on where the last sweep stopped, so that a large folder is gone through by turns.
+  // Starts where the last sweep stopped, so that successive sweeps cover a large folder.
   const std::size_t first = sweep_from_.load();
   std::size_t done = 0;
   std::string failure;

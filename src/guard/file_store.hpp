@@ -1,8 +1,9 @@
-// FileGuardStore: records of many processes of one machine, one file each (guard/file_place.hpp).
+// FileGuardStore: guard records shared by the processes of one machine, one file per record (guard/file_place.hpp).
 //
-// Heartbeats and takeover go by the kernel's time since boot, which all its processes share and nobody can set: a jump of
-// the machine's clock takes nothing over. Records of an earlier boot have no living holder. Times that are shown, and ttl,
-// go by the machine's clock, as they must outlive a boot: a clock that jumps ahead lets records expire early. Any thread.
+// Heartbeats and takeover use the kernel's time since boot, which all processes share and nobody can set: a jump of
+// the machine's clock causes no takeover. A record of an earlier boot has no living holder. Times that are shown, and
+// ttl, use the machine's clock, as they must outlive a boot: if that clock jumps ahead, records expire early. Any
+// thread.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -21,7 +22,7 @@ class MachineClock {
   virtual ~MachineClock() = default;
   [[nodiscard]] virtual Time now() const = 0;
   [[nodiscard]] virtual Duration since_boot() const = 0;
-  [[nodiscard]] virtual std::string boot() const = 0;  // another text after each start of the machine
+  [[nodiscard]] virtual std::string boot() const = 0;  // a different text after each start of the machine
 };
 
 class KernelClock final : public MachineClock {
@@ -48,9 +49,9 @@ class FileGuardStore final : public GuardStore {
  private:
   enum class Beaten : std::uint8_t { renewed, lost, busy };
   [[nodiscard]] Beaten beat_one(const GuardHold& hold) const;
-  // Whether a record was expired and is gone now. Throws what reading it throws.
+  // Removes an expired record; true: it did. Throws what reading the record throws.
   [[nodiscard]] bool sweep_one(const FileName& name);
-  // The view is good as long as the text.
+  // The view is valid as long as the text.
   [[nodiscard]] static RecordView view(const std::string& path, const FileText& text);
   [[nodiscard]] std::optional<FileRecord> load(const std::string& path) const;
   [[nodiscard]] bool meet_unlocked(const FileName& name, const GuardBegin& request, GuardAnswer& met) const;
@@ -58,7 +59,7 @@ class FileGuardStore final : public GuardStore {
   void meet_record(FileRecord& file, const GuardBegin& request, GuardAnswer& answer) const;
   void start(const FileName& name, const GuardBegin& request, const std::optional<FileRecord>& before,
              GuardAnswer& answer);
-  [[nodiscard]] GuardRecord shown(FileRecord& file) const;  // leaves nothing behind in it
+  [[nodiscard]] GuardRecord shown(FileRecord& file) const;  // moves the record out of `file`
 
   const Duration lock_timeout_;
   FilePlace place_;

@@ -1,19 +1,21 @@
-// What fork() does to a guard: locks of other threads stay locked in the child for ever, and threads are not there.
+// Fork safety of guards: in a forked child, locks of other threads stay locked for ever, and those threads do not
+// exist.
 //
-// An object with locks registers itself; around every fork its locks are taken, so that no other thread is inside, and
-// given back on both sides. What a process holds is told by its generation: a child's is another one than its parent's.
+// An object with locks registers itself. Around every fork its locks are taken, so that no other thread holds them,
+// and released in parent and child. A generation number tells which process holds a call: a child has another
+// generation than its parent.
 #pragma once
 
 #include <cstdint>
 
 namespace hapax::guard {
 
-// Grows by one in every forked child. A load of one word.
+// Grows by one in every forked child. Cost: one load of one word.
 [[nodiscard]] std::uint64_t process_generation();
 
-// Registered from construction to destruction; derived classes call enlist() at the end of their constructor and retire()
-// at the start of their destructor, as the handlers are theirs. before_fork must not wait for a thread that may wait for
-// another ForkAware.
+// Registered from enlist() to retire(). A derived class calls enlist() at the end of its constructor and retire() at
+// the start of its destructor, because it implements the handlers. before_fork must not wait for a thread that may wait
+// for another ForkAware.
 class ForkAware {
  public:
   ForkAware() = default;

@@ -1,4 +1,4 @@
-// The guarded calls that the present thread is inside of: how a recursion is told from a wait for somebody else.
+// The guarded calls that the current thread is inside of: tells a recursion from a wait for another caller.
 //
 // A list rather than a stack, as fibers of one thread may end their calls in any order.
 #pragma once

@@ -19,7 +19,7 @@ unsigned own_shard(unsigned count) {
   return mine % count;
 }
 
-// The heartbeats there are, by store. Never destroyed.
+// All heartbeats, by store. Never destroyed.
 struct Registry {
   std::mutex mutex;
   std::unordered_map<const GuardStore*, std::weak_ptr<Heartbeat>> heartbeats;
@@ -47,7 +47,8 @@ Duration beat_interval(const std::optional<Duration>& takeover_after) {
 
 std::shared_ptr<Heartbeat> Heartbeat::of(const GuardStorePtr& store) {
   Registry& registry = Registered::instance().registry;
-  // Made and given up outside the lock: it enlists itself for forks, and a fork takes this lock after that list.
+  // Constructed and destroyed outside the lock: a heartbeat enlists itself for forks, and a fork takes the registry's
+  // lock after the list of ForkAware objects.
   const auto made = std::make_shared<Heartbeat>(store);
   std::shared_ptr<Heartbeat> chosen = made;
   {
@@ -89,7 +90,7 @@ void Heartbeat::before_fork() {
 
 void Heartbeat::after_fork(bool in_child) {
   if (in_child) {
-    // The parent's holds stay the parent's. Their nodes are of another generation and unlink nothing here.
+    // The parent's holds stay the parent's. Their nodes have another generation, so unlink() does nothing here.
     for (Shard& shard : shards_) { shard.first = nullptr; }
     runner_ = nullptr;
     started_.store(false);
@@ -156,7 +157,7 @@ void Heartbeat::run(Runner& runner) {
   Clock::time_point swept = beaten;
   bool failed = false;
   while (!runner.stop) {
-    // After a failure sooner, to be in time for the others.
+    // After a failure the next beat comes sooner, so that the leases can still be renewed in time.
     const Clock::time_point due = beaten + (failed ? interval() / 4 : interval());
     if (Clock::now() < due) {
       runner.wake.wait_until(lock, due);
@@ -205,7 +206,8 @@ bool Heartbeat::beat() {
     const std::lock_guard lock(shards_[places[index].shard].mutex);
     const detail::GuardBeatNode* node = shards_[places[index].shard].first;
     while (node != nullptr && node->serial != places[index].serial) { node = node->next; }
-    // What has ended meanwhile was not lost. What was is told by its finish; it is only named early here.
+    // A call that has ended meanwhile is not lost. A lost call also learns it from its finish; the warning only comes
+    // earlier.
     if (node == nullptr) { held[index].key.name.clear(); }
   }
   for (const std::size_t index : lost) {

@@ -1,8 +1,9 @@
-// Heartbeat: renews what this process holds of one store, on one thread, for all guards of that store.
+// Heartbeat: renews all holds of this process in one store, on one thread, for all guards of that store.
 //
-// Calls link themselves in when they begin and out when they have ended; that is a few dozen nanoseconds under a lock of
-// their thread's own shard, and never wakes the thread. It starts with the first call, beats at the shortest interval of
-// the guards there are, and ends with the last guard. After a fork the child has no thread and holds nothing.
+// A call links itself in when it begins and out when it has ended, which costs a few dozen nanoseconds under the lock
+// of its thread's own shard and never wakes the heartbeat's thread. The thread starts with the first call, beats at the
+// shortest interval of all guards, and ends with the last guard. After a fork the child has no such thread and holds
+// nothing.
 #pragma once
 
 #include <hapax/guard_call.hpp>
@@ -22,7 +23,7 @@
 
 namespace hapax::guard {
 
-// How often a hold of this takeover_after is renewed.
+// How often a hold with this takeover_after is renewed.
 [[nodiscard]] Duration beat_interval(const std::optional<Duration>& takeover_after);
 
 class Heartbeat final : private ForkAware {
@@ -32,10 +33,10 @@ class Heartbeat final : private ForkAware {
   explicit Heartbeat(GuardStorePtr store);
   ~Heartbeat();
 
-  // The one of a store: made with the first guard, shared by all.
+  // The heartbeat of a store: made with the first guard, shared by all.
   [[nodiscard]] static std::shared_ptr<Heartbeat> of(const GuardStorePtr& store);
 
-  // A guard comes and goes. `trouble` is called on the thread of the heartbeat.
+  // Adds and removes a guard. `trouble` is called on the heartbeat's thread.
   void join(const void* guard, Duration interval, OnTrouble trouble);
   void leave(const void* guard);
 
@@ -65,8 +66,8 @@ class Heartbeat final : private ForkAware {
   const GuardStorePtr store_;
   std::array<Shard, shard_count> shards_;
   std::atomic<bool> started_{false};
-  // Kept by address: in a forked child the object of a thread that is not there can be neither joined nor destroyed, and
-  // the condition may be waited for by it.
+  // On the heap: a forked child can neither join nor destroy the std::thread of a thread that it does not have, and
+  // that thread may be waiting on the condition.
   struct Runner {
     std::thread thread;
     std::condition_variable wake;

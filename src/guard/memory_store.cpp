@@ -13,8 +13,8 @@ namespace hapax::guard {
 namespace {
 
 constexpr std::size_t most_shards = 64;
-constexpr std::size_t records_a_shard = 256;  // a small store has fewer shards, as its bound is kept by each on its own
-// How many expired records each new one removes, so that they go faster than new ones come.
+constexpr std::size_t records_a_shard = 256;  // a small store has fewer shards, as each shard has its own bound
+// How many expired records each new one removes, so that they are removed faster than records are added.
 constexpr std::size_t dropped_a_start = 2;
 
 std::size_t shards_for(std::size_t max_records) {
@@ -88,7 +88,7 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
   answer.record = record;
   if (meeting == Meeting::in_progress) {
     answer.takeover_in = takeover_in(record, age);
-    answer.record.owner = *found->second.owner;  // whoever waits too long is told; a hit does not pay for it
+    answer.record.owner = *found->second.owner;  // for the message of a wait that times out; not needed otherwise
   }
   return answer;
 }
@@ -96,7 +96,7 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
 void MemoryGuardStore::start(Shard& shard, const GuardBegin& request, const KeyView& key, GuardAnswer& answer) {
   const Time now = answer.now;
   drop_expired(shard, now, dropped_a_start);
-  // Looked up again: the sweep may have removed the very record that was met.
+  // Searched again: drop_expired may have removed the record that was found.
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) {
     if (shard.entries.size() >= shard_limit_) { make_room(shard, now); }
@@ -225,7 +225,7 @@ GuardPage MemoryGuardStore::list(const GuardQuery& query) {
   check_query(query);
   const Time at = now();
   using Named = std::pair<std::string, GuardRecord>;
-  // In the order of name and key. A NUL is in neither, so the cursor is one text.
+  // Sorted by name and key. Neither contains a NUL, so the cursor is one text.
   std::vector<Named> found;
   for (std::size_t index = 0; index < shard_count_; ++index) {
     const Shard& shard = shards_[index];

@@ -1,8 +1,7 @@
-// MemoryGuardStore: records of one process. Sharded, bounded, expiring.
+// MemoryGuardStore: guard records of one process. Sharded, bounded, with expiry.
 //
-// Any thread may call any verb; a shard has one lock, held for the length of a look-up. Fences come from a counter of the
-// shard that never goes back, so that they are unique by themselves and holds need no token. After a fork the child has a
-// copy of its own.
+// Any thread may call any verb. Each shard has one lock, held for one look-up. Fences come from a counter per shard
+// that never goes back, so a fence is unique and a hold needs no token. After a fork the child has its own copy.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -24,7 +23,7 @@ namespace hapax::guard {
 
 class MemoryGuardStore final : public GuardStore, private ForkAware {
  public:
-  // The clock must outlive the store; none: the system's.
+  // The clock must outlive the store; null: the system clock.
   explicit MemoryGuardStore(const MemoryGuardOptions& options, const base::Clock* clock = nullptr);
   ~MemoryGuardStore() override;
 
@@ -41,7 +40,7 @@ class MemoryGuardStore final : public GuardStore, private ForkAware {
   [[nodiscard]] std::size_t size() const;
 
  private:
-  // A key with its hash, which every verb needs several times and computes once.
+  // A key with its hash: every verb needs the hash several times and computes it once.
   struct Key {
     GuardKey key;
     std::size_t hash = 0;
@@ -64,11 +63,11 @@ class MemoryGuardStore final : public GuardStore, private ForkAware {
   };
   struct Entry;
   using Entries = std::unordered_map<Key, Entry, HashOf, Same>;
-  using Node = std::pair<const Key, Entry>;  // its address is kept by a growing map
+  using Node = std::pair<const Key, Entry>;  // its address is stable when the map grows
   struct Entry {
-    GuardRecord record;  // without key and owner: those are beside it
+    GuardRecord record;  // without key and owner, which are kept beside it
     std::shared_ptr<const std::string> owner;
-    // Among those that have ended, in the order in which they did.
+    // Links among the ended records, in the order in which they ended.
     Node* before = nullptr;
     Node* after = nullptr;
     bool linked = false;
@@ -78,12 +77,13 @@ class MemoryGuardStore final : public GuardStore, private ForkAware {
     Entries entries;
     Node* first_ended = nullptr;
     Node* last_ended = nullptr;
-    std::set<std::pair<Time, Node*>> mortal;  // of those that have ended, those that expire, by when
-    // The last one to begin. Records share it: most processes have one name, and each record would have a copy of it.
+    std::set<std::pair<Time, Node*>> mortal;  // ended records that expire, by expiry
+    // The owner of the last begin. Records share it: most processes have one owner name, of which each record would
+    // have a copy.
     std::shared_ptr<const std::string> owner;
     std::int64_t fence = 0;
     std::atomic<std::uint32_t> waiters{0};
-    base::FutexWord changes{0};  // raised when something ends while anybody waits
+    base::FutexWord changes{0};  // raised when a record ends while a caller waits
   };
 
   void before_fork() override;

@@ -1,5 +1,5 @@
-// Results as records have them: written by nlohmann's dump, without white space. What this reader does not know, numbers with
-// a fraction, escapes, letters beyond ASCII, is left to nlohmann's own, which says what is wrong if anything is.
+// Reads results as records store them: written by nlohmann's dump, without white space. Numbers with a fraction,
+// escapes and text beyond ASCII are left to nlohmann's parser, which also reports errors.
 #include <hapax/guard_call.hpp>
 
 #include "base/limits.hpp"

@@ -1,8 +1,8 @@
-// RedisChores: what a store has yet to do at its server, and what a fork must not leave locked.
+// RedisChores: what a store still has to do at its server, kept safe across forks.
 //
-// A begin whose answer did not come is a doubt: the server may have taken it, or take it yet, and nobody runs it. It is
-// taken back by the next verb that reaches the server; until then its key is held, for ever where nobody may take over.
-// Any thread. In a forked child the parent's doubts are the parent's.
+// A begin without an answer is a doubt: the server may have executed it, or may still do so, and nobody runs the call.
+// The next verb that reaches the server undoes it; until then its key is held, for ever if takeover is not allowed. Any
+// thread. A forked child drops the parent's doubts.
 #pragma once
 
 #include "guard/fork.hpp"
@@ -22,7 +22,7 @@ class RedisChores final : private ForkAware {
     std::string member;  // its entry in the index
     std::string token;
   };
-  // Each is a call that threw; the oldest are dropped beyond this.
+  // Each doubt is a call that threw; beyond this number the oldest are dropped.
   static constexpr std::size_t most_doubts = 10'000;
 
   RedisChores() { enlist(); }
@@ -32,7 +32,7 @@ class RedisChores final : private ForkAware {
   void add(std::vector<Doubt> doubts);
   [[nodiscard]] std::vector<Doubt> take_doubts();
 
-  // The last entry of the index that a sweep has looked at.
+  // The last entry of the index that a sweep has read.
   [[nodiscard]] std::string swept_to();
   void swept_to(std::string member);
 

@@ -36,10 +36,10 @@ RedisReply value_of(const redisReply& reply) {
   return value;
 }
 
-// A large command's room is not kept for the next.
+// A larger buffer is freed after the command.
 constexpr std::size_t kept_room = 64 << 10;
 
-// As Redis reads commands: the number of words, and each with its length.
+// Encodes a command in the Redis protocol: the number of words, then each word with its length.
 void append_command(std::string& out, const RedisCommand& command) {
   const auto number = [&out](char mark, std::size_t value) {
     std::array<char, 20> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by to_chars
@@ -53,7 +53,7 @@ void append_command(std::string& out, const RedisCommand& command) {
   }
 }
 
-// What to do about it, in words for people. Redis never repeats a password in what it answers.
+// Advice for the operator, by error code. Redis never repeats a password in its answers.
 std::string advice(const std::string& code) {
   if (code == "OOM") { return "; it has reached its maxmemory and takes no new records"; }
   if (code == "LOADING") { return "; it is still reading its data"; }
@@ -117,7 +117,7 @@ RedisConnection::RedisConnection(const RedisPlace& place, const base::TlsContext
 
 RedisConnection::~RedisConnection() = default;
 
-// What was read beyond a reply stays with the reader for the next.
+// Bytes read beyond a reply stay in the reader for the next one.
 RedisReply RedisConnection::next_reply() {
   std::array<char, 16 << 10> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by what is read
   while (true) {

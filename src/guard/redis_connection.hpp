@@ -17,7 +17,7 @@ struct redisReader;
 
 namespace hapax::guard {
 
-// A reply: nothing, a number, a text or a list of such.
+// A reply: nothing, a number, a text, a list of replies, or an error.
 struct RedisReply {
   enum class Kind : std::uint8_t { nothing, number, text, list, error };
   Kind kind = Kind::nothing;
@@ -25,13 +25,13 @@ struct RedisReply {
   std::string text;
   std::vector<RedisReply> list;
 
-  // By position in a list; nothing where there is none.
+  // By position in a list; beyond its end, a reply of kind nothing.
   [[nodiscard]] const RedisReply& at(std::size_t index) const;
   [[nodiscard]] std::optional<std::string> optional_text() const;
   [[nodiscard]] std::int64_t integer() const;  // a number, or a text of digits; 0 otherwise
 };
 
-// The connection broke, or was closed before a reply came. What was asked may have been done.
+// The connection broke or closed before a reply came. The server may have executed the command.
 class RedisBroken : public Error {
  public:
   RedisBroken(const std::string& message, bool timed_out) : Error("StoreUnavailable", message), timed_out_(timed_out) {}
@@ -41,7 +41,7 @@ class RedisBroken : public Error {
   bool timed_out_;
 };
 
-// The server refused: "OOM", "NOAUTH", "LOADING" and so on are codes.
+// The server refused the command; code() is "OOM", "NOAUTH", "LOADING" and so on.
 class RedisRefused : public Error {
  public:
   RedisRefused(std::string code, const std::string& message)
@@ -54,10 +54,10 @@ class RedisRefused : public Error {
 
 using RedisCommand = std::vector<std::string_view>;
 
-// Used by one thread at a time. After RedisBroken it is of no more use.
+// Used by one thread at a time. Not usable after RedisBroken.
 class RedisConnection {
  public:
-  // Connects, says who we are and chooses the database. `tls` is needed when the place asks for it. Throws RedisBroken
+  // Connects, authenticates and selects the database. `tls` is required if the place asks for TLS. Throws RedisBroken
   // or RedisRefused.
   explicit RedisConnection(const RedisPlace& place, const base::TlsContext* tls = nullptr);
   ~RedisConnection();
@@ -79,7 +79,7 @@ class RedisConnection {
   Duration timeout_;
   std::unique_ptr<base::Stream> stream_;
   std::unique_ptr<redisReader, Free> reader_;
-  std::string out_;  // kept for its room
+  std::string out_;  // reused, to keep its capacity
 };
 
 // Throws RedisRefused if the reply is an error.

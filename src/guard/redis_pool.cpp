@@ -29,7 +29,7 @@ std::string sha1_hex(std::string_view text) {
   return hex;
 }
 
-// A child must not inherit a lock of OpenSSL's that another thread was holding.
+// A forked child must not inherit an OpenSSL lock that another thread holds.
 class TlsForkGate final : public ForkAware {
  public:
   TlsForkGate() { enlist(); }
@@ -38,13 +38,13 @@ class TlsForkGate final : public ForkAware {
   void after_fork(bool /*in_child*/) override { base::tls_calls().unlock(); }
 };
 
-// A command whose parts are views; key_count is one of them, so that it is not moved once it is viewed.
+// A command whose parts are views. key_count lives here because the command views it.
 struct Words {
   RedisCommand command;
   std::string key_count;
 };
 
-// EVALSHA with the script's name, or EVAL with the script itself.
+// EVALSHA with the script's SHA-1, or EVAL with its text.
 Words words_of(const RedisCall& call, bool by_name, const std::string& text) {
   Words words;
   words.key_count = std::to_string(call.keys.size());
@@ -62,8 +62,8 @@ bool starts_with(const RedisReply& reply, std::string_view code) {
   return reply.kind == RedisReply::Kind::error && reply.text.starts_with(code);
 }
 
-// The server at the other end has become a replica, by a failover: it takes no writes for as long as the connection lasts,
-// and a new connection reaches the new primary where the address leads there.
+// After a failover the server of this connection has become a replica: it takes no writes for as long as the connection
+// lasts; a new connection reaches the new primary if the address leads there.
 bool is_replica(const RedisRefused& refused) { return refused.code() == "READONLY" || refused.code() == "MASTERDOWN"; }
 
 RedisReply run_text(RedisConnection& connection, const RedisCall& call, const std::string& text) {
@@ -88,11 +88,12 @@ RedisPool::~RedisPool() { retire(); }
 
 void RedisPool::after_fork(bool in_child) {
   if (in_child) {
-    // Closing these descriptors leaves the parent's connections as they are. Those in use by other threads of the parent
-    // are nobody's here.
+    // Closing these descriptors leaves the parent's connections as they are. Connections in use by the parent's other
+    // threads have no owner here.
     idle_.clear();
     open_ = 0;
-    // Threads that waited for it are not here, but it remembers them; so it is begun anew, and not destroyed.
+    // The child has none of the threads that waited, but the condition variable still counts them: it is constructed
+    // again, without destroying the old one.
     std::construct_at(&freed_);
   }
   mutex_.unlock();
@@ -139,9 +140,9 @@ void RedisPool::drop(Connection connection) {
   freed_.notify_all();
 }
 
-// A broken connection, a server that is loading its data and one that has become a replica are tried again while the timeout
-// lasts; a replica's connections are not kept. A server that does not answer in time is not tried again: that was the whole
-// time there is. What was asked and not answered may have been done.
+// Retried while the timeout lasts: a broken connection, a server that is loading its data, and a server that has become
+// a replica, whose connections are dropped. Not retried: a server that does not answer in time, as the wait has used up
+// the timeout. A call that was sent and not answered may have been executed.
 template <class Work>
 auto RedisPool::attempt(Asks asks, const Work& work) {
   const auto until = Clock::now() + place_.timeout;
@@ -191,7 +192,7 @@ std::vector<RedisReply> RedisPool::run(const std::vector<RedisCall>& calls) {
       if (starts_with(replies[i], "NOSCRIPT")) { replies[i] = run_text(connection, calls[i], calls[i].script->text); }
       if (starts_with(replies[i], "OOM") && calls[i].script->full == RedisScript::Full::allowed) {
         const RedisReply written = run_text(connection, calls[i], "#!lua flags=allow-oom\n" + calls[i].script->text);
-        // An older server does not know the flag; then the first refusal is the one to tell.
+        // An older server does not know the flag; the first refusal is then the one to report.
         if (written.kind != RedisReply::Kind::error) { replies[i] = written; }
       }
       check_reply(replies[i], place_.shown);

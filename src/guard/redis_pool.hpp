@@ -1,9 +1,9 @@
-// RedisPool: connections that are not in use, and scripts run on them.
+// RedisPool: idle connections, and the scripts run on them.
 //
-// Any thread. Opens another connection when none is free, up to the place's number of them; beyond that a caller waits,
-// at most for the timeout. A connection that broke is dropped with all idle ones, as a server that was restarted has
-// closed them too, and what was asked is asked again on a fresh one while the timeout lasts: every script here means the
-// same when it is run twice. In a forked child the parent's connections are left behind.
+// Any thread. When no connection is idle, the pool opens another one, up to the place's limit; beyond that a caller
+// waits, at most for the timeout. When a connection breaks, all idle ones are dropped with it, as a restarted server
+// has closed them too, and the call is repeated on a new connection while the timeout lasts: running any script here
+// twice has the same effect as running it once. A forked child leaves the parent's connections behind.
 #pragma once
 
 #include "guard/fork.hpp"
@@ -18,10 +18,10 @@
 
 namespace hapax::guard {
 
-// A Lua script by its text; the server knows it by its SHA-1.
+// A Lua script; the server knows it by the SHA-1 of its text.
 struct RedisScript {
-  // Outcomes are written also when the server has reached its maxmemory (Redis 7): a call that ran and was not recorded
-  // would be run again.
+  // `allowed`: the script also writes when the server has reached its maxmemory (Redis 7). Outcomes use it, as a call
+  // that ran and was not recorded would run again.
   enum class Full : std::uint8_t { refused, allowed };
   explicit RedisScript(std::string_view lua, Full when_full = Full::refused);
   std::string text;
@@ -40,7 +40,7 @@ class RedisPool final : public ForkAware {
   explicit RedisPool(RedisPlace place);
   ~RedisPool();
 
-  // One reply per call, in order. Throws StoreUnavailable, StoreBusy when all connections are in use, and CommitUnknown
+  // One reply per call, in order. Throws StoreUnavailable; StoreBusy when all connections are in use; CommitUnknown
   // when the server was asked and did not answer.
   [[nodiscard]] std::vector<RedisReply> run(const std::vector<RedisCall>& calls);
   // A plain command that only reads.

@@ -4,7 +4,8 @@ namespace hapax::guard::redis {
 
 namespace {
 
-// Numbers up to 2^53 are exact in Lua, which microseconds are until the year 2255. An expired record is as good as none.
+// Lua numbers are exact up to 2^53, which microseconds stay below until the year 2255. An expired record counts as
+// none.
 #define HAPAX_LUA_NOW                                           \
   "local t = redis.call('TIME')\n"                              \
   "local now = t[1] * 1000000 + t[2] + tonumber(ARGV[#ARGV])\n" \
@@ -14,7 +15,7 @@ namespace {
   "'tk')\n"                                                                                                          \
   "if r[1] and r[1] ~= '0' and r[11] and r[11] ~= '' and tonumber(r[11]) <= now then r = {} end\n"
 
-// Most of those that start find nothing, and need to know no more.
+// Fast path: most begins find neither a record nor a void mark.
 constexpr const char* begin_lua = HAPAX_LUA_NOW R"lua(
 if not redis.call('HMGET', KEYS[1], 'st')[1] and not redis.call('HMGET', KEYS[3], 'v')[1] then
   redis.call('HSET', KEYS[1], 'ns', ARGV[2], 'name', ARGV[3], 'key', ARGV[4], 'st', '0', 'fe', '1', 'tk', ARGV[5],
@@ -48,7 +49,7 @@ redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return {0, fence, taken, stamp}
 )lua";
 
-// The mark outlives everything that may still be on its way to the server.
+// The void mark lasts one hour, longer than any begin can still be under way to the server.
 constexpr const char* take_back_lua = R"lua(
 local r = redis.call('HMGET', KEYS[1], 'st', 'tk')
 if r[1] == '0' and r[2] == ARGV[2] then

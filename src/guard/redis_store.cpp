@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t beats_at_once = 500;
 constexpr std::size_t tidied_at_once = 200;
-// Beyond this a record may as well be kept for ever; Lua could not tell its microseconds apart.
+// A longer ttl counts as none: Lua could not represent the time exactly in microseconds.
 constexpr Duration longest_ttl = std::chrono::days(365 * 200);
 
 std::string hex(std::string_view bytes) {
@@ -58,7 +58,7 @@ std::string ttl_of(const GuardFinish& finish) {
   return finish.ttl && *finish.ttl < longest_ttl ? std::to_string(std::max<Duration::rep>(0, finish.ttl->count())) : "";
 }
 
-// Names and keys have no control characters, so a zero byte parts them.
+// Names and keys have no control characters, so a zero byte separates them.
 std::string member_of(const GuardKey& key) { return key.ns + '\0' + key.name + '\0' + key.key; }
 
 std::optional<GuardKey> key_of(std::string_view member) {
@@ -76,7 +76,7 @@ std::optional<Time> optional_time(const RedisReply& reply) {
   return reply.text.empty() ? std::nullopt : std::optional(time_of(reply));
 }
 
-// The fields of redis_scripts.hpp, from `first` on.
+// Reads the fields in the order of redis_scripts.hpp, from `first` on.
 GuardRecord record_of(const RedisReply& reply, std::size_t first) {
   GuardRecord record;
   record.status = static_cast<GuardStatus>(reply.at(first).integer());
@@ -112,7 +112,7 @@ int end_of(GuardEnd end) {
 
 RedisGuardStore::RedisGuardStore(RedisPlace place, std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us)
     : pool_(std::move(place)), index_(pool_.place().prefix + "index"), clock_offset_us_(std::move(clock_offset_us)) {
-  // A wrong address or password is told now, not by the first call.
+  // Reports a wrong address or password now rather than at the first call.
   (void)pool_.ask({"PING"});
 }
 
@@ -203,7 +203,7 @@ std::vector<std::size_t> RedisGuardStore::beat(std::span<const GuardHold> held) 
   try {
     settle_doubts();
   } catch (const StoreUnavailable&) {
-    // What was held has been renewed; doubts stay for the next verb.
+    // The holds have been renewed; the doubts stay for the next verb.
     return lost;
   }
   return lost;
@@ -229,7 +229,7 @@ std::optional<GuardRecord> RedisGuardStore::read(const GuardKey& key) {
   return record;
 }
 
-// By namespace, name and key. The index is read a page at a time, and each record on it.
+// Sorted by namespace, name and key. Reads one page of the index, then each record on it.
 GuardPage RedisGuardStore::list(const GuardQuery& query) {
   check_query(query);
   std::string lowest = query.ns + '\0';
@@ -240,7 +240,7 @@ GuardPage RedisGuardStore::list(const GuardQuery& query) {
     if (!after) { throw InvalidArgument("after", base::quoted(query.after) + " is no page of this store"); }
     from = "(" + *after;
   }
-  // No byte of UTF-8 is 0xFF.
+  // 0xFF is in no UTF-8 text, so it sorts after every continuation of `lowest`.
   const std::string to = "(" + lowest + '\xFF';
   const std::string limit = std::to_string(query.limit);
   const RedisReply members = pool_.ask({"ZRANGEBYLEX", index_, from, to, "LIMIT", "0", limit});
@@ -271,7 +271,7 @@ GuardForgotten RedisGuardStore::forget(const GuardKey& key, bool even_in_progres
   return static_cast<GuardForgotten>(reply.integer());
 }
 
-// The server removes expired records by itself; their entries in the index are left to this.
+// The server removes expired records by itself; sweep removes their entries from the index.
 std::size_t RedisGuardStore::sweep(std::size_t limit) {
   settle_doubts();
   const std::string before = chores_.swept_to();

@@ -1,8 +1,8 @@
-// RedisGuardStore: guard records in Redis, for any number of machines (SPEC G7).
+// RedisGuardStore: guard records in Redis, for any number of machines.
 //
-// One script a verb, one round trip, the server's clock, an owner's token on each hold. A begin whose answer did not come is
-// taken back by the next verb of this process that reaches the server (redis_chores.hpp). As durable as the server is set up
-// to be: with Redis's defaults a crash of the server may forget the last second, and with it that a call was made.
+// Each verb is one script and one round trip, with the server's clock and an owner's token on each hold. A begin whose
+// answer did not come is undone by this process's next verb that reaches the server (redis_chores.hpp). Durability is
+// the server's: with Redis's defaults a crash of the server may lose the last second, and with it that a call was made.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -17,7 +17,8 @@ namespace hapax::guard {
 
 class RedisGuardStore final : public GuardStore {
  public:
-  // `clock_offset_us` is added to the server's clock; tests move it. Throws StoreUnavailable when the server is not there.
+  // `clock_offset_us` is added to the server's clock, for tests. Throws StoreUnavailable when the server cannot be
+  // reached.
   explicit RedisGuardStore(RedisPlace place,
                            std::shared_ptr<const std::atomic<std::int64_t>> clock_offset_us = nullptr);
 
@@ -32,12 +33,12 @@ class RedisGuardStore final : public GuardStore {
 
  private:
   [[nodiscard]] std::string record_key(const GuardKey& key) const;
-  // Marks a begin that was taken back, should it come to the server only then.
+  // The key of the mark that voids a begin, should the server get that begin later.
   [[nodiscard]] std::string void_key(const std::string& token) const;
   [[nodiscard]] RedisReply ask_to_begin(const GuardBegin& request, const std::string& token);
   [[nodiscard]] std::vector<RedisReply> run(std::vector<RedisCall> calls);
   [[nodiscard]] RedisReply run(RedisCall call);
-  // Takes back begins whose answer did not come. Throws what the server's absence throws.
+  // Undoes begins whose answer did not come. Throws StoreUnavailable when the server cannot be reached.
   void settle_doubts();
 
   RedisPool pool_;

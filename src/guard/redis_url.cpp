@@ -30,7 +30,7 @@ int hex_digit(char letter) {
   return -1;
 }
 
-// Percent-decoded; a percent sign that begins no escape is none of our business.
+// Percent-decodes; a percent sign that begins no escape stays as it is.
 std::string decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -149,7 +149,7 @@ RedisPlace parse_redis_url(const std::string& url) {
            "is no Redis URL; expected redis://host:6379/0, rediss:// for TLS, or redis+unix:///run/redis.sock");
   }
   std::string_view rest = std::string_view(url).substr(url.find("://") + 3);
-  // The last @ counts, as a password may hold one that is not escaped.
+  // The last @ counts, as a password may contain an unescaped one.
   const std::size_t question = std::min(rest.find('?'), rest.size());
   if (const std::size_t at = rest.substr(0, question).rfind('@'); at != std::string_view::npos) {
     read_user(place, rest.substr(0, at));

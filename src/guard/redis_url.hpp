@@ -1,4 +1,4 @@
-// Where a Redis server is and who we are there, from a URL.
+// The address and credentials of a Redis server, from a URL.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -27,9 +27,9 @@ struct RedisPlace {
 };
 
 // redis://[user[:password]@]host[:port][/database], rediss:// for the same over TLS, or
-// redis+unix://[user[:password]@]/path/of.sock, each with parameters behind a question mark: prefix, timeout,
-// connect_timeout, connections, database for a socket, and for TLS ca_file, cert_file and key_file. Throws InvalidArgument
-// for anything else. No message ever shows the password.
+// redis+unix://[user[:password]@]/path/of.sock, each with parameters after a question mark: prefix, timeout,
+// connect_timeout, connections, database (for a socket), and for TLS ca_file, cert_file and key_file. Throws
+// InvalidArgument for anything else. No message ever shows the password.
 [[nodiscard]] RedisPlace parse_redis_url(const std::string& url);
 
 [[nodiscard]] bool is_redis_url(const std::string& url);

@@ -1,4 +1,4 @@
-// What begin does with the record it meets: one pure rule for every store that decides in C++.
+// The decision of begin() about the record that it finds: one pure rule for every store that decides in C++.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -17,7 +17,7 @@ enum class Meeting : std::uint8_t {
   mismatch,
 };
 
-// `heartbeat_age` is counted by the clock the store measures heartbeats with; it is looked at only in progress.
+// `heartbeat_age` is by the clock with which the store measures heartbeats; it matters only for a record in progress.
 [[nodiscard]] Meeting meet(const GuardRecord& record, const std::optional<GuardFingerprint>& fingerprint, Time now,
                            Duration heartbeat_age);
 
@@ -25,10 +25,10 @@ enum class Meeting : std::uint8_t {
 
 [[nodiscard]] bool is_expired(const GuardRecord& record, Time now);
 
-// now + after; an end of time instead of an overflow.
+// now + after, at most Time::max().
 [[nodiscard]] std::optional<Time> expiry(Time now, const std::optional<Duration>& after);
 
-// When in progress: how long until it may be taken over, if no heartbeat comes.
+// For a record in progress: how long until a caller may take it over, if no heartbeat comes. None: never.
 [[nodiscard]] std::optional<Duration> takeover_in(const GuardRecord& record, Duration heartbeat_age);
 
 [[nodiscard]] bool matches(const GuardQuery& query, const GuardKey& key, GuardStatus status);

@@ -1,9 +1,8 @@
-// What every record store has without saying so, and the words of statuses.
+// Defaults shared by all record stores, the names of statuses, and opening a store by URL.
 #include <hapax/error.hpp>
 #include <hapax/guard_store.hpp>
 
 #include "base/text.hpp"
-#include "engine/app_state.hpp"
 #include "guard/execution_store.hpp"
 #include "guard/fork.hpp"
 #include "guard/redis_url.hpp"
@@ -19,7 +18,7 @@ namespace {
 constexpr Duration first_pause = std::chrono::milliseconds(1);
 constexpr Duration longest_pause = std::chrono::milliseconds(100);
 
-// "file:///var/x" and "file:/var/x" are the same place; "file:x" is a folder below the present one.
+// "file:///var/x" and "file:/var/x" are the same folder; "file:x" is relative to the current directory.
 GuardStorePtr open_file_store(const std::string& rest) {
   const std::size_t question = std::min(rest.find('?'), rest.size());
   std::string folder = rest.substr(0, question);
@@ -77,17 +76,6 @@ GuardStorePtr open_guard_store(const std::string& url) {
   throw InvalidArgument("store", base::quoted(store::display_url(url), '"') +
                                      " is not the URL of a record store; expected memory:, file:/path/of/a/folder, "
                                      "redis://host:6379/0, sqlite:app.db or postgresql://host/database");
-}
-
-GuardStorePtr guard_store(const App& app) {
-  const std::shared_ptr<engine::Engine> engine = app.state()->shared_engine();
-  const std::uint64_t generation = guard::process_generation();
-  return std::make_shared<guard::ExecutionStore>([engine, generation] {
-    if (guard::process_generation() != generation) {
-      throw UsageError("an app's guard store was used in a forked child; open one there with open_guard_store");
-    }
-    return std::shared_ptr<store::Store>(engine, &engine->store());
-  });
 }
 
 }  // namespace hapax

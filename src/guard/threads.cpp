@@ -1,4 +1,4 @@
-// Threads on which guarded calls wait for others: as many as are needed, kept for a while when they are not.
+// Threads on which guarded calls wait for other callers: as many as needed, each kept for idle_time.
 #include <hapax/guard_call.hpp>
 
 #include "guard/fork.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr auto idle_time = std::chrono::seconds(10);
 constexpr std::size_t most_threads = 4096;
 
-// Never destroyed: its threads may outlive main. A forked child begins with none.
+// Never destroyed: its threads may outlive main. A forked child begins with no threads.
 class Threads final : private guard::ForkAware {
  public:
   static Threads& instance() {
@@ -25,7 +25,7 @@ class Threads final : private guard::ForkAware {
     return *threads;
   }
 
-  // False: no thread could be had.
+  // False: no thread is available.
   bool run(std::function<void()>& work) {
     const std::lock_guard lock(mutex_);
     if (state_->idle <= state_->waiting.size()) {
@@ -45,14 +45,14 @@ class Threads final : private guard::ForkAware {
   struct State {
     std::deque<std::function<void()>> waiting;
     std::condition_variable wake;
-    std::size_t idle = 0;  // those on their way to the next piece of work included
+    std::size_t idle = 0;  // includes threads that are about to take work
     std::size_t threads = 0;
   };
 
   Threads() { enlist(); }
   void before_fork() override { mutex_.lock(); }
   void after_fork(bool in_child) override {
-    // The old state is left behind, not destroyed: threads that are not there wait in it.
+    // The old state is leaked, not destroyed: its condition variable counts threads that the child does not have.
     if (in_child) { state_ = new State; }
     mutex_.unlock();
   }

@@ -27,7 +27,7 @@ std::optional<RunName> parse_run_name(std::string_view text) {
 std::optional<RunName> activity_origin(const Execution& execution) {
   if (!execution.identity || !execution.parent) { return std::nullopt; }
   std::optional<RunName> name = parse_run_name(execution.identity_key);
-  // A caller's own key may look like a run's; its parent does not.
+  // A caller's own key may look like a run's ID, but the caller's execution does not have the activity as its parent.
   if (!name || (!name->is_instance && *execution.parent != activity_uuid(execution.queue.ns, name->activity))) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// Which activity started an execution, by what is stored of it (SPEC S2): for people who look at one.
+// Finds the activity that started an execution from the execution's stored key and parent. For display and search only.
 #pragma once
 
 #include "model/execution.hpp"
@@ -9,17 +9,18 @@
 
 namespace hapax::model {
 
-// "activity-daily-report:2026-03-01T09:00:00+00:00" and, of a task instance, "task-activity-daily-report:…:extract:0".
+// The parts of a run's ID, "activity-daily-report:2026-03-01T09:00:00+00:00", or of a task instance's ID,
+// "task-activity-daily-report:…:extract:0".
 struct RunName {
   std::string activity;  // "daily-report"
-  std::string run_id;    // of the run, also when the name is a task instance's
+  std::string run_id;    // the run's ID, also when the text is a task instance's ID
   bool is_instance = false;
 };
-// None: the text is the name of no run. Event ids may have colons, so the run of a task instance is told up to its last
-// two only: the task's type is taken to have none.
+// None: the text names no run. An event's id may contain colons, so a task instance's ID is split at its last two
+// colons only; a task type is assumed to contain none.
 [[nodiscard]] std::optional<RunName> parse_run_name(std::string_view text);
 
-// None: no activity started it.
+// None: no activity started the execution.
 [[nodiscard]] std::optional<RunName> activity_origin(const Execution& execution);
 
 }  // namespace hapax::model

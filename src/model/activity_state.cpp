@@ -36,7 +36,7 @@ ActivityTally tally(const Uuid& activity, std::span<const NewExecution> items, s
       case AdmissionVerdict::taken_over:
       case AdmissionVerdict::session_gone:
       case AdmissionVerdict::mismatch: tally.counts.duplicates += is_run ? 1 : 0; break;
-      case AdmissionVerdict::name_taken: break;  // the run is asked for again under another name
+      case AdmissionVerdict::name_taken: break;  // the event router submits the run again under another name
     }
   }
   return tally;

@@ -1,9 +1,8 @@
-// What a store keeps of an activity (SPEC S1, S7), and the one way in which it changes.
+// The state of an activity in the store, and the change that is the only way to modify it (decision 24).
 //
-// The store does not read definitions: whoever changes an activity (a person's command, the ticker of a worker) reads its
-// state, decides with src/schedule what is to be done, and hands in the change with the revision it has seen. A change of
-// an older revision does nothing, so that of two tickers one advances the cursor and admits its ticks, and the other finds
-// it done.
+// The store does not interpret definitions. A command or a worker's ticker reads the state, computes the change with
+// src/schedule, and submits it with the revision it has read. The store ignores a change whose revision is not the
+// current one, so of two tickers one advances the cursor and admits the ticks, and the other changes nothing.
 #pragma once
 
 #include "model/execution.hpp"
@@ -20,33 +19,33 @@ namespace hapax::model {
 // Persisted; never renumber.
 enum class ActivityKind : std::uint8_t { cron = 0, event = 1 };
 
-// What became of ticks and events, since the activity was made.
+// Totals of an activity's ticks and events since the activity was created.
 struct ActivityCounts {
   std::int64_t started = 0;
-  std::int64_t duplicates = 0;  // there was a run of that ID already
+  std::int64_t duplicates = 0;  // a run with that identity existed already
   std::int64_t missed = 0;      // dropped by the misfire policy
   std::int64_t overlapped = 0;  // dropped by the overlap policy
-  std::int64_t refused = 0;     // could not be started: ActivityState::trouble says why
+  std::int64_t refused = 0;     // could not be started; ActivityState::trouble has the latest reason
   friend bool operator==(const ActivityCounts&, const ActivityCounts&) = default;
 };
 
 struct ActivityState {
   std::string ns = "default";
   std::string id;
-  Uuid uuid;                  // activity_uuid(ns, id): the parent of its runs
-  std::int64_t revision = 1;  // grows with each change that names one
+  Uuid uuid;                  // activity_uuid(ns, id): the parent of the activity's runs
+  std::int64_t revision = 1;  // raised by each applied change that names a revision
   int version = 1;            // of the definition
   std::string definition;     // schedule/activity.hpp's canonical JSON
   ActivityKind kind = ActivityKind::cron;
   bool paused = false;
-  std::string note;              // of who paused it
-  Time cursor{};                 // the last tick that was run or dropped, or since when there are any
-  std::optional<Time> next_due;  // when the ticker has to look at it; none: never
+  std::string note;              // given with the pause
+  Time cursor{};                 // the last tick that was run or dropped, or the instant from which ticks count
+  std::optional<Time> next_due;  // when a ticker has to look at the activity; none: never
   std::optional<Time> last_started;
   ActivityCounts counts;
-  std::string trouble;  // the last reason for which something was refused
+  std::string trouble;  // the latest reason for a refusal
   Time created_at{};
-  Time updated_at{};  // of the definition
+  Time updated_at{};  // when the definition last changed
   friend bool operator==(const ActivityState&, const ActivityState&) = default;
 };
 
@@ -61,82 +60,84 @@ struct ActivityQuery {
   std::string ns = "default";
   std::optional<std::string> id;
   std::optional<ActivityKind> kind;
-  std::optional<std::string> after;  // cursor: continue behind this id
-  int limit = 1000;                  // by id
+  std::optional<std::string> after;  // only activities with a greater id (pagination)
+  int limit = 1000;                  // ordered by id
 };
 
-// For the ticker: what is due by the store's clock, of all namespaces, the longest due first.
+// An activity that is due by the store's clock, for the ticker. Activities of all namespaces, longest due first.
 struct DueActivity {
   ActivityState state;
-  std::vector<Uuid> live;                  // its runs that have not ended, oldest first, at most live_runs_told
-  std::optional<std::string> last_result;  // of the newest run that completed, if it is not a thousand runs back
-  std::string trouble;                     // why there is no last_result although there is one; empty: nothing is wrong
+  std::vector<Uuid> live;                  // runs that have not ended, oldest first, at most live_runs_told
+  std::optional<std::string> last_result;  // of the newest completed run among the newest 1,000 runs
+  std::string trouble;                     // why a result that exists could not be read; empty: no error
 };
 
-// More than any policy asks for.
+// Live runs per due activity: more than any overlap policy needs (limits::buffered_runs is 1,000).
 inline constexpr int live_runs_told = 1002;
 
 struct DueActivities {
   Time now{};
   std::vector<DueActivity> due;
-  std::optional<Time> next;  // when the next is, behind these
+  std::optional<Time> next;  // when the first activity that is not in `due` is due
 };
 
-// One transaction each call, and a change is done as a whole or not at all.
+// A change of one activity, applied as a whole or not at all. All changes of one store call share one transaction.
 struct ActivityChange {
   std::string ns = "default";
   std::string id;
-  // What the caller has seen: 0, that there is none. Not given: whatever there is; then only `admit`, `add` and `trouble`
-  // count, and the revision stays.
+  // The revision that the caller has read; 0: there was no such activity. None: the change applies to any revision,
+  // only `admit`, `add` and `trouble` have an effect, and the revision stays.
   std::optional<std::int64_t> revision;
 
-  // Makes it, or replaces its definition: a new version, which is kept, if it is another text.
+  // Creates the activity or replaces its definition. A definition that differs becomes a new version; all are kept.
   struct Definition {
     std::string json;
     ActivityKind kind = ActivityKind::cron;
   };
   std::optional<Definition> definition;
-  bool remove = false;  // its runs, versions and counts stay: one made again under that id goes on with them
+  bool remove = false;  // runs, versions and counts stay; an activity recreated under the same id continues with them
   struct Pause {
     bool paused = false;
     std::string note;
   };
   std::optional<Pause> pause;
-  // Both or none: where the cursor goes and when to look again.
+  // The new cursor, and when a ticker has to look at the activity again.
   struct Schedule {
     Time cursor{};
     std::optional<Time> next_due;
   };
   std::optional<Schedule> schedule;
 
-  // In their order. One whose parent is the id of one before it belongs to that one: it is admitted if that was created,
-  // and otherwise has its answer.
+  // Admitted in this order. An execution whose parent is an earlier item (a task instance of a run) is admitted only if
+  // that item was created, and otherwise gets the earlier item's admission as its own.
   std::vector<NewExecution> admit;
-  // Then, if a run of the activity was created, for the reason `newer_run`. What has ended meanwhile is passed over.
-  std::vector<Uuid> cancel;     // asked to stop, as cancel() does it
-  std::vector<Uuid> terminate;  // ended as cancelled, also when it runs
+  // Live runs to end, after `admit`, and only if a run of the activity was created. The reason is `newer_run`. Runs
+  // that have ended meanwhile are ignored.
+  std::vector<Uuid> cancel;     // asked to stop, as by cancel()
+  std::vector<Uuid> terminate;  // ended as cancelled, even while running
 
-  ActivityCounts add;   // beside what the store counts of `admit`
-  std::string trouble;  // empty: as it was
+  ActivityCounts add;   // added to what the store counts for `admit`
+  std::string trouble;  // empty: unchanged
 
-  std::string actor;   // with an action, an audit line is written
-  std::string action;  // "activity.apply", "activity.pause", …
+  std::string actor;   // for the audit
+  std::string action;  // "activity.apply", "activity.pause", …; empty: no audit line is written
   std::string detail;
 };
 
 struct ActivityReply {
-  bool applied = false;               // false: its revision is another; nothing was changed
-  std::int64_t revision = 0;          // as it is now; 0: there is none
-  std::vector<Admission> admissions;  // one for each of `admit`, if applied
+  bool applied = false;               // false: the activity has another revision or is not there; nothing was changed
+  std::int64_t revision = 0;          // the current one; 0: there is no such activity
+  std::vector<Admission> admissions;  // one for each item of `admit`, if applied
 };
 
 inline constexpr std::string_view newer_run = "a newer run of its activity";
 
-// Which of a change's `admit` belongs to which before it, by place; none: to nothing before it.
+// For each item of a change's `admit`, the index of the earlier item that is its parent; none: the item has no such
+// parent.
 [[nodiscard]] std::vector<std::optional<std::size_t>> dependants(std::span<const NewExecution* const> items);
 
-// What the store counts of a change's `admit`: those whose parent is the activity are its runs. Refused is also what a run
-// that was created could not start.
+// The counts that a change's `admit` adds. An item whose parent is the activity is a run. A task instance that a
+// draining queue refuses counts as refused if its run was created.
 struct ActivityTally {
   ActivityCounts counts;
   std::string trouble;  // empty: none

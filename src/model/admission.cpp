@@ -31,7 +31,7 @@ AdmissionVerdict verdict_from(const Holder& holder, const IdentityClaim& request
   return AdmissionVerdict::already_finished;
 }
 
-// Answered by the holder, whatever the verdict.
+// The answer that describes the holder, with the given verdict.
 Admission answer_of(const Holder& holder, AdmissionVerdict verdict) {
   Admission answer;
   answer.verdict = verdict;
@@ -41,20 +41,21 @@ Admission answer_of(const Holder& holder, AdmissionVerdict verdict) {
   answer.deduplicated_from = holder.created_at;
   answer.expired = holder.expired;
   if (is_terminal(holder.status)) { answer.finished_at = holder.finished_at; }
-  // Who asks with another input gets no result: it is not the answer to what was asked.
+  // A request with another input gets no result: the holder's result is not an answer to it.
   if (holder.status == Status::completed && verdict != AdmissionVerdict::mismatch) { answer.result = holder.result; }
   return answer;
 }
 
-// Whether nothing would keep the request from running beside its live holder. A pending one of the same queue makes way;
-// one of another queue does not, as the run before it may still be under way there.
+// Whether a keep_last request could run beside its live holder, because the two share no ordered key. A pending holder
+// in the same queue is cancelled instead. A pending holder in another queue is not: the run before it may still be
+// running there.
 bool is_out_of_line(const Holder& holder, IdentityMode mode) {
   if (mode != IdentityMode::keep_last || is_terminal(holder.status)) { return false; }
   return holder.place == HolderPlace::other_queue ||
          (holder.place == HolderPlace::other_key && holder.status == Status::running);
 }
 
-// Debounce and keep_last: the latest input counts, and what has started is left to run.
+// Debounce and keep_last: the latest input counts, and a running holder is left to run.
 AdmissionDecision decide_latest(const Holder& holder, IdentityMode mode) {
   if (is_out_of_line(holder, mode)) {
     return {.step = AdmissionStep::answer, .admission = answer_of(holder, AdmissionVerdict::already_exists)};
@@ -62,13 +63,14 @@ AdmissionDecision decide_latest(const Holder& holder, IdentityMode mode) {
   if (holder.status == Status::pending && holder.fence == 0 && holder.place == HolderPlace::same) {
     return {.step = AdmissionStep::replace, .admission = answer_of(holder, AdmissionVerdict::deduplicated)};
   }
-  // One that has started and waits is out of date, and what it has done under its effect key was for the input it had; one
-  // of another task, queue or key cannot take the input: it makes way.
+  // A pending holder that cannot take the new input is cancelled. A holder that has started before may already have had
+  // an effect with its old input under its effect key; a holder of another task, queue or key does not fit the request.
   if (holder.status == Status::pending) { return {.step = AdmissionStep::terminate_and_new_run, .admission = {}}; }
   return {.step = AdmissionStep::new_run, .admission = {}, .overtakes = holder.status == Status::running};
 }
 
-// Within the window the holder answers, however it ended; after it there is a new run, whatever the holder does.
+// Throttle: within the window the holder answers, however it ended; after the window a new run is admitted, even while
+// the holder is live.
 AdmissionDecision decide_throttled(const Holder& holder, const IdentityClaim& request, Time now) {
   if (holder.created_at + request.throttle <= now) { return {.step = AdmissionStep::new_run, .admission = {}}; }
   AdmissionVerdict verdict = AdmissionVerdict::deduplicated;
@@ -93,16 +95,16 @@ HolderPlace place_of(const Execution& live, const NewExecution& request) {
 AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request, Time now) {
   if (request.mode == IdentityMode::throttle) { return decide_throttled(holder, request, now); }
   if (request.mode != IdentityMode::hold) { return decide_latest(holder, request.mode); }
-  // Fingerprints are not compared on these two ways out: the holder no longer blocks. To replace a live holder, often
-  // because its input is out of date, is what terminate_existing is for; that it asks for a new run of a live holder
-  // outranks the reuse policy, which speaks of holders that have ended.
+  // The next two branches do not compare fingerprints, as the holder no longer blocks. terminate_existing replaces a
+  // live holder, often because its input is out of date. terminate_existing ignores the reuse policy, which is about
+  // ended holders.
   if (!is_terminal(holder.status) && request.on_conflict == OnConflict::terminate_existing) {
     return {.step = AdmissionStep::terminate_and_new_run, .admission = {}};
   }
   if (is_terminal(holder.status) && may_follow(holder.status, request.reuse)) {
     return {.step = AdmissionStep::new_run, .admission = {}};
   }
-  // Fingerprints are not compared here either: what may be taken over no longer blocks.
+  // Fingerprints are not compared here either: an abandoned guard no longer blocks.
   if (holder.abandoned && holder.status == Status::running) {
     return {.step = AdmissionStep::take_over, .admission = answer_of(holder, AdmissionVerdict::taken_over)};
   }

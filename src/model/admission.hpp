@@ -1,4 +1,4 @@
-// The matrix of SPEC I9 as a pure function: what a request meets when its identity has a holder.
+// Decides what happens to a request whose identity is held: the matrix of docs/guides/reuse.md as a pure function.
 #pragma once
 
 #include "model/execution.hpp"
@@ -8,17 +8,17 @@
 
 namespace hapax::model {
 
-// Where a live holder stands, as a request sees it whose latest input counts.
+// How a live holder differs from a request under debounce or keep_last.
 enum class HolderPlace : std::uint8_t {
-  same,        // of the request's task, queue and limit key
-  other_task,  // of another task, but in the request's queue and under its limit key
-  other_key,   // in the request's queue, under another limit key or none
+  same,        // the request's task, queue and limit key
+  other_task,  // another task; the request's queue and limit key
+  other_key,   // the request's queue; another limit key, or none
   other_queue,
 };
 
 [[nodiscard]] HolderPlace place_of(const Execution& live, const NewExecution& request);
 
-// The execution an identity points to, as the store found it in the admitting transaction.
+// The execution that holds an identity, as the store found it in the admitting transaction.
 struct Holder {
   Uuid id;
   Status status = Status::pending;
@@ -27,55 +27,58 @@ struct Holder {
   std::optional<Time> finished_at;
   std::optional<base::Digest> fingerprint;
   std::optional<std::string> result;
-  // Of a live one: more than 0 once it has started, whether the attempt was given back since or not.
+  // For a live holder: more than 0 once it has been claimed, also if the attempt was released since.
   std::int64_t fence = 0;
-  bool expired = false;  // its record is gone, or as good as gone
+  bool expired = false;  // its record is deleted or past its expiry
   HolderPlace place = HolderPlace::same;
-  // A guard that runs under no live session, and may be taken over.
+  // A guard without a live session, which may be taken over.
   bool abandoned = false;
 };
 
+// The store's next step for the request.
 enum class AdmissionStep : std::uint8_t {
-  answer,                 // `admission` is the whole answer; nothing is written
-  new_run,                // admit with run = holder.run + 1 and repoint the identity
+  answer,                 // `admission` is the answer; nothing is written
+  new_run,                // admit with run = holder.run + 1 and make the new run the holder
   terminate_and_new_run,  // the same, after cancelling the live holder
-  replace,                // the pending holder gets what the request has but its id and identity; `admission` answers
-  take_over,              // the running holder is the request's from now on, under the next fence; `admission` answers
+  replace,                // the pending holder takes all of the request but its ID and identity; `admission` answers
+  take_over,              // the request takes over the running holder under the next fence; `admission` answers
 };
 
 struct AdmissionDecision {
   AdmissionStep step = AdmissionStep::answer;
   Admission admission;
-  // With new_run: the holder runs on, but is out of date. Should it have to go back into the line, it ends as cancelled
+  // With new_run: the holder goes on running but is out of date. If it would become pending again, it ends as cancelled
   // for the reason below.
   bool overtakes = false;
 };
 
 inline constexpr std::string_view overtaken_reason = "overtaken by a newer request";
 
-// Why a live holder that made way ended.
+// The cancel reason of a holder ended by AdmissionStep::terminate_and_new_run.
 inline constexpr std::string_view terminated_reason = "terminated by a newer request";
 
-// Whether ending a live holder for this request is somebody's act, to be told like any other cancel (SPEC X8): not what a
-// mode does by itself, and not what nobody's name is on.
+// Whether ending a live holder for this request gets an audit line, as any other cancel. Only a named actor's
+// terminate_existing does; debounce and keep_last do not.
 [[nodiscard]] inline bool is_told_termination(const NewExecution& request) {
   return !request.labels.actor.empty() && request.identity &&
          request.identity->on_conflict == OnConflict::terminate_existing &&
          request.identity->mode == IdentityMode::hold;
 }
 
-// Whether such a request's latest input counts, rather than its holder's: it has to know Holder::place.
-// Whether a holder may have to make way for it: that takes steps, during which the identity is locked.
+// Whether the request may displace the holder of its identity, live or ended. Displacing one takes several steps,
+// during which the identity stays locked.
 [[nodiscard]] inline bool may_displace(const NewExecution& item) {
   return item.identity &&
          (item.identity->reuse == Reuse::allow || item.identity->on_conflict == OnConflict::terminate_existing ||
           item.identity->mode != IdentityMode::hold);
 }
 
+// Whether the latest request's input replaces the holder's. The decision then needs Holder::place.
 [[nodiscard]] inline bool latest_counts(IdentityMode mode) {
   return mode == IdentityMode::debounce || mode == IdentityMode::keep_last;
 }
 
+// The decision for one request. Pure: `now` is the store's time.
 [[nodiscard]] AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& request, Time now);
 
 }  // namespace hapax::model

@@ -1,4 +1,4 @@
-// Who did what (SPEC X8): the values of the audit.
+// The values of the audit log: which actor did what, and when.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -8,8 +8,8 @@
 
 namespace hapax::model {
 
-// Who does something, for the audit: "token billing (0193…)", "command line (ada@host)". Empty: hapax itself, of which
-// nothing is written there.
+// The actor of an operation: "token billing (0193…)", "command line (ada@host)". Empty: hapax itself, whose operations
+// are not audited.
 struct Actor {
   std::string name;
   [[nodiscard]] bool is_known() const { return !name.empty(); }
@@ -24,7 +24,7 @@ struct AuditLine {
   // "token.create", "token.revoke", "activity.…"
   std::string action;
   std::string subject;  // the queue's, task's, setting's or activity's name; the execution's or token's id
-  std::string detail;   // what it was changed to
+  std::string detail;   // the new value
 };
 
 // Newest first.

@@ -1,7 +1,7 @@
-// CatalogueVersions: by which versions of their namespaces' catalogues the requests of one call were made.
+// CatalogueVersions: the catalogue versions that the requests of one admission call were made with, by namespace.
 //
-// A store compares them with its own inside the admitting transaction (store::CatalogueChanged). One thread; views into
-// the requests.
+// The store compares them with its own versions inside the admitting transaction (store::CatalogueChanged, decision
+// 47). One thread. Holds views into the requests, which must outlive it.
 #pragma once
 
 #include "model/execution.hpp"
@@ -22,7 +22,7 @@ class CatalogueVersions {
   CatalogueVersions& operator=(const CatalogueVersions&) = delete;
   ~CatalogueVersions() = default;
 
-  // The oldest version of a namespace counts. Neighbours mostly share their namespace and version.
+  // Keeps the oldest version per namespace. Consecutive requests mostly share a namespace, so the last entry is cached.
   void add(const NewExecution& item) {
     if (item.catalogue_version == NewExecution::no_catalogue) { return; }
     if (last_ != nullptr && last_ns_ == item.queue.ns) {

@@ -9,7 +9,8 @@ namespace hapax::model {
 
 namespace {
 
-// Before anything else: a concurrency limit of less than what runs leaves no room, not a negative one.
+// How many executions the claim may start by the concurrency limits; 0, not negative, when more run than a limit
+// allows.
 std::int64_t room_of(const QueueLimits& limits, const QueueLoad& load, int idle) {
   std::int64_t room = idle;
   if (limits.concurrency) { room = std::min<std::int64_t>(room, *limits.concurrency - load.running); }

@@ -16,7 +16,7 @@ std::string_view as_text(const std::array<std::uint8_t, size>& bytes) {
 std::string effect_key(const std::optional<std::string>& stored, const std::optional<base::Digest>& identity,
                        const Uuid& id) {
   if (stored) { return *stored; }
-  // Hashed once more, so that the outside world learns nothing that could be compared with an identity.
+  // Hashed again, so that the key reveals nothing that could be compared with a stored identity.
   const std::array<std::string_view, 3> parts = {"hapax effect key", identity ? "identity" : "execution",
                                                  identity ? as_text(*identity) : as_text(id.bytes)};
   const base::Digest digest = base::sha256_parts(parts);

@@ -10,8 +10,7 @@
 namespace hapax::model {
 namespace {
 
-// Of what a workflow waits for, in one sentence.
-constexpr std::size_t waits_told = 8;
+constexpr std::size_t waits_told = 8;  // waits of a workflow named in one sentence
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
@@ -44,7 +43,8 @@ bool takes_queue(const SessionInfo& session, const QueueRef& queue) {
   return std::find(session.queues.begin(), session.queues.end(), queue) != session.queues.end();
 }
 
-// A worker of any task takes no workflows: those who can run them name them.
+// Whether the session may claim the execution. A session that names no tasks takes any task but no workflow; a worker
+// that can run workflows names them.
 bool takes(const SessionInfo& session, const Execution& execution) {
   if (session.tasks.empty()) { return execution.kind != Kind::workflow; }
   return std::find(session.tasks.begin(), session.tasks.end(), execution.task) != session.tasks.end();
@@ -118,7 +118,7 @@ class Explainer {
     if (reasons_.empty()) { its_turn(); }
   }
 
-  // Neither its code nor a payload is at fault.
+  // Reports a journal that cannot be read, which is no fault of the workflow's code or of a payload.
   [[nodiscard]] bool journal_is_unreadable() {
     const auto& error = e_.error ? e_.error : facts_.last_error;
     const bool snoozed = error && error->type == "JournalUnreadable" && e_.run_at > facts_.now;
@@ -225,14 +225,14 @@ class Explainer {
         "hapax queue set " + e_.queue.name + " --key-concurrency N" + (has_rate ? " or --key-rate-limit R" : ""));
   }
 
-  // Whether nobody else of its key is in its way, so that only the starts of its key can be.
+  // Whether no other execution of the key blocks this one, so that only the key's rate limit can.
   [[nodiscard]] bool its_rate_holds_it() const {
     if (!facts_.queue || !facts_.queue->settings.limits.key_rate || !facts_.others_of_key) { return false; }
     if (e_.limit_key->ordered) { return !facts_.others_of_key->earlier; }
     return facts_.others_of_key->running < facts_.queue->settings.limits.key_concurrency.value_or(1);
   }
 
-  // What may hold back everything in its queue.
+  // Reports queue-wide limits that are reached.
   void limits() {
     if (!facts_.queue) { return; }
     const QueueLimits& limits = facts_.queue->settings.limits;
@@ -259,7 +259,8 @@ class Explainer {
     });
   }
 
-  // Whether the rate would hold it back behind all others that are due; which of them come before it is not known.
+  // Reports the rate limit if it would delay the execution after all others that are due. How many of the others come
+  // first is not known.
   void rate(const RateLimit& limit) {
     RateMeter meter(limit, facts_.queue->rate_arrival, facts_.now);
     const std::int64_t others = std::clamp<std::int64_t>(facts_.queue->ready - 1, 0, limits::rate);
@@ -285,7 +286,7 @@ class Explainer {
       }
     }
     if (on_queue == 0) {
-      // hapax work runs programs for tasks, and no workflows.
+      // `hapax work --exec` runs tasks only, not workflows.
       add("no_worker", "No worker is running for queue " + quoted(e_.queue.name) + ".",
           e_.kind == Kind::workflow ? "Start a program whose worker has queue " + quoted(e_.queue.name) +
                                           " and a handler for workflow " + quoted(e_.task) + "."
@@ -373,7 +374,7 @@ class Explainer {
         "hapax activity show " + origin_->activity + " tells when it runs next.");
   }
 
-  // Why another request was, or would be, deduplicated to this one.
+  // Reports why another request was, or would be, deduplicated to this execution.
   void holds_key() {
     if (!e_.identity) { return; }
     if (!facts_.holding) {

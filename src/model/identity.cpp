@@ -9,7 +9,7 @@ namespace hapax::model {
 
 namespace {
 
-// Part of every stored identity: these words never change.
+// Part of every stored identity: never change these words.
 std::string_view word(Scope scope) {
   switch (scope) {
     case Scope::task: return "task";

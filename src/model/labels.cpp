@@ -14,7 +14,8 @@ namespace hapax::model {
 
 namespace {
 
-// Sealed by the encrypting store, from text that was within the limit: cut, it would be worthless.
+// Whether the encrypting store has sealed the text. The plain text was within the limit; a cut envelope could not be
+// opened.
 bool is_sealed(std::string_view text, std::size_t bytes) {
   return text.starts_with(envelope_mark) && text.size() <= 2 * bytes;
 }
@@ -68,7 +69,7 @@ std::optional<std::string> encode_labels(const Labels& labels) {
 Labels decode_labels(std::string_view text) {
   Labels labels;
   if (text.empty()) { return labels; }
-  // Metadata comes back as the bytes that went in, so it is cut out rather than parsed and written again.
+  // Metadata must come back byte for byte, so it is copied out of the text, not parsed and written again.
   for (const auto& [name, value] : base::json_members(text, "labels")) {
     if (name == "tags") {
       for (const std::string_view tag : base::json_items(value, "labels")) {

@@ -12,9 +12,9 @@ namespace hapax::model {
   return execution.input.size() + (execution.result ? execution.result->size() : 0);
 }
 
-// A page that is not full is the last one, unless its payloads may have ended it. The store counts them as they are
-// stored, and an encrypted one is stored larger than it is told: half of the bound is certain. A page that is taken for
-// one that goes on, and does not, is followed by an empty one.
+// A page that is not full is the last one, unless the byte limit may have ended it (limits::list_bytes). The store
+// counts bytes as stored, and an encrypted payload is stored larger than it is returned, so half of the limit is the
+// threshold. A wrong "not last" costs one empty page more.
 [[nodiscard]] inline bool is_last_page(const ListQuery& query, const std::vector<Execution>& page) {
   if (page.empty()) { return true; }
   if (page.size() >= static_cast<std::size_t>(query.limit)) { return false; }

@@ -2,7 +2,7 @@
 
 namespace hapax::model {
 
-// Nobody but a workflow's start of a child writes that, and in these bytes.
+// Only a workflow that starts a child writes this metadata, always with these bytes.
 bool outlives_parent(const Labels& labels) { return labels.metadata == outliving_metadata; }
 
 bool closes_with_parent(const Labels& labels, const std::optional<Time>& deadline, Time now) {

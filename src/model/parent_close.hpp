@@ -1,7 +1,7 @@
-// What becomes of a child workflow when the workflow that started it ends (SPEC W4).
+// The parent-close policy: what happens to a child workflow when its parent workflow ends.
 //
-// The child carries the rule in its metadata, where every store can read it and people see it: a parent that is ended from
-// outside (deadline, dead letter, terminated) cannot say it any more. A child goes on only if it was told to.
+// The child carries the policy in its metadata, where every store can read it and operators can see it: a parent that
+// is ended from outside (deadline, dead letter, terminate) no longer runs code. By default a child is cancelled.
 #pragma once
 
 #include "model/execution.hpp"
@@ -11,15 +11,15 @@
 
 namespace hapax::model {
 
-// The metadata of one that outlives its parent.
+// The metadata of a child that outlives its parent.
 inline constexpr std::string_view outliving_metadata = R"({"parent_close":"abandon"})";
 inline constexpr std::string_view parent_ended = "its parent has ended";
 
 [[nodiscard]] bool outlives_parent(const Labels& labels);
 
-// Is a live child workflow cancelled as its parent ends at `now`? A child that outlives its parent is not. Nor is a child
-// whose own deadline has passed: the sweep times it out, so that its outcome does not depend on which of the two a sweep
-// meets first, or on where one sweep ends and the next begins.
+// Whether a live child is cancelled when its parent ends at `now`. A child that outlives its parent is not. Neither is
+// a child whose own deadline has passed (decision 40): the sweep times the child out, so that the outcome does not
+// depend on which of the two a sweep processes first.
 [[nodiscard]] bool closes_with_parent(const Labels& labels, const std::optional<Time>& deadline, Time now);
 
 }  // namespace hapax::model

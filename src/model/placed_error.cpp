@@ -9,7 +9,7 @@ struct Named : InvalidArgument {
       : InvalidArgument(name, field, message) {}
 };
 
-// Keeps what the type has of its own, such as a byte offset; field and message are the base's.
+// Copies the error, so that members of the derived type (such as a byte offset) stay; replaces field and message.
 template <class Type>
 void throw_as(const std::string& place, const InvalidArgument& error) {
   const auto* const original = dynamic_cast<const Type*>(&error);

@@ -1,4 +1,4 @@
-// What is wrong with one of many, told with its place.
+// Adds an item's place in a batch to the error about the item.
 #pragma once
 
 #include <hapax/error.hpp>

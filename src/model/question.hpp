@@ -1,5 +1,6 @@
-// How a workflow is asked from afar (SPEC W4). A question is a workflow of hapax's own, in a queue of its own, that whoever
-// has the asked one's function claims and answers; its result is the answer. So it needs no path beside that of all work.
+// Remote queries of a running workflow. A question is an internal workflow in a reserved queue. A worker that has the
+// asked workflow's function claims the question; the question's result is the answer. So questions use the same path as
+// all other work.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -17,8 +18,8 @@ namespace hapax::model {
 inline constexpr std::string_view question_queue = "hapax.query";
 inline constexpr std::string_view question_prefix = "hapax.query:";
 
-// The workflow that asks runs of `workflow`: {"execution", "query", "question"} in, {"answer"} or {"error": {"type",
-// "message"}} out; question and answer are texts of JSON.
+// The name of the internal workflow that asks runs of `workflow`. Input {"execution", "query", "question"}, result
+// {"answer"} or {"error": {"type", "message"}}; question and answer are JSON texts.
 [[nodiscard]] inline std::string question_name(std::string_view workflow) {
   std::string name(question_prefix);
   if (name.size() + workflow.size() <= limits::name_bytes) { return name.append(workflow); }
@@ -27,7 +28,7 @@ inline constexpr std::string_view question_prefix = "hapax.query:";
 
 [[nodiscard]] inline bool is_question(std::string_view workflow) { return workflow.starts_with(question_prefix); }
 
-// Throws InvalidArgument for a name that nobody else may have a function for.
+// Throws InvalidArgument for a reserved name, which user code may not register a function for.
 inline void refuse_question(std::string_view name, std::string field) {
   if (!is_question(name)) { return; }
   throw InvalidArgument(std::move(field), base::quoted(name) + " is not free: names that begin with '" +

@@ -1,4 +1,5 @@
-// Keys of scope queue (SPEC I6): what holds one may not leave its queue, as the same key would be free in the other.
+// QueueKeys: finds executions that hold an identity of scope `queue`. Such an execution may not move to another queue,
+// as the same key would be free there.
 #pragma once
 
 #include "model/task_definition.hpp"
@@ -19,10 +20,10 @@ class QueueKeys {
  public:
   QueueKeys(const QueueRef& queue, const StoredCatalogue& catalogue);
 
-  // By the caller's key this is certain. An identity that was made of the input tells no scope: there the catalogue's
-  // entry of the task says it, as it is now.
+  // Exact for a caller's key. An identity derived from the input does not reveal its scope, so the task's current
+  // catalogue entry decides.
   [[nodiscard]] bool holds(const LeavingQueue& execution) const;
-  // Throws InvalidArgument if it does.
+  // Throws InvalidArgument if the execution holds such an identity.
   void check_leaving(const LeavingQueue& execution) const;
 
  private:

@@ -1,4 +1,4 @@
-// Changing a queue's settings, the same in every store.
+// Changes of a queue's settings, the same in every store.
 #pragma once
 
 #include "model/execution.hpp"
@@ -9,9 +9,9 @@ namespace hapax::model {
 
 void apply_patch(QueueSettings& settings, const QueuePatch& patch);
 
-// What a patch changes, as one JSON object with the names of [queues.X]: for the audit.
+// Audit detail of a patch: one JSON object with the member names of [queues.X].
 [[nodiscard]] std::string describe_patch(const QueuePatch& patch);
-// Likewise of a purge and of a move.
+// Audit details of a purge and of a move.
 [[nodiscard]] std::string describe_count(int count);
 [[nodiscard]] std::string describe_move(const QueueRef& to, int count);
 

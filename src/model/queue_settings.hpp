@@ -1,4 +1,4 @@
-// What a queue is told: its limits, how long it keeps what has ended, whether it goes on.
+// The settings of a queue: limits, retention, paused or draining.
 #pragma once
 
 #include <hapax/policy.hpp>
@@ -9,7 +9,7 @@
 
 namespace hapax::model {
 
-// What holds a queue's claims back. A queue with none of it, and no keys in it, pays nothing.
+// Limits on a queue's claims. A queue with no limits and no executions with limit keys pays nothing for them.
 struct QueueLimits {
   std::optional<RateLimit> rate;          // starts, over all workers
   std::optional<RateLimit> key_rate;      // starts of one limit key
@@ -23,12 +23,12 @@ struct QueueSettings {
   bool paused = false;
   bool draining = false;
   std::optional<Duration> retention;         // none: 7 d for tasks, 30 d for workflows (model/retention.hpp)
-  std::optional<Duration> failed_retention;  // none: as retention, or 7 d when that is 0
-  std::optional<Duration> dedup_window;      // identities are held at least so long after the end
+  std::optional<Duration> failed_retention;  // none: as retention, or 7 d when retention is 0
+  std::optional<Duration> dedup_window;      // identities are held at least this long after the execution's end
   QueueLimits limits;
 };
 
-// Only what is set is changed; an inner nothing takes the setting away.
+// A change of settings. Members that are not set stay as they are; an inner std::nullopt removes the setting.
 struct QueuePatch {
   std::optional<bool> paused;
   std::optional<bool> draining;
@@ -40,7 +40,7 @@ struct QueuePatch {
   std::optional<std::optional<int>> concurrency;
   std::optional<std::optional<int>> worker_concurrency;
   std::optional<std::optional<int>> key_concurrency;
-  std::string actor;  // who changes it, for the audit; empty: not written there
+  std::string actor;  // for the audit; empty: the change is not audited
 };
 
 }  // namespace hapax::model

@@ -23,7 +23,7 @@ struct Unit {
   Duration per;
 };
 
-// The first name of each is the one written.
+// The first name of each unit is the one that format_rate_limit writes.
 constexpr std::array units = {
     Unit{"sec", std::chrono::seconds(1)}, Unit{"s", std::chrono::seconds(1)}, Unit{"second", std::chrono::seconds(1)},
     Unit{"min", std::chrono::minutes(1)}, Unit{"m", std::chrono::minutes(1)}, Unit{"minute", std::chrono::minutes(1)},
@@ -102,8 +102,8 @@ double tolerance_us(const RateLimit& limit) {
   return slack_us(limit) + static_cast<double>(limit.burst) * interval_us(limit);
 }
 
-// An arrival that is further ahead than starts can bring it was written before the clock was set back. It would hold up the
-// queue for as long as that was, and tells nothing of what is owed now.
+// An arrival further ahead than starts can move it was stored before the clock was set back. Such an arrival is
+// ignored: it would stop the queue for as long as the clock was set back.
 double ahead_us(const RateLimit& limit, const std::optional<Time>& arrival, Time now) {
   if (!arrival) { return 0.0; }
   const double ahead = microseconds(*arrival - now);

@@ -1,9 +1,10 @@
-// Rate limits: the generic cell rate algorithm as pure functions (SPEC D12).
+// Rate limits: the generic cell rate algorithm (GCRA) as pure functions.
 //
-// A limit's whole state is one instant, the theoretical arrival time: when the bucket will be empty again. A start moves
-// it on by an interval; it may lie ahead of now by a tolerance. The interval is a little longer than per / count (2 %, at
-// most 5 s a period), and the tolerance is that much: so a claimer that comes a little late loses nothing, and yet no
-// half-open stretch of `per` has more than count + burst starts.
+// A limit's whole state is one instant, the theoretical arrival time, at which the bucket is empty again. A start moves
+// the instant on by an interval; the instant may lie ahead of now by at most a tolerance. The interval is a little
+// longer than per / count (2 %, at most 5 s a period), and the tolerance is that slack plus `burst` intervals. So a
+// claim that comes a little late loses nothing, and still no half-open interval of length `per` has more than count +
+// burst starts (decision 16).
 #pragma once
 
 #include "model/execution.hpp"
@@ -14,17 +15,17 @@ namespace hapax::model {
 
 class RateMeter {
  public:
-  // `arrival` is what was stored; none: nothing has started yet.
+  // `arrival` is the stored state; none: nothing has started yet.
   RateMeter(const RateLimit& limit, const std::optional<Time>& arrival, Time now);
 
-  // Whether a start of that weight is allowed now; one heavier than the bucket starts when it is empty.
+  // Whether a start of that weight is allowed now. A start heavier than the bucket is allowed when the bucket is empty.
   [[nodiscard]] bool allows(int weight) const;
-  // How long until it is; 0 when it is now.
+  // How long until a start of that weight is allowed; 0: now.
   [[nodiscard]] Duration wait(int weight) const;
-  // The heaviest start that is allowed now; 0: none.
+  // The greatest weight that may start now; 0: none.
   [[nodiscard]] int heaviest() const;
   void start(int weight);
-  // To be stored.
+  // The state to store.
   [[nodiscard]] Time arrival() const;
 
  private:
@@ -34,11 +35,11 @@ class RateMeter {
   Time now_;
 };
 
-// A limit that is changed takes effect at once: what was spent under the old one counts against the new one as a full
-// bucket at most, so that the next may start now and those behind it at the new rate. How far ahead of now the arrival
-// may lie then.
+// How far ahead of now the arrival may lie after a change to this limit. A changed limit takes effect at once: starts
+// under the old limit count as at most one full bucket, so the next execution may start now and later ones start at the
+// new rate.
 [[nodiscard]] Duration debt_carried_over(const RateLimit& limit);
-// The stored arrival when the limit has become this one; none: nothing is to be remembered.
+// The arrival to store when the limit changes to `limit`; none: nothing to store.
 [[nodiscard]] std::optional<Time> arrival_under(const std::optional<RateLimit>& limit,
                                                 const std::optional<Time>& arrival, Time now);
 

@@ -23,7 +23,7 @@ ErrorInfo refusal_of(const Admission& admission) {
     case AdmissionVerdict::deduplicated:
     case AdmissionVerdict::taken_over:
     case AdmissionVerdict::session_gone:
-    case AdmissionVerdict::name_taken: break;  // the last three: of guards and events, whose callers see to them
+    case AdmissionVerdict::name_taken: break;  // the last three: of guards and events, whose callers handle them
   }
   return {};
 }

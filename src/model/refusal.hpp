@@ -1,4 +1,4 @@
-// An admission that was refused, as an error with the names of SPEC I9 and I11.
+// A refused admission as an error with a stable name.
 #pragma once
 
 #include "model/execution.hpp"
@@ -6,9 +6,9 @@
 namespace hapax::model {
 
 [[nodiscard]] bool is_refused(const Admission& admission);
-// {"TaskAlreadyExists", …}: what a workflow gets that wanted to start it.
+// {"TaskAlreadyExists", …}: the error that a workflow gets when the execution it starts is refused.
 [[nodiscard]] ErrorInfo refusal_of(const Admission& admission);
-// {"ResultExpired", …}: the holder's record is gone.
+// {"ResultExpired", …}: the holder's record has been deleted.
 [[nodiscard]] ErrorInfo expired_error();
 
 }  // namespace hapax::model

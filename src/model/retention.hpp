@@ -1,29 +1,36 @@
-// How long what has ended is kept (SPEC R2).
+// Retention: how long ended executions are kept.
 #pragma once
 
 #include "model/execution.hpp"
+
+#include <string_view>
 
 namespace hapax::model {
 
 inline constexpr Duration task_retention = std::chrono::days(7);
 inline constexpr Duration workflow_retention = std::chrono::days(30);
-// What a retention of 0 leaves for those who still wait: id, fence, status and result.
+// Under a retention of 0 a stub (id, fence, status and result) stays this long for callers that still wait.
 inline constexpr Duration stub_retention = std::chrono::minutes(10);
-// A dead letter must be seen, also in a queue that keeps nothing.
+// A queue with retention 0 keeps failures this long, so that operators see its dead letters.
 inline constexpr Duration least_failed_retention = std::chrono::days(7);
 
-// What is kept for ever expires then.
+// How often what has expired is deleted, unless the namespace's setting of this name says otherwise.
+inline constexpr std::string_view cleanup_interval_setting = "cleanup.interval";
+inline constexpr Duration usual_cleanup_interval = std::chrono::hours(1);
+
+// The expiry of records that are kept for ever.
 inline constexpr Time end_of_time = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31);
 
 struct Kept {
   Duration period{0};
-  bool stub = false;  // completed under a retention of 0: without its input, and it holds no identity
+  bool stub = false;  // completed under a retention of 0: the input is deleted and the identity released
   friend bool operator==(const Kept&, const Kept&) = default;
 };
 
 [[nodiscard]] Kept kept(const QueueSettings& settings, Kind kind, Status ended_as);
 
-// When the record of what ends now expires, and whether it is a stub. `keep`, if it is given, outranks the queue.
+// When the record of an execution that ends now expires, and whether it is a stub. `keep`, if given, overrides the
+// queue.
 struct Expiry {
   Time at{};
   bool stub = false;
@@ -31,7 +38,7 @@ struct Expiry {
 [[nodiscard]] Expiry expiry(const QueueSettings& settings, Kind kind, Status ended_as, const std::optional<Keep>& keep,
                             Time now);
 
-// Dead letters are what failed and may be retried: not guards, which are called again.
+// A dead letter is a failed execution that may be retried. A guard is none: its caller calls again.
 [[nodiscard]] bool is_dead_letter(Kind kind, Status ended_as);
 
 }  // namespace hapax::model

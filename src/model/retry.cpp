@@ -14,7 +14,7 @@ namespace hapax::model {
 
 namespace {
 
-// By persisted value.
+// Indexed by the persisted value of Jitter.
 constexpr std::array<std::string_view, 3> jitter_names = {"full", "equal", "none"};
 
 [[noreturn]] void refuse(std::string_view text) {
@@ -36,8 +36,8 @@ Number read_number(std::string_view part, std::string_view whole) {
 Duration retry_delay(const RetryPolicy& policy, int attempt, double fraction) {
   const double cap = static_cast<double>(std::clamp(policy.cap, Duration(0), limits::delay_max).count());
   const double base = static_cast<double>(std::max(policy.base, Duration(0)).count());
-  // In doubles the power may grow beyond all bounds without harm: it becomes infinity, and then the cap. A comparison
-  // with "not a number" (0 times infinity) is false, which also gives the cap.
+  // The power may overflow to infinity, which the cap bounds. A comparison with NaN (0 times infinity) is false, which
+  // also gives the cap.
   const double grown = base * std::pow(policy.multiplier, std::max(attempt, 1) - 1);
   const double delay = base == 0 ? 0 : grown < cap ? std::max(grown, 0.0) : cap;
   switch (policy.jitter) {
@@ -54,7 +54,7 @@ Finish finish_failure(const Claim& claim, const Failure& failure, double fractio
   finish.fence = claim.fence;
   finish.error = failure.error;
   finish.ran_for = ran_for;
-  // Attempts that ended with their worker are bounded by max_lost alone (SPEC D3).
+  // Attempts lost with their worker do not count here; max_lost bounds them.
   const int spent = claim.attempt - claim.lost;
   if (failure.permanent || spent >= claim.max_attempts) {
     finish.kind = FinishKind::failed;

@@ -1,4 +1,4 @@
-// When a failed attempt is tried again, and when it is the last: pure rules.
+// Retry rules: when a failed attempt is retried, and which attempt is the last. Pure functions.
 #pragma once
 
 #include "model/execution.hpp"
@@ -7,20 +7,21 @@
 
 namespace hapax::model {
 
-// The delay before the attempt after `attempt` (1-based). `fraction` in [0, 1) is the jitter's draw.
+// The delay after attempt `attempt` (1-based). `fraction` in [0, 1) is the random draw for the jitter. With the default
+// policy (base 500 ms, multiplier 2, cap 30 s, full jitter): 0-0.5 s, 0-1 s, 0-2 s, … up to 0-30 s.
 [[nodiscard]] Duration retry_delay(const RetryPolicy& policy, int attempt, double fraction);
 
-// How a handler's failure is to be treated, as far as the handler or worker said.
+// A handler's failure, and how the handler or worker asked to treat it.
 struct Failure {
   ErrorInfo error;
   bool permanent = false;               // never retry
-  std::optional<Duration> retry_after;  // the handler's own delay
+  std::optional<Duration> retry_after;  // a delay that the handler asked for
 };
 
 // The Finish for a failed attempt of `claim`: retry while attempts are left, else failed.
 [[nodiscard]] Finish finish_failure(const Claim& claim, const Failure& failure, double fraction, Duration ran_for);
 
-// Stored compactly on the execution only when it is not the default; text is "base_us:cap_us:multiplier:jitter".
+// The stored form, "base_us:cap_us:multiplier:jitter". An execution stores its policy only if it is not the default.
 [[nodiscard]] std::string encode_retry(const RetryPolicy& policy);
 [[nodiscard]] RetryPolicy decode_retry(std::string_view text);
 

@@ -1,4 +1,4 @@
-// A retry policy as JSON says it, in requests and in the catalogue's entries.
+// The JSON form of a retry policy, in requests and in catalogue entries.
 #pragma once
 
 #include <hapax/policy.hpp>
@@ -8,8 +8,8 @@
 
 namespace hapax::model {
 
-// {"base", "cap", "multiplier", "jitter"}, each with its default; a cap that is not named is at least the base. Throws
-// InvalidArgument naming the part, as "retry.base".
+// {"base", "cap", "multiplier", "jitter"}, each with its default; an omitted cap is at least the base. Throws
+// InvalidArgument naming the member, such as "retry.base".
 [[nodiscard]] RetryPolicy decode_retry(std::string_view json, const std::string& field);
 
 }  // namespace hapax::model

@@ -15,11 +15,11 @@ namespace hapax::model {
 
 namespace {
 
-// Before material that hapax makes itself. Part of every stored identity: never changed.
+// Prefixes of the key material that hapax derives itself. Part of stored identities: never change them.
 constexpr char strict_mark = '\x01';
 constexpr char contextual_mark = '\x02';
 
-// [[pointer, value], …] in canonical form; an absent value leaves its pair one short.
+// [[pointer, value], …] in canonical form; the pair of an absent value has only the pointer.
 std::string canonical_fields(std::string_view checked, const std::vector<std::string>& pointers) {
   std::string out = "[";
   for (const std::string& pointer : pointers) {
@@ -31,7 +31,7 @@ std::string canonical_fields(std::string_view checked, const std::vector<std::st
   return out + "]";
 }
 
-// {"customer":{"id":7}} for /customer/id; a pointer with escapes or into an array is left to the reader.
+// {"customer":{"id":7}} for /customer/id. For error messages only: escapes and array indexes are not handled.
 std::string example_of(std::string_view pointer) {
   std::string open;
   std::string close;
@@ -65,13 +65,14 @@ std::optional<base::Digest> fingerprint_of(const IdentityRules& rules, std::stri
   return input_fingerprint(checked);
 }
 
-// What is compared beyond the identity itself: the whole input is in a strict one, the keys are in a contextual one.
+// The fingerprint of a request without a key. The derived identity already covers the whole input (strict) or the
+// identity_keys (contextual), so only explicit pointers need one.
 std::optional<base::Digest> further_fingerprint(const IdentityRules& rules, std::string_view checked) {
   return rules.fingerprint.pointers.empty() ? std::nullopt : fingerprint_of(rules, checked);
 }
 
-// The task's name is part of what hapax makes by itself, whatever the scope (SPEC I1). Scope `task` has it in the
-// identity already; a wider one gets it here, behind its length, so that it does not run into the input.
+// The task's name is part of every derived identity, whatever the scope. Under scope `task` the identity hash has the
+// name already; a wider scope adds it here, prefixed with its length so that name and input cannot run together.
 std::string named(const IdentityRules& rules, std::string_view task) {
   if (rules.scope == IdentityScope::task) { return {}; }
   std::string out;
@@ -105,7 +106,7 @@ void check_period(const std::optional<Duration>& period, std::string_view field)
   }
 }
 
-// What has no effect under a mode is refused rather than dropped.
+// An option that has no effect under the mode is refused, not ignored.
 void check_mode(IdentityMode mode, const IdentityAsked& asked) {
   if (mode == IdentityMode::hold) { return; }
   const std::string name(mode_name(mode));
@@ -124,7 +125,7 @@ void check_mode(IdentityMode mode, const IdentityAsked& asked) {
   }
 }
 
-// What the modes change beside the identity.
+// Sets the members beside the identity that a mode needs: delay, limit key, effect key.
 void apply_mode(NewExecution& request, const IdentityAsked& asked) {
   IdentityClaim& identity = *request.identity;
   check_period(asked.throttle, "throttle");
@@ -142,7 +143,8 @@ void apply_mode(NewExecution& request, const IdentityAsked& asked) {
     }
     request.limit_key = LimitKey{.text = "keep_last " + base::to_hex(identity.hash), .ordered = true};
   }
-  // Each run under these modes is an effect of its own, so its effect key is not the identity's.
+  // Each run under these modes is a separate effect, so the effect key comes from the execution's id, not from the
+  // identity.
   if (identity.mode != IdentityMode::hold && !request.effect_key) {
     request.effect_key = effect_key(std::nullopt, std::nullopt, request.id);
   }

@@ -1,4 +1,5 @@
-// From a request to its identity (SPEC I1, I2, I5–I8, I16): one rule for all doors.
+// Computes a request's identity from the task's rules and the request's key. Library, command line, API and
+// configuration all use this one function, identify().
 #pragma once
 
 #include "model/task_definition.hpp"
@@ -8,7 +9,7 @@
 
 namespace hapax::model {
 
-// How a task's requests are told apart; of a name that nobody catalogued: always_unique.
+// The identity rules of a task. The defaults are those of a task without a catalogue entry: always_unique.
 struct IdentityRules {
   IdentityStrategy strategy = IdentityStrategy::always_unique;
   std::vector<std::string> keys;
@@ -20,7 +21,7 @@ struct IdentityRules {
 
 [[nodiscard]] IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy usual);
 
-// What the request itself says.
+// The identity options of a request.
 struct IdentityAsked {
   std::optional<std::string> key;
   OnConflict on_conflict = OnConflict::return_existing;
@@ -30,20 +31,20 @@ struct IdentityAsked {
   bool keep_last = false;
 };
 
-// Gives the request its identity, if it is to have one; namespace, queue, task, input and id are set already. Throws
-// IdempotencyKeyRequired, InvalidIdempotencyKey, InvalidJson and InvalidArgument.
+// Sets request.identity, if the request has an identity. The caller has set namespace, queue, task, input and id.
+// Throws IdempotencyKeyRequired, InvalidIdempotencyKey, InvalidJson and InvalidArgument.
 void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked);
 
-// The key material of a request without a key: canonical JSON behind a control character, which no caller's key has,
-// and under a scope wider than the task behind the task's name too. Nothing for strategies that make none.
+// The key material of a request without a key: a control character (which no caller's key may contain), then, if the
+// scope is wider than the task, the task's name, then canonical JSON. None for strategies that derive no identity.
 struct KeyMaterial {
-  std::string canonical;  // for people: the canonical input, or an array of [pointer, value]
+  std::string canonical;  // for display: the canonical input, or an array of [pointer, value]
   std::string material;
 };
 [[nodiscard]] std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view task,
                                                       std::string_view input);
 
-// The identity that a key has under these rules, for those who look a holder up.
+// The identity of a key under these rules. Also used to look up a key's holder.
 [[nodiscard]] base::Digest identity_of_key(const IdentityRules& rules, const NewExecution& request,
                                            std::string_view key);
 

@@ -25,7 +25,7 @@ struct Word {
   std::string_view text;
   Enum value;
 };
-// clang 16 does not deduce it by itself.
+// clang 16 does not deduce the template argument without this guide.
 template <class Enum>
 Word(const char*, Enum) -> Word<Enum>;
 
@@ -246,7 +246,7 @@ void check_definition(const TaskDefinition& definition, std::string_view where) 
     }
   }
   if (definition.queue) { check_name(*definition.queue, field("queue")); }
-  // The rest is what any request may say; a request that says it is checked by the same rules.
+  // The other members are those of a request, so a request with their values is checked by the same rules.
   NewExecution request;
   request.task = "task";
   request.priority = definition.priority.value_or(0);
@@ -259,7 +259,7 @@ void check_definition(const TaskDefinition& definition, std::string_view where) 
     check_new_execution(request);
     if (definition.dedup_window) { check_queue_patch({.dedup_window = std::optional(definition.dedup_window)}); }
   } catch (const InvalidArgument& error) {
-    // The message begins with the request's own word for the field.
+    // The message already begins with the request's name of the field.
     throw InvalidArgument(std::string(where), error.what());
   }
 }

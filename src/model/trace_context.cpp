@@ -6,7 +6,7 @@ namespace hapax::model {
 
 namespace {
 
-constexpr std::size_t length = 55;  // of version 00: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+constexpr std::size_t length = 55;  // version 00: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
 
 bool is_lower_hex(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });

@@ -1,4 +1,4 @@
-// W3C trace context (SPEC V2): what hapax hands on of a traceparent. Pure functions.
+// W3C trace context: the traceparent that hapax hands on. A pure function.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace hapax::model {
 
-// The traceparent as version 00 writes it: 00-<32 hex>-<16 hex>-<2 hex>. A later version is read by its first four fields,
-// of whose flags only `sampled` is known. Empty for what is malformed: trace context never refuses work.
+// The traceparent in the form of version 00: 00-<32 hex>-<16 hex>-<2 hex>. A later version is read by its first four
+// fields; only its flag `sampled` is kept. Empty if malformed: a bad trace context never fails a request.
 [[nodiscard]] std::string accepted_traceparent(std::string_view text);
 
 }  // namespace hapax::model

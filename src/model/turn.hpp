@@ -1,4 +1,5 @@
-// A workflow as the store sees it: its journal, what happens to it, and what a run adds to its outcome.
+// The values of workflows in the store: journal entries, events, and the turn that a workflow's worker adds to an
+// outcome.
 #pragma once
 
 #include "model/execution.hpp"
@@ -11,64 +12,64 @@
 
 namespace hapax::model {
 
-// One entry of an execution's journal: what ctx.once recorded, and all that a workflow did.
+// One entry of an execution's journal: a record of ctx.once, or one operation of a workflow.
 struct JournalEntry {
   Uuid execution;
   std::int64_t fence = 0;
   std::int32_t position = 0;  // unique within the execution; appending a taken position is `stale`
-  std::uint8_t kind = 0;      // persisted, meaning given by the writer
+  std::uint8_t kind = 0;      // persisted; the writer defines its meaning (JournalKind)
   std::string name;
   std::string data;  // JSON bytes
   Time at{};         // set by the store
-  // In a turn: an execution that is admitted with the entry, both or neither, and whose end is an event for the
-  // execution whose journal this is. An existing one that it is deduplicated to is waited for likewise.
+  // In a turn: an execution admitted in the transaction that appends the entry. The end of that execution, or of the
+  // existing one that the request was deduplicated to, becomes an event of the execution that owns this journal.
   std::shared_ptr<const NewExecution> start;
-  std::optional<Uuid> child;  // set by the store: which execution that was; none when it was refused
+  std::optional<Uuid> child;  // set by the store: the execution of `start`; none if it was refused
 };
 
 // Persisted; never renumber.
 enum class EventKind : std::uint8_t {
-  signal = 0,   // somebody sent it
-  ended = 1,    // an execution it started, or joined, has ended
-  refused = 2,  // what it wanted to start was not admitted
-  cancel = 3,   // its cancellation was asked for
+  signal = 0,   // a signal was sent to the workflow
+  ended = 1,    // an execution that the workflow started, or was deduplicated to, has ended
+  refused = 2,  // an execution that the workflow tried to start was not admitted
+  cancel = 3,   // the workflow's cancellation was requested
 };
 
-// Something that happened to a workflow from outside. Never changed, and kept as long as the workflow.
+// An event of a workflow that comes from outside its code. Immutable, and kept as long as the workflow.
 struct Event {
   Uuid execution;
   std::int64_t number = 0;  // from 1 within the execution, in the order of commit
   EventKind kind = EventKind::signal;
   std::string name;                 // signal
-  std::int32_t position = 0;        // ended, refused: of the journal entry that started it
-  std::optional<Uuid> child;        // ended; refused by a holder: that one
+  std::int32_t position = 0;        // ended, refused: the journal entry that started the execution
+  std::optional<Uuid> child;        // ended: the execution; refused by a holder: the holder
   Status status = Status::pending;  // ended
-  std::optional<std::string> data;  // signal: its payload; ended: the result of what completed
+  std::optional<std::string> data;  // signal: its payload; ended: the result of a completed execution
   std::optional<ErrorInfo> error;   // ended and not completed; refused (type is the error's name); cancel (reason)
   Time at{};
 };
 
-// What a workflow's run adds to its outcome.
+// The workflow-specific part of an outcome: journal entries, and when or how the workflow continues.
 struct Turn {
-  std::vector<JournalEntry> entries;  // appended with the outcome: both or neither
-  // waiting: due at once if there are events above this number; else at the first of the two instants; without either,
-  // when an event comes.
+  std::vector<JournalEntry> entries;  // appended in the transaction of the outcome
+  // For `waiting`. The workflow is due at once if it has events with numbers above `seen`; otherwise at the earlier of
+  // wake_in and wake_at; without either, when an event arrives.
   std::int64_t seen = 0;
   std::optional<Duration> wake_in;  // from the store's now
   std::optional<Time> wake_at;
-  std::string stuck;  // waiting: why it cannot go on; kept until its next outcome
-  // continued: the next run, under the same identity. Its waiters wait for that one. Signals above `seen`, and those whose
-  // numbers are in `carried`, go over to it.
+  std::string stuck;  // waiting: why the workflow cannot go on; kept until its next outcome
+  // For `continued`: the next run, under the same identity. The waiters now wait for the next run. Signals and
+  // cancellations with numbers above `seen`, and signals with numbers in `carried`, are copied to the next run.
   std::shared_ptr<const NewExecution> next;
   std::vector<std::int64_t> carried;
 };
 
-// Entries that a run appends while it goes on. All of them or, when the lease is not its own any more, none.
+// Entries that a workflow's worker appends between outcomes: all of them, or none if the fence is stale.
 struct Advance {
   Uuid execution;
   std::int64_t fence = 0;
   std::vector<JournalEntry> entries;
-  // It was lost before and has come on since: earlier losses are forgiven.
+  // Resets the count of lost leases: the workflow has made progress since its worker was lost.
   bool clears_lost = false;
 };
 
@@ -77,10 +78,10 @@ struct AdvanceReply {
   Time at{};  // of the entries
 };
 
-// What a workflow has behind it when it begins: a fork's part of another run's journal.
+// The journal that a workflow begins with: a fork's copy of the first part of another run's journal.
 struct Seed {
-  std::vector<JournalEntry> entries;  // execution and fence are not looked at
-  std::vector<Event> events;          // likewise; numbered anew, in this order
+  std::vector<JournalEntry> entries;  // execution and fence are ignored
+  std::vector<Event> events;          // execution and number are ignored; numbered from 1 in this order
 };
 
 struct HistoryRequest {
@@ -93,7 +94,8 @@ struct HistoryRequest {
 struct History {
   std::vector<JournalEntry> entries;
   std::vector<Event> events;
-  // Why this one cannot be read (its key is missing, a row is damaged); then both lists are empty. Empty: it was read.
+  // Why the history cannot be read (its encryption key is missing, a row is damaged); both lists are then empty. Empty:
+  // it was read.
   std::string unreadable;
 };
 
@@ -101,11 +103,11 @@ struct Signal {
   Uuid execution;
   std::string name;
   std::string data = "null";        // JSON bytes
-  std::optional<std::string> once;  // a second signal of the same execution with this key changes nothing
+  std::optional<std::string> once;  // a second signal to the same execution with this key changes nothing
 };
 
 enum class SignalVerdict : std::uint8_t {
-  accepted,  // also for a repeated one
+  accepted,  // also for a repeated signal
   finished,  // the workflow has ended
   not_found,
   not_a_workflow,
@@ -114,11 +116,11 @@ enum class SignalVerdict : std::uint8_t {
 struct SignalResult {
   SignalVerdict verdict = SignalVerdict::not_found;
   Status status = Status::pending;
-  Uuid execution;                 // that got it: the last run when the workflow was continued
-  std::optional<QueueRef> woken;  // the queue in which it became due by this
+  Uuid execution;                 // the execution that got the signal: the last run if the workflow was continued
+  std::optional<QueueRef> woken;  // the queue of the workflow, if the signal made it due
 };
 
-// The run_at of what waits for an event only: 9999-12-31T23:59:59Z.
+// The run_at of a workflow that waits only for an event: 9999-12-31T23:59:59Z.
 inline constexpr Time never_due{std::chrono::seconds(253402300799)};
 
 }  // namespace hapax::model

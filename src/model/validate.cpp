@@ -22,7 +22,7 @@ std::string expected_text(std::size_t limit, std::string_view example) {
   return text;
 }
 
-// What is wrong with a name or key, or nothing.
+// The problem with a name or key; empty: none.
 std::string problem_of(std::string_view text, std::size_t limit, std::string_view example = {}) {
   const auto problem = [&](const std::string& what) { return what + expected_text(limit, example); };
   if (text.empty()) { return problem("is empty"); }
@@ -62,7 +62,7 @@ void check_when(const NewExecution& request) {
   if (*request.run_at < Time{}) {
     throw InvalidArgument("run_at", format_time(*request.run_at) + " is out of range; expected 1970 or later");
   }
-  // This room has no clock. The instant inside the request's id is near enough to now for a bound of ten years.
+  // src/model has no clock. The timestamp in the request's id (UUIDv7) is close enough to now for a bound of ten years.
   const Time asked = Time(std::chrono::milliseconds(base::uuid7_milliseconds(request.id)));
   const bool has_instant = (request.id.bytes[6] >> 4) == 7;
   if (has_instant && *request.run_at > asked + limits::delay_max) {

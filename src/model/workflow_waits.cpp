@@ -60,7 +60,7 @@ class Reader {
     }
   }
 
-  // A wait with a timeout is three entries: the signal, its timer, and which of the two was first.
+  // A wait with a timeout has three entries: the signal, its timer, and the choice of the first of the two.
   void signal(std::size_t place) {
     const JournalEntry& entry = entries_[place];
     const bool timed = number(entry, "timeout_us") > 0 && place + 1 < entries_.size();
@@ -76,11 +76,11 @@ class Reader {
   }
 
   void open_until(const JournalEntry& entry, Time until) {
-    // The timer of a wait for a signal was told with the signal.
+    // The timer of a wait for a signal is already reported with the signal.
     if (until > now_ && entry.position != timeout_of_open_ && !is_timeout(entry)) { add(entry, until); }
   }
 
-  // The timer of a wait whose signal came.
+  // Whether this timer belongs to a wait for a signal.
   [[nodiscard]] bool is_timeout(const JournalEntry& entry) const {
     for (std::size_t place = 1; place < entries_.size(); ++place) {
       if (entries_[place].position != entry.position) { continue; }
@@ -95,7 +95,7 @@ class Reader {
 
   const std::vector<JournalEntry>& entries_;
   const Time now_;
-  std::map<std::string, std::int64_t> signals_;  // that came, less those that calls have taken
+  std::map<std::string, std::int64_t> signals_;  // signals that arrived and that no call has taken, by name
   std::set<std::int32_t> ended_;                 // positions of tasks and children
   std::int32_t timeout_of_open_ = -1;
   WorkflowWaits waits_;

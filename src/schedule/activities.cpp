@@ -15,7 +15,7 @@ namespace hapax::schedule {
 
 namespace {
 
-constexpr int tries = 100;  // somebody else was first so often: something is wrong
+constexpr int tries = 100;  // of a change that meets another revision each time; more would mean an error elsewhere
 
 std::optional<Time> first_look(const Activity& activity, Time cursor) {
   return activity.cron() != nullptr ? next_due(*activity.cron(), activity.id, cursor) : std::nullopt;
@@ -30,8 +30,9 @@ bool same_timetable(const CronTrigger& a, const CronTrigger& b) {
   });
 }
 
-// Where the cursor is after a change of the definition. Ticks behind an end that has passed were nobody's; nor does a
-// clock that was set back leave a schedule waiting for the time it once had.
+// The cursor after a change of the definition: kept if the timetable is the same, otherwise now. Now also if the old
+// definition's end has passed, as ticks after that end were never due, or if the cursor lies in the future, as after
+// the clock was set back.
 Time next_cursor(const model::ActivityState* state, const Activity& activity, Time now) {
   if (state == nullptr || activity.cron() == nullptr) { return now; }
   try {
@@ -42,7 +43,7 @@ Time next_cursor(const model::ActivityState* state, const Activity& activity, Ti
       return std::min(state->cursor, now);
     }
   } catch (const InvalidArgument&) {
-    // One that this build cannot read has another timetable.
+    // A definition that this build cannot read counts as another timetable.
   }
   return now;
 }
@@ -135,7 +136,7 @@ Activities::Applied Activities::apply(const Activity& activity, std::string_view
   Applied applied;
   change(activity.id, [&](const model::ActivityState* state) -> std::optional<model::ActivityChange> {
     applied.created = state == nullptr;
-    // An older build may have spelt the same otherwise (1w, where this one says 7d).
+    // An older build may have encoded the same definition differently (1w instead of 7d).
     applied.changed = state == nullptr || (state->definition != definition &&
                                            encode_activity(parse_stored_activity(state->definition)) != definition);
     if (!applied.changed) { return std::nullopt; }

@@ -1,7 +1,9 @@
-// Activities: what people and programs do with the activities of a namespace (SPEC S1, S6). Reads the state, decides, and
-// hands the change in with the revision it has seen; when somebody else was first, it begins again.
+// Activities: the operations on a namespace's activities, for the API, the command line and the library. Each operation
+// reads the state, computes a change and submits it with the revision it has read; if another process changed the
+// activity meanwhile, the operation starts again (decision 24).
 //
-// Any thread. Every call is over when it returns; errors are InvalidArgument and its kin, NotFound, and what the store throws.
+// Any thread. A call returns after its change is committed. Errors are InvalidArgument and types derived from it,
+// NotFound, and the store's errors.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -29,20 +31,20 @@ class Activities {
   struct Applied {
     model::ActivityState state;
     bool created = false;
-    bool changed = false;  // or it was there just so
+    bool changed = false;  // false: the activity already has this definition
   };
-  // Makes it or gives it another definition. New ones, and those whose timetable changes, count their ticks from now;
-  // others go on where they are, paused ones stay paused.
+  // Creates the activity or replaces its definition. A new activity, or one whose timetable changes, has ticks from now
+  // on. Otherwise the cursor stays. A paused activity stays paused.
   Applied apply(const Activity& activity, std::string_view actor);
 
   [[nodiscard]] std::optional<model::ActivityState> find(std::string_view id);
   [[nodiscard]] model::ActivityState get(std::string_view id);                                   // throws NotFound
-  [[nodiscard]] std::vector<model::ActivityState> list(const model::ActivityQuery& query = {});  // `ns` is its own
+  [[nodiscard]] std::vector<model::ActivityState> list(const model::ActivityQuery& query = {});  // ignores query.ns
   [[nodiscard]] std::vector<model::ActivityVersion> versions(std::string_view id);
 
-  // Of one that is paused already, the note is changed.
+  // If the activity is paused already, only the note changes.
   model::ActivityState pause(std::string_view id, std::string_view note, std::string_view actor);
-  // Ticks of the pause are missed ones, but for those of the last misfire_grace.
+  // Ticks during the pause count as missed, except those within the last misfire_grace, which run.
   model::ActivityState resume(std::string_view id, std::string_view actor);
   void remove(std::string_view id, std::string_view actor);
 
@@ -50,35 +52,36 @@ class Activities {
     std::string run_id;
     model::Admission admission;  // of the target
   };
-  // Runs it now, paused or not. The same key again meets the first run; without a key every call is a run. Runs that may
-  // not overlap wait for each other, whatever the policy.
+  // Starts a run now, even if the activity is paused. A second call with the same key returns the first run; without a
+  // key every call starts a run. Unless the overlap policy is `allow`, the run waits for the activity's earlier runs.
   struct Manual {
     std::optional<std::string> key;
-    std::optional<Event> event;  // for one with an event trigger
+    std::optional<Event> event;  // only for an activity with an event trigger
   };
   Started trigger(std::string_view id, const Manual& manual, std::string_view actor);
 
   struct Backfill {
-    std::int64_t ticks = 0;  // of the range
+    std::int64_t ticks = 0;  // processed so far
     std::int64_t started = 0;
-    std::int64_t existing = 0;  // had run already
+    std::int64_t existing = 0;  // ticks that had run already
     std::int64_t refused = 0;
-    std::string trouble;            // why
-    std::optional<Time> next_from;  // it was broken off: where to go on
+    std::string trouble;            // the latest reason for a refusal
+    std::optional<Time> next_from;  // `progress` stopped the backfill: where the next one continues
   };
-  // Both ends inside. `progress`, after each batch, gets what was done so far and how many ticks are left, and says whether
-  // to go on.
+  // Runs the ticks of a range, both ends included. After each batch `progress` gets the report so far and the number of
+  // ticks left, and returns whether to continue.
   using BackfillProgress = std::function<bool(const Backfill&, std::int64_t left)>;
   Backfill backfill(std::string_view id, const TickRange& range, std::string_view actor,
                     const BackfillProgress& progress = {});
 
-  // Its runs, newest first. The task instances of one are those whose parent is its execution.
+  // The activity's runs, newest first. A run's task instances are the executions whose parent is the run.
   [[nodiscard]] std::vector<model::Execution> runs(std::string_view id, model::ListQuery query);
 
   [[nodiscard]] const std::string& ns() const { return ns_; }
 
  private:
-  // Changes it by what `make` says of its state, until nobody else was first. An empty change is not made.
+  // Submits the change that `make` returns for the current state. Retries with a fresh state while other processes
+  // change the activity first, up to 100 times, then throws StoreBusy. Does nothing if `make` returns none.
   using MakeChange = std::function<std::optional<model::ActivityChange>(const model::ActivityState*)>;
   struct Changed {
     std::optional<model::ActivityChange> change;
@@ -87,7 +90,7 @@ class Activities {
   Changed change(std::string_view id, const MakeChange& make);
   [[nodiscard]] model::ActivityChange change_of(std::string_view id, const model::ActivityState* state,
                                                 std::string_view actor, std::string action) const;
-  // Of the newest run that completed.
+  // The result of the newest completed run.
   [[nodiscard]] std::optional<std::string> last_result(const Uuid& activity);
   void tell(const model::ActivityChange& change);
   [[nodiscard]] NotFound not_found(std::string_view id) const;

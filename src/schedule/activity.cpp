@@ -30,7 +30,7 @@ std::optional<std::string> parse_queue(const Fields& fields) {
   return queue;
 }
 
-// The words of [tasks.X]; what makes requests the same is not an activity's to say.
+// The members of [tasks.X] without those of the identity, which an activity sets itself.
 model::TaskDefinition parse_options(const Fields& outer) {
   const json* const value = outer.find("options");
   if (value == nullptr) { return {}; }
@@ -185,7 +185,7 @@ Activity parse_activity(std::string_view text, std::string_view where) {
   activity.input = parse_template(fields, kind);
   activity.tasks = parse_tasks(fields, kind);
   check_dedupe_key_strategy(fields, activity);
-  // With its defaults written out it is longer, and has to be read again.
+  // The encoding has all defaults written out and is longer; it must fit too, so that it can be parsed again.
   if (const std::size_t size = encode_activity(activity).size(); size > limits::activity_bytes) {
     throw PayloadTooLarge(whole, size, limits::activity_bytes);
   }

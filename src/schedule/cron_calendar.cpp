@@ -26,7 +26,7 @@ constexpr local_days last_day(std::chrono::floor<days>(limits::ticks_end).time_s
 constexpr std::uint64_t below(std::uint64_t set, int bit) { return bit >= 64 ? set : set & ((1ULL << bit) - 1); }
 constexpr std::uint64_t from(std::uint64_t set, int bit) { return set & ~below(~0ULL, bit); }
 
-// The least member at or after `bit`, the greatest at or before it; or none.
+// The least member of the set at or after `bit`, and the greatest at or before it; or none.
 constexpr int least_from(std::uint64_t set, int bit) {
   const std::uint64_t left = from(set, bit);
   return left == 0 ? none : std::countr_zero(left);
@@ -38,7 +38,7 @@ constexpr int greatest_until(std::uint64_t set, int bit) {
 constexpr bool has(std::uint64_t set, int bit) { return (set >> bit & 1) != 0; }
 constexpr std::uint32_t only(int bit) { return std::uint32_t{1} << bit; }
 
-// A month as far as the days in it are concerned.
+// The layout of a month's days.
 struct Month {
   int length;    // in days
   int first_is;  // the weekday of the 1st, Sunday is 0
@@ -54,7 +54,7 @@ Month look_up(year_month month) {
           .first_is = static_cast<int>(std::chrono::weekday(local_days(month / 1)).c_encoding())};
 }
 
-// Monday to Friday nearest to a day of the month, without leaving the month.
+// The Monday-to-Friday nearest to a day of the month, within the month.
 int nearest_workday(const Month& month, int day) {
   const int weekday = month.weekday(day);
   if (weekday == 6) { return day > 1 ? day - 1 : day + 2; }
@@ -82,7 +82,7 @@ std::uint32_t by_weekday(const CronFields& fields, const Month& month) {
   for (const std::uint32_t nth : fields.nth_weekdays) { special |= nth; }
   for (int weekday = 0; weekday < 7; ++weekday) {
     const int first = month.first(weekday);
-    if (has(fields.weekdays, weekday)) { out |= 0x1020'4081U << first; }  // each seventh day
+    if (has(fields.weekdays, weekday)) { out |= 0x1020'4081U << first; }  // every seventh day
     for (int number = 1; number <= 5 && has(special, weekday); ++number) {
       const int day = first + 7 * (number - 1);
       if (day > month.length) { break; }
@@ -150,7 +150,7 @@ std::optional<seconds> last_clock(const CronFields& fields, seconds latest) {
   return into_day(hour, last_minute, last_second);
 }
 
-// How many times of a day are meant before `end`.
+// The number of matching times of a day before `end`.
 std::int64_t count_clocks(const CronFields& fields, seconds end) {
   const std::int64_t a_minute = std::popcount(fields.seconds);
   const std::int64_t an_hour = std::popcount(fields.minutes) * a_minute;
@@ -192,7 +192,7 @@ std::optional<local_days> last_day_until(const CronFields& fields, local_days la
   return std::nullopt;
 }
 
-// How many days are meant in [from, to).
+// The number of matching days in [from_day, to_day).
 std::int64_t count_days(const CronFields& fields, local_days from_day, local_days to_day) {
   std::int64_t count = 0;
   for (local_days at = from_day; at < to_day;) {
@@ -215,13 +215,13 @@ bool is_meant(const CronFields& fields, local_days day) {
 
 std::uint32_t days_of(const CronFields& fields, year_month month) {
   const auto number = static_cast<unsigned>(month.month());
-  // Most months that are looked at by a search have nothing; those are passed by without a calendar.
+  // Most months of a search have no match by their number alone; for those the calendar is not computed.
   if (!has(fields.months, static_cast<int>(number))) { return 0; }
   return days_in(fields, number, look_up(month));
 }
 
 bool ever_fires(const CronFields& fields) {
-  // A month is its length and its first weekday; the years of a calendar have no others.
+  // A month is fully described by its length and first weekday, so these combinations cover all years.
   static constexpr int longest[] = {0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   for (unsigned number = 1; number <= 12; ++number) {
     for (int length = number == 2 ? 28 : longest[number]; length <= longest[number]; ++length) {

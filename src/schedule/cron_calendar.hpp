@@ -1,5 +1,5 @@
-// Which times of the wall clock an expression's fields mean, in no zone. Found field by field, so that a search costs
-// about as many steps as there are months without a day that is meant.
+// The wall clock times that match an expression's fields, without a time zone. A search goes field by field, so it
+// takes about one step per month that has no matching day.
 #pragma once
 
 #include "schedule/cron.hpp"
@@ -10,18 +10,18 @@
 
 namespace hapax::schedule {
 
-// The days of a month that are meant: bit n for the n-th. 0 if there are none.
+// The matching days of a month: bit n stands for the n-th. 0: none.
 [[nodiscard]] std::uint32_t days_of(const CronFields& fields, std::chrono::year_month month);
 
-// Whether there is any day that is meant, in any year.
+// Whether any day of any year matches.
 [[nodiscard]] bool ever_fires(const CronFields& fields);
 
-// The first time that is meant at or after `from`, and the last one at or before `to`; none if it would lie outside the
-// years in which there are ticks (limits.hpp) by more than the two days that a zone may be away from UTC.
+// The first matching time at or after `from`, and the last one at or before `to`. The search ends two days outside the
+// years of ticks (limits.hpp), which covers every zone's offset from UTC; none: no matching time up to there.
 [[nodiscard]] std::optional<Wall> first_from(const CronFields& fields, Wall from);
 [[nodiscard]] std::optional<Wall> last_until(const CronFields& fields, Wall to);
 
-// How many times are meant in [from, to).
+// The number of matching times in [from, to).
 [[nodiscard]] std::int64_t count_between(const CronFields& fields, Wall from, Wall to);
 
 }  // namespace hapax::schedule

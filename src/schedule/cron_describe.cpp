@@ -1,5 +1,5 @@
-// An expression in plain English. Each set that is not told by one of the usual phrases is told member by member, so a
-// description never says less than the expression does.
+// Describes an expression in plain English. A set that no common phrase covers is listed member by member, so a
+// description is never less precise than the expression.
 #include "schedule/cron.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ constexpr std::uint32_t all_months = (1U << 13) - 2;
 constexpr std::uint32_t all_weekdays = (1U << 7) - 1;
 constexpr std::uint32_t workdays = 0b011'1110;
 constexpr std::uint32_t weekend = 0b100'0001;
-constexpr int most_clock_times = 6;  // told one by one: "at 09:00, 12:30 and 18:00"
+constexpr int most_clock_times = 6;  // up to this many are listed: "at 09:00, 12:30 and 18:00"
 
 Members members_of(std::uint64_t set) {
   Members out;
@@ -79,7 +79,7 @@ int least(std::uint64_t set) { return std::countr_zero(set); }
 int greatest(std::uint64_t set) { return 63 - std::countl_zero(set); }
 bool is_run(std::uint64_t set) { return greatest(set) - least(set) + 1 == std::popcount(set); }
 
-// n, if the set is 0, n, 2n … and goes on evenly over the end of `length` values; else 0.
+// n, if the set is 0, n, 2n, … and n divides `length`; otherwise 0.
 int even_step(std::uint64_t set, int length) {
   const int count = std::popcount(set);
   if (count == 0 || length % count != 0) { return 0; }
@@ -103,7 +103,7 @@ class TimeOfDay {
  public:
   explicit TimeOfDay(const CronFields& fields) : fields_(fields) {}
 
-  // Whether the phrase says how often within a day, and needs no "every day" to be understood.
+  // Whether the phrase is an interval within a day, so that "every day" is not added.
   [[nodiscard]] bool is_interval() const { return told_.starts_with("every"); }
 
   std::string tell() {
@@ -174,7 +174,7 @@ class Days {
     if (!any_month_) { months_ = listed_names(fields_.months, month_names, ""); }
   }
 
-  // Empty when every day of the year is meant.
+  // Empty if every day of the year matches.
   [[nodiscard]] std::string tell() const {
     const bool any_day = fields_.days == all_days;
     const bool any_weekday = fields_.weekdays == all_weekdays;
@@ -230,7 +230,7 @@ class Days {
 
   static std::string name_of(int weekday) { return std::string(weekday_names[static_cast<std::size_t>(weekday)]); }
 
-  // A week is told from Monday.
+  // Listed from Monday to Sunday.
   [[nodiscard]] std::string plain_weekdays() const {
     if (fields_.weekdays == workdays) { return "weekdays"; }
     if (fields_.weekdays == weekend) { return "weekends"; }

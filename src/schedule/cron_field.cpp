@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 7> cron_field_weekday_names = {"SUN", "MO
 struct Rules {
   std::string_view name;
   int least;
-  int most;       // that may be written
-  int values;     // how many different ones there are
-  bool may_wrap;  // a range may run over the end
+  int most;       // greatest value that may be written
+  int values;     // number of distinct values
+  bool may_wrap;  // a range may wrap around the end
   std::span<const std::string_view> names;
   std::string_view example;
 };
@@ -47,7 +47,7 @@ std::string upper(std::string_view text) {
 
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
-// Digits and nothing else; what has more than four is as wrong as 9999, which no field takes.
+// The number, if the text has only digits. A longer number counts as 9999, which no field takes.
 std::optional<int> number_in(std::string_view text) {
   if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit)) { return std::nullopt; }
   int value = 0;
@@ -76,7 +76,7 @@ class FieldReader {
  private:
   [[noreturn]] void refuse(const std::string& reason) const { refuse_field(field_, reason); }
   [[nodiscard]] bool is_day() const { return field_.kind == FieldKind::day || field_.kind == FieldKind::weekday; }
-  // Of *, ? and a/n: Sunday is not meant a second time.
+  // The last value of *, ? and a/n. For weekdays 6, so that Sunday (0 and 7) does not count twice.
   [[nodiscard]] int last_value() const { return field_.kind == FieldKind::weekday ? 6 : rules_.most; }
 
   void item(std::string_view text) {
@@ -200,7 +200,7 @@ class FieldReader {
     return true;
   }
 
-  // `last` may lie beyond the field's end, and then means values from its start.
+  // If `last` lies beyond the field's end, the range wraps around to the field's first value.
   void add_range(int first, int last, int step) {
     for (int value = first; value <= last; value += step) {
       add(rules_.may_wrap ? rules_.least + (value - rules_.least) % rules_.values : value);

@@ -34,12 +34,6 @@ constexpr std::string_view white = " \t";
   throw InvalidArgument(std::string(argument), reason);
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& character : out) { character = static_cast<char>(std::tolower(static_cast<unsigned char>(character))); }
-  return out;
-}
-
 struct Word {
   std::string_view text;
   std::size_t position;  // from 1
@@ -112,14 +106,14 @@ std::chrono::seconds read_period(std::string_view text, std::string_view argumen
 [[noreturn]] void refuse_macro(std::string_view name, std::string_view argument) {
   std::vector<std::string> names = {std::string(every)};
   for (const Macro& macro : macros) { names.emplace_back(macro.name); }
-  const std::string near = base::closest(lower(name), names);
+  const std::string near = base::closest(base::lower(name), names);
   refuse(argument, base::quoted(name) + " is not known" + (near.empty() ? "" : "; did you mean " + near + "?") +
                        "; expected @yearly, @monthly, @weekly, @daily, @hourly or, for example, \"@every 90s\"");
 }
 
 void read_macro(Cron& cron, std::string_view argument) {
   const std::size_t end = std::min(cron.text.find_first_of(white), cron.text.size());
-  const std::string name = lower(std::string_view(cron.text).substr(0, end));
+  const std::string name = base::lower(std::string_view(cron.text).substr(0, end));
   const std::size_t after = std::min(cron.text.find_first_not_of(white, end), cron.text.size());
   const std::string_view rest = std::string_view(cron.text).substr(after);
   if (name == every) {

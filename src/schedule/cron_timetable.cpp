@@ -15,13 +15,13 @@ using std::chrono::seconds;
 constexpr Instant first_instant = std::chrono::floor<seconds>(limits::first_tick);
 constexpr Instant last_instant = std::chrono::floor<seconds>(limits::ticks_end) - seconds(1);
 
-// Within the years of ticks, or one second before them.
+// The instant, limited to the years of ticks and one second before them.
 Instant clamp(Time time) {
   const Time least = limits::first_tick - seconds(1);
   return std::chrono::floor<seconds>(std::clamp<Time>(time, least, last_instant));
 }
 
-// Rounded up, as no tick may come before an activity's start.
+// The anchor in whole seconds, rounded up, as no tick may come before an activity's start.
 Instant anchor_of(Time anchor) {
   return std::chrono::ceil<seconds>(std::clamp<Time>(anchor, limits::first_tick, last_instant));
 }
@@ -63,8 +63,9 @@ Instant Timetable::last_multiple(Instant at) const {
   return at - into;
 }
 
-// Times that clocks reach later have later ticks or the same, so the first that is not yet reached has the next tick.
-// Should a zone ever shift twice within one shift's length, that could fail; then times are passed by until it holds.
+// Ticks are in the order of their wall clock times, so the first matching time that clocks have not reached has the
+// next tick. If a zone shifted twice within the length of one shift, this order could fail; the loop then skips times
+// until it finds a tick after `after`.
 std::optional<Instant> Timetable::next_by_wall(Instant after) const {
   Wall from = zone_.latest_wall(after) + seconds(1);
   while (true) {
@@ -87,7 +88,8 @@ std::optional<Instant> Timetable::previous_by_wall(Instant at) const {
   }
 }
 
-// The times that clocks reach in between; those passed over together, and the one shown after them, make one tick.
+// Counts the matching times that clocks reach after `after`, up to `until`. The times that a forward shift skips, and
+// the time shown right after it, are one tick together.
 std::int64_t Timetable::count_by_wall(Instant after, Instant until) const {
   const Wall begin = zone_.latest_wall(after) + seconds(1);
   const Wall end = zone_.latest_wall(until) + seconds(1);

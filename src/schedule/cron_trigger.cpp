@@ -31,7 +31,7 @@ std::uint8_t number_of(const Words& words, std::string_view word, const std::str
   return static_cast<std::uint8_t>(found - words.begin());
 }
 
-// The longest time between two ticks, of those that a few years have.
+// The longest time between two consecutive ticks, among 101 ticks from 2024 on.
 Duration longest_gap(const Timetable& timetable) {
   constexpr int ticks_looked_at = 100;
   constexpr Time from = std::chrono::sys_days(std::chrono::year(2024) / 1 / 1);

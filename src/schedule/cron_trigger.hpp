@@ -1,11 +1,11 @@
-// CronTrigger: when an activity runs by the clock, and what becomes of runs that were missed or overlap (SPEC S1, S4, S5).
+// CronTrigger: when an activity runs by the clock, and how missed and overlapping runs are handled.
 //
-// What is not said
-//   misfire_policy  skip: after an outage no work for times gone by comes as a surprise; what was dropped is counted, and
-//                   whoever needs it says catchup or compress.
-//   overlap         allow: every tick has its execution, and how many run at once is the queue's business.
-//   misfire_grace 60s, catchup_limit 10, jitter 0, time_zone UTC, no start and no end (docs/decisions/0023).
-// start and end are themselves inside: a tick at either runs. The periods of @every count from start.
+// Defaults (decision 23)
+//   misfire_policy  skip: after an outage no late work comes as a surprise. Dropped ticks are counted; an activity that
+//                   needs them sets catchup or compress.
+//   overlap         allow: every tick has its execution; the queue limits how many run at once.
+//   misfire_grace 60s, catchup_limit 10, jitter 0, time_zone UTC, no start and no end.
+// start and end are inclusive: a tick at either runs. The periods of @every count from start.
 #pragma once
 
 #include "schedule/cron_timetable.hpp"
@@ -19,14 +19,14 @@
 
 namespace hapax::schedule {
 
-// What is done about ticks that were not admitted within misfire_grace.
+// How ticks that were not admitted within misfire_grace are handled.
 enum class MisfirePolicy : std::uint8_t {
-  skip = 0,      // they are dropped
-  catchup = 1,   // the newest catchup_limit of them run, oldest first
-  compress = 2,  // one run for all of them, with the window they span
+  skip = 0,      // all missed ticks are dropped
+  catchup = 1,   // the newest catchup_limit missed ticks run, oldest first
+  compress = 2,  // one run for all missed ticks, with the window that they span
 };
 
-// What is done about a tick while the last run is still going.
+// How a tick is handled while the previous run is live (overlap.hpp).
 enum class Overlap : std::uint8_t {
   allow = 0,
   skip = 1,
@@ -52,7 +52,7 @@ struct CronTrigger {
 // All members that parse_cron_trigger reads, defaults included, and "type".
 [[nodiscard]] nlohmann::json encode_cron_trigger(const CronTrigger& trigger);
 
-// The words of definitions.
+// The enum values' names in definitions.
 [[nodiscard]] std::string_view to_word(MisfirePolicy policy);
 [[nodiscard]] std::string_view to_word(Overlap overlap);
 [[nodiscard]] MisfirePolicy parse_misfire_policy(std::string_view word, const std::string& field);

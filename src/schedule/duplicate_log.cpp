@@ -7,9 +7,10 @@ namespace hapax::schedule {
 
 namespace {
 
-constexpr std::size_t duplicates_named = 20;   // in one line
-constexpr std::size_t run_id_bytes = 200;      // of each of them
-constexpr std::size_t activities_kept = 1000;  // in half a second; of more, duplicates are counted but not logged
+constexpr std::size_t duplicates_named = 20;  // run IDs in one line
+constexpr std::size_t run_id_bytes = 200;     // of each run ID
+constexpr std::size_t activities_kept =
+    1000;  // per half second; duplicates of further activities are counted, not logged
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-// DuplicateLog: events whose run was there already, told by the run's ID (SPEC S2).
+// DuplicateLog: logs the run IDs of duplicate events, whose run existed already.
 //
-// One for the process, as its log is. Duplicates are told within a second, in one line for each activity that names the
-// first of them and counts the others, so that a replay of millions does not drown the log. Any thread may call.
+// One per process. Duplicates are logged within a second, one line per activity. The line names the first 20 run IDs
+// and counts the others, so that a replay of millions of events does not flood the log. Any thread may call.
 #pragma once
 
 #include <atomic>
@@ -18,15 +18,15 @@ namespace hapax::schedule {
 
 class DuplicateLog {
  public:
-  // Takes a line; called on another thread, one call at a time. Does not throw.
+  // Takes a line. Called on a background thread or by Listening's destructor, one call at a time. Must not throw.
   using Listener = std::function<void(std::string_view line)>;
 
-  // Never destroyed. Without a listener nothing is kept.
+  // The process's log. Never destroyed. Without a listener it keeps nothing.
   [[nodiscard]] static DuplicateLog& of_process();
 
   void add(const std::string& ns, const std::string& activity, const std::string& run_id);
 
-  // The listener is told while this lives, and of all that was added before its end.
+  // Registers the listener for this object's lifetime. The destructor logs the duplicates added so far.
   class Listening {
    public:
     explicit Listening(Listener listener) { of_process().listen(std::move(listener)); }
@@ -47,7 +47,7 @@ class DuplicateLog {
                                            const Duplicates& duplicates);
 
   std::atomic<bool> is_heard_{false};
-  std::mutex mutex_;  // guards what follows, and is held while the listener is told
+  std::mutex mutex_;  // guards the members below; held during calls of the listener
   Listener listener_;
   std::map<std::pair<std::string, std::string>, Duplicates> untold_;  // by namespace and activity
 };

@@ -91,7 +91,8 @@ void check_size(std::string_view json, std::string_view field) {
   }
 }
 
-// Bytes that structured mode has as base64 and binary mode as text or JSON (SDKs send what they were given as bytes so).
+// The JSON data that binary mode would make of data_base64, if any. SDKs send data that they were given as bytes in
+// structured mode as base64, even if it is text or JSON.
 std::optional<std::string> data_of_bytes(const Event& event) {
   const std::optional<std::string> bytes = base::from_base64(*event.data_base64);
   if (!bytes) { return std::nullopt; }
@@ -100,8 +101,8 @@ std::optional<std::string> data_of_bytes(const Event& event) {
   } catch (const Error&) { return std::nullopt; }
 }
 
-// An event without an id is one event in both modes. The kinds of data are told apart by a mark. Data of no bytes counts as
-// none, as binary mode cannot tell them apart.
+// The data's part in id_from_content. An event must get the same id in structured and binary mode. A prefix
+// distinguishes JSON from bytes. Empty data counts as absent, as binary mode cannot distinguish the two.
 std::string data_for_id(const Event& event) {
   if (event.data) { return "j" + base::canonical_json(*event.data, "data"); }
   if (!event.data_base64 || event.data_base64->empty()) { return {}; }
@@ -145,7 +146,7 @@ std::vector<Event> parse_event_batch(std::string_view json, MissingId missing_id
 }
 
 std::string id_from_content(const Event& event) {
-  // An absent subject is the empty one, which no event may have.
+  // An absent subject is hashed as an empty one, which no event may have.
   const std::string data = data_for_id(event);
   const std::string_view subject = event.subject ? std::string_view(*event.subject) : std::string_view();
   const std::array<std::string_view, 4> parts = {event.source, event.type, subject, data};

@@ -45,10 +45,11 @@ std::string such_as(const Attribute& attribute) {
   return "; expected a text such as \"" + std::string(attribute.example) + "\"";
 }
 
-// Members of one envelope: those of CloudEvents, data among them, and extensions. Null ones count, as in event.schema.json.
+// Members of one envelope: the attributes of CloudEvents, data, and extensions. Null members count, as in
+// event.schema.json.
 constexpr std::size_t event_members = attributes.size() + 1 + limits::event_extensions;
 
-// Trace context never refuses work (SPEC V2): one that cannot be an attribute is left out.
+// A bad trace context never fails a request: one that is no valid attribute is dropped.
 bool is_trace_context(std::string_view name) { return name == "traceparent" || name == "tracestate"; }
 
 bool is_short_text(std::string_view json) {
@@ -65,7 +66,7 @@ const Attribute* find(std::string_view name) {
 }
 
 void check_text(const Attribute& attribute, std::string_view text) {
-  // Data of no bytes is data.
+  // Empty data_base64 is valid: data of zero bytes.
   if (text.empty() && attribute.name != "data_base64") {
     event_attributes_refuse(attribute.name, "is empty" + such_as(attribute));
   }
@@ -102,8 +103,9 @@ void check_name(std::string_view name) {
                                                : near));
 }
 
-// What is taken can be written and taken again: base64 and a made id make an event longer than it came. All attributes
-// together are far below half of the usual limit, so only large data has to be looked at.
+// Checks that the encoded event is within the limit too, so that it can be parsed again: base64 and a generated id make
+// an event longer than it was received. All attributes together are far below half of the usual limit, so only an event
+// with large data is encoded for the check.
 void check_encoded_size(const Event& event) {
   const std::size_t data = event.data ? event.data->size() : event.data_base64 ? event.data_base64->size() : 0;
   const std::size_t most = base::part_limit(limits::event_bytes);
@@ -111,18 +113,14 @@ void check_encoded_size(const Event& event) {
   if (const std::size_t size = encode_event(event).size(); size > most) { throw PayloadTooLarge("event", size, most); }
 }
 
-// "application/json; charset=utf-8" is application/json.
+// The type without parameters, in lower case: "application/json; charset=utf-8" gives application/json.
 std::string media_type(std::string_view text) {
   text = text.substr(0, text.find(';'));
   while (!text.empty() && text.back() == ' ') { text.remove_suffix(1); }
-  std::string lower(text);
-  for (char& character : lower) {
-    if (character >= 'A' && character <= 'Z') { character = static_cast<char>(character - 'A' + 'a'); }
-  }
-  return lower;
+  return base::lower(text);
 }
 
-// Data that structured mode has as a JSON string.
+// Whether structured mode carries data of this type as a JSON string.
 bool is_text_type(std::string_view type) {
   return type.starts_with("text/") || type == "application/xml" || type.ends_with("+xml");
 }

@@ -1,4 +1,4 @@
-// EventAttributes: takes the attributes of one event as they come, each checked, and makes the event of them.
+// EventAttributes: checks the attributes of one event one by one and builds the event from them.
 #pragma once
 
 #include "schedule/event.hpp"
@@ -18,11 +18,11 @@ class EventAttributes {
   // The body of a binary event.
   void set_body(std::string_view body);
 
-  // Throws for what is missing or does not go together.
+  // Returns the event. Throws if an attribute is missing or if attributes contradict each other.
   [[nodiscard]] Event finish(MissingId missing_id);
 
  private:
-  void count();  // one attribute more
+  void count();  // counts one attribute; throws if there are too many
   void set_known(std::string_view name, std::string text);
   void set_extension(std::string_view name, std::string_view json);
 
@@ -31,8 +31,8 @@ class EventAttributes {
   bool has_specversion_ = false;
 };
 
-// The JSON that binary mode makes of these bytes: JSON as it is, text and XML in UTF-8 as a string. Nothing: they are bytes to
-// us. Throws for malformed JSON.
+// The JSON data of a binary mode body: JSON as it is, text and XML in UTF-8 as a string. None: the body is opaque
+// bytes. Throws for malformed JSON.
 [[nodiscard]] std::optional<std::string> data_of_body(const std::optional<std::string>& datacontenttype,
                                                       std::string_view body);
 

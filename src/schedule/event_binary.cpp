@@ -14,21 +14,13 @@ namespace {
 
 constexpr std::string_view prefix = "ce-";
 
-std::string event_binary_lower(std::string_view text) {
-  std::string out(text);
-  for (char& character : out) {
-    if (character >= 'A' && character <= 'Z') { character = static_cast<char>(character - 'A' + 'a'); }
-  }
-  return out;
-}
-
 int hex_digit(char character) {
   if (character >= '0' && character <= '9') { return character - '0'; }
   const char folded = static_cast<char>(character | 0x20);
   return folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : -1;
 }
 
-// Headers carry characters beyond ASCII as %XX of their UTF-8. A % that begins none is itself.
+// Headers carry non-ASCII characters as %XX of their UTF-8 bytes. A % without two hexadecimal digits stands for itself.
 std::string percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -44,8 +36,8 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-// A value in double quotes is what stands between them, where a backslash stands before a character that is itself. Nothing
-// else is quoted.
+// The content of a value in double quotes, with backslash escapes removed. A value that is not quoted as a whole is
+// returned unchanged.
 std::string unquoted(std::string_view text) {
   if (text.size() < 2 || text.front() != '"') { return std::string(text); }
   std::string out;
@@ -71,7 +63,7 @@ Event parse_binary_event(const HttpMessage& message, MissingId missing_id) {
   EventAttributes attributes;
   std::vector<std::string> seen;
   for (const auto& [header, value] : message.headers) {
-    const std::string name = event_binary_lower(header);
+    const std::string name = base::lower(header);
     const bool is_type = name == "content-type";
     if (!is_type && !name.starts_with(prefix)) { continue; }
     bytes += name.size() + value.size();

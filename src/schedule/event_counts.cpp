@@ -1,4 +1,5 @@
-// EventRouter: the counts of runs that are one execution each, written beside the runs and not with them (SPEC S2).
+// EventRouter: the counts that it writes separately from the runs, about once a second. Runs with task instances are
+// not among them: the store counts those in the transaction that admits them.
 #include <hapax/error.hpp>
 
 #include "schedule/event_router.hpp"
@@ -23,7 +24,7 @@ EventRouter::~EventRouter() {
   Soon::of_process().forget(this);
 }
 
-// Kept counts are written within a second, whether another event comes or not.
+// The counts are written within a second, even if no further event arrives.
 void EventRouter::keep(const std::map<std::string, Counted>& counted) {
   if (counted.empty()) { return; }
   {
@@ -45,7 +46,7 @@ void EventRouter::flush_if_due() {
   try {
     flush();
   } catch (const Error&) {
-    // What was asked for is done; the counts are written with the next ones.
+    // The events themselves are committed; the counts are written with the next ones.
   }
 }
 

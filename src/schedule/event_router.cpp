@@ -21,18 +21,20 @@ namespace {
 
 constexpr std::chrono::seconds fresh_for{1};
 constexpr std::size_t batch_bytes = 32 << 20;  // of inputs in one transaction
-// Of a batch. Identities come in no order, and are written sorted: the larger the batch, the more of them are neighbours.
+// Executions in a batch with its own transaction. Identities are random, written sorted: a larger batch has more per
+// page.
 constexpr std::size_t most_alone = limits::bulk_batch;
-// Of several batches in one transaction, where others wait for it meanwhile: some 100 ms on SQLite.
+// Executions of all batches in a shared transaction. Other writers wait for it meanwhile: about 100 ms on SQLite.
 constexpr std::size_t most_together = 20'000;
-constexpr std::size_t most_beside_others = most_together / 2;
-// Of the first batch; each that follows has twice as many. So the store soon has something to write.
+constexpr std::size_t most_beside_others = most_together / 2;  // executions in one batch of a shared transaction
+// Executions in the first batch; each further batch has twice as many. So the store soon has work.
 constexpr std::size_t first_executions = limits::events_per_batch;
-constexpr std::size_t batches_ahead = 3;  // of the one that is written
-// For the next batch, while others wait for the transaction: it may be long in coming, if few events start anything.
+constexpr std::size_t batches_ahead = 3;  // batches that wait behind the one being written
+// Longest wait of a shared transaction for its next batch: other writers wait too, and the events left may start
+// nothing.
 constexpr std::chrono::milliseconds longest_wait{20};
 
-// CloudEvents' own extension for trace context; empty without it.
+// The event's traceparent extension (CloudEvents distributed tracing), or empty.
 std::string traceparent_of(const Event& event) {
   for (const auto& [name, json] : event.extensions) {
     if (name == "traceparent" && json.starts_with('"')) { return json.substr(1, json.size() - 2); }
@@ -42,10 +44,10 @@ std::string traceparent_of(const Event& event) {
 
 }  // namespace
 
-// The executions of some events, admitted in one transaction. The executions of one run are never parted.
+// The executions of some events, admitted together. All executions of a run are in the same batch.
 class EventRouter::Batch {
  public:
-  // Holds at most so many executions; some of them are expected.
+  // Holds at most `most` executions. `expected` sizes the memory that is reserved.
   Batch(std::size_t most, std::size_t expected) : most_(most) {
     requests_.reserve(std::min(most, expected));
     places_.reserve(std::min(most, expected));
@@ -56,7 +58,7 @@ class EventRouter::Batch {
     return executions_ == 0 || (executions_ + run.requests.size() <= most_ && bytes_ <= batch_bytes);
   }
 
-  // Whether one of its executions goes after others of its key: then no other batch may be written meanwhile.
+  // Whether an execution has a limit key. Admission order counts then, so no other batch may be written concurrently.
   [[nodiscard]] bool in_order() const { return in_order_; }
 
   void add(const Subscriber& subscriber, const Activity& activity, RunRequests run) {
@@ -73,12 +75,12 @@ class EventRouter::Batch {
 
   [[nodiscard]] std::size_t executions() const { return executions_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  // Whether the requests are all there is to it.
+  // Whether the batch has only runs without task instances.
   [[nodiscard]] bool is_plain() const { return changes_.empty(); }
   [[nodiscard]] std::span<model::NewExecution> requests() { return requests_; }
   void admitted(std::vector<model::Admission> admissions) { admissions_ = std::move(admissions); }
 
-  // Touches nothing but the batch and the engine: another batch may be filled meanwhile.
+  // Uses only the batch and the engine, so another thread may fill another batch meanwhile.
   void admit(engine::Engine& engine, const std::string& ns) {
     if (executions_ == 0) { return; }
     base::fault_point("router.admit.before");
@@ -87,7 +89,8 @@ class EventRouter::Batch {
     base::fault_point("router.admit.after");
   }
 
-  // After admit. Adds those whose run has another ID than was asked for, or would get one, to `renamed`.
+  // Call after admit(). Fills in the answers. Adds to `renamed` the subscribers whose run is stored under its marked
+  // ID, or must be submitted again with it.
   void settle(std::vector<Routed>& answers, std::map<std::string, Counted>& counted,
               std::vector<Subscriber>& renamed) const {
     for (const Place& place : places_) {
@@ -98,14 +101,14 @@ class EventRouter::Batch {
   }
 
  private:
-  // Where a run's answer goes, and which of the requests is its target.
+  // Where a run's answer goes, and the index of its target's request.
   struct Place {
     Subscriber subscriber;
     std::size_t request = 0;
-    bool alone = true;  // among requests_; else in its activity's change
+    bool alone = true;  // the request is in requests_; otherwise in its activity's change
   };
 
-  // The store counts these itself.
+  // Admits the runs with task instances. The store counts these runs itself.
   void change(engine::Engine& engine, const std::string& ns) {
     std::vector<model::ActivityChange> changes;
     for (auto& [activity, change] : changes_) {
@@ -124,7 +127,7 @@ class EventRouter::Batch {
     engine.wake_workers(queues);
   }
 
-  // False: the run has another ID, or has to be asked for again under another.
+  // Fills in one answer. False: the run is stored under its marked ID, or must be submitted again with it.
   bool settle(const Place& place, Routed::Run& run, std::map<std::string, Counted>& counted) const {
     if (!place.alone && !replies_.at(run.activity).applied) {
       run.error = "NotFound: the activity was removed";
@@ -155,7 +158,7 @@ class EventRouter::Batch {
   }
 
   std::size_t most_ = 0;
-  std::vector<model::NewExecution> requests_;  // runs of one execution
+  std::vector<model::NewExecution> requests_;  // runs without task instances
   std::vector<model::Admission> admissions_;
   std::map<std::string, model::ActivityChange> changes_;  // runs with task instances, by activity
   std::map<std::string, model::ActivityReply> replies_;
@@ -165,13 +168,14 @@ class EventRouter::Batch {
   bool in_order_ = false;
 };
 
-// Batches that are written in one transaction, each while the next is filled. One thread hands them over, another writes.
+// Several batches in one shared transaction. One thread fills batches and hands them over, another writes them.
 class EventRouter::Together {
  public:
   [[nodiscard]] bool has_room_for(const Batch& batch) const {
     return executions_ + batch.executions() <= most_together && bytes_ + batch.bytes() <= batch_bytes;
   }
-  // Waits while too many are ahead. False when it takes no more: it failed, or had waited for long.
+  // Hands a batch over; waits while batches_ahead batches are waiting. False: the transaction takes no more batches,
+  // because it failed or had waited longer than longest_wait.
   bool put(Batch& batch) {
     std::unique_lock lock(mutex_);
     condition_.wait(lock, [this] { return ended_ || waiting_.size() < batches_ahead; });
@@ -188,7 +192,7 @@ class EventRouter::Together {
     condition_.notify_all();
   }
 
-  // By the thread that writes: returns after commit.
+  // Called by the writing thread. Returns after commit.
   void write(engine::Engine& engine) {
     std::vector<Batch*> written;
     try {
@@ -227,7 +231,7 @@ class EventRouter::Together {
     condition_.notify_all();
   }
 
-  std::size_t executions_ = 0;  // of the thread that hands over
+  std::size_t executions_ = 0;  // used only by the thread that hands over, as is bytes_
   std::size_t bytes_ = 0;
   std::mutex mutex_;
   std::condition_variable condition_;
@@ -236,10 +240,10 @@ class EventRouter::Together {
   bool ended_ = false;
 };
 
-// One call of route: while full batches are written, the next is filled. Where the store is a server of its own up to two
-// are written at once, each in a transaction; where it is one writer that all share (SQLite), as many as have room follow
-// each other in one transaction, as a commit writes almost every page of identities, be the batch small or large. A call of
-// one batch needs no other thread.
+// One call of route(): while full batches are written, the next one is filled. If the store is a server, up to two
+// batches are written at once, each in its own transaction. With a single writer (SQLite) batches follow each other in
+// one shared transaction while they fit, as a commit writes almost every page of identities, whatever the batch's size.
+// A call with a single batch uses no other thread.
 class EventRouter::Routing {
  public:
   Routing(EventRouter& router, std::size_t events) : router_(router), answers_(events) {}
@@ -255,7 +259,7 @@ class EventRouter::Routing {
     filling_->add({.event = event, .run = runs.size() - 1, .match = match}, activity, std::move(run));
   }
 
-  // After finish(): those whose runs have another ID than was asked for, or have to be asked for again under another.
+  // Call after finish(). The subscribers whose run is stored under its marked ID, or must be submitted again with it.
   [[nodiscard]] std::vector<Subscriber> take_renamed() { return std::exchange(renamed_, {}); }
   [[nodiscard]] Routed::Run& answer(const Subscriber& subscriber) {
     return answers_[subscriber.event].runs[subscriber.run];
@@ -298,19 +302,19 @@ class EventRouter::Routing {
   [[nodiscard]] std::vector<Routed> answers() && { return std::move(answers_); }
 
  private:
-  // What goes in one transaction.
+  // One transaction.
   struct Writing {
     std::vector<std::unique_ptr<Batch>> batches;
-    std::unique_ptr<Together> together;  // none: it is one batch
-    std::future<void> written;           // last: its end is waited for before the batches go
+    std::unique_ptr<Together> together;  // null: the transaction has one batch
+    std::future<void> written;           // last member: its destructor waits before the batches are destroyed
 
     ~Writing() {
       if (together) { together->close(); }
     }
   };
 
-  // Hands over what was filled: to the transaction that is being written, if it may still grow, or in one of its own as soon
-  // as there is room for it.
+  // Writes the filled batch: in the open shared transaction if there is room, otherwise in a new transaction as soon as
+  // another one may start.
   void write() {
     if (!writing_.empty() && writing_.back().together && filling_->is_plain() &&
         writing_.back().together->has_room_for(*filling_)) {
@@ -328,7 +332,7 @@ class EventRouter::Routing {
       keep_filled(writing);
       return;
     }
-    wait_for(0);  // throws, if it failed
+    wait_for(0);  // throws if the transaction failed
     start_writing(std::launch::async);
   }
 
@@ -347,7 +351,7 @@ class EventRouter::Routing {
         std::async(how, [this, batch = writing.batches.back().get()] { batch->admit(router_.engine_, router_.ns_); });
   }
 
-  // It stays until it is written, and another is filled.
+  // Keeps the filled batch until it is written, and begins another.
   void keep_filled(Writing& writing) {
     writing.batches.push_back(std::move(filling_));
     fill_another(*writing.batches.back());
@@ -358,8 +362,8 @@ class EventRouter::Routing {
     filling_ = std::make_unique<Batch>(std::min(2 * after.most(), most), answers_.size() - next_);
   }
 
-  // Until no more than `left` are being written, and sees to the answers of the others. Throws what the first to fail threw,
-  // once all have come to their end.
+  // Waits until at most `left` transactions are being written, and fills in the answers of the finished ones. If one
+  // fails, waits for all and rethrows the first error.
   void wait_for(std::size_t left) {
     std::exception_ptr error;
     while (writing_.size() > (error ? 0 : left)) {
@@ -378,9 +382,9 @@ class EventRouter::Routing {
   std::vector<Routed> answers_;
   std::map<std::string, Counted> counted_;
   std::vector<Subscriber> renamed_;
-  std::size_t next_ = 0;  // event
+  std::size_t next_ = 0;  // index of the event being routed
   std::unique_ptr<Batch> filling_ = std::make_unique<Batch>(first_executions, answers_.size());
-  std::deque<Writing> writing_;  // last: their ends are waited for before anything else goes
+  std::deque<Writing> writing_;  // last member: its destructor waits for the writes before other members are destroyed
 };
 
 EventRouter::EventRouter(engine::Engine& engine, std::string ns)
@@ -395,7 +399,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
   const auto now = std::chrono::steady_clock::now();
   const std::uint64_t own_changes = engine_.activity_changes();
   if (subscribed_ && now - looked_at_ < fresh_for && own_changes == own_changes_) { return subscribed_; }
-  // Read before the activities: what changes meanwhile is seen by the next look.
+  // Read before the activities, so that the next check notices a change that commits in between.
   const std::int64_t generation = engine_.store().activity_generation(ns_);
   if (!subscribed_ || generation != generation_) {
     subscribed_ = read();
@@ -473,7 +477,7 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
       const Activity& activity = all->activities[subscriber.match];
       const Event& event = events[subscriber.event];
       Routed::Run& answer = routing.answer(subscriber);
-      if (answer.execution != Uuid{}) {  // a duplicate, whose run has the other ID
+      if (answer.execution != Uuid{}) {  // a duplicate; its run has the marked ID
         answer.run_id = run_id(activity.id, EventReason{event}, true);
         DuplicateLog::of_process().add(ns_, answer.activity, answer.run_id);
         continue;

@@ -1,13 +1,13 @@
-// EventRouter: from events to what they start (SPEC S8).
+// EventRouter: starts the runs of the activities that an event matches.
 //
-// Knows the namespace's activities with an event trigger, and looks once a second whether they are still those. Each event
-// starts each activity it matches once: the run's identity says whether it did before, so an event may come as often and
-// through as many processes as it likes. An event that matches nothing starts nothing.
+// The router caches the namespace's activities with an event trigger and checks once a second whether they have
+// changed. Each event starts each matching activity once: the run's identity makes an event that arrives again, through
+// whatever process, a duplicate. An event that matches no activity starts nothing.
 //
-// Cost: a batch is one bulk admission, as of tasks, and the next is made while it is written; the counts of what was
-// started and met again are written about once a second, and when the router goes. A crash may lose counts of the last
-// second, never a run. Activities with task instances are changed beside it, one transaction a batch, as their instances
-// must start with the run and only with it.
+// Cost: each batch of runs is one bulk admission, as for tasks; the next batch is built while the store writes the
+// previous one. Counts of started runs and duplicates are written about once a second, and by the destructor. A crash
+// may lose counts of the last second, never a run. Activities with task instances are changed separately, one
+// transaction per batch, as the instances must start with their run or not at all.
 //
 // Any thread.
 #pragma once
@@ -30,19 +30,20 @@
 
 namespace hapax::schedule {
 
-// What became of one event.
+// The outcome of one event.
 struct Routed {
   struct Run {
     std::string activity;
     std::string run_id;
-    Uuid execution;  // also of the run that was there before
+    Uuid execution;  // of the new run, or of the run that existed before
     bool created = false;
-    std::string error;  // neither started nor there already: why
-    // What refused it, a hapax::Error: none when it was started, was there already, or its activity is there no more.
+    std::string error;  // why no run was started or found; empty: there is one
+    // The hapax::Error that refused the run. None if the run was started, existed already, or the activity was removed.
     std::exception_ptr refusal;
   };
-  std::vector<Run> runs;  // by activity
-  // Activities that want it and are paused: there it is dropped. Both empty: nobody subscribes to it.
+  std::vector<Run> runs;  // one per matching activity
+  // Matching activities that are paused: for them the event is dropped. If this and `runs` are empty, no activity
+  // matches.
   std::vector<std::string> paused;
 };
 
@@ -51,32 +52,32 @@ class EventRouter {
   EventRouter(engine::Engine& engine, std::string ns);
   EventRouter(const EventRouter&) = delete;
   EventRouter& operator=(const EventRouter&) = delete;
-  // flush(), if the store answers.
+  // Calls flush(); if the store fails, the counts are lost.
   ~EventRouter();
 
-  // Who brings events, for the runs that they start.
+  // The sender of events, recorded with the runs that they start.
   struct Sender {
     std::string actor;
     std::string traceparent;
   };
-  // One answer for each, in order. Returns after commit. Throws what the store throws: then some of the batch may be
-  // started, and sending it again is safe.
+  // One answer per event, in order. Returns after commit. Throws the store's errors; then some runs may have been
+  // started, and sending the events again is safe.
   [[nodiscard]] std::vector<Routed> route(std::span<const Event> events, const Sender& sender);
   [[nodiscard]] std::vector<Routed> route(std::span<const Event> events) { return route(events, {}); }
 
-  // What is done about events without an id in this namespace ([events] require_event_id): for parse_event. At most a
-  // second old.
+  // The namespace's setting for events without an id ([events] require_event_id), to be passed to parse_event. At most
+  // a second old.
   [[nodiscard]] MissingId missing_id() {
     return catalogue_.all()->require_event_id ? MissingId::refuse : MissingId::hash;
   }
 
-  // Writes the counts that are not yet.
+  // Writes the counts that are not written yet.
   void flush();
 
  private:
   struct Subscribed {
     std::vector<Activity> activities;
-    std::vector<Uuid> uuids;  // of each
+    std::vector<Uuid> uuids;  // of each activity
     std::vector<bool> paused;
     Subscriptions index;
   };
@@ -84,11 +85,11 @@ class EventRouter {
     model::ActivityCounts counts;
     std::string trouble;
   };
-  // One run of one event: where its answer goes, and whose run it is.
+  // One run of one event, by indexes: the event, the run in the event's answer, and the activity.
   struct Subscriber {
     std::size_t event = 0;
-    std::size_t run = 0;    // of the event's answer
-    std::size_t match = 0;  // of Subscribed::activities
+    std::size_t run = 0;    // in Routed::runs
+    std::size_t match = 0;  // in Subscribed::activities
   };
   class Batch;
   class Together;
@@ -102,14 +103,14 @@ class EventRouter {
   engine::Engine& engine_;
   const std::string ns_;
   engine::CatalogueCache catalogue_;
-  const std::size_t written_at_once_;  // transactions of one call
-  const bool writes_together_;         // several batches in one of them
-  std::mutex mutex_;                   // guards what follows
+  const std::size_t written_at_once_;  // concurrent transactions of one route() call
+  const bool writes_together_;         // one transaction may take several batches
+  std::mutex mutex_;                   // guards the members below
   std::shared_ptr<const Subscribed> subscribed_;
   std::int64_t generation_ = -1;
-  std::uint64_t own_changes_ = 0;  // of this process, when it was read
+  std::uint64_t own_changes_ = 0;  // engine_.activity_changes() when subscribed_ was read
   std::chrono::steady_clock::time_point looked_at_{};
-  std::map<std::string, Counted> uncounted_;  // by activity
+  std::map<std::string, Counted> uncounted_;  // counts to be written, by activity
   std::chrono::steady_clock::time_point counted_at_{};
 };
 

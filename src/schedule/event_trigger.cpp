@@ -153,7 +153,7 @@ json encode_event_trigger(const EventTrigger& trigger) {
 bool matches_pattern(std::string_view pattern, std::string_view text) {
   std::size_t in_pattern = 0;
   std::size_t in_text = 0;
-  std::size_t star = std::string_view::npos;  // the last one met, which takes as much as has to be
+  std::size_t star = std::string_view::npos;  // the last * met, which matches as little text as possible
   std::size_t star_text = 0;
   while (in_text < text.size()) {
     if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {

@@ -1,16 +1,16 @@
-// EventTrigger: which events start an activity (SPEC S1, S8).
+// EventTrigger: which events start an activity.
 //
-//   types   patterns, of which one has to match the event's type. * stands for any text, dots included, also none:
-//           "order.*" matches order.created and order.item.added; everything else is taken as it is, in its case.
+//   types   patterns, one of which must match the event's type. * stands for any text, with or without dots, or none:
+//           "order.*" matches order.created and order.item.added. Other characters stand for themselves; case counts.
 //   source  a pattern of the same kind: "/shop", "https://shop.example/*". None: any source.
-//   filter  by JSON Pointer into the envelope, such as /data/country, /subject or the name of an extension, what has to
-//           be there; all of it has to hold:
-//             "CH", 7, true, null      that value
-//             ["CH", "AT"]             one of these
-//             {"equals": [1, 2]}       that value, whatever it is
-//             {"in": [[1], [2]]}       one of these
-//             {"exists": true}         any value, also null; false: nothing may be there
-//           Values are compared as JSON: 1 and 1.0 are the same, "1" is another.
+//   filter  conditions by JSON Pointer into the envelope, such as /data/country, /subject or an extension's name. All
+//           conditions must hold:
+//             "CH", 7, true, null      this value
+//             ["CH", "AT"]             one of these values
+//             {"equals": [1, 2]}       this value, of any type
+//             {"in": [[1], [2]]}       one of these values
+//             {"exists": true}         any value, also null; false: no value
+//           Values are compared as JSON: 1 equals 1.0, but not "1".
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,14 +27,14 @@ struct Condition {
   enum class Test : std::uint8_t { any_of, exists, absent };
   std::string pointer;
   Test test = Test::exists;
-  std::vector<std::string> values;  // of any_of: canonical JSON, in order
+  std::vector<std::string> values;  // of any_of: canonical JSON, sorted
   friend auto operator<=>(const Condition&, const Condition&) = default;
 };
 
 struct EventTrigger {
   std::vector<std::string> types;
   std::optional<std::string> source;
-  std::vector<Condition> filter;  // by pointer
+  std::vector<Condition> filter;  // sorted by pointer
 };
 
 // Each throws InvalidArgument naming a path that begins with `path`.

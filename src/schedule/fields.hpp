@@ -1,7 +1,7 @@
-// Fields: the members of one JSON object of a definition, read by name. Every error names the member by its path
-// ("trigger.cron", "tasks[1].queue"), says what came and what was expected, with an example.
+// Fields: reads the members of one JSON object of a definition by name. Every error names the member by its path
+// ("trigger.cron", "tasks[1].queue"), the given value and the expected one, with an example.
 //
-// Looks at the JSON it was made with, which has to outlive it.
+// Keeps a reference to the JSON, which must outlive it.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -26,14 +26,14 @@ class Fields {
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] std::string path(std::string_view name) const;
 
-  // `example` is the value as people would write it, without quotes.
+  // `example` is a valid value, without quotes.
   [[nodiscard]] std::string required_text(std::string_view name, std::string_view example) const;
   [[nodiscard]] std::optional<std::string> text(std::string_view name, std::string_view example) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name, std::int64_t least, std::int64_t most) const;
   [[nodiscard]] std::optional<Duration> duration(std::string_view name, Duration least, Duration most) const;
   [[nodiscard]] std::optional<Time> time(std::string_view name) const;
 
-  // Throws InvalidArgument: is VALUE; expected `expected`.
+  // Throws InvalidArgument "is VALUE; expected `expected`".
   [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
 
  private:
@@ -41,9 +41,9 @@ class Fields {
   std::string path_;
 };
 
-// "is 7; expected …", for a value at a path.
+// Throws InvalidArgument "is 7; expected …" for a value at a path.
 [[noreturn]] void refuse_value(const std::string& path, const nlohmann::json& value, const std::string& expected);
-// A text at a path.
+// The text at a path. Throws InvalidArgument if the value is no string.
 [[nodiscard]] std::string text_at(const std::string& path, const nlohmann::json& value, std::string_view example);
 
 }  // namespace hapax::schedule

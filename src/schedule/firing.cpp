@@ -17,7 +17,7 @@ namespace hapax::schedule {
 
 namespace {
 
-// Between an ID and what else makes it unique; no ID and no source has it. Part of stored identities: never changed.
+// Between an ID and an event's source in key material; neither contains it. Part of stored identities: never change it.
 constexpr char separator = '\x1f';
 
 const Event* event_of(const Reason& reason) {
@@ -31,7 +31,7 @@ std::string key_material(const std::string& id, const Reason& reason) {
   return by_event != nullptr ? id + separator + by_event->event.source : id;
 }
 
-// The shape of a scheduled_for: 2026-03-01T09:00:00+00:00.
+// Whether the id has the shape of a scheduled_for: 2026-03-01T09:00:00+00:00.
 bool looks_like_a_tick(std::string_view event_id) {
   constexpr std::string_view shape = "0000-00-00T00:00:00+00:00";
   return event_id.size() == shape.size() &&
@@ -39,7 +39,7 @@ bool looks_like_a_tick(std::string_view event_id) {
                     [](char of, char c) { return of == '0' ? c >= '0' && c <= '9' : c == of; });
 }
 
-// Between an event's id and the beginning of its source's SHA-256, in hexadecimal digits.
+// The mark between an event's id and the first hexadecimal digits of its source's SHA-256.
 constexpr char source_mark = '~';
 constexpr std::size_t source_digits = 16;
 
@@ -51,12 +51,13 @@ bool looks_marked(std::string_view event_id) {
          std::string_view::npos;
 }
 
-// Whether a run by hand, a tick or another event with its source behind its id may have the same ID (decision 54).
+// Whether a manual run, a tick, or another event's marked id could have the same run ID (decision 54).
 bool is_reserved(std::string_view event_id) {
   return event_id.starts_with("manual-") || looks_like_a_tick(event_id) || looks_marked(event_id);
 }
 
-// The ID that identities are made of, also where the run has another. Part of stored identities: never changed.
+// The unmarked ID, which identities are made of, even if the run's ID is marked. Part of stored identities: never
+// change it.
 std::string identified_id(std::string_view activity_id, const Reason& reason) {
   std::string id = "activity-" + std::string(activity_id) + ":";
   if (const auto* const tick = std::get_if<TickReason>(&reason)) {
@@ -77,7 +78,7 @@ void check_reason(const Activity& activity, const Reason& reason) {
   }
 }
 
-// JSON of what the places stand for, and the trigger as the execution gets it.
+// The JSON values of the template places, and the input's "trigger" member.
 struct Facts {
   std::string activity_id;
   std::string activity_name;
@@ -131,7 +132,8 @@ void add_clock_facts(Facts& facts, const Reason& reason, const FiringContext& co
   if (by_tick != nullptr && by_tick->backfill) { facts.trigger += ",\"backfill\":true"; }
 }
 
-// Only what the templates ask for: most ask for nothing, as the event is in the trigger anyhow.
+// Sets only the values that the templates use. Most templates use none, as the input's trigger has the whole event
+// anyway.
 void add_event_facts(Facts& facts, const Activity& activity, const Event* event) {
   facts.trigger += ",\"event\":";
   if (event == nullptr) {
@@ -182,7 +184,7 @@ std::string render(const Template& input, const Facts& facts) {
   return out;
 }
 
-// How a task is run, as far as it is said. The rest of an entry is about identities, and these have their own.
+// Copies a definition's settings of how a task runs, but not its identity settings: activities set identities.
 void apply(model::NewExecution& request, const model::TaskDefinition& definition) {
   if (definition.queue) { request.queue.name = *definition.queue; }
   request.priority = definition.priority.value_or(request.priority);
@@ -222,7 +224,7 @@ model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   }
   apply(request, wanted.options);
   if (wanted.queue) { request.queue.name = *wanted.queue; }
-  // Template, event and last result were checked each, and cannot be too deep together.
+  // Template, event and last result have each been checked for depth, and cannot exceed the limit together.
   static_assert(2 + limits::template_depth + limits::event_depth <= limits::json_depth);
   model::check_composed_execution(request);
   return request;
@@ -267,7 +269,7 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
                                      .id = run.id,
                                      .identity = run.identity},
                                     context));
-  // An ID without the source is the run's only while no event of another source has it.
+  // The unmarked ID must be unique: the store refuses the name if an event of another source has it (decision 58).
   if (std::holds_alternative<EventReason>(reason) && run.id == identified) {
     run.requests.front().identity->name = model::activity_identity_hash(context.ns, activity.id, identified);
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration moment{1};
 
-// Ticks lie after this and up to that.
+// A range of ticks: after `after`, up to and including `until`.
 struct Span {
   Time after;
   Time until;
@@ -42,7 +42,8 @@ std::int64_t count_ticks(const CronTrigger& trigger, const Span& span) {
   return trigger.timetable.count(not_before_start(trigger, span.after), not_after_end(trigger, span.until));
 }
 
-// As a tick is due before the next one is scheduled, only the last candidate may have been kept back by its jitter.
+// The last missed tick after the cursor. A tick is due before the next one is scheduled, so jitter can only make the
+// last candidate not missed yet.
 std::optional<Time> last_missed(const CronTrigger& trigger, const Situation& situation) {
   const Span before_grace{.after = situation.cursor, .until = situation.now - trigger.misfire_grace - moment};
   const std::optional<Time> tick = last_tick(trigger, before_grace);
@@ -50,7 +51,7 @@ std::optional<Time> last_missed(const CronTrigger& trigger, const Situation& sit
   return last_tick(trigger, {.after = situation.cursor, .until = *tick - moment});
 }
 
-// The newest of them, oldest first, as many as `limit` allows.
+// The newest `limit` ticks of the span, oldest first.
 std::vector<Time> newest(const CronTrigger& trigger, const Span& span, int limit) {
   std::vector<Time> ticks;
   Span left = span;

@@ -1,12 +1,12 @@
-// What becomes of a tick while the activity's last run is still going (SPEC S5). Pure; separate from misfire: ticks that
-// are caught up come one after the other, and each of them meets the one before.
+// The overlap policies: how a tick is handled while a run of the activity is live. A pure function, independent of
+// misfire: of several ticks that catchup runs at once, each meets the run of the one before.
 //
-//   allow            it starts beside the other
-//   skip             it is dropped
-//   buffer_one       it waits for the other's end, unless one waits already: then it is dropped
-//   buffer_all       it waits for the end of all before it, up to limits::buffered_runs of them
-//   cancel_other     the other is asked to stop, and it starts when that has ended; of several only the newest waits
-//   terminate_other  the other is ended and it starts, both at once
+//   allow            the new run starts beside the live one
+//   skip             the tick is dropped
+//   buffer_one       the new run waits for the live one's end; if a run waits already, the tick is dropped
+//   buffer_all       the new run waits for the end of all earlier ones; at most limits::buffered_runs wait
+//   cancel_other     the live run is asked to stop, and the new one starts when it has ended; only the newest run waits
+//   terminate_other  the live run is ended and the new one starts, in one transaction
 #pragma once
 
 #include "schedule/cron_trigger.hpp"
@@ -20,19 +20,19 @@ namespace hapax::schedule {
 enum class OverlapAction : std::uint8_t {
   start,
   drop,
-  wait,                // behind those that wait already
-  cancel_and_wait,     // and those that wait already are dropped
+  wait,                // behind the runs that wait already
+  cancel_and_wait,     // and the runs that wait already are dropped
   terminate_and_start  // in one transaction
 };
 
 struct OverlapState {
-  bool running = false;  // a run of the activity has not ended
+  bool running = false;  // a run of the activity is live
   int waiting = 0;       // buffered runs
 };
 
-// What to do with one more tick. `state` is then what the next tick meets.
+// Decides about one more tick and updates `state` for the next tick.
 [[nodiscard]] constexpr OverlapAction admit_tick(Overlap policy, OverlapState& state) {
-  // One that waits is next even if nothing runs at this moment.
+  // A waiting run goes first, even if no run is live at this moment.
   const bool busy = state.running || state.waiting > 0;
   if (!busy || policy == Overlap::allow) {
     state.running = true;
@@ -54,7 +54,7 @@ struct OverlapState {
   return OverlapAction::drop;
 }
 
-// Whether the oldest of those that wait is to start now.
+// Whether the oldest waiting run may start now.
 [[nodiscard]] constexpr bool may_release(const OverlapState& state) { return !state.running && state.waiting > 0; }
 
 }  // namespace hapax::schedule

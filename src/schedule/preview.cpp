@@ -20,7 +20,7 @@ using std::chrono::seconds;
 
 seconds offset_at(const Zone& zone, Instant at) { return zone.wall(at).time_since_epoch() - at.time_since_epoch(); }
 
-// 02:30, or 02:30:15 when there are seconds.
+// 02:30, or 02:30:15 if the seconds are not 0.
 std::string clock_text(Wall wall) {
   const auto time = (wall - floor<std::chrono::days>(wall)).count();
   std::array<char, 32> text{};
@@ -42,7 +42,7 @@ std::string date_text(Wall wall) {
   return text.data();
 }
 
-// Across midnight the times alone would mislead.
+// "from 02:00 to 03:00", with the new date if the shift crosses midnight.
 std::string change_text(const Zone::Shift& shift) {
   const bool one_day = date_text(shift.from) == date_text(shift.to);
   return "from " + clock_text(shift.from) + " to " + (one_day ? "" : date_text(shift.to) + " ") + clock_text(shift.to);
@@ -50,7 +50,7 @@ std::string change_text(const Zone::Shift& shift) {
 
 std::string by(seconds change) { return format_duration(Duration(seconds(std::abs(change.count())))); }
 
-// The last shift after one instant, up to another.
+// The last shift after `after`, up to and including `until`.
 std::optional<Zone::Shift> last_shift(const Zone& zone, Instant after, Instant until) {
   std::optional<Zone::Shift> last;
   for (auto shift = zone.next_shift(after); shift && shift->at <= until; shift = zone.next_shift(shift->at)) {
@@ -86,7 +86,7 @@ PreviewedPolicy preview_policy(CronTrigger trigger, std::string_view activity_id
   trigger.misfire_policy = policy;
   PreviewedPolicy previewed{.policy = policy, .runs = {}};
   Situation situation{.activity_id = activity_id, .cursor = outage.from, .now = outage.from + outage.length};
-  // What was due before is done, and a tick whose jitter reaches into the outage is not.
+  // Ticks due before the outage have run. A tick whose jitter makes it due during the outage has not.
   if (const auto last = trigger.timetable.previous(outage.from);
       last && due_at(trigger, activity_id, *last) > outage.from) {
     situation.cursor = *last - Duration(1);

@@ -1,5 +1,5 @@
-// What an activity is going to do, for people: its next fires in local time, and what each misfire policy would make of an
-// outage. Pure, and by the ticker's own rules, so that what is shown is what happens.
+// Previews of an activity: its next fires in local time, and the runs that each misfire policy would start after an
+// outage. Pure functions that call the ticker's own planning code, so that the preview matches what happens.
 #pragma once
 
 #include "schedule/activity.hpp"
@@ -15,39 +15,40 @@ namespace hapax::schedule {
 
 struct PreviewedFire {
   Time scheduled_for;
-  Time due;           // with its jitter
+  Time due;           // scheduled_for plus jitter
   std::string local;  // "2026-03-29T03:00:00+02:00"
-  std::string note;   // at a change of the clocks; else empty
+  std::string note;   // explains a clock shift; otherwise empty
 };
 
 // The first `count` ticks at or after an instant, within start and end; at most limits::preview_fires.
 [[nodiscard]] std::vector<PreviewedFire> preview_fires(const CronTrigger& trigger, std::string_view activity_id,
                                                        Time from, int count);
 
-// Everything is down from an instant on, for so long. Ticks that were due before it have run.
+// A time in which no ticker runs. Ticks that were due before `from` have run.
 struct Outage {
   Time from;
   Duration length;
 };
 
 struct PreviewedRun {
-  std::string id;  // of the execution
+  std::string id;  // the run's ID
   Tick tick;
 };
 
-// What is done when the outage is over, under one policy.
+// The effect of one misfire policy after the outage.
 struct PreviewedPolicy {
   MisfirePolicy policy = MisfirePolicy::skip;
   std::vector<PreviewedRun> runs;  // at most limits::preview_fires
   std::int64_t dropped = 0;
-  bool more = false;  // there would be more runs than are listed
+  bool more = false;  // there would be further runs
 };
 
-// All three, in the order of MisfirePolicy. Throws InvalidArgument when the outage ends outside the years of ticks.
+// All three policies, in the order of MisfirePolicy. Throws InvalidArgument if the outage lies outside the years of
+// ticks or is longer than limits::delay_max.
 [[nodiscard]] std::array<PreviewedPolicy, 3> preview_outage(const CronTrigger& trigger, std::string_view activity_id,
                                                             const Outage& outage);
 
-// An instant as clocks of a zone show it: "2026-03-29T03:00:00+02:00".
+// An instant in the zone's local time: "2026-03-29T03:00:00+02:00".
 [[nodiscard]] std::string format_local(const Zone& zone, Time time);
 
 }  // namespace hapax::schedule

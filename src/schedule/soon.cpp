@@ -27,7 +27,7 @@ void Soon::run(const void* owner, std::function<void()> job) {
     std::thread([this] { loop(); }).detach();
     has_thread_ = true;
   } catch (const std::system_error&) {
-    // No thread is to be had: the job waits for the next call.
+    // No thread could be started: the job waits for the next call of run().
   }
 }
 
@@ -50,7 +50,7 @@ void Soon::loop() {
   }
 }
 
-// Those that wait now, each once; what comes meanwhile has to wait.
+// Runs each waiting job once. Jobs added meanwhile wait for the next pass.
 void Soon::run_waiting(std::unique_lock<std::mutex>& lock) {
   begun_.swap(waiting_);
   while (!begun_.empty()) {

@@ -1,6 +1,7 @@
-// Soon: small jobs that one thread of the process does within a second, however many routers and namespaces there are.
+// Soon: runs small deferred jobs within a second, on one thread per process, however many routers and namespaces there
+// are.
 //
-// The thread lives while there are jobs. Any thread may call.
+// The thread exists only while there are jobs. Any thread may call.
 #pragma once
 
 #include <condition_variable>
@@ -15,10 +16,10 @@ class Soon {
   // Never destroyed.
   [[nodiscard]] static Soon& of_process();
 
-  // Does the job within a second, once; again and again if it throws. An owner has one job at a time: a second is left out
-  // while the first has not begun. The owner calls forget() before it is gone.
+  // Runs the job once within a second, and retries it each half second while it throws. An owner has one waiting job: a
+  // second one is ignored until the first has begun. The owner must call forget() before it is destroyed.
   void run(const void* owner, std::function<void()> job);
-  // Returns when no job of the owner is under way, and none follows.
+  // Removes the owner's jobs. Returns when none of them is running.
   void forget(const void* owner);
 
  private:
@@ -27,11 +28,11 @@ class Soon {
   void loop();
   void run_waiting(std::unique_lock<std::mutex>& lock);
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable done_;
   Jobs waiting_;
-  Jobs begun_;                     // of these one is under way, and the others are next
-  const void* running_ = nullptr;  // the owner of the job that is under way
+  Jobs begun_;                     // the batch being run, without the running job
+  const void* running_ = nullptr;  // the owner of the running job
   bool has_thread_ = false;
 };
 

@@ -7,7 +7,7 @@
 
 namespace hapax::schedule {
 
-// What pointers find in one event, each looked up when it is first asked for.
+// The values of the pointers in one event, each looked up on first use.
 struct Subscriptions::Lookup {
   struct Found {
     bool looked = false;

@@ -1,7 +1,8 @@
-// Subscriptions: which of many event triggers an event meets.
+// Subscriptions: an index that finds the event triggers that match an event.
 //
-// Made once of a set of triggers and asked for every event. An event costs a few hash look-ups by its type, and then only
-// the triggers that want that type; a JSON Pointer that several filters name is looked up once. Immutable; any thread.
+// Built once from a set of triggers and asked for every event. A query costs a few hash lookups by the event's type,
+// then a check of each trigger that matches the type. A JSON Pointer that several filters use is evaluated once per
+// event. Immutable; any thread.
 #pragma once
 
 #include "schedule/event.hpp"
@@ -20,7 +21,7 @@ class Subscriptions {
   Subscriptions() = default;
   explicit Subscriptions(const std::vector<const EventTrigger*>& triggers);
 
-  // The numbers of the triggers that match, as they were given, in order.
+  // The indexes, ascending, of the matching triggers in the constructor's argument.
   [[nodiscard]] std::vector<std::size_t> matching(const Event& event) const;
 
  private:
@@ -54,8 +55,8 @@ class Subscriptions {
   Map<std::vector<std::size_t>> exact_;  // by type
   std::vector<Pattern> patterns_;
   Map<std::size_t> pattern_numbers_;
-  Map<std::vector<std::size_t>> by_prefix_;  // patterns by what stands before their first *
-  std::vector<std::size_t> prefix_lengths_;  // in order
+  Map<std::vector<std::size_t>> by_prefix_;  // patterns by the text before their first *
+  std::vector<std::size_t> prefix_lengths_;  // ascending
 };
 
 }  // namespace hapax::schedule

@@ -19,8 +19,8 @@ namespace {
 struct Name {
   std::string_view text;
   Place place;
-  std::optional<TriggerKind> only;  // of activities with that trigger
-  bool has_parts = false;           // a pointer may follow
+  std::optional<TriggerKind> only;  // only valid with this trigger; none: with both
+  bool has_parts = false;           // a JSON Pointer may follow
 };
 
 constexpr std::array<Name, place_count> names = {{
@@ -42,7 +42,7 @@ constexpr std::array<Name, place_count> names = {{
 constexpr std::string_view open = "{{";
 constexpr std::string_view close = "}}";
 
-// Each place is looked up in the whole event, anew for each run.
+// Bounds a run's cost: each place is a lookup in the event.
 constexpr std::size_t most_places = 256;
 
 [[noreturn]] void refuse(std::string_view field, std::string_view place, const std::string& problem) {
@@ -71,7 +71,7 @@ const Name& find_name(std::string_view text, TriggerKind kind, std::string_view 
   refuse(field, text, "which is unknown" + base::suggestion(text, known));
 }
 
-// The end of a string literal that begins behind its opening quote.
+// The position of a string literal's closing quote; `at` is just after the opening one.
 std::size_t literal_end(std::string_view json, std::size_t at) {
   while (json[at] != '"') { at += json[at] == '\\' ? 2 : 1; }
   return at;
@@ -210,7 +210,7 @@ void Template::render(std::string& out, const PlaceValues& values) const {
     } else {
       append_text(out, value);
     }
-    // A few bytes of template name a whole event: what is too large for hapax is not made first.
+    // Checked after each piece, as a short template may insert a whole event many times.
     if (out.size() > base::payload_limit()) { throw PayloadTooLarge("input", out.size(), base::payload_limit()); }
   }
 }

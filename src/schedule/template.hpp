@@ -1,16 +1,16 @@
-// Template: the input of an activity's executions, with places that are filled in when it fires.
+// Template: the input of an activity's executions, with placeholders ("places") that are filled in for each run.
 //
-// A template is any JSON value. In its texts {{…}} is a place; names of members are taken as they are.
-//   "{{scheduled_for}}"           a text that is nothing but a place becomes the JSON value, whatever its type
-//   "Orders of {{event.subject}}" in a longer text the value's text goes in: a string's own, nothing for null, and
-//                                 canonical JSON for everything else
+// A template is any JSON value. In its strings {{…}} is a place. Member names are not searched for places.
+//   "{{scheduled_for}}"           a string that is only a place becomes the JSON value, of whatever type
+//   "Orders of {{event.subject}}" a place in a longer string is replaced by text: a string's content, nothing for null,
+//                                 and canonical JSON for any other value
 //   "{{{{"                        stands for {{ itself
-// What may stand in a place, white space around it aside:
+// A place contains one of these names; white space around the name is ignored:
 //   activity.id  activity.name  run_id
-//   scheduled_for  window  last_result               of an activity with a cron trigger
-//   event  event.id  event.source  event.type  event.subject  event.time  event.data     with an event trigger
-// and behind window, last_result, event and event.data a JSON Pointer: {{event.data/order/id}}, {{window/from}}. What is
-// not there is null. An unknown place is an error when the template is read, so that nothing fails when it fires.
+//   scheduled_for  window  last_result               only with a cron trigger
+//   event  event.id  event.source  event.type  event.subject  event.time  event.data     only with an event trigger
+// A JSON Pointer may follow window, last_result, event and event.data: {{event.data/order/id}}, {{window/from}}. A
+// missing value is null. An unknown place is an error when the template is parsed, so that no run fails because of it.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ inline constexpr std::size_t place_count = 13;
 
 enum class TriggerKind : std::uint8_t { cron, event };
 
-// What goes into the places: checked JSON by Place; an empty view stands for null.
+// The values of the places: checked JSON by Place; an empty view stands for null.
 struct PlaceValues {
   std::array<std::string_view, place_count> json;
   std::string_view& operator[](Place place) { return json[static_cast<std::size_t>(place)]; }
@@ -57,14 +57,15 @@ class Template {
   [[nodiscard]] const std::string& json() const { return json_; }
   [[nodiscard]] bool uses(Place place) const;
 
-  // Appends the input: JSON. May be deeper than hapax takes, if values are. Throws PayloadTooLarge where it is longer.
+  // Appends the rendered JSON. Throws PayloadTooLarge if it exceeds the payload limit. Does not check the nesting
+  // depth, which grows with the values.
   void render(std::string& out, const PlaceValues& values) const;
 
  private:
   struct Piece {
     enum class Kind : std::uint8_t { literal, value, text };
     Kind kind = Kind::literal;
-    std::string text;  // of a literal: bytes of JSON; otherwise a JSON Pointer
+    std::string text;  // of a literal: JSON bytes; otherwise a JSON Pointer
     Place place = Place::activity_id;
   };
 
@@ -75,7 +76,7 @@ class Template {
   std::vector<Piece> pieces_;
 };
 
-// How many arrays and objects lie inside each other in checked JSON.
+// The nesting depth of arrays and objects in checked JSON.
 [[nodiscard]] std::size_t json_depth_of(std::string_view checked);
 
 }  // namespace hapax::schedule

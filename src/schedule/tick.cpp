@@ -72,7 +72,7 @@ class Turn {
     }
   }
 
-  // Those of this very change would be ended by the next at once: they are not begun.
+  // Drops the runs that this change would start, as the next tick would end them at once.
   void take_back() {
     change_.admit.clear();
     change_.add.overlapped += runs_;

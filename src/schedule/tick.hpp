@@ -1,10 +1,10 @@
-// From what is due to what is done about it (SPEC S4, S5, S7): the change of one activity that a ticker hands to the store.
-// Pure but for the ids, which are handed in: a function of what the store told, so that it can be tried without one.
+// Computes the change of one due activity that a ticker submits to the store. Pure functions of the state that the
+// store returned, apart from the ids, which the caller supplies; so they can be tested without a store.
 //
-// Runs that may not overlap (every policy but `allow`) share an ordered key, activity:{activity_id}, in the queue of their
-// target. So it is the queue that keeps them one after the other, and a buffered run is an execution like any other that
-// waits for its turn: seen in lists, cancelled by its id, told by `explain`. What is left to decide here is which ticks
-// start, and which of the others have to go.
+// Under every overlap policy but `allow`, the runs of an activity share an ordering key, activity:{activity_id}, in
+// their target's queue. So the queue runs them one after the other, and a buffered run is an ordinary pending
+// execution, visible in `list`, `cancel` and `explain`. This file only decides which ticks start, and which live runs
+// are ended.
 #pragma once
 
 #include "model/activity_state.hpp"
@@ -19,8 +19,8 @@ namespace hapax::schedule {
 
 using NewId = std::function<Uuid()>;
 
-// The executions of one run, complete: with ids, parents (the target's is the activity, the task instances' the target) and
-// the key. Throws what fire() throws.
+// The complete executions of one run, with ids, parents and ordering key. The target's parent is the activity; a task
+// instance's parent is the target. Throws what fire() throws.
 struct RunRequests {
   std::string run_id;
   std::vector<model::NewExecution> requests;  // the target first
@@ -28,7 +28,7 @@ struct RunRequests {
 [[nodiscard]] RunRequests run_requests(const Activity& activity, const Reason& reason, const FiringContext& context,
                                        const NewId& new_id);
 
-// What a ticker does about an activity that is due.
+// The change for an activity that is due.
 struct TickContext {
   Time now;
   const model::Catalogue* catalogue = nullptr;
@@ -37,10 +37,11 @@ struct TickContext {
 [[nodiscard]] model::ActivityChange tick_change(const model::DueActivity& due, const Activity& activity,
                                                 const TickContext& context);
 
-// Runs that one change may start: all of their executions are one transaction, bounded in number and in bytes.
+// The number of runs that one change may start. All their executions are in one transaction, which is bounded in
+// executions (limits::bulk_batch) and in bytes (16 MiB).
 [[nodiscard]] int most_runs(const Activity& activity, const std::optional<std::string>& last_result);
 
-// Of one that cannot be read, or could not be changed: looked at again later.
+// The change for an activity whose definition cannot be read or whose change failed: the ticker tries again in 5 s.
 [[nodiscard]] model::ActivityChange postpone(const model::DueActivity& due, Time now, const std::string& trouble);
 
 // "PayloadTooLarge: input: …"

@@ -14,10 +14,10 @@ namespace hapax::schedule {
 namespace {
 
 constexpr std::size_t kept_definitions = 20'000;
-constexpr int activities_at_once = 64;  // that one look advances
-constexpr std::size_t ticker_batch_bytes = 32 << 20;
+constexpr int activities_at_once = 64;                // due activities handled by one look
+constexpr std::size_t ticker_batch_bytes = 32 << 20;  // of inputs in one transaction
 
-// Of one transaction.
+// The size of a transaction.
 struct Weight {
   std::size_t executions = 0;
   std::size_t bytes = 0;
@@ -34,7 +34,7 @@ bool fits(const Weight& weight, const Weight& more) {
          weight.bytes + more.bytes <= ticker_batch_bytes;
 }
 
-// Not just held up by somebody's lock.
+// Whether the store is unavailable, not merely blocked by another transaction's lock.
 bool is_away(const Error& error) {
   return dynamic_cast<const StoreUnavailable*>(&error) != nullptr && dynamic_cast<const StoreBusy*>(&error) == nullptr;
 }
@@ -46,7 +46,7 @@ Ticker::Ticker(engine::Engine& engine, Options options) : engine_(engine), optio
 void Ticker::say(const std::string& text) const {
   try {
     if (options_.on_trouble) { options_.on_trouble(text); }
-  } catch (...) {  // NOLINT: a listener's trouble is not the schedules'
+  } catch (...) {  // NOLINT: an exception of the listener must not stop the schedules
   }
 }
 
@@ -86,7 +86,7 @@ Ticker::Look Ticker::look() {
     changes.push_back(std::move(change));
   }
   if (!changes.empty()) { flush(); }
-  // What is due next may be one of these.
+  // One of these activities may be due again at once.
   if (!due.empty()) { look.next = report.now; }
   return look;
 }
@@ -129,7 +129,7 @@ void Ticker::apply(std::span<const model::ActivityChange> changes, std::span<con
     base::fault_point("ticker.after");
   } catch (const Error& error) {
     if (is_away(error)) { throw; }
-    // One of them is to blame, or somebody's open transaction has one of the identities.
+    // One change failed, or another open transaction has locked one of the identities: apply the changes one by one.
     for (std::size_t i = 0; i < changes.size(); ++i) { apply_alone(changes[i], due[i], look); }
     return;
   }
@@ -146,7 +146,7 @@ void Ticker::apply_alone(const model::ActivityChange& change, const model::DueAc
   }
 }
 
-// Who has its lock does something about it.
+// If another transaction has locked the activity, there is nothing to do: its owner is changing the activity.
 void Ticker::put_off(const model::DueActivity& due, Time now, const std::string& trouble) {
   try {
     const model::ActivityChange later = postpone(due, now, trouble);

@@ -1,11 +1,11 @@
-// Ticker: starts what schedules are due for (SPEC S7).
+// Ticker: fires due schedules.
 //
-// Every process that works runs one. There is no leader and no lock: all of them look at what is due, and the store takes
-// the first who advances an activity's cursor. Looks when the next activity is due, and once a second for those that other
-// processes made; a look reads only what is due. One thread calls step().
+// Every worker process runs one ticker. There is no leader and no lock: every ticker reads the due activities, and the
+// store accepts the first change that advances an activity's cursor. A ticker looks when the next activity is due, and
+// at least once a second for activities that other processes created. One thread calls step().
 //
-// Cost: a look is one call of the store, also with thousands of activities; what is due is done by one more call, in batches
-// of up to 64 activities.
+// Cost: a look is one store call that reads only due activities, even if there are thousands of others. The due
+// activities take one more call per 64 of them, or more calls if their executions exceed the size of one transaction.
 #pragma once
 
 #include "engine/catalogue_cache.hpp"
@@ -29,32 +29,31 @@ namespace hapax::schedule {
 class Ticker {
  public:
   struct Options {
-    Duration look = std::chrono::seconds(1);          // for what others made
-    Duration spread = std::chrono::milliseconds(10);  // so that many tickers do not look at one instant
-    // For people: a tick that ran already, one that could not be started, a store that does not answer. What it throws is
-    // dropped.
+    Duration look = std::chrono::seconds(1);          // longest wait between looks
+    Duration spread = std::chrono::milliseconds(10);  // random extra delay, so that tickers do not look all at once
+    // Log messages: a tick that ran already, a tick that could not be started, a store that does not answer. Exceptions
+    // of the callback are ignored.
     std::function<void(std::string_view)> on_trouble;
-    // After each look that the store has answered: the schedules are alive.
+    // Called after each successful look, as a sign of life.
     std::function<void()> on_looked;
   };
 
   Ticker(engine::Engine& engine, Options options);
   [[nodiscard]] Time step(Time now);
 
-  // Does what is due, once; the next instant by the store's clock when something is, if there is one. Throws what the store
-  // throws.
+  // Handles the due activities once. Throws the store's errors.
   struct Look {
     int due = 0;
-    int activities = 0;  // that this ticker advanced
-    Time now{};          // the store's
-    std::optional<Time> next;
+    int activities = 0;        // advanced by this ticker
+    Time now{};                // the store's clock
+    std::optional<Time> next;  // when to look again, by the store's clock; none: no activity has a tick left
   };
   [[nodiscard]] Look look();
 
  private:
   struct Read {
     std::string definition;
-    std::shared_ptr<const Activity> activity;  // null: it cannot be read
+    std::shared_ptr<const Activity> activity;  // null: this build cannot read the definition
     std::string trouble;
   };
 
@@ -74,7 +73,7 @@ class Ticker {
   std::map<std::string, engine::CatalogueCache> catalogues_;
 };
 
-// Starts the ticker of this process, if it does not run yet. It ends with the engine.
+// Starts the process's ticker if it is not running yet. The ticker stops with the engine.
 void start_ticker(engine::Engine& engine, Ticker::Options options);
 
 }  // namespace hapax::schedule

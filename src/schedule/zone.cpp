@@ -21,13 +21,14 @@ using absl::CivilSecond;
 using std::chrono::seconds;
 using Kind = absl::TimeZone::TimeInfo::CivilKind;
 
-// Where absl looks too.
+// The zone database's folder, found as absl finds it.
 fs::path database() {
   const char* const folder = std::getenv("TZDIR");
   return folder != nullptr && *folder != '\0' ? folder : "/usr/share/zoneinfo";
 }
 
-// absl would open any path it is handed, and remembers each name for ever, good or bad; it only gets names of zones.
+// Whether the text can be a zone's name. absl opens any path that it is given, and keeps each name for ever, valid or
+// not.
 bool is_name(std::string_view name) {
   if (name.empty() || name.size() > limits::zone_bytes || name.front() == '/' || name.back() == '/') { return false; }
   if (name == "localtime" || name == "posixrules" || name.starts_with("right/")) { return false; }
@@ -37,8 +38,8 @@ bool is_name(std::string_view name) {
   });
 }
 
-// The names in the database's own text: "Z Europe/Zurich 0:34:8 …", and "L Europe/Zurich Europe/Vaduz" for another
-// name of the same. No names if the file is not there.
+// The names in the database's text file: "Z Europe/Zurich 0:34:8 …", and "L Europe/Zurich Europe/Vaduz" for an alias.
+// Empty if the file is missing.
 std::vector<std::string> known_names() {
   constexpr std::size_t most_lines = 20'000;
   std::vector<std::string> names;
@@ -62,7 +63,7 @@ std::string zone_lower(std::string_view text) {
   return out;
 }
 
-// Nearest without regard to case; a city alone stands for the zone that is called by it.
+// The nearest name, ignoring case. A city alone finds the zone named after it.
 std::string nearest_name(std::string_view word) {
   const std::vector<std::string> names = known_names();
   const std::string wanted = zone_lower(word);
@@ -123,7 +124,7 @@ std::optional<Zone::Shift> Zone::next_shift(Instant after) const {
   if (!rules_.NextTransition(to_absl(after), &found)) { return std::nullopt; }
   const Wall from = from_absl(found.from);
   const Wall to = from_absl(found.to);
-  // Set forward, they show `to` for the first time at the shift; set back, for the second.
+  // At the shift, clocks set forward show `to` for the first time, clocks set back for the second time.
   const Instant at = to > from ? reached(to) : from_absl(rules_.At(found.to).trans);
   return Shift{.at = at, .from = from, .to = to};
 }

@@ -1,6 +1,6 @@
-// Zone: the rules of an IANA time zone, as a translation between instants and what clocks on the wall there show.
+// Zone: an IANA time zone, which converts between instants and wall clock times.
 //
-// A small value; copies share the rules, which are read once a process and kept. Any thread.
+// A small value type. Copies share the rules, which are read once per process and kept. Any thread.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -21,22 +21,23 @@ class Zone {
  public:
   Zone() = default;  // UTC
 
-  // "Europe/Zurich", "UTC". Throws InvalidArgument naming `field` for one that is not in the zone database, with the
-  // nearest name that is. The machine's own zone ("localtime") is refused: processes would not agree on it.
+  // "Europe/Zurich", "UTC". Throws InvalidArgument naming `field` for a name that is not in the zone database, and
+  // suggests the nearest name. The machine's own zone ("localtime") is refused, as processes on other machines may
+  // differ.
   [[nodiscard]] static Zone load(std::string_view name, std::string_view field = "time_zone");
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
   [[nodiscard]] Wall wall(Instant at) const;
 
-  // The latest time that clocks have shown up to an instant: what they show, or, while they repeat a stretch after
-  // having been set back, that stretch's end. It never goes back.
+  // The latest wall clock time shown up to an instant: the current one or, while clocks repeat an interval after having
+  // been set back, that interval's end. Never decreases.
   [[nodiscard]] Wall latest_wall(Instant at) const;
 
-  // When latest_wall reaches a time: the first of two occurrences, and for a time that is left out the shift's instant.
+  // When clocks first reach or pass a time: the first of two occurrences; for a skipped time, the instant of the shift.
   [[nodiscard]] Instant reached(Wall wall) const;
 
-  // Clocks are set from one time to another.
+  // A clock shift: at `at`, clocks are set from one time to another.
   struct Shift {
     Instant at;
     Wall from;

@@ -1,4 +1,5 @@
-// Executions without their payloads, for those who look at everything else. An input or a result may have mebibytes.
+// Reads of executions without their payloads, for callers that need only the other fields: an input or a result may be
+// mebibytes.
 #pragma once
 
 #include "base/limits.hpp"
@@ -11,7 +12,7 @@
 
 namespace hapax::store {
 
-// The executions of the namespace among `ids`, newest first within each 1,000 ids. 1 list for each of these.
+// The executions of the namespace among `ids`, newest first within each 1,000 ids. Cost: 1 list call per 1,000 ids.
 [[nodiscard]] inline std::vector<Execution> list_briefly(Store& store, const std::string& ns,
                                                          std::span<const Uuid> ids) {
   std::vector<Execution> found;
@@ -27,13 +28,13 @@ namespace hapax::store {
   return found;
 }
 
-// Nothing when there is none, or when another namespace has it.
+// Nothing when the execution does not exist or is another namespace's.
 [[nodiscard]] inline std::optional<Execution> get_briefly(Store& store, const std::string& ns, const Uuid& id) {
   std::vector<Execution> found = list_briefly(store, ns, {&id, 1});
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-// Those of `ids`, in their order, that the namespace has.
+// The ids among `ids` that are the namespace's, in the order of `ids`.
 [[nodiscard]] inline std::vector<Uuid> own_ids(Store& store, const std::string& ns, std::span<const Uuid> ids) {
   std::vector<Uuid> own;
   for (const Execution& execution : list_briefly(store, ns, ids)) { own.push_back(execution.id); }

@@ -1,5 +1,5 @@
-// Blocked is for those who batch: it tells them to send each item alone. An item that went alone, or a verb that is called for one
-// caller, has nobody left to blame, and its caller gets the error that every door knows.
+// Blocked tells a caller that batches to admit each item alone. An item that is admitted alone, or a verb with one
+// caller, has nothing left to separate: here Blocked becomes StoreBusy, the error that callers of the API know.
 #pragma once
 
 #include "store/store.hpp"

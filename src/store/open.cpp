@@ -20,7 +20,8 @@ struct Target {
                                      " is not a store URL; expected sqlite:PATH, postgresql://... or memory:");
 }
 
-// "sqlite:orders.db" and "sqlite:/var/orders.db" as they are; "sqlite:///var/orders.db" as URLs spell the same.
+// The path of "sqlite:orders.db" and "sqlite:/var/orders.db", and of "sqlite:///var/orders.db", the same path in the
+// spelling of URLs.
 std::string sqlite_path(std::string_view url) {
   std::string_view path = url.substr(std::string_view("sqlite:").size());
   if (path.starts_with("//")) {
@@ -46,7 +47,7 @@ Target parse(const std::string& url) {
   refuse(url);
 }
 
-// The value of a password parameter, as in postgresql:///db?password=secret.
+// Hides the value of a password parameter, as in postgresql:///db?password=secret.
 void hide_parameters(std::string& url) {
   for (const std::string_view name : {"password=", "sslpassword="}) {
     for (std::size_t at = url.find('?'); at != std::string::npos && at < url.size();) {
@@ -63,7 +64,7 @@ void hide_parameters(std::string& url) {
   }
 }
 
-// listen_url is a URL inside the URL, percent-encoded or not, and may have a password of its own.
+// Hides listen_url: a URL inside the URL, percent-encoded or not, which may have a password of its own.
 void hide_listen_url(std::string& url) {
   for (const std::string_view lead : {"?listen_url=", "&listen_url="}) {
     const std::size_t at = url.find(lead);
@@ -94,8 +95,8 @@ std::string display_url(std::string_view url) {
   const std::size_t scheme = shown.find("://");
   if (scheme == std::string::npos) { return shown; }
   const std::size_t start = scheme + 3;
-  // The last @ counts: a password that was not percent-encoded may hold one, or a slash or question mark, and must not
-  // show half. Hiding too much is the lesser harm.
+  // The last @ ends the password: a password that was not percent-encoded may contain an @, a slash or a question mark,
+  // and no part of it may show. Hiding too much is the lesser harm.
   std::size_t at = shown.rfind('@', shown.find('?', start));
   if (at == std::string::npos || at < start) { at = shown.rfind('@'); }
   if (at == std::string::npos || at < start) { return shown; }

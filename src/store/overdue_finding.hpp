@@ -1,4 +1,4 @@
-// What `doctor` says of deadlines that have passed and that no sweep has acted on; the same on every store.
+// The finding of `doctor` about deadlines that have passed and that no sweep has acted on; the same on every store.
 #pragma once
 
 #include "store/store.hpp"
@@ -7,11 +7,11 @@
 
 namespace hapax::store {
 
-// So long a sweep may take to come: it comes about twice a second while a worker or a server runs.
+// How long after a deadline a sweep may come. While a worker or a server runs, sweeps come about twice a second.
 inline constexpr Duration overdue_patience = std::chrono::minutes(1);
 
-// `count` executions passed their deadline more than overdue_patience ago. While a worker is alive somebody sweeps, so then
-// the sweeps fail, or leave these rows as bad.
+// `count`: executions whose deadline passed more than overdue_patience ago. A live worker sweeps, so if one is alive,
+// its sweeps fail or leave these rows as bad.
 [[nodiscard]] inline Finding overdue_finding(std::int64_t count, bool worker_alive) {
   using Level = Finding::Level;
   if (count == 0) { return {Level::ok, "overdue deadlines", "none", ""}; }

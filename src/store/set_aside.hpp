@@ -1,7 +1,7 @@
 // SetAside: the rows that sweeps of this process could not read or change.
 //
-// A sweep passes over them for limits::sweep_set_aside_for and then tries them again, so that one bad row neither stops the
-// others nor costs every sweep a failed attempt. Owned by a store; any thread may call it.
+// A sweep passes over these rows for limits::sweep_set_aside_for and then tries them again, so that one bad row neither
+// stops the sweep of the other rows nor costs every sweep a failed attempt. Owned by a store; any thread may call it.
 #pragma once
 
 #include "base/limits.hpp"
@@ -18,10 +18,10 @@ namespace hapax::store {
 
 class SetAside {
  public:
-  // Forgets the rows whose time is over at `now`; before a sweep looks for rows.
+  // Forgets the rows whose time is over at `now`. Called before a sweep looks for rows.
   void forget_old(Time now) {
     const std::lock_guard lock(mutex_);
-    // Also those that are too far ahead: the store's clock was set back.
+    // Rows set aside too far ahead are forgotten too: the store's clock was set back.
     std::erase_if(
         until_, [now](const auto& one) { return one.second <= now || one.second > now + limits::sweep_set_aside_for; });
     if (until_.empty()) { first_error_.clear(); }
@@ -54,7 +54,7 @@ class SetAside {
     return static_cast<int>(until_.size());
   }
 
-  // Adds the rows to what a sweep reports.
+  // Adds the rows to the sweep's report.
   void tell(model::SweepReport& report) const {
     const std::lock_guard lock(mutex_);
     report.bad += static_cast<int>(until_.size());
@@ -64,7 +64,7 @@ class SetAside {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<Uuid, Time> until_;
-  std::string first_error_;  // of the rows that are there
+  std::string first_error_;  // of a row in until_
 };
 
 }  // namespace hapax::store

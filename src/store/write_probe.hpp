@@ -1,13 +1,13 @@
-// The write that probes judge a store by.
+// The committed write by which health probes judge a store (decision 49).
 #pragma once
 
 #include "store/store.hpp"
 
 namespace hapax::store {
 
-// Commits a write and another that takes it back: a worker session without queues, of the shortest lease, so that one whose
-// process dies in between is swept. Throws as every write of the store does: StoreUnavailable where the disk is full or the
-// database read-only, StoreBusy, CommitUnknown. Reading would not tell.
+// Commits a write and then another that undoes it: a worker session without queues, of the shortest lease, so that a
+// sweep removes the session if the process dies in between. Throws as every write of the store does: StoreUnavailable
+// where the disk is full or the database read-only, StoreBusy, CommitUnknown. A read would not show these errors.
 void check_writable(Store& store);
 
 }  // namespace hapax::store

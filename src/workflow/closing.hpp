@@ -1,4 +1,4 @@
-// What a run does to its child workflows before it ends (SPEC W4).
+// Cancels a run's child workflows before the run ends.
 #pragma once
 
 #include "model/execution.hpp"
@@ -8,8 +8,8 @@
 
 namespace hapax::workflow {
 
-// Cancels `children` and, as one of them may have gone on as another run since, all live child workflows of the run that do
-// not outlive it. Blocks; throws what the store throws.
+// Cancels `children` and all other live child workflows of the run that must not outlive it, as a child may have
+// continued as new. Blocks; throws what the store throws.
 void cancel_children(store::Store& store, const model::Claim& parent, std::vector<Uuid> children);
 
 }  // namespace hapax::workflow

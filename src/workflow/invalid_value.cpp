@@ -1,9 +1,9 @@
 // Values that a workflow's function got and that do not convert to the type it asked for.
 //
-// A signal, and the result of a task or child, may come from another program: what does not convert is an error of that
-// call, recorded behind it, so that the function may catch it and goes the same way whenever it is played again. Where the
-// journal goes on without such a record, the code that wrote it could read the value: then the code has changed, and the run
-// is parked.
+// A signal, or the result of a task or child, may come from another program. A value that does not convert is an error
+// of that call and is recorded behind it, so that the function may catch the error and does the same on every replay.
+// If the journal goes on without such a record, the code that wrote it could read the value: the code has changed, and
+// the run is parked.
 #include "workflow/workflow_run.hpp"
 
 #include <hapax/error.hpp>
@@ -47,7 +47,8 @@ void WorkflowRun::invalid(std::int32_t position, const Unfit& unfit) {
   record_invalid(position, unfit);
 }
 
-// Only the workflow's own code writes what a step gives. If the journal has it, other code than this one wrote it.
+// Only the workflow's own code writes a step's result. If the result comes from the journal, other code than this wrote
+// it.
 void WorkflowRun::invalid_step(const Unfit& unfit) {
   if (!last_step_ran_here_) { misfit(replay_.at(last_step_).name, unfit.why); }
   record_invalid(last_step_, unfit);

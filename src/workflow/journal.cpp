@@ -72,7 +72,7 @@ void restore_begin(const model::Execution& execution, std::vector<model::Journal
 }
 
 std::string describe(Entry entry, std::string_view name) {
-  // How a step ended is not what the code asks for.
+  // The code asks for a step, whatever the step's outcome was.
   const bool step = entry == Entry::step_failed || entry == Entry::step_retry;
   std::string text(step ? "step" : to_string(entry));
   if (!name.empty()) { text += " '" + std::string(name) + "'"; }
@@ -102,7 +102,7 @@ std::string encode_step(const StepRecord& record) {
 StepRecord decode_step(const model::JournalEntry& entry) {
   StepRecord record;
   const std::size_t at = entry.data.find(result_member);
-  // As encode_step wrote it; a journal that came through a file may have its members in another order.
+  // The fast path for text of encode_step(); a journal imported from a file may have its members in another order.
   if (entry_of(entry) == Entry::step && at != std::string::npos && entry.data.starts_with(R"({"us":)")) {
     record.result = entry.data.substr(at + result_member.size());
     record.result.pop_back();

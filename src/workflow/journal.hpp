@@ -1,4 +1,4 @@
-// What a workflow writes into its journal, and how.
+// The entries of a workflow's journal and how they are encoded.
 #pragma once
 
 #include "model/journal_kind.hpp"
@@ -14,16 +14,16 @@ namespace hapax::workflow {
 
 using Entry = model::JournalKind;
 
-// For people: "step", "task", …
+// A readable name: "step", "task", …
 [[nodiscard]] std::string_view to_string(Entry entry);
 [[nodiscard]] inline Entry entry_of(const model::JournalEntry& entry) { return static_cast<Entry>(entry.kind); }
 
-// The first entry of every journal: which build began. A worker without a build has nothing to say there, and a fourth of
-// what a run of three steps writes would say it; so it is not stored then, and a stored journal begins with entry 1.
+// The first entry of every journal: the build that began the run. A worker without a build does not store the entry,
+// which would be a quarter of what a three-step run writes; the stored journal then begins with entry 1.
 [[nodiscard]] model::JournalEntry begin_entry(std::string_view build);
-// Puts it back before what was read from the beginning.
+// Puts that entry back before entries that were read from the journal's beginning.
 void restore_begin(std::vector<model::JournalEntry>& entries);
-// The same of a run that is told of: one that has ended began, though it may have recorded nothing.
+// The same for display: a run that has ended also began, though it may have recorded nothing.
 void restore_begin(const model::Execution& execution, std::vector<model::JournalEntry>& entries);
 
 // "step 'charge'", "timer": one side of a divergence.

@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
+#include "engine/engine.hpp"
 #include "engine/step_thread.hpp"
 #include "model/question.hpp"
 #include "workflow/closing.hpp"
@@ -21,14 +22,14 @@ constexpr std::size_t batch_max = 64;
 
 }  // namespace
 
-// A cancel takes its way through the function, by an exception.
+// A cancellation does not count: it passes through the function as an exception.
 bool Lanes::is_stopped(const engine::Run& run) {
   const engine::StopReason reason = run.stop_reason();
   return reason != engine::StopReason::none && reason != engine::StopReason::cancel_requested;
 }
 
 Lanes::Lanes(Options options)
-    : options_(std::move(options)), stacks_(std::make_shared<StackPool>(options_.stack_bytes)) {}
+    : options_(std::move(options)), stacks_(std::make_shared<base::StackPool>(options_.stack_bytes)) {}
 
 Lanes::~Lanes() = default;
 
@@ -52,7 +53,7 @@ void Lanes::submit(std::vector<engine::RunPtr> runs) {
   active_.fetch_add(static_cast<int>(runs.size()));
   const std::lock_guard lock(mutex_);
   for (engine::RunPtr& run : runs) { submit_one(std::move(run)); }
-  // Somebody who looks after them if the first takes long.
+  // An idle lane takes the others if the first run takes long.
   if (!fresh_.empty() && is_unknown(fresh_.front()->claim().task)) { wake_idle(); }
 }
 
@@ -72,7 +73,7 @@ void Lanes::submit_one(engine::RunPtr run) {
   const LanePtr lane = cached->second.lane;
   ages_.erase(cached->second.age);
   cache_.erase(cached);
-  // Another worker may have had it in between; then what is in memory is not where it stands.
+  // If another worker had the run in between, its state in memory is out of date.
   if (state->claim().fence + 1 == run->claim().fence) {
     state->reclaimed(std::move(run));
     lane->todo.push_back(state);
@@ -114,7 +115,7 @@ void Lanes::withdraw(std::vector<engine::RunPtr>& into) {
 
 void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
   active_.fetch_sub(1);
-  if (!run->settle()) { return; }  // the watchdog or a shutdown was faster
+  if (!run->settle()) { return; }  // a shutdown or a lost session decided the outcome first
   {
     const std::lock_guard lock(mutex_);
     settled_.push_back({run, std::move(finish), {}});
@@ -122,7 +123,7 @@ void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
   news_.store(true);
 }
 
-// Once for all that a lane has settled in a row, so that they share an exchange.
+// Called once for all outcomes that a lane has settled in a row, so that they share an exchange.
 void Lanes::announce() {
   if (news_.load() && news_.exchange(false)) { on_settled_(); }
 }
@@ -140,13 +141,13 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
     ready.swap(lane->ready);
     held += ready.size() + lane->bodies.size();
     const std::size_t room = batch_max - std::min(batch_max, held);
-    bool slow = false;  // one that may take long is enough
+    bool slow = false;  // one run that may take long is enough
     while (!lane->todo.empty() && batch.size() < room) {
       if (!is_quick(lane->todo.front()->name()) && std::exchange(slow, true)) { break; }
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    // This lane has its hands full, or may have for long.
+    // Whether this lane is busy, or may be for long.
     bool full = helps || slow || taking == Taking::own;
     held += batch.size();
     if (!full) {
@@ -159,7 +160,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
   for (const RunState& state : discard) { drop(state); }
   std::erase_if(batch, [this](const RunState& state) {
     if (state->run()->start(engine::engine_now())) { return false; }
-    drop(state);  // settled meanwhile, by a shutdown
+    drop(state);  // settled meanwhile, by a shutdown or a lost session
     active_.fetch_sub(1);
     return true;
   });
@@ -192,7 +193,8 @@ RunState Lanes::make(engine::RunPtr run) {
 
 void Lanes::load(std::vector<RunState>& batch) {
   read_histories(batch);
-  // A session was lost, with outcomes of it that were not sent: what waits in memory has done more than its journal says.
+  // If a session was lost before its outcomes were sent, a run in memory is ahead of its journal. Such a run begins
+  // anew from the journal.
   std::vector<RunState> anew;
   for (RunState& state : batch) {
     if (!state->begun() || !state->replay().is_short()) { continue; }
@@ -211,7 +213,7 @@ void Lanes::read_histories(std::vector<RunState>& batch) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const model::Claim& claim = batch[i]->claim();
-    // Nothing can be there, unless it was planted.
+    // A run that is claimed for the first time has no journal yet, unless it is a fork.
     if (claim.fence == 1 && claim.inbox == 0 && !claim.labels.forked_from) { continue; }
     requests.push_back({.execution = claim.id,
                         .from_position = batch[i]->replay().recorded(),
@@ -241,7 +243,7 @@ void Lanes::read_histories(std::vector<RunState>& batch) {
 }
 
 void Lanes::loop(const LanePtr& lane) {
-  const AlternateStack alternate;
+  const base::AlternateStack alternate;
   std::vector<RunState> batch;
   while (take(lane, batch, Taking::waiting, 0)) {
     if (batch.empty()) {
@@ -254,7 +256,7 @@ void Lanes::loop(const LanePtr& lane) {
   std::vector<RunState> leftover;
   {
     std::unique_lock lock(mutex_);
-    // Their fibers are this thread's to unwind.
+    // Only this thread may unwind their fibers, so the lane waits for the runs that it has lent.
     lane->work.wait(lock, [&] { return lane->lent == 0; });
     for (auto next = cache_.begin(); next != cache_.end();) {
       if (next->second.lane == lane) {
@@ -281,19 +283,19 @@ void Lanes::loop(const LanePtr& lane) {
 }
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
-  bool has_bodies = false;  // left over from the last turn
+  bool has_bodies = false;  // bodies are left over from the last turn
   while (!batch.empty() || has_bodies) {
     std::vector<RunState> flushing;
     const bool quick = go_on_all(lane, batch, flushing) && !has_bodies;
-    // Those that have come meanwhile join, and those that waited until one like them was measured: their entries share
-    // the commit.
+    // Runs that have arrived meanwhile join, and so do runs that waited until one of their workflow was measured: all
+    // entries share the commit.
     batch.clear();
     if (take(lane, batch, quick ? Taking::joining : Taking::own, flushing.size())) {
       (void)go_on_all(lane, batch, flushing);
     }
     announce();
     flush(flushing);
-    // The bodies of what they asked for; their records go with the next turn.
+    // The step bodies come next; their records go with the next flush.
     batch.clear();
     has_bodies = run_bodies(lane, std::move(flushing), batch);
   }
@@ -309,7 +311,7 @@ bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, s
     const Time now = engine::engine_now();
     const Duration lasted = now - std::exchange(mark, now);
     if (goes_on && !state->replay().needs_flush()) {
-      quick = false;  // its body is still to be run, and measured
+      quick = false;  // its body has yet to be run and measured
     } else {
       took.emplace_back(state, lasted);
     }
@@ -361,7 +363,7 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
 }
 
 void Lanes::flush(std::vector<RunState>& batch) {
-  // Those that only have a body to run, after the others' records.
+  // Runs without new entries only have a body to run, which follows the others' records.
   const auto mute =
       std::ranges::stable_partition(batch, [](const RunState& state) { return !state->replay().fresh().empty(); });
   std::vector<RunState> later(std::make_move_iterator(mute.begin()), std::make_move_iterator(mute.end()));
@@ -387,7 +389,7 @@ void Lanes::send(std::vector<RunState>& batch) {
     replies = options_.app->engine().advance(std::move(turns));
     base::fault_point("workflow.advance.after");
   } catch (const std::exception& error) {
-    // Whether it was kept is not known: the journal will tell whoever claims it next.
+    // It is not known whether the store kept the entries: the next claim reads them from the journal.
     for (const RunState& state : batch) { give_back(state, error.what()); }
     batch.clear();
     return;
@@ -421,7 +423,7 @@ void Lanes::end(const RunState& state) {
 }
 
 void Lanes::wait(const LanePtr& lane, const RunState& state) {
-  const engine::RunPtr run = state->run();  // the state may have another from when it is in the cache
+  const engine::RunPtr run = state->run();  // once the state is in the cache, a new claim may replace its run
   model::Finish finish = state->wait_finish();
   state->replay().forget_fresh();
   std::vector<RunState> mine;
@@ -430,7 +432,7 @@ void Lanes::wait(const LanePtr& lane, const RunState& state) {
   } else {
     const std::lock_guard lock(mutex_);
     const Uuid id = run->claim().id;
-    // An earlier claim of it, whose session was lost.
+    // An earlier claim of this run, whose session was lost.
     if (const auto old = cache_.find(id); old != cache_.end()) {
       old->second.lane->discard.push_back(std::move(old->second.state));
       old->second.lane->work.notify_one();
@@ -442,12 +444,12 @@ void Lanes::wait(const LanePtr& lane, const RunState& state) {
     trim(lane, mine);
   }
   for (const RunState& old : mine) { drop(old); }
-  // Only now: from here it may be claimed again at any moment.
+  // Only now: after this the run may be claimed again at any moment.
   settle(run, std::move(finish));
 }
 
-// Holding mutex_: what is too much, the longest unused first; those of this lane are told. A run that waits inside a catch
-// block stays: unwinding it would run what the block has left to do.
+// Holding mutex_: evicts runs beyond the limit, the longest unused first. Runs of this lane go to `mine`; other lanes
+// find theirs in Lane::discard. A run that waits inside a catch block stays: unwinding would run the rest of the block.
 void Lanes::trim(const LanePtr& lane, std::vector<RunState>& mine) {
   auto next = ages_.begin();
   while (cache_.size() > static_cast<std::size_t>(options_.cached) && next != ages_.end()) {

@@ -8,7 +8,11 @@
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
 #include "base/text.hpp"
-#include "engine/app_state.hpp"
+#include "model/question.hpp"
+#include "model/unreadable.hpp"
+#include "store/store.hpp"
+#include "workflow/host.hpp"
+#include "workflow/support.hpp"
 
 #include <optional>
 #include <utility>
@@ -24,8 +28,8 @@ std::string refused(std::string_view type, std::string_view message) {
          ",\"message\":" + base::json_quote(base::keep_head(message, limits::error_message_bytes)) + "}}";
 }
 
-// Question and answer are texts of JSON, so that what they are in adds nothing to their depth.
-std::string ask(const std::shared_ptr<detail::AppState>& app, const std::string& input) {
+// Question and answer are JSON in strings, so that the objects around them do not add to their depth.
+std::string ask(const std::shared_ptr<Host>& app, const std::string& input) {
   std::optional<Uuid> run;
   std::string query;
   std::string question = "null";
@@ -35,7 +39,7 @@ std::string ask(const std::shared_ptr<detail::AppState>& app, const std::string&
     if (member.name == "question") { question = base::json_string(member.value, "question"); }
   }
   if (!run) { throw InvalidArgument("execution", "is missing; expected the id of a run"); }
-  const std::string answer = ask_run(app, *run, query, question);
+  const std::string answer = ask_run(*app, *run, query, question);
   try {
     base::check_json(answer, "answer");
   } catch (const InvalidArgument& error) { return refused(failed, error.what()); }
@@ -47,7 +51,7 @@ std::string ask(const std::shared_ptr<detail::AppState>& app, const std::string&
   return told;
 }
 
-// Of what the function threw, only that it could not read the question is the asker's fault.
+// Only a question that the function could not read is the caller's fault; any other exception is a failed query.
 std::string refused_by(const QueryThrew& threw) {
   try {
     std::rethrow_exception(threw.error);
@@ -61,8 +65,9 @@ std::string refused_by(const QueryThrew& threw) {
   }
 }
 
-// What is refused is an answer too: a question is no work that failed. Only while the store is away it is asked again.
-std::string answer(const std::weak_ptr<detail::AppState>& weak, const std::string& input) {
+// A refusal is an answer too, as a refused question is no failed work. Only when the store is away does this throw, so
+// that the question is tried again.
+std::string answer(const std::weak_ptr<Host>& weak, const std::string& input) {
   const auto app = weak.lock();
   if (!app) { throw ShuttingDown(); }
   try {
@@ -76,9 +81,66 @@ std::string answer(const std::weak_ptr<detail::AppState>& weak, const std::strin
 
 }  // namespace
 
-Function answering(std::weak_ptr<detail::AppState> app) {
+model::Claim claim_like(const model::Execution& execution, Time now) {
+  model::Claim claim;
+  claim.id = execution.id;
+  claim.queue = execution.queue;
+  claim.task = execution.task;
+  claim.kind = execution.kind;
+  claim.input = execution.input;
+  claim.fence = execution.fence;
+  claim.run = execution.run;
+  claim.created_at = execution.created_at;
+  claim.claimed_at = now;
+  claim.parent = execution.parent;
+  claim.labels = execution.labels;
+  return claim;
+}
+
+std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std::string& question_json) {
+  base::check_json(question_json, "question");
+  auto execution = host.store().get(id);
+  while (execution && execution->continued_as) { execution = host.store().get(*execution->continued_as); }
+  if (!execution || execution->queue.ns != host.ns()) { throw NotFound("there is no execution " + id.to_string()); }
+  if (execution->kind != model::Kind::workflow) {
+    throw InvalidArgument("execution", id.to_string() + " is a task; only workflows answer queries");
+  }
+  if (is_terminal(execution->status)) {
+    throw WrongStatus("workflow " + execution->id.to_string() + " has ended as " +
+                          std::string(to_string(execution->status)) + "; what it knew is gone, its result is kept",
+                      execution->status);
+  }
+  const model::HistoryRequest request{.execution = execution->id};
+  auto histories = host.store().histories({&request, 1});
+  model::check_readable(histories.front());
+  std::optional<std::string> answer;
+  std::vector<std::string> known;
+  const auto ask = [&](detail::WorkflowRun& run) {
+    if (!run.suspended()) { return; }
+    try {
+      answer = run.answer(name, question_json);
+    } catch (...) { throw QueryThrew{std::current_exception()}; }
+    known = run.queries();
+  };
+  const auto played =
+      host.support()->play(claim_like(*execution, host.store().now()), std::move(histories.front()), ask);
+  if (!played.stuck.empty()) {
+    throw WrongStatus("workflow " + execution->id.to_string() + " cannot be played with the code here: " + played.stuck,
+                      execution->status);
+  }
+  if (!answer) {
+    std::string text =
+        "workflow '" + execution->task + "' has no query '" + std::string(name) + "' at this point; it has ";
+    if (known.empty()) { text += "none"; }
+    for (std::size_t i = 0; i < known.size(); ++i) { text += (i == 0 ? "" : ", ") + known[i]; }
+    throw NotFound(text);
+  }
+  return *answer;
+}
+
+Function answering(std::weak_ptr<Host> app) {
   return [app = std::move(app)](WorkflowContext& context, const std::string& input) {
-    // Not the step's result, which would be kept a second time.
+    // The answer is not the step's result, as it would then be stored twice.
     std::string told = refused(failed, "the worker that was asked was lost");
     context.step("answer", [&] { told = answer(app, input); });
     return told;

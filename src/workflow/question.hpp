@@ -1,4 +1,5 @@
-// Asking a run what it knows (SPEC W4): here, and as the workflow that answers a question from afar (model/question.hpp).
+// Queries of a workflow run: in this process, and as the workflow that answers a question of another process
+// (model/question.hpp).
 #pragma once
 
 #include "workflow/workflow_run.hpp"
@@ -10,16 +11,18 @@
 
 namespace hapax::workflow {
 
-// The function that answers threw; anything else that ask_run() throws is hapax's own.
+// The user's query function threw. Every other exception of ask_run() is hapax's own.
 struct QueryThrew {
   std::exception_ptr error;
 };
 
-// Plays the run's journal as far as it goes and asks there; the answer as JSON. Throws NotFound, WrongStatus,
-// InvalidArgument or QueryThrew.
-[[nodiscard]] std::string ask_run(const std::shared_ptr<detail::AppState>& app, const Uuid& id, std::string_view name,
-                                  const std::string& question_json);
+// Replays the run's journal to its end and calls the query there. Returns the answer as JSON. Throws NotFound,
+// WrongStatus, InvalidArgument or QueryThrew.
+[[nodiscard]] std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std::string& question_json);
 
-[[nodiscard]] Function answering(std::weak_ptr<detail::AppState> app);
+// A claim as the run would have it if it were claimed now.
+[[nodiscard]] model::Claim claim_like(const model::Execution& execution, Time now);
+
+[[nodiscard]] Function answering(std::weak_ptr<Host> app);
 
 }  // namespace hapax::workflow

@@ -12,7 +12,7 @@ constexpr std::size_t usual_entries = 8;
 
 void Replay::load(std::vector<model::JournalEntry> entries, std::vector<model::Event> events) {
   if (entries_.empty()) { restore_begin(entries); }
-  // What was kept meanwhile, under the same positions, is what was sent.
+  // Entries at known positions are skipped: this run sent them itself.
   for (model::JournalEntry& entry : entries) {
     if (static_cast<std::size_t>(entry.position) >= entries_.size()) { entries_.push_back(std::move(entry)); }
   }
@@ -63,7 +63,7 @@ const model::JournalEntry* Replay::next(Entry kind, std::string_view name) {
   if (!replaying()) { return nullptr; }
   const model::JournalEntry& entry = entries_[cursor_];
   Entry has = entry_of(entry);
-  // A step is asked for as such, however it went.
+  // The code asks for a step, whatever the step's outcome was.
   if (kind == Entry::step && (has == Entry::step_failed || has == Entry::step_retry)) { has = Entry::step; }
   if (has != kind || entry.name != name) {
     throw Divergence{"at place " + std::to_string(cursor_) + " the journal has " +

@@ -1,4 +1,5 @@
 #include "workflow/support.hpp"
+#include "store/store.hpp"
 
 #include <hapax/error.hpp>
 
@@ -19,17 +20,17 @@ namespace {
 using detail::WorkflowRun;
 using Need = WorkflowRun::Need;
 
-// What a lane does with its runs, for one, here.
+// Does on this thread, for one run, what a lane does for many.
 class InlineTurn {
  public:
-  InlineTurn(detail::AppState& app, WorkflowRun& run) : app_(app), run_(run) {}
+  InlineTurn(Host& app, WorkflowRun& run) : app_(app), run_(run) {}
 
   model::Finish go() {
     load();
     try {
       return turn();
     } catch (...) {
-      // The store is away: what runs is put aside, and the journal tells whoever claims it next.
+      // The store is away: the function is unwound, and the next claim goes on from the journal.
       (void)run_.unwind();
       throw;
     }
@@ -95,7 +96,7 @@ class InlineTurn {
     return engine::release_finish(*run_.run());
   }
 
-  detail::AppState& app_;
+  Host& app_;
   WorkflowRun& run_;
 };
 
@@ -134,19 +135,19 @@ std::vector<std::string> Support::questions() const {
   return names;
 }
 
-std::shared_ptr<StackPool> Support::stacks() const {
+std::shared_ptr<base::StackPool> Support::stacks() const {
   const std::shared_lock lock(mutex_);
   return stacks_;
 }
 
 std::shared_ptr<engine::WorkflowPool> Support::make_pool(PoolOptions options) {
-  const auto self = std::static_pointer_cast<Support>(app_.lock()->workflows());
+  const auto self = app_.lock()->support();
   {
-    // What a worker's run has room for must have room when it is asked, too.
+    // A query replays a run on a stack as large as the largest of any worker.
     const std::unique_lock lock(mutex_);
     if (options.stack_bytes > stack_) {
       stack_ = options.stack_bytes;
-      stacks_ = std::make_shared<StackPool>(stack_);
+      stacks_ = std::make_shared<base::StackPool>(stack_);
     }
   }
   return std::make_shared<Lanes>(Lanes::Options{.app = app_.lock(),
@@ -173,7 +174,7 @@ Support::Played Support::play(model::Claim claim, model::History history,
                               const std::function<void(WorkflowRun&)>& then) {
   const auto function = find(claim.task);
   if (!function) { throw NotFound("this process has no function for workflow '" + claim.task + "'"); }
-  const AlternateStack alternate;
+  const base::AlternateStack alternate;
   auto run = std::make_shared<engine::Run>(std::move(claim));
   const auto state = std::make_shared<WorkflowRun>(WorkflowRun::Options{
       .app = app_.lock(), .run = std::move(run), .function = function, .stacks = stacks(), .build = ""});
@@ -182,16 +183,12 @@ Support::Played Support::play(model::Claim claim, model::History history,
   try {
     if (then) { then(*state); }
   } catch (...) {
-    // Its function, suspended, holds the run that holds it.
+    // The suspended function and the run own each other, so the function is unwound.
     (void)state->unwind();
     throw;
   }
   (void)state->unwind();
   return played;
-}
-
-std::shared_ptr<Support> support_of(const std::shared_ptr<detail::AppState>& app) {
-  return std::static_pointer_cast<Support>(app->add_workflows(std::make_shared<Support>(app)));
 }
 
 }  // namespace hapax::workflow

@@ -51,7 +51,7 @@ void tell_child(TimelineEntry& line, const model::JournalEntry& entry, const mod
   if (ended->error) { line.error = details(*ended->error); }
 }
 
-// Which signal a wait got is told by their order, name by name.
+// Finds the signal that each wait got: the waits for a name get its signals in order.
 class Signals {
  public:
   explicit Signals(const std::vector<model::Event>& events) {
@@ -98,7 +98,7 @@ model::Event to_event(const json& value) {
 
 }  // namespace
 
-// A wait with a timeout is three entries: the signal, a timer, and which of the two was first.
+// A wait with a timeout is three entries: the signal, a timer, and which of the two came first.
 bool timed_out(const std::vector<model::JournalEntry>& entries, std::size_t place) {
   const model::JournalEntry& entry = entries[place];
   if (entry_of(entry) != Entry::signal || entry.data == "{}" || place + 2 >= entries.size()) { return false; }

@@ -1,4 +1,4 @@
-// A run's journal and events as people read them (SPEC W7), and as a file that can be played again (W5).
+// A run's journal and events as a readable timeline, and as a file that can be replayed.
 #pragma once
 
 #include <hapax/inspect.hpp>
@@ -11,10 +11,10 @@
 
 namespace hapax::workflow {
 
-// Whether the entry waits for a signal that did not come in time: then it took none.
+// Whether the entry waited for a signal that did not come in time, and so took no signal.
 [[nodiscard]] bool timed_out(const std::vector<model::JournalEntry>& entries, std::size_t place);
 
-// `children` are what is still known of the executions it started.
+// `children`: the executions that the run started, as far as the store still has them.
 [[nodiscard]] std::vector<TimelineEntry> timeline(const model::History& history,
                                                   const std::vector<model::Execution>& children);
 
@@ -23,7 +23,7 @@ struct Exported {
   model::History history;
 };
 [[nodiscard]] std::string export_json(const Exported& exported);
-// Throws InvalidArgument for what is no exported journal.
+// Throws InvalidArgument when `text` is no exported journal.
 [[nodiscard]] Exported import_json(std::string_view text);
 
 }  // namespace hapax::workflow

@@ -1,13 +1,15 @@
-// What a workflow's function asks its run for: steps, tasks, children, timers, signals, and waiting for them.
+// WorkflowRun: steps, tasks, children, timers, signals, and waiting for them.
 #include "workflow/workflow_run.hpp"
 
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "base/random.hpp"
 #include "engine/outcome.hpp"
 #include "model/parent_close.hpp"
 #include "model/retry.hpp"
 #include "model/validate.hpp"
+#include "store/store.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,7 +43,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
         wait_until([&] { return replay_.replaying() || is_ready(position); }, {position});
         continue;
       }
-      // Asked to end while it waited for its next attempt: there is none.
+      // If the run was cancelled while the step waited for its next attempt, that attempt does not run.
       if (attempts > 0) { throw_if_cancelled(); }
       step_body_ = &body;
       need(Need::step);
@@ -70,7 +72,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
-// What the journal has of a step.
+// Returns or throws the outcome that the journal has of a step.
 std::string WorkflowRun::take_result(const model::JournalEntry& entry) {
   workflow::StepRecord record = workflow::decode_step(entry);
   if (record.error) { throw StepFailed(entry.name, record.error->type, record.error->message); }
@@ -107,7 +109,7 @@ std::string WorkflowRun::next_key(std::string_view prefix, const std::string& na
 
 std::int32_t WorkflowRun::start(Entry kind, model::NewExecution request, std::string data) {
   request.parent = id_;
-  // A child has a key of its own: the catalogue says nothing that the turn would have to be taken back for.
+  // A child has a key of its own, so no change of the catalogue need refuse the turn.
   request.catalogue_version = model::NewExecution::no_catalogue;
   model::check_new_execution(request);
   model::JournalEntry& entry = replay_.add(kind, request.task, std::move(data));
@@ -134,7 +136,7 @@ std::int32_t WorkflowRun::start_task(const TaskSpec& task, std::string input, co
                          .concurrency_key = options.concurrency_key,
                          .ordering_key = options.ordering_key,
                          .traceparent = claim().labels.traceparent};
-  model::NewExecution request = app_->request(task, std::move(input), enqueue, AppState::Declare::not_now);
+  model::NewExecution request = app_->request_of_run(task, std::move(input), enqueue);
   nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}};
   return start(Entry::task, std::move(request), data.dump());
 }
@@ -152,7 +154,7 @@ std::int32_t WorkflowRun::start_child(const TaskSpec& spec, std::string input, c
                          .tags = options.tags,
                          .deadline = options.deadline,
                          .traceparent = claim().labels.traceparent};
-  model::NewExecution request = app_->request(spec, std::move(input), enqueue, AppState::Declare::not_now);
+  model::NewExecution request = app_->request_of_run(spec, std::move(input), enqueue);
   request.kind = model::Kind::workflow;
   const bool abandon = options.parent_close == ParentClose::abandon;
   if (abandon) { request.labels.metadata = model::outliving_metadata; }
@@ -247,7 +249,7 @@ void WorkflowRun::await_all(const std::vector<std::int32_t>& positions) {
       std::erase_if(open, ready);
       return open.empty();
     };
-    // What timers are among them: the last one's time is as good as any, so the first is only woken for in vain.
+    // With several timers the run also wakes for the earlier ones, in vain but without harm.
     wait_until(all_ready, open);
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }

@@ -1,9 +1,11 @@
 #include "workflow/workflow_run.hpp"
+#include "store/store.hpp"
 
 #include <hapax/error.hpp>
 #include <hapax/saga.hpp>
 
 #include "base/limits.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
 #include "engine/outcome.hpp"
@@ -22,15 +24,15 @@ using workflow::Divergence;
 using workflow::Entry;
 using workflow::Unwind;
 
-// What a context call and the functions it calls need; and a step's own frames are on another stack.
+// The stack that a context call and the functions it calls need. A step's body runs on the lane's stack.
 constexpr std::size_t stack_reserve = 24 << 10;
 // A function that catches its unwinding this often in a row will not stop.
 constexpr int swallowed_max = 1000;
-// A parked run is looked at again after this, and as much again at random, so that many do not come at once.
+// A parked run is tried again after this plus a random time of up to as much, so that many do not come at once.
 constexpr Duration stuck_wait = std::chrono::seconds(10);
 constexpr Duration leave_wait = std::chrono::milliseconds(250);
 
-// Whose function runs on this thread now; none while a step's body does.
+// The run whose function runs on this thread now; null while a step's body runs.
 thread_local WorkflowRun* current = nullptr;
 
 double workflow_run_jitter_draw() {
@@ -67,7 +69,7 @@ WorkflowRun::~WorkflowRun() = default;
 WorkflowRun::Need WorkflowRun::resume() {
   if (!fiber_) {
     thread_ = std::this_thread::get_id();
-    fiber_ = std::make_unique<workflow::Fiber>(*stacks_, [this] { body(); });
+    fiber_ = std::make_unique<base::Fiber>(*stacks_, [this] { body(); });
   }
   current = this;
   fiber_->resume(name_.c_str());
@@ -80,7 +82,7 @@ WorkflowRun::Need WorkflowRun::resume() {
   return need_;
 }
 
-// On the fiber.
+// Runs on the fiber.
 void WorkflowRun::body() {
   ending_ = engine::run_handler(
       [this](engine::Run& run) {
@@ -103,7 +105,7 @@ void WorkflowRun::body() {
       *run_);
 }
 
-// Both sides, for an exception that is being handled.
+// Inside a catch block: the stuck reason for an exception that the function throws where the journal goes on.
 std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
   std::string doing = "throws";
   try {
@@ -128,7 +130,7 @@ void WorkflowRun::run_step() {
 
 void WorkflowRun::run_transaction() {
   const Time start = engine::engine_now();
-  // Its own entry, behind the first one if that is not stored yet.
+  // The step's own entry comes behind `started`, if that is not stored yet.
   std::vector<model::JournalEntry> entries = replay_.fresh();
   model::JournalEntry& entry = entries.emplace_back();
   entry.position = replay_.recorded() + static_cast<std::int32_t>(entries.size()) - 1;
@@ -139,18 +141,16 @@ void WorkflowRun::run_transaction() {
   step_ending_ = engine::run_handler(
       [&](engine::Run& run) {
         std::string result;
-        // What the store itself fails with is no outcome of the step: the journal will tell whether it took effect.
+        // A failure of the store is no outcome of the step: the journal will tell whether the step took effect.
         bool in_body = false;
         try {
-          App(app_).transaction([&](Transaction& tx) {
+          app_->transaction([&](Transaction& tx) {
             in_body = true;
             result = (*transaction_body_)(tx);
             in_body = false;
             entry.data = workflow::encode_step({.ran_for = engine::engine_now() - start, .result = result});
-            tx.state_->transaction->advance({.execution = id_,
-                                             .fence = run.claim().fence,
-                                             .entries = entries,
-                                             .clears_lost = run.claim().lost > 0});
+            return model::Advance{
+                .execution = id_, .fence = run.claim().fence, .entries = entries, .clears_lost = run.claim().lost > 0};
           });
         } catch (const StoreUnavailable& error) {
           if (!in_body) { store_trouble_ = error.what(); }
@@ -213,7 +213,7 @@ model::Finish WorkflowRun::wait_finish() {
     turn.wake_in = instant_.in;
     turn.wake_at = instant_.at;
   } else {
-    // Entries of code that does not fit are not kept. Tried again after a while, by whoever is there then.
+    // Entries of code that does not fit the journal are dropped. Any worker may try the run again later.
     turn.stuck = stuck_;
     turn.wake_in =
         stuck_wait +
@@ -243,7 +243,7 @@ std::vector<Uuid> WorkflowRun::children_to_cancel() const {
       if (workflow::entry_of(entry) != Entry::child || replay_.outcome(entry.position) != nullptr) { continue; }
       const auto data = nlohmann::json::parse(entry.data, nullptr, false);
       if (data.value("close", "") == "abandon") { continue; }
-      // By the id that was asked for: a workflow that was only joined is not this one's to end.
+      // The id is the requested one: a workflow that the start only joined is not this run's to cancel.
       if (const auto id = Uuid::parse(data.value("id", ""))) { children.push_back(*id); }
     }
   };
@@ -303,8 +303,8 @@ void WorkflowRun::enter(const char* what) {
   throw_if_cancelled();
 }
 
-// An exception may not leave a destructor that runs while another is in flight: the fiber is left where it is instead, and
-// the lane abandons it.
+// A destructor that runs while an exception is in flight must not throw. The fiber then stays suspended, and the lane
+// abandons it.
 void WorkflowRun::need(Need what) {
   if (!unwinding_) {
     need_ = what;
@@ -331,7 +331,7 @@ void WorkflowRun::throw_cancelled() {
   throw Cancelled(asked && asked->error ? asked->error->message : "the workflow was cancelled");
 }
 
-// Where the journal has it, there it is thrown again; else at the first call behind the journal's end.
+// A recorded cancellation is thrown again at its recorded call, a new one at the first call behind the journal's end.
 void WorkflowRun::throw_if_cancelled() {
   if (cancel_delivered_) { return; }
   if (const model::JournalEntry* const entry = replay_.peek()) {

@@ -1,15 +1,16 @@
 // WorkflowRun: one run of a workflow's function in this process: its fiber, its journal, and what it waits for.
 //
-// Two sides use it, both on the thread of its lane. The lane resumes it, does what it needs (run a step's body, bring
-// entries to the store, put it aside until something happens) and resumes it again. The function, on the fiber, comes in
-// through WorkflowContext. It outlives its function when a context was copied: calls then say that the run has ended.
+// Two sides use it, both on the thread of its lane. The lane resumes it, does what it needs (runs a step's body, writes
+// entries to the store, keeps it until something happens) and resumes it again. The function, on the fiber, calls it
+// through WorkflowContext. A copied context may keep a WorkflowRun alive after its function has ended; calls then
+// throw, as the run has ended.
 #pragma once
 
 #include <hapax/workflow_context.hpp>
 
-#include "engine/app_state.hpp"
+#include "base/fiber.hpp"
 #include "engine/run.hpp"
-#include "workflow/fiber.hpp"
+#include "workflow/host.hpp"
 #include "workflow/replay.hpp"
 
 #include <atomic>
@@ -26,7 +27,7 @@ namespace hapax::workflow {
 
 using Function = std::function<std::string(WorkflowContext&, const std::string& input)>;
 
-// Thrown through a function to put it aside. Only hapax throws and catches it.
+// Thrown through a workflow's function to unwind it. Only hapax throws and catches it.
 struct Unwind {};
 
 }  // namespace hapax::workflow
@@ -36,12 +37,12 @@ namespace hapax::detail {
 class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
  public:
   struct Options {
-    std::shared_ptr<AppState> app;
+    std::shared_ptr<workflow::Host> app;
     engine::RunPtr run;
     std::shared_ptr<const workflow::Function> function;
-    std::shared_ptr<workflow::StackPool> stacks{};
+    std::shared_ptr<base::StackPool> stacks{};
     std::string build;
-    // Reads, decides nothing: steps are not run, and where the journal ends, it stops (queries, replay tests).
+    // Replays without running steps, and stops where the journal ends (queries, replay tests).
     bool read_only = false;
   };
   explicit WorkflowRun(Options options);
@@ -51,29 +52,31 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
 
   // ---- The lane's side ---------------------------------------------------------------------------------------------
   enum class Need : std::uint8_t {
-    step,         // call run_step() once all that is fresh is in the store
-    transaction,  // call run_transaction(), likewise
-    wait,         // until an event, or the instant that wait_turn() has
-    ended,        // finish() says how
-    unwound,      // put aside: nothing is to be recorded
-    stuck,        // wait_turn() has the reason
+    step,         // run_step() must be called, once all new entries are in the store
+    transaction,  // run_transaction() must be called, also after that
+    wait,         // the run waits for an event, or for the time in wait_finish()
+    ended,        // the function has ended; finish() says how
+    unwound,      // the function was unwound; there is nothing to record
+    stuck,        // the code does not fit the journal; stuck_reason() says why
   };
-  // Goes on until it needs something.
+  // Runs the function until it needs something.
   [[nodiscard]] Need resume();
   void run_step_or_transaction() { need_ == Need::transaction ? run_transaction() : run_step(); }
-  // Why the store could not run a transactional step; then the run is given back, as the step may have taken effect.
+  // Why the store could not run a transactional step. The run is then given back, as the step may have taken effect.
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
   [[nodiscard]] bool is_continued() const { return continued_ != nullptr; }
   // How the function ended, with the entries that are not yet in the store.
   [[nodiscard]] model::Finish finish();
   [[nodiscard]] model::Finish wait_finish();
-  // As if it had not been claimed, but not at once: for a worker whose code fits. One that was parked before still says why.
+  // The outcome that leaves the run to a worker whose code fits: due again after 250 ms, nothing recorded. A run that
+  // was parked before keeps its reason.
   [[nodiscard]] model::Finish leave_finish(bool still_stuck) const;
-  // Children that must be told before the run ends.
+  // Children that must be cancelled before the run ends.
   [[nodiscard]] std::vector<Uuid> children_to_cancel() const;
-  // Throws workflow::Unwind through the function. False when it would not end: then it was abandoned.
+  // Throws workflow::Unwind through the function. Returns false when the function does not end; its fiber is then
+  // abandoned.
   bool unwind();
-  // It was claimed again, and nobody had it in between.
+  // The run was claimed again, and no other worker had it in between.
   void reclaimed(engine::RunPtr run);
 
   [[nodiscard]] workflow::Replay& replay() { return replay_; }
@@ -99,7 +102,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::int32_t start_child(const TaskSpec& spec, std::string input, const ChildOptions& options);
   std::int32_t timer(Duration duration);
   std::int32_t expect_signal(std::string_view name, const std::string& data = "{}");
-  // Which entry got the signal; nothing when none came in time.
+  // Returns the entry that got the signal; none when no signal came in time.
   std::optional<std::int32_t> wait_signal(std::string_view name, Duration timeout);
   std::string await(std::int32_t position);
   void await_all(const std::vector<std::int32_t>& positions);
@@ -113,9 +116,10 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   void progress(double fraction, std::string_view message);
   void set_attribute(std::string_view name, std::string_view value);
   void add_query(std::string_view name, std::function<std::string(const std::string&)> answer);
-  // What the entry at `position`, a signal, task or child, got does not convert to the type that the function asks for.
+  // Throws an error: the value of the entry at `position` (a signal, task or child) does not convert to the type that
+  // the function asks for.
   [[noreturn]] void invalid(std::int32_t position, const Unfit& unfit);
-  // The same of the step that the function called last.
+  // The same for the result of the step that the function called last.
   [[noreturn]] void invalid_step(const Unfit& unfit);
 
  private:
@@ -128,11 +132,11 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   [[nodiscard]] std::string thrown_where_the_journal_goes_on() const;
   void run_step();
   void run_transaction();
-  // Every call of the function begins here. Those that may leave something in the journal are counted, as a cancellation
-  // is recorded by the number of the call it was thrown in; the others may come and go with the code.
+  // Every context call begins with one of these two. Calls that may write to the journal are counted, as a cancellation
+  // is recorded with the number of the call that threw it. Uncounted calls may come and go with the code.
   void enter(const char* what);
   void enter_uncounted(const char* what);
-  // Back to the lane, until it has done that.
+  // Suspends the function until the lane has done what is needed.
   void need(Need need);
   [[noreturn]] void diverge(std::string reason);
   void throw_if_cancelled();
@@ -143,7 +147,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   [[nodiscard]] Time ended_at(std::int32_t position) const;
   std::int32_t start(workflow::Entry kind, model::NewExecution request, std::string data);
   [[nodiscard]] std::string next_key(std::string_view prefix, const std::string& name);
-  // A recorded value does not fit the code's type, and the code that wrote the journal could read it.
+  // Parks the run: a recorded value does not fit the code's type, but the code that wrote the journal could read it.
   [[noreturn]] void misfit(std::string_view what, const std::string& why);
   [[noreturn]] void record_invalid(std::int32_t position, const Unfit& unfit);
   // Throws the error that the journal has next, if the value of the entry at `position` did not convert.
@@ -151,17 +155,17 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   [[nodiscard]] std::string take_result(const model::JournalEntry& entry);
   [[noreturn]] void throw_failed(const model::JournalEntry& entry, const model::Event& event) const;
 
-  const std::shared_ptr<AppState> app_;
+  const std::shared_ptr<workflow::Host> app_;
   engine::RunPtr run_;
   const std::shared_ptr<const workflow::Function> function_;
-  const std::shared_ptr<workflow::StackPool> stacks_;  // outlives the fiber
+  const std::shared_ptr<base::StackPool> stacks_;  // outlives the fiber
   const std::string build_;
   const bool read_only_;
   const Uuid id_;
   const std::string name_;
   std::optional<std::string> workflow_id_;  // read when first asked for
   workflow::Replay replay_;
-  std::unique_ptr<workflow::Fiber> fiber_;
+  std::unique_ptr<base::Fiber> fiber_;
   std::thread::id thread_;
   std::atomic<bool> in_step_{false};
   std::atomic<bool> over_{false};
@@ -184,7 +188,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::string stuck_;
   engine::Ending ending_;
   std::shared_ptr<model::NewExecution> continued_;
-  std::map<std::string, int> indexes_;                // of keys that hapax makes
+  std::map<std::string, int> indexes_;                // for the keys that hapax makes
   std::map<std::int32_t, std::size_t> signal_turns_;  // which signal of its name a position takes
   std::map<std::string, bool, std::less<>> patches_;
   std::map<std::string, std::function<std::string(const std::string&)>, std::less<>> queries_;

@@ -1,12 +1,14 @@
-// What a workflow's function gets from its run besides work: time, chance, patches, its next run, and labels.
+// WorkflowRun: time, random numbers, patches, continue-as-new, progress, labels and queries.
 #include "workflow/workflow_run.hpp"
 
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "base/random.hpp"
 #include "base/uuid7.hpp"
 #include "engine/step_thread.hpp"
 #include "model/validate.hpp"
+#include "store/store.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -28,7 +30,7 @@ Time WorkflowRun::now() {
       return Time(Duration(workflow::decode_number(*entry, "us")));
     }
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
-  // The claim's instant by the store's clock, and what has passed since by ours.
+  // The claim's time by the store's clock, plus the time since then by this process's clock.
   const Time now = claim().claimed_at + (engine::engine_now() - run_->received);
   replay_.add(Entry::now, "", workflow::encode_number("us", now.time_since_epoch().count()));
   return now;
@@ -75,7 +77,7 @@ bool WorkflowRun::patched(std::string_view change_id) {
     if (patched) {
       replay_.take();
     } else {
-      --call_;  // the code that wrote this journal did not ask
+      --call_;  // the code that wrote this journal did not call patched()
     }
   } else {
     replay_.add(Entry::patch, change_id, "{}");

@@ -1,4 +1,4 @@
-// Activities by code: what a program writes, with virtual time (SPEC S1, S6, S8).
+// Activities by code: what a program writes, with virtual time.
 #include <hapax/hapax.hpp>
 #include <hapax/testing.hpp>
 

@@ -23,7 +23,8 @@ struct AsioTest : ::testing::Test {
     });
     app.handle(nothing, [](int) {});
   }
-  // The io_context goes last: a thread of the app's may still be inside the post that ended its run().
+  // Declared first, so that it is destroyed last: a thread of the app may still be inside the post that ended its
+  // run().
   boost::asio::io_context io;
   App app = open("memory:");
 };
@@ -42,7 +43,7 @@ TEST_F(AsioTest, CompletesOnTheProgramsOwnThread) {
                              result = value;
                            }));
       }));
-  io.run();  // ends only when nothing is outstanding
+  io.run();  // returns only when no work is outstanding
   EXPECT_EQ(result, 42);
 }
 

@@ -1,7 +1,7 @@
-// Identity strategies, windows, modes and limits as a program uses them, on every store (SPEC I1–I16, D12, D13, P6).
+// Identity strategies, windows, modes and limits as a program uses them, on every store.
 #include "api/stores.hpp"
 
-#include "engine/app_state.hpp"
+#include "app/app_state.hpp"
 
 #include <atomic>
 #include <map>
@@ -56,7 +56,7 @@ TEST_P(IdentityTest, ATaskThatWantsAKeyIsRefusedWithoutOne) {
   EXPECT_FALSE(app.enqueue(by_key, 1, {.task_id = "k"}).created());
 }
 
-// One rule for one and for many (SPEC I3, D11): the type, the name and the facts are the same, the index is added.
+// A bulk enqueue refuses an item with the error of a single enqueue: the same type, name and facts, plus the index.
 TEST_P(IdentityTest, ABulkEnqueueIsRefusedWithTheErrorThatOneWouldGet) {
   auto app = open();
   const auto refusal = [&](const JsonTask& task, BulkItem<json> bad) -> std::exception_ptr {
@@ -175,7 +175,7 @@ TEST_P(IdentityTest, ConflictingDeclarationsAreErrorsThatNameBothSides) {
 TEST_P(IdentityTest, ADeclarationCountsForEveryDoor) {
   auto app = open();
   (void)app.enqueue(by_input, 1);
-  const JsonTask same_name{"by_input"};  // names no strategy: the catalogue's counts
+  const JsonTask same_name{"by_input"};  // names no strategy, so the catalogue's applies
   EXPECT_FALSE(app.enqueue(same_name, 1).created());
   EXPECT_FALSE(app.enqueue_json({.name = "by_input"}, "1").created());
 }
@@ -358,7 +358,7 @@ TEST_P(IdentityTest, ARateLimitHoldsOverWorkersAndIsNearlyReached) {
   EXPECT_TRUE(one.wait_until_empty(60s));
   const std::lock_guard lock(mutex);
   EXPECT_EQ(starts.size(), 150U);
-  // The limit counts claims; a handler starts a little later, so that a stretch of handlers is allowed a few more.
+  // The limit counts claims. A handler starts a little later, so a second may contain a few more handler starts.
   std::size_t from = 0;
   std::size_t most = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {

@@ -1,4 +1,4 @@
-// What operators do and look for, as a program does it, on every store (SPEC D7, D14, D17).
+// Operators' actions and searches, as a program performs them, on every store.
 #include "api/stores.hpp"
 
 #include <latch>

@@ -1,4 +1,4 @@
-// Worker::run_until_signal: what the main function of a worker program ends with.
+// Worker::run_until_signal, which ends a worker program's main function.
 #include "api/stores.hpp"
 
 #include <signal.h>

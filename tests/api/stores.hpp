@@ -1,4 +1,4 @@
-// The stores that the API's tests run on, each fresh and empty.
+// The stores of the API's tests, each new and empty.
 #pragma once
 
 #include <hapax/hapax.hpp>

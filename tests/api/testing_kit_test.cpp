@@ -1,4 +1,4 @@
-// The testing kit (SPEC D19).
+// The testing kit.
 #include <hapax/hapax.hpp>
 #include <hapax/testing.hpp>
 

@@ -1,4 +1,4 @@
-// Effects in the store's own database: enqueue and complete inside the caller's transaction (SPEC D9, D10).
+// Effects in the store's own database: enqueue and complete inside the caller's transaction.
 #include "api/stores.hpp"
 
 #include <libpq-fe.h>

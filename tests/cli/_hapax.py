@@ -1,4 +1,4 @@
-"""What the command line's tests share: running the program on a store of their own, on SQLite and on PostgreSQL."""
+"""Shared by the command line's tests: runs the program on a store of the test's own, on SQLite and on PostgreSQL."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def run(*arguments, input=b"", env=None, timeout=60, cwd=None):
 
 
 class StoreCase:
-    """Mixed into unittest.TestCase by on_stores: self.hapax runs the program on a fresh store."""
+    """Mixed into unittest.TestCase by on_stores: self.hapax runs the program on a new store."""
 
     def make_store(self):
         raise NotImplementedError
@@ -67,13 +67,14 @@ class StoreCase:
         return run(*arguments, env=env, **options)
 
     def good(self, *arguments, **options):
-        """Runs with --json, expects exit 0, returns what was printed."""
+        """Runs with --json, expects exit code 0, returns the parsed output."""
         answer = self.hapax(*arguments, "--json", **options)
         self.assertEqual(answer.code, OK, answer)
         return answer.json
 
     def refused(self, code, name, *arguments, **options):
-        """Expects that exit code, `NAME: message` as the one line on standard error, and the same as a problem object."""
+        """Expects that exit code, the single line `NAME: message` on standard error, and the same error as a
+        problem object with --json."""
         plain = self.hapax(*arguments, **options)
         self.assertEqual(plain.code, code, plain)
         self.assertTrue(plain.err.startswith(name + ": "), plain)
@@ -143,7 +144,7 @@ class OnPostgres(StoreCase):
 
 
 def on_stores(case):
-    """Class decorator: the tests of `case`, once for each store."""
+    """Class decorator: runs the tests of `case` once for each store."""
     module = sys.modules[case.__module__]
     for store in (OnSqlite, OnPostgres):
         name = case.__name__ + store.__name__

@@ -1,4 +1,4 @@
-"""hapax activity: definitions by file, what is shown of them, runs by hand and of times gone by (SPEC S1-S6, S9)."""
+"""hapax activity: definitions from files, what is shown of them, manual runs and backfills."""
 
 import copy
 import unittest
@@ -29,7 +29,7 @@ overlap = "skip"
 
 
 def changed(activity, path, value):
-    """The activity with the member at a path such as trigger.cron set to a value, or taken away by None."""
+    """A copy of the activity with the member at a path such as trigger.cron set to a value; None removes the member."""
     activity = copy.deepcopy(activity)
     *outer, last = path.split(".")
     inner = activity
@@ -42,7 +42,7 @@ def changed(activity, path, value):
     return activity
 
 
-# What is wrong, the member that is named, and what the message has to show.
+# A bad definition, the member that the error names, and a text that its message contains.
 BAD = [
     (changed(DAILY, "trigger.cron", "61 9 * * *"), "trigger.cron", "minute"),
     (changed(DAILY, "trigger.cron", "0 9 30 FEB *"), "trigger.cron", "never"),
@@ -72,7 +72,7 @@ BAD = [
 
 
 class ActivityCase:
-    """Files of definitions in the test's folder."""
+    """Definition files in the test's folder."""
 
     def file(self, content, name="activity.json"):
         path = self.path(name)
@@ -151,7 +151,7 @@ class Applying(ActivityCase):
 
 
 class Refusing(ActivityCase, StoreCase, unittest.TestCase):
-    """What cannot be taken is refused before a store is opened."""
+    """An invalid definition is refused before a store is opened."""
 
     def make_store(self):
         return "sqlite:" + self.path("never.db")
@@ -358,7 +358,7 @@ class Running(ActivityCase):
 
 
 class Previewing(unittest.TestCase):
-    """A file is looked at without a store."""
+    """A file is previewed without a store."""
 
     def setUp(self):
         self.folder = os.path.abspath(tempfile.mkdtemp(dir="."))

@@ -1,4 +1,4 @@
-"""enqueue, one and in bulk: what it answers, and what it refuses (SPEC L0, I9 to I11, D11, P9)."""
+"""enqueue, single and bulk: its answers, and the requests it refuses."""
 
 import json
 import os
@@ -139,7 +139,7 @@ class Enqueue:
         self.assertIn("the limit is 1024 bytes", small.json["detail"])
         bad = self.hapax("enqueue", "job", "--json", env={"HAPAX_LIMITS_PAYLOAD": "9MiB"})
         self.assertEqual((bad.code, bad.json["error"]), (CONFIGURATION, "ConfigurationError"), bad)
-        # What a program prints is bounded by its worker's.
+        # The limit on a program's output is the worker's, not the producer's.
         self.hapax("work", "--exec", "cat", "--until-empty", env={"HAPAX_LIMITS_PAYLOAD": "3MiB"})
         self.assertEqual(len(self.good("wait", one["id"])["result"]), 2 << 20)
 
@@ -186,7 +186,7 @@ class Bulk:
         first, second = [json.loads(line) for line in answer.out.splitlines()[:2]]
         self.assertEqual((first["line"], first["created"], second["line"], second["created"]), (1, True, 2, False))
         self.assertEqual(first["id"], second["id"])
-        # As the answer to one request has it.
+        # A bulk line is answered like a single request.
         self.assertNotIn("deduplicated_from", first)
         self.assertEqual(second["deduplicated_from"], self.show(first["id"])["created_at"])
 

@@ -1,4 +1,4 @@
-"""list, show, wait, cancel, retry, explain, queue, dlq, cleanup, sql, doctor, bench: shapes and exit codes (SPEC L0)."""
+"""list, show, wait, cancel, retry, explain, queue, dlq, cleanup, sql, doctor, bench: output and exit codes."""
 
 import pty
 import subprocess
@@ -235,7 +235,7 @@ class Acting:
 class Operating:
     def test_another_interval_of_the_clean_up_is_followed_by_what_runs(self):
         for place in (("work", "--exec", "true", "--queue", "nothing"), ("serve", "--listen", "127.0.0.1:0")):
-            self.url = self.make_store()  # PostgreSQL drops a day at a time once it has been cleaned up
+            self.url = self.make_store()  # PostgreSQL drops whole days after the first clean-up
             self.good("config", "apply", self.configuration("1h"))
             child = self.start(*place)
             self.good("queue", "set", "q", "--retention", "1s")

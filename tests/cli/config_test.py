@@ -1,4 +1,4 @@
-"""hapax.toml, the environment, hapax config and queue set: what counts, what is refused, what is kept (SPEC C1-C3)."""
+"""hapax.toml, the environment, hapax config and queue set: precedence, refused values, stored settings."""
 
 import unittest
 

@@ -1,4 +1,5 @@
-"""What `./dev run` shows: the server on SQLite with a load, an address, three curl lines that work, and an end when told."""
+"""`./dev run`: starts the server on SQLite with a load, prints an address and three curl lines that work, and
+stops on Ctrl-C."""
 
 import json
 import os
@@ -19,7 +20,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "demo.sh"
 
 
 def children_of(pid):
-    """Pids below this one, itself not among them."""
+    """PIDs of all descendants of this process, without the process itself."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -34,10 +35,11 @@ def children_of(pid):
 
 class Demo(unittest.TestCase):
     def start(self, port=0):
-        # In a session of its own, as Ctrl-C goes to all of a terminal's processes; standard input is no terminal.
+        # A session of its own, because Ctrl-C signals all processes of a terminal. Standard input is no terminal.
         self.process = subprocess.Popen(["bash", str(SCRIPT), BIN], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, start_new_session=True,
-                                        # A shell cannot trap what was ignored when it started, as in the background of another.
+                                        # A shell cannot trap a signal that was ignored when it started, as SIGINT is in
+                                        # another shell's background.
                                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                                         env=clean_environment(HAPAX_DEMO_PORT=str(port), HAPAX_DEMO_ORDERS="20"))
         self.addCleanup(self.end)
@@ -69,7 +71,7 @@ class Demo(unittest.TestCase):
         (os.killpg if group else os.kill)(self.process.pid, number)
         self.assertEqual(self.process.wait(30), 0, self.said)
         self.reader.join(10)
-        # A command that had just been started may outlive the script by its second.
+        # A command that the script has just started may outlive it by a second.
         left, limit = below, time.monotonic() + 20
         while left and time.monotonic() < limit:
             left = [pid for pid in left if os.path.exists(f"/proc/{pid}")]
@@ -93,12 +95,12 @@ class Demo(unittest.TestCase):
         self.assertEqual((queue["queue"], queue["dead"]), ("demo", 1))
         made = json.loads(self.curl(lines[1]).stdout)
         self.assertTrue(made["created"], made)
-        # The worker that stays runs it, and the same line again meets its result.
+        # The script's worker runs the execution, and the same curl line then gets its result.
         with urllib.request.urlopen(f"{address}/v1/executions/{made['id']}/result?wait=30s", timeout=60) as answer:
             self.assertEqual(json.load(answer)["status"], "completed")
         again = json.loads(self.curl(lines[1]).stdout)
         self.assertEqual((again["error"], again["existing_execution_id"]), ("TaskAlreadyCompleted", made["id"]))
-        # A new order comes every second, so that the stream has something to tell.
+        # The load enqueues an order per second, so the stream soon has an event.
         told = []
         with subprocess.Popen([*shlex.split(lines[2]), "--max-time", "60"], stdout=subprocess.PIPE) as stream:
             for line in stream.stdout:

@@ -1,4 +1,4 @@
-"""Payload encryption from the command line (SPEC X5)."""
+"""Payload encryption from the command line."""
 
 import base64
 import json
@@ -63,7 +63,7 @@ class Encryption:
         self.assertEqual([self.good("show", id, env=both)["input"] for id in (before, after)], ["old", "new"])
         only_new = self.key_file("new", "b")
         self.assertEqual(self.good("show", after, env=only_new)["input"], "new")
-        # What it is, but not its payload: one that does not open is shown as such, alone and among others.
+        # An execution whose payload cannot be decrypted is shown without it and with the error, alone and in a list.
         for shown in (self.good("show", before, env=only_new), self.good("list", env=only_new)[1]):
             self.assertEqual((shown["id"], shown["error"]["type"]), (before, "DecryptionFailed"))
             self.assertIn("'a'", shown["error"]["message"])

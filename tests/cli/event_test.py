@@ -1,4 +1,4 @@
-"""hapax event send: one event, many, and what is refused (SPEC S2, S8)."""
+"""hapax event send: one event, many events, and refused events."""
 
 import contextlib
 import hashlib
@@ -45,7 +45,7 @@ class Sending:
         return self.path(name)
 
     def rename_as_before(self, id, name):
-        """Gives a run a name that another has, as builds before decision 58 did."""
+        """Gives a run an ID that another run has, as builds before decision 58 did."""
         if self.url.startswith("sqlite:"):
             with contextlib.closing(sqlite3.connect(self.url[len("sqlite:"):], isolation_level=None, timeout=30)) as db:
                 db.execute("UPDATE live SET identity_key = ? WHERE id = ?", (name, uuid.UUID(id).bytes))

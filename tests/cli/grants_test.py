@@ -1,5 +1,5 @@
-"""The roles of docs/operating/security.md: the page's own statements give a role that everything works with, and that cannot
-change the schema."""
+"""The roles of docs/operating/security.md: with the page's own statements, the application role can do
+everything except change the schema."""
 
 import json
 import os
@@ -31,14 +31,14 @@ def psql(url, text):
 
 
 def as_role(role):
-    """The server's URL for another role; the roles' passwords are their names."""
+    """The server's URL for another role. Each role's password is its name."""
     parts = urllib.parse.urlsplit(ADMIN)
     return urllib.parse.urlunsplit(parts._replace(netloc=f"{role}:{role}@{parts.netloc.rpartition('@')[2]}"))
 
 
 class Grants(unittest.TestCase):
     def setUp(self):
-        # Roles are of the whole server, which other tests use at the same time.
+        # Roles belong to the whole server, which other tests use at the same time, so their names need a suffix.
         self.suffix = "_" + uuid.uuid4().hex[:8]
         self.schema = "hapax" + self.suffix
         self.owner, self.app, self.reader = ("hapax_" + role + self.suffix for role in ("owner", "app", "reader"))
@@ -119,7 +119,7 @@ class Grants(unittest.TestCase):
         self.assertIn(first, self.partitions())
         self.assertNotIn(f"{self.schema}.history_20200102", self.partitions())
         self.assertEqual(self.finding(self.app)["level"], "ok")
-        # The default privileges reach the new partition, which the page promises.
+        # As the page promises, default privileges cover a new partition.
         self.assertEqual(psql(as_role(self.app), f"SELECT count(*) FROM {first}").stdout.strip(), "0")
 
     def finding(self, role):

@@ -1,6 +1,6 @@
 // guard_calls STORE NAME KEY completed|failed|unlocked|held [RESULT]: makes one record, as a guarded call would.
 //
-// What the tests of `hapax guard` look at. "held" leaves the record in progress, as a process that was killed does.
+// Makes records for the tests of `hapax guard`. "held" leaves the record in progress, as a killed process does.
 #include <hapax/error.hpp>
 #include <hapax/guard_store.hpp>
 

@@ -1,4 +1,4 @@
-"""guard list, show, forget: records of every store that keeps them (SPEC G10)."""
+"""guard list, show, forget: records of every store that keeps them."""
 
 import subprocess
 import unittest
@@ -28,7 +28,7 @@ class Records:
         self.assertEqual(done.returncode, 0, done)
 
     def hapax(self, *arguments, **options):
-        # HAPAX_STORE_URL names stores of executions; where records are is said by --store.
+        # HAPAX_STORE_URL names a store of executions; --store names the store of the records.
         return run(*arguments, **options)
 
     def guard(self, *arguments):

@@ -1,4 +1,5 @@
-"""--help, docs/reference/cli.md, the manual page and completion, each against the program's own tree of commands and flags."""
+"""--help, docs/reference/cli.md, the manual page and completion, each compared with the program's own tree of
+commands and flags."""
 
 import json
 import os
@@ -27,7 +28,7 @@ def page():
 
 
 def command_of(words):
-    """The command that words begin with."""
+    """The longest command that `words` begin with."""
     path = ""
     for word in words:
         longer = (path + " " + word).strip()
@@ -42,7 +43,7 @@ class Help(unittest.TestCase):
         for path, command in COMMANDS.items():
             if not path:
                 continue
-            # A group may have the examples of the commands below it.
+            # A command's example may stand in the help of its group.
             parent = path.rsplit(" ", 1)[0] if " " in path else path
             texts = [command["examples"], COMMANDS[parent]["examples"]]
             lines = [line.strip() for text in texts for line in text.splitlines() if re.match(r"\s+(\S.*\s)?hapax ", line)]
@@ -125,7 +126,7 @@ class Manual(unittest.TestCase):
 
 
 class Completion(unittest.TestCase):
-    """One shell answers for many lines, as starting one is what takes time."""
+    """One shell process answers for many lines, because starting a shell takes most of the time."""
 
     def ask(self, command, program, lines):
         done = subprocess.run([*command, program], capture_output=True, timeout=60)
@@ -135,7 +136,7 @@ class Completion(unittest.TestCase):
         return [answer.split() for answer in answers]
 
     def bash(self, *lines):
-        """What bash would offer at the end of each line."""
+        """The completions that bash offers at the end of each line."""
         program = run("completion", "bash").out
         for line in lines:
             words = line.split(" ")
@@ -145,7 +146,7 @@ class Completion(unittest.TestCase):
 
     def zsh(self, *lines):
         self.assertTrue(shutil.which("zsh"), "zsh is not installed")
-        # Enough of the completion system to hear what it would be told.
+        # Stubs of zsh's completion functions that print what they are given.
         program = ("compdef() { :; }\n_files() { print -r -- FILES; }\ncompadd() { shift; print -rl -- \"$@\"; }\n"
                    "_describe() { local name=${@[-1]}; print -rl -- ${${(P)name}%%:*}; }\n") + run("completion", "zsh").out
         for line in lines:

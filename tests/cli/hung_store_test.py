@@ -1,4 +1,4 @@
-"""A PostgreSQL server that hangs: its processes are stopped by a signal, so that the kernel still takes connections."""
+"""A PostgreSQL server that hangs: its processes are stopped by a signal, while the kernel still accepts connections."""
 
 import os
 import signal
@@ -25,7 +25,8 @@ def parent_of(pid):
 
 
 class HungStore(StoreCase, unittest.TestCase):
-    """Each test has a server of its own. What hangs is bounded by 30 s and more where 5 to 12 s are expected: the machine may be busy."""
+    """Each test has its own server. Answers are expected after 5 to 12 s; the limit is 30 s or more, because
+    the machine may be busy."""
 
     def make_store(self):
         self.server = control("create")
@@ -67,7 +68,7 @@ class HungStore(StoreCase, unittest.TestCase):
                                     "--kill-after", "1s", "--lease", "60s", *arguments)
                 self.until(lambda: os.path.exists(started), "the program to start", 60)
                 self.freeze()
-                time.sleep(2)  # a sweep, a heartbeat and a claim are under way
+                time.sleep(2)  # until a sweep, a heartbeat and a claim are under way
                 worker.terminate()
                 _, err = self.timed(40, lambda: worker.communicate(timeout=60))
                 self.assertIn(b"the store does not answer", err)

@@ -1,4 +1,4 @@
-"""Strategies, modes and keys from the command line, and the questions people ask of them (SPEC I1 to I16, D13, D18, P6)."""
+"""Strategies, modes and keys from the command line, and the questions that operators ask about them."""
 
 import json
 import os
@@ -134,7 +134,7 @@ identity_scope = "global"
         self.assertEqual(self.enqueue("charge", "--task-id", "k"), self.enqueue("refund", "--task-id", "k"), "a key is shared")
 
     def agree(self, would, task, *arguments, id=None):
-        """What identity says and what the enqueue then does."""
+        """`hapax identity` predicts what the enqueue then does."""
         said = self.good("identity", task, *arguments)
         self.assertEqual(said["would"], would, said)
         if id:

@@ -1,5 +1,5 @@
-"""Names that nobody has made: a mistyped store, queue, task, activity, token or guard record is NotFound (66) with the
-nearest name, and nothing is made in passing. Only commands whose purpose it is make a store or a queue."""
+"""A mistyped store, queue, task, activity, token or guard record is NotFound (66) with the nearest existing
+name, and the command creates nothing. Only commands meant to create a store or a queue do so."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ from _serving import Serving
 
 ID = "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f"
 
-# Every command that looks at, or acts on, what is there.
+# Every command that reads existing objects or acts on them.
 LOOKING = (
     "list", "dlq list", "dlq retry --all", "dlq discard --all", "dlq annotate --all --note x", f"show {ID}", f"wait {ID}",
     f"cancel {ID}", "cancel --all --yes", f"retry {ID}", f"explain {ID}", f"journal show {ID}", f"signal {ID} go",
@@ -120,7 +120,7 @@ class MissingNameTest:
         self.serving = Serving(self, self.url)
 
     def both(self, name, *arguments):
-        """Refused as NotFound on the store and through the server, with `name` as the nearest."""
+        """Refused as NotFound on the store and through the server, with `name` as the nearest existing name."""
         for place in (["--store", self.url], ["--server", self.serving.url]):
             problem = self.refused(MISSING, "NotFound", *arguments, *place, env={"HAPAX_STORE_URL": ""})
             self.assertIn(f"did you mean '{name}'?", problem["detail"], (arguments, place))
@@ -142,7 +142,7 @@ class MissingNameTest:
                         ["cancel"], ["retry"]):
             self.both("payments", *command, "--queue", "paymetns")
             self.both("charge", *command, "--task", "chargee")
-        # A queue and a task that are there and have none of these are no typing errors.
+        # A filter by an existing queue and task that matches nothing is no error.
         self.assertEqual(self.good("dlq", "list", "--queue", "payments", "--task", "charge"), [])
         self.assertEqual(self.good("list", "--status", "failed", "--queue", "payments"), [])
 

@@ -1,4 +1,4 @@
-"""TLS to PostgreSQL (SPEC X7): sslmode and its kin go through to libpq, against a server with a certificate of its own making."""
+"""TLS to PostgreSQL: sslmode and related parameters reach libpq; the server has a certificate that the test made."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ class PostgresTls(unittest.TestCase):
         with open(os.path.join(cls.folder, "password"), encoding="ascii") as file:
             cls.password = file.read()
         before = run("migrate", "--store", cls.plain + "?sslmode=require")
-        assert before.code == STORE, before  # a server without a certificate is not good enough
+        assert before.code == STORE, before  # a server without TLS is refused
         assert cls.password not in before.err + before.out, before
         data = os.path.join(cls.folder, "data")
         key, cls.certificate = make_certificate(".", "server")

@@ -1,4 +1,4 @@
-"""work --exec: any program is a worker (SPEC L1)."""
+"""work --exec: any program is a worker."""
 
 import json
 import os
@@ -40,7 +40,7 @@ class Protocol:
         self.assertEqual(result["HAPAX_EFFECT_KEY"], shown["effect_key"])
 
     def environment(self, *work, task=("job",), **own):
-        """What a program sees that a worker with these variables of its own starts."""
+        """The environment of a program whose worker was started with the variables `own`."""
         id = self.enqueue(*task)
         self.work(self.script('#!/usr/bin/env python3\nimport json, os\nprint(json.dumps(dict(os.environ)))'), *work, env=own)
         return self.show(id)["result"]
@@ -70,7 +70,7 @@ class Protocol:
             self.assertIn(told, problem["detail"])
 
     def test_worker_processes_keep_the_environment_and_their_programs_do_not(self):
-        # The store's URL comes by HAPAX_STORE_URL here: processes without it would find no work.
+        # HAPAX_STORE_URL alone names the store, so worker processes without it would find no work.
         seen = self.environment("--processes", "2", HAPAX_TOKEN="hapax_secret")
         self.assertFalse({"HAPAX_TOKEN", "HAPAX_STORE_URL"} & set(seen))
 
@@ -205,7 +205,7 @@ class Protocol:
         reading.start()
         self.until(lambda: any("workflow 'order' (" + flow in line for line in said), "the workflow to be named", 60)
         self.assertIn("--until-idle", "".join(said))
-        self.assertIsNone(worker.poll(), "it waits (SPEC L0)")
+        self.assertIsNone(worker.poll(), "--until-empty waits for the workflow")
         self.good("cancel", flow)
         self.assertEqual(worker.wait(timeout=60), OK)
         reading.join(timeout=30)

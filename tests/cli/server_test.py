@@ -1,4 +1,4 @@
-"""`hapax … --server URL`: every command gives the same through the API as on the store (SPEC §11)."""
+"""`hapax … --server URL`: every command prints the same through the API as on the store."""
 
 import functools
 import json
@@ -17,13 +17,14 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 def spanless(text):
-    """How long something has been waiting is another a moment later, and so is the width of its column."""
+    """Hides waiting times and column widths, which change from one moment to the next."""
     text = re.sub(r"\b\d+(\.\d+)?(us|ms|[smhd])(\d+(us|ms|[smhd]))*( \d+[smhd])?\b", "SPAN", text)
     return re.sub(r" +", " ", text)
 
 
 def plain(text):
-    """Without what differs from run to run: ids by the order in which they come, instants, spans and who asked."""
+    """Hides all that differs between runs: IDs become numbers in order of appearance; times, durations and
+    actors become placeholders."""
     seen = {}
     text = UUID.sub(lambda found: seen.setdefault(found[0], f"ID{len(seen) + 1}"), text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME", text)
@@ -46,7 +47,7 @@ class WithServer:
         return run(*arguments, env=env, **options)
 
     def same(self, *arguments, **options):
-        """A look at one store, both ways: the same."""
+        """Runs a reading command on the store and through the server, and expects the same output."""
         for more in ([], ["--json"]):
             direct = self.hapax(*arguments, *more, **options)
             asked = self.remote(*arguments, *more, **options)
@@ -57,7 +58,7 @@ class WithServer:
 
 @on_stores
 class Looking(WithServer):
-    """Commands that only look are compared on one store."""
+    """Reading commands, compared on one store."""
 
     def test_executions(self):
         self.good("queue", "set", "q", "--retention", "2d", "--rate-limit", "100/sec")
@@ -118,7 +119,7 @@ class Looking(WithServer):
 
 
 class Twin(OnSqlite):
-    """A second store, which only the server has: what is done to both has to come out the same."""
+    """A second store, used only through a server: commands that change the two must give the same output."""
 
     def setUp(self):
         super().setUp()
@@ -129,7 +130,7 @@ class Twin(OnSqlite):
         return run(*arguments, env=env, **options)
 
     def both(self, *arguments, **options):
-        """Runs it on the store and through the server. Arguments may be pairs: one for each."""
+        """Runs a command on the store and through the server. An argument may be a pair: one for each."""
         of = [[part[side] if isinstance(part, tuple) else part for part in arguments] for side in (0, 1)]
         direct, asked = self.hapax(*of[0], **options), self.remote(*of[1], **options)
         self.assertEqual((asked.code, plain(asked.out), plain(asked.err)), (direct.code, plain(direct.out), plain(direct.err)), arguments)
@@ -355,7 +356,7 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         time.sleep(1.5)
 
         def serves_again():
-            """Another connection of this machine may have the port for a moment."""
+            """Another connection of this machine may hold the port for a moment."""
             again = subprocess.Popen([BIN, "serve", "--listen", "127.0.0.1:" + port, "--log", "off"],
                                      env=clean_environment(HAPAX_STORE_URL=self.url), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE)
@@ -377,7 +378,7 @@ class Working(WithServer, OnSqlite, unittest.TestCase):
         self.assertEqual(worker.wait(30), OK)
 
     def test_a_record_that_is_gone(self):
-        """What is asked for again while only its key is held says so, both ways."""
+        """A repeated request whose identity is still held but whose record has expired says so, both ways."""
         self.good("queue", "set", "default", "--retention", "1s", "--dedup-window", "1h")
         self.enqueue("pay", "--task-id", "k")
         self.work("cat")
@@ -421,14 +422,14 @@ class Refused(OnSqlite, unittest.TestCase):
         self.assertEqual(ask(reader, "cancel", id).code, PERMISSION)
         self.assertEqual(ask(worker, "work", "--exec", "cat", "--until-empty").code, PERMISSION)
         self.assertEqual(ask(reader, "work", "--exec", "cat").code, PERMISSION)
-        # Another tenant's is not there.
+        # Another tenant's execution is not found.
         theirs = self.token("read", "--namespace", "bakery")
         self.assertEqual(ask(theirs, "show", id).code, MISSING)
-        # Who may only enqueue learns that a key is taken.
+        # A token that may only enqueue learns that a key is taken.
         self.assertEqual(ask(writer, "enqueue", "pay", "--task-id", "k").code, OK)
         taken = ask(writer, "enqueue", "pay", "--task-id", "k")
         self.assertEqual((taken.code, taken.err.split(":")[0]), (CONFLICT, "TaskAlreadyExists"), taken)
-        # The token says the namespace.
+        # The token decides the namespace.
         self.assertEqual(ask(reader, "list", "--namespace", "bakery").code, USAGE)
         time.sleep(1.1)
         self.assertEqual(ask(short, "list").code, PERMISSION)
@@ -464,7 +465,7 @@ class Refused(OnSqlite, unittest.TestCase):
         with open(file, "w", encoding="utf-8") as out:
             out.write(f'[server]\nurl = "{server.url}"\n[store]\nurl = "sqlite:{self.path("elsewhere.db")}"\n')
         self.assertEqual(len(run("list", "--json", "--config", file).json), 1)
-        # The file names both: what is about the store itself is done there.
+        # The file names a server and a store: commands about the store itself use the store.
         self.assertEqual(run("migrate", "--config", file).code, OK)
         for url in ("http://", "ftp://x", "http://user:secret@host", "http://host:99999", "http://h/?q", "http://[::1", "http://h o"):
             refused = run("list", "--server", url)

@@ -1,4 +1,4 @@
-"""`--server` when the server is away, goes away, is something else, or is somebody else."""
+"""`--server` when the server is unreachable, disappears, is not hapax, or has another host's certificate."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def answer(body, status="200 OK", kind="application/json", *headers):
 
 
 class Impostor:
-    """Answers each request with the next of the given bytes, and closes the connection; remembers what it was asked."""
+    """Answers each request with the next of the given byte strings and closes the connection. Records the requests."""
 
     def __init__(self, test, *answers):
         self.answers, self.asked = list(answers), []
@@ -37,7 +37,7 @@ class Impostor:
         test.addCleanup(self.listener.close)
 
     def stop(self):
-        # A thread that waits in accept() keeps the listener alive.
+        # A thread blocked in accept() would keep the listener open.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
@@ -66,7 +66,7 @@ class Impostor:
 
 class Trouble(OnSqlite, unittest.TestCase):
     def test_nobody_is_there(self):
-        # Taken, so that nobody else gets it, and nobody listens.
+        # The bound socket keeps the port reserved, and nothing listens on it.
         taken = socket.socket()
         self.addCleanup(taken.close)
         taken.bind(("127.0.0.1", 0))
@@ -93,11 +93,11 @@ class Trouble(OnSqlite, unittest.TestCase):
 
     def test_an_answer_that_is_lost(self):
         cut = answer(ADMISSION)[:-10]
-        # With a key it is asked again, and meets what it made.
+        # With a key the request is repeated and gets the execution that it created.
         impostor = Impostor(self, cut, b"", answer(ADMISSION, "201 Created"))
         made = run("enqueue", "pay", "--task-id", "k", "--json", "--server", impostor.url)
         self.assertEqual((made.code, len(impostor.asked)), (OK, 3), made)
-        # Without one nobody knows whether it was done, and it is not done twice.
+        # Without a key the outcome stays unknown, and the request is not repeated.
         impostor = Impostor(self, cut, answer(ADMISSION))
         unknown = run("enqueue", "pay", "--server", impostor.url)
         self.assertEqual((unknown.code, unknown.err.split(":")[0], len(impostor.asked)), (STORE, "CommitUnknown", 1), unknown)
@@ -105,7 +105,7 @@ class Trouble(OnSqlite, unittest.TestCase):
         impostor = Impostor(self, cut, answer(ADMISSION))
         again = run("enqueue", "pay", "--task-id", "k", "--on-conflict", "terminate_existing", "--server", impostor.url)
         self.assertEqual((again.code, len(impostor.asked)), (STORE, 1), again)
-        # Nor is it known when the server was gone before the second time.
+        # The outcome is also unknown if the server is gone before the repeated request.
         impostor = Impostor(self, cut)
         threading.Thread(target=lambda: (until(lambda: impostor.asked), impostor.stop()), daemon=True).start()
         gone = run("enqueue", "pay", "--task-id", "k", "--server", impostor.url)
@@ -115,7 +115,7 @@ class Trouble(OnSqlite, unittest.TestCase):
         lines = run("enqueue", "--bulk", "-", "--server", bulk.url, input='{"task":"a"}\n{"task":"b"}\n')
         self.assertEqual(lines.code, STORE, lines)
         self.assertIn("lines 1 to 2 may have been admitted or not; 0 of the lines before were", lines.err)
-        # A look is repeated, but not for ever.
+        # A read is repeated, but not for ever.
         impostor = Impostor(self, *[cut] * 9)
         self.assertEqual((run("show", UUID, "--server", impostor.url).code, len(impostor.asked)), (STORE, 3))
 
@@ -138,7 +138,8 @@ class Trouble(OnSqlite, unittest.TestCase):
             line = (lambda n: f'{{"task":"load","input":{n},"task_id":"k{n}"}}\n') if key else (lambda n: f'{{"task":"load","input":{n}}}\n')
             before = self.good("queue", "list")
             before = before[0]["ready"] if before else 0
-            # More than a pipe holds comes after the first batch: when all is written, it reads on and has the batch's answer.
+            # The rest is more than a pipe holds: once it is written, the program is reading on, so it has the
+            # first batch's answer.
             child.stdin.write("".join(line(n) for n in range(9900)).encode())
             child.stdin.flush()
             self.until(lambda: self.good("queue", "show", "default")["ready"] == before + 5000, "the first batch")
@@ -185,7 +186,7 @@ class Certificates(OnSqlite, unittest.TestCase):
         self.assertEqual(untrusted.code, CONFIGURATION, untrusted)
         self.assertIn("certificate", untrusted.err)
         self.assertEqual(run("show", id, "--server", server.url, "--ca-file", self.path("none.pem")).code, MISSING)
-        # Plain HTTP to it is no answer.
+        # Plain HTTP to a TLS server gets no answer.
         self.assertEqual(run("show", id, "--server", server.url.replace("https", "http")).code, STORE)
 
     def test_another_hosts_is_refused(self):

@@ -1,4 +1,4 @@
-"""work --exec: cancellation, timeouts, signals and workers that are killed (SPEC D3, D7, D8)."""
+"""work --exec: cancellation, timeouts, signals and killed workers."""
 
 import json
 import os

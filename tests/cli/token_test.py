@@ -1,4 +1,4 @@
-"""Tokens and the audit from the command line (SPEC X2, X8)."""
+"""Tokens and the audit from the command line."""
 
 import hashlib
 import json

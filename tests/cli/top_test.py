@@ -1,4 +1,4 @@
-"""hapax top: pictures for pipes and scripts, and the live view on a terminal of the test's own (a pty)."""
+"""hapax top: frames for pipes and scripts, and the live view on a pseudo-terminal."""
 
 import fcntl
 import json
@@ -20,7 +20,7 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Screen:
-    """The program on a pty, and a little of a terminal: enough to know what a person would see."""
+    """Runs the program on a pty and emulates enough of a terminal to know what is on the screen."""
 
     def __init__(self, case, *arguments, rows=24, columns=100, env=None):
         self.case = case
@@ -57,7 +57,7 @@ class Screen:
         return got
 
     def picture(self):
-        """The last whole frame, as text; colours taken away."""
+        """The last complete frame as text, without colours."""
         frames = self.raw.split(b"\x1b[H")
         whole = [frame for frame in frames if frame.endswith(b"\x1b[J") or b"\x1b[J" in frame]
         if not whole:
@@ -195,7 +195,8 @@ class Top:
         for rows, columns in ((10, 40), (3, 10), (1, 1), (2, 500), (60, 200)):
             frames = screen.raw.count(b"\x1b[J")
             screen.resize(rows, columns)
-            # A picture of the size before may still be on its way: the system tells of a new size too, so each is drawn twice.
+            # A frame of the old size may still be on its way. The kernel signals the new size too, so each size
+            # is drawn twice.
             self.until(lambda: screen.read() is not None and screen.raw.count(b"\x1b[J") > frames and
                        len(screen.picture().split("\n")) <= rows, f"a picture of {rows} rows")
         screen.until("no such order")
@@ -223,7 +224,7 @@ class Top:
         screen.until("emails")
         screen.process.send_signal(signal.SIGTSTP)
         self.until(lambda: screen.read() is not None and screen.raw.rfind(MAIN) > screen.raw.rfind(ALTERNATE), "the main screen")
-        # The screen first, then the settings: a look may come in between.
+        # The program restores the screen first and the settings after, so the test may look between the two.
         self.until(lambda: termios.tcgetattr(screen.slave) == screen.before, "the terminal's settings")
         screen.process.send_signal(signal.SIGCONT)
         self.until(lambda: screen.read() is not None and screen.raw.rfind(ALTERNATE) > screen.raw.rfind(MAIN), "the other screen")

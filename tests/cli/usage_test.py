@@ -1,4 +1,4 @@
-"""The program itself: help, mistyped words, store URLs and stores that are away (SPEC L0, bad input)."""
+"""The program itself: help, mistyped words, store URLs and unreachable stores."""
 
 import os
 import sqlite3

@@ -1,5 +1,5 @@
-"""Tables on a terminal: no line is wider than it, details fold below their row, and ids are shown by their last digits, which
-commands take. Where nobody looks at a width everything is whole."""
+"""Tables on a terminal: no line is wider than the terminal, details fold below their row, and an ID is shown
+by its last digits, which commands accept. Output that goes to no terminal is never shortened."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ def width(text):
 
 
 def on_terminal(url, columns, *arguments):
-    """What a person sees on a terminal so wide: lines without colours."""
+    """The lines that a terminal of this width shows, without colours."""
     master, slave = pty.openpty()
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([BIN, *arguments], stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE,
@@ -62,7 +62,7 @@ class Width:
         return lines
 
     def folded(self, lines):
-        """Everything as one text, without the breaks of lines."""
+        """The lines joined to one text."""
         return " ".join(" ".join(lines).split())
 
     def test_no_line_is_wider_than_the_terminal(self):
@@ -72,7 +72,7 @@ class Width:
             for command in ("list", "dlq list", "doctor", "top --once", "queue list", "audit", "token list", "config audit",
                             "guard list", "activity list", "show " + self.ids[0]):
                 with self.subTest(command=command, columns=columns):
-                    if command.startswith("show"):  # facts are lines of their own, as long as their values
+                    if command.startswith("show"):  # show prints each fact on a line of its own, whatever its length
                         lines = on_terminal(self.url, columns, *command.split())[1]
                         self.assertTrue(any(LONG[:20] in line for line in lines), lines)
                     else:
@@ -100,7 +100,7 @@ class Width:
         narrow, wide = self.seen(80, "doctor"), self.seen(2000, "doctor")
         for line in wide[2:]:
             for detail in line.split("  ")[2:]:
-                # Other programs fill the disk and connect meanwhile.
+                # Disk usage and connections change meanwhile, so numbers are not compared.
                 self.assertIn(re.sub("[0-9]+", "N", detail.strip()), re.sub("[0-9]+", "N", self.folded(narrow)))
 
     def test_ids_are_shown_by_their_end_and_commands_take_it(self):
@@ -139,7 +139,7 @@ class Width:
             for text in (*self.ids, LONG, "charge-the-card-of-a-customer", "payments-of-the-north"):
                 self.assertIn(text, answer.out, command)
             self.assertNotIn("…", answer.out)
-        # A row stays one line.
+        # In a pipe each row is one line.
         self.assertEqual(len(self.hapax("dlq", "list").out.splitlines()), 3)
 
 

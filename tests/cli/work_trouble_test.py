@@ -1,4 +1,4 @@
-"""A worker whose store refuses writes says so on standard error, whatever else it was told not to print."""
+"""A worker whose store refuses writes says so on standard error, even if told to print nothing else."""
 
 import os
 import resource
@@ -25,7 +25,7 @@ class Trouble(unittest.TestCase):
         reader = threading.Thread(target=lambda: lines.extend(iter(worker.stderr.readline, "")), daemon=True)
         reader.start()
         try:
-            # The worker is at work.
+            # When this execution has completed, the worker is running.
             subprocess.run([BIN, "enqueue", "t", "--queue", "q", "--store", store, "--wait"], check=True, timeout=120,
                            env=clean_environment(), capture_output=True)
             before = resource.prlimit(worker.pid, resource.RLIMIT_FSIZE)

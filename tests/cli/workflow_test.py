@@ -1,6 +1,7 @@
-"""start, signal, show and journal: workflows from the command line (SPEC W1, W4, W5, W7, L0).
+"""start, signal, show and journal: workflows from the command line.
 
-The program under test has no workflow's function, so the runs of examples/approval.cpp are worked by that example.
+The program under test has no workflow functions, so examples/approval.cpp works the runs of its
+own workflow.
 """
 
 import subprocess
@@ -82,7 +83,7 @@ class Starting:
         self.assertEqual(self.hapax("enqueue", "job", "--wait").code, OK)
         worker.terminate()
         worker.wait()
-        # It was there first, and was not claimed.
+        # The execution was enqueued before the workflow, and was not claimed.
         shown = self.show(id)
         self.assertEqual((shown["status"], shown["result"], shown["fence"], shown["attempts"]), ("pending", None, 0, []))
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh SOURCE_FOLDER: each case below must stop the compiler at the sentence that its first line expects, with g++ and
-# clang++ (or the one that "// compiler:" names), and must compile with -DMENDED, so that nothing else stops it.
+# clang++ (or the one that "// compiler:" names), and must compile with -DMENDED, which shows that nothing else stops
+# it.
 set -euo pipefail
 
 source_folder=${1:?source folder}
@@ -25,7 +26,7 @@ for source in "$source_folder"/tests/compile_fail/*.cpp; do
       fail "$name, $compiler: it compiles; expected: $expected"
       continue
     fi
-    # A compiler may break the line of a long message, and quotes the source in its own way.
+    # A compiler may break the line of a long message, and quotes the source in its own style.
     if ! tr -s '\n ' ' ' < broken.log | grep -qF "$expected"; then
       fail "$name, $compiler: the message does not say: $expected"
       head -n 20 broken.log >&2

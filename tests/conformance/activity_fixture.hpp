@@ -1,4 +1,4 @@
-// What tests of activities in the store stand on: short spellings of changes and runs.
+// Base of the tests of activities in the store: short helpers for changes and runs.
 #pragma once
 
 #include "conformance/fixture.hpp"
@@ -32,7 +32,7 @@ class ActivityConformance : public Conformance {
 
   ActivityReply apply(const ActivityChange& change) { return store().change_activities({&change, 1}).at(0); }
 
-  // An activity whose next tick is after so long.
+  // An activity whose next tick is due after `next_due`.
   std::int64_t make(const std::string& id, Duration next_due, const std::string& ns = "default") {
     ActivityChange made = definition(id, 0, "{\"id\":\"" + id + "\"}", ActivityKind::cron, ns);
     const Time now = store().now();
@@ -47,7 +47,7 @@ class ActivityConformance : public Conformance {
     return found.empty() ? std::nullopt : std::optional(found.at(0));
   }
 
-  // A run of an activity as the ticker asks for it.
+  // A run of an activity as the ticker requests it.
   static NewExecution run(const std::string& activity, const std::string& key, const std::string& queue = "default") {
     NewExecution item = request("report", queue);
     IdentityClaim& identity = item.identity.emplace();
@@ -59,7 +59,7 @@ class ActivityConformance : public Conformance {
   }
 };
 
-// By what a suite is about.
+// One suite name for each test file.
 class ActivityRunsConformance : public ActivityConformance {};
 
 }  // namespace hapax::conformance

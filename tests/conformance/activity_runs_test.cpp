@@ -1,4 +1,4 @@
-// A change of an activity starts its runs in the same transaction (SPEC S2, S5, S7, S9).
+// A change of an activity starts the activity's runs in the same transaction.
 #include "conformance/activity_fixture.hpp"
 
 #include <atomic>
@@ -180,7 +180,7 @@ TEST_F(ActivityRunsConformance, WhatBelongsToARunStartsWithItOnly) {
   QueuePatch drain;
   drain.draining = true;
   store().configure_queue({.ns = "default", .name = "db"}, drain);
-  ActivityChange half;  // without a revision, as for events
+  ActivityChange half;  // no revision given, as when an event starts runs
   half.id = "etl";
   half.admit = instances(run("etl", "2"), "db");
   const ActivityReply reply = apply(half);
@@ -235,7 +235,7 @@ TEST_F(ActivityRunsConformance, ABatchOfChangesIsJudgedOneByOne) {
   EXPECT_TRUE(store().change_activities({}).empty());
 }
 
-// Many tickers meet the same tick: one advances, whatever the order.
+// When several tickers meet the same tick, exactly one advances the activity, in every round.
 TEST_F(ActivityRunsConformance, OfManyTickersOneAdvances) {
   constexpr int tickers = 8;
   constexpr int rounds = 25;
@@ -250,7 +250,7 @@ TEST_F(ActivityRunsConformance, OfManyTickersOneAdvances) {
         if (due.due.empty()) { return; }
         const ActivityState& state = due.due[0].state;
         ActivityChange tick = change("daily", state.revision);
-        // The cursor counts the rounds.
+        // The cursor advances by 1 µs per round.
         const Time cursor = state.cursor + 1us;
         const bool last = state.counts.started + 1 == rounds;
         tick.schedule = {.cursor = cursor, .next_due = last ? std::nullopt : state.next_due};

@@ -1,4 +1,4 @@
-// What a store keeps of activities, and the one way in which it changes (SPEC S1, S7).
+// Activities in the store: what is stored, and `change_activities`, the only call that changes it.
 #include "conformance/activity_fixture.hpp"
 
 namespace hapax::conformance {

@@ -1,4 +1,4 @@
-// Admission without identities: what goes in comes back, at once, whole and in order.
+// Admission without identities: a request is stored at once, complete and in order.
 #include "conformance/fixture.hpp"
 
 #include "model/identity.hpp"
@@ -19,7 +19,7 @@ class AdmissionConformance : public Conformance {
     return std::nullopt;
   }
 
-  // A request with every field set, none to its default.
+  // A request with every field set to something other than its default.
   NewExecution full_request() {
     NewExecution item = request("charge \"card\"", "päyments");
     item.queue.ns = "shop";
@@ -40,7 +40,7 @@ class AdmissionConformance : public Conformance {
     return item;
   }
 
-  // What the store tells of it is what was asked for.
+  // The stored execution has every field of the request.
   void expect_read_back(const NewExecution& item, const Admission& admission) {
     ASSERT_TRUE(admission.created());
     const Execution execution = get(item.id);
@@ -100,7 +100,7 @@ TEST_F(AdmissionConformance, EveryFieldOfARequestIsReadBack) {
 TEST_F(AdmissionConformance, EveryFieldOfABulkWithIdentitiesIsReadBack) {
   std::vector<NewExecution> items;
   for (int i = 0; i < 700; ++i) {
-    // Several of a kind, one after the other.
+    // Groups of 100 requests of one kind, one after the other.
     NewExecution& item = items.emplace_back(i / 100 % 2 == 0 ? full_request() : request("plain"));
     item.id = base::new_uuid7();
     item.identity = IdentityClaim{.hash = base::sha256(std::to_string(i)), .key = std::to_string(i)};
@@ -257,7 +257,7 @@ TEST_F(AdmissionConformance, ABulkWithAndWithoutIdentitiesIsAnsweredInOrder) {
   EXPECT_EQ(queue("default")->ready, 550);
 }
 
-// Large enough for every store's way of writing many at once.
+// Large enough for every store's bulk statements.
 std::vector<NewExecution> many_keyed(const std::string& word, int count = 700) {
   std::vector<NewExecution> items;
   for (int i = 0; i < count; ++i) {
@@ -306,7 +306,7 @@ TEST_F(AdmissionConformance, ABulkOfNewIdentitiesHoldsEachOfThem) {
   other_input.id = base::new_uuid7();
   other_input.identity->fingerprint = input_fingerprint("6");
   EXPECT_EQ(admit(other_input).verdict, AdmissionVerdict::mismatch);
-  // How long they are held after their end is the request's word, or else the queue's.
+  // The request's dedup window decides how long an ended execution holds its identity; without one, the queue's does.
   for (const std::size_t i : {3U, 4U, 6U}) { bring_to(items[i].id, Status::completed); }
   advance(30min);
   while (sweep(true).expired > 0) {}
@@ -334,7 +334,7 @@ TEST_F(AdmissionConformance, ABulkOfIdentitiesWithSomeThatAreHeldAdmitsTheOthers
     ASSERT_EQ(again.verdict, AdmissionVerdict::deduplicated);
   }
   EXPECT_EQ(queue("even")->ready + queue("odd")->ready, 700);
-  // The same request once more, as its answer was lost: it is answered by itself.
+  // The same batch again, as after a lost answer: each item is answered with its own execution.
   for (const Admission& again : store().admit(items)) { ASSERT_NE(again.id, Uuid{}); }
   EXPECT_EQ(queue("even")->ready + queue("odd")->ready, 700);
   EXPECT_EQ(store().holder(items[300].identity->hash), items[300].id);

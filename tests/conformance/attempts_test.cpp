@@ -1,4 +1,4 @@
-// Attempts (SPEC D5): every one that was made, in order, with its worker, its times and its error.
+// Attempts: each is recorded in order, with its worker, times and error.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {
@@ -17,7 +17,7 @@ class AttemptsConformance : public Conformance {
     return made;
   }
 
-  // "1 failed anna" for each, one after the other.
+  // "1 failed anna" for each attempt, in order.
   std::string story(const Uuid& id) {
     std::string told;
     for (const Attempt& attempt : store().attempts(id)) {

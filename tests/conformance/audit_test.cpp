@@ -1,4 +1,4 @@
-// Who did what (SPEC X8): written with what is done, by whoever is named, and by nobody else.
+// The audit log: a line is written in the same transaction as the action, if and only if the request names an actor.
 #include "conformance/workflow_fixture.hpp"
 
 #include "base/limits.hpp"

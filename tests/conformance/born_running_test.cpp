@@ -1,4 +1,4 @@
-// Born running: an execution that is admitted and claimed in one step, for a caller with a session of its own.
+// Born running: an execution that is admitted and claimed in one step, for a caller that has its own session.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {
@@ -18,7 +18,7 @@ class BornRunningConformance : public Conformance {
     return item;
   }
 
-  // What its creator knows of it is enough to finish it.
+  // The admission has all that its caller needs to finish the execution.
   static Claim claim_of(const Admission& admission) {
     Claim claim;
     claim.id = admission.id;
@@ -72,7 +72,7 @@ TEST_F(BornRunningConformance, OneThatWaitsInTheSameBatchIsInTheWayOfTheNext) {
   expect_pending(admissions.at(2));
 }
 
-// Also when the look for what is due was made for the one before.
+// The batch's first item has made the store look for due work in another queue; this item's own queue counts.
 TEST_F(BornRunningConformance, OneOfAnotherQueueIsGrantedByItsOwnQueue) {
   NewExecution busy = request();
   busy.queue.name = "busy";

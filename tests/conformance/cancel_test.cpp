@@ -1,4 +1,4 @@
-// Cancellation: at once while pending, by asking while running (SPEC D7).
+// Cancellation: a pending execution ends at once, a running one is asked to stop.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {

@@ -1,4 +1,4 @@
-// The catalogue of tasks, settings and the audit (SPEC I3, C2).
+// The catalogue of tasks, queue settings and their audit lines.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {
@@ -91,10 +91,10 @@ TEST_F(CatalogueConformance, ChangesAreAuditedNewestFirst) {
   EXPECT_TRUE(store().audit("shop", 10).empty());
 }
 
-// SPEC I3: a declaration that one process acknowledged counts for every later request of any.
+// Once a declaration is acknowledged to one process, it counts for every later request of any process.
 class CatalogueVersionConformance : public CatalogueConformance {
  protected:
-  // Expects a request that was made by `version` to be refused, whichever way the store admits such ones.
+  // Expects requests made under `version` of the catalogue to be refused, whichever statement admits them.
   void expect_all_refused(std::int32_t version) {
     for (const auto& [name, items] : ways()) {
       SCOPED_TRACE(name);
@@ -122,7 +122,7 @@ class CatalogueVersionConformance : public CatalogueConformance {
   }
 
  private:
-  // One batch for each statement that a store has for it: alone and many (COPY), with and without identities and labels.
+  // One batch for each admission statement of a store: one or many (COPY), with and without identities and labels.
   std::vector<std::pair<std::string, std::vector<NewExecution>>> ways() {
     const auto many = [](int count, auto make) {
       std::vector<NewExecution> items;
@@ -196,7 +196,7 @@ TEST_F(CatalogueVersionConformance, ARequestThatNoCatalogueDecidesAboutAndAnothe
   EXPECT_TRUE(admit(elsewhere).created());
 }
 
-// Of a keyed request that meets its holder, too: what it is told goes by the new catalogue.
+// Also a keyed request whose identity is held is refused, because the new catalogue decides its answer.
 TEST_F(CatalogueVersionConformance, ADuplicateRequestMadeByAnOlderCatalogueIsRefusedAsWell) {
   (void)admit_id(keyed("a"));
   (void)store().declare_task(entry("pay", "{}"));

@@ -1,4 +1,4 @@
-// Which executions a claim gives, and in which order (SPEC D1, P6).
+// Which executions a claim returns, and in which order.
 #include "conformance/fixture.hpp"
 
 #include <algorithm>

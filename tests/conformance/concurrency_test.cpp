@@ -1,4 +1,4 @@
-// Many at once, each with a handle of its own, as processes have (SPEC P2, P3, D1). Nothing here depends on who wins.
+// Concurrent callers, each with its own store handle, as separate processes have. No test depends on who wins.
 #include "conformance/fixture.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class ConcurrencyConformance : public Conformance {
 
   [[nodiscard]] Store& handle(int racer) { return *handles_.at(static_cast<std::size_t>(racer)); }
 
-  // Lets all racers go at the same moment and waits for them. An exception is the test's failure.
+  // Starts all racers at the same moment and waits for them. An exception in a racer fails the test.
   void race(const std::function<void(int racer)>& run) { race(racers, run); }
   void race(int count, const std::function<void(int racer)>& run) {
     std::barrier start(count);
@@ -306,7 +306,7 @@ TEST_F(ConcurrencyConformance, AnOutcomeAndTheLossOfItsSessionAtOnceGiveOneOfThe
       }
     });
 
-    (void)sweep();  // what the race's sweep passed over
+    (void)sweep();  // picks up rows that the racing sweeps skipped
     const bool is_finished = finished == FinishVerdict::accepted;
     EXPECT_EQ(status(id), is_finished ? Status::completed : Status::pending);
     EXPECT_EQ(get(id).lost, is_finished ? 0 : 1);

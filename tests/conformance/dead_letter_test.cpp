@@ -1,4 +1,4 @@
-// Dead letters: list, retry, discard, annotate (SPEC D6).
+// Dead letters: list, retry, discard, annotate.
 #include "conformance/fixture.hpp"
 
 #include "base/limits.hpp"

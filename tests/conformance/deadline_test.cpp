@@ -1,4 +1,4 @@
-// The deadline of a whole execution (SPEC D7).
+// The deadline of a whole execution.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {

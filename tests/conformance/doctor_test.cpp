@@ -1,4 +1,4 @@
-// Doctor: a healthy store has nothing wrong with it.
+// Doctor: a healthy store has no findings.
 #include "conformance/fixture.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using store::Finding;
 
 class DoctorConformance : public Conformance {
  protected:
-  // Test servers run without fsync, of which the doctor rightly complains; that is the server, not the store.
+  // Test servers run without fsync, and the doctor rightly reports that: a finding about the server, not the store.
   static bool is_about_the_server(const Finding& finding) {
     static constexpr std::array<std::string_view, 3> subjects{"fsync", "synchronous_commit", "full_page_writes"};
     return std::find(subjects.begin(), subjects.end(), finding.subject) != subjects.end();

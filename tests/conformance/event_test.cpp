@@ -1,4 +1,4 @@
-// Events start what subscribes to them, each once (SPEC S8, S9).
+// An event starts one run of each activity that subscribes to it.
 #include "conformance/schedule_fixture.hpp"
 
 #include "base/sha256.hpp"
@@ -40,7 +40,7 @@ class EventConformance : public ScheduleConformance {
 
   schedule::Routed route(const schedule::Event& event) { return router().route({&event, 1}).at(0); }
 
-  // A fresh one sees activities at once.
+  // A new router reads the activities at once, without a wait for its refresh interval.
   schedule::EventRouter& router() {
     if (!router_) { router_ = std::make_unique<schedule::EventRouter>(*engine_, "default"); }
     return *router_;
@@ -104,7 +104,7 @@ TEST_F(EventConformance, AnEventStartsEachActivityOnce) {
   EXPECT_EQ(executions("mail").at(0).kind, Kind::workflow);
 }
 
-// SPEC S2. No other event comes, and nobody asks for the counts to be written.
+// Duplicates are counted and logged although no later event arrives and nothing asks for a flush of the counts.
 TEST_F(EventConformance, DuplicatesAreCountedAndLoggedByNameWithoutAnotherEvent) {
   apply("ship", on({"order.*"}));
   apply("pack", on({"order.*"}), {{"tasks", {{{"task_type", "label"}}}}});
@@ -152,7 +152,7 @@ TEST_F(EventConformance, RunsOfOneIdFromTwoSourcesHaveTwoNames) {
     EXPECT_EQ(get(run.execution).identity_key, run.run_id);
     EXPECT_EQ(json::parse(get(run.execution).input)["input"]["run"], run.run_id);
   }
-  // Replays find the runs by their identities, and tell the names that are stored.
+  // A replayed event finds its run by identity and returns the stored run ID.
   for (int i = 0; i < 2; ++i) {
     const schedule::Routed::Run again = route(from("/market", "1")).runs.at(0);
     EXPECT_FALSE(again.created);
@@ -160,7 +160,7 @@ TEST_F(EventConformance, RunsOfOneIdFromTwoSourcesHaveTwoNames) {
     EXPECT_EQ(again.run_id, market.run_id);
     EXPECT_EQ(route(from("/shop", "1")).runs.at(0).run_id, shop.run_id);
   }
-  // The id alone is unique here, so that the name is the SPEC's.
+  // No other source uses this event ID, so the run ID has no mark of its source.
   EXPECT_EQ(route(from("/market", "2")).runs.at(0).run_id, "activity-ship:2");
   router().flush();
   EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 3, .duplicates = 4}));
@@ -187,7 +187,7 @@ TEST_F(EventConformance, OneIdFromTwoSourcesInOneBatchGivesTwoNames) {
   EXPECT_EQ(counts("ship"), (ActivityCounts{.started = 3, .duplicates = 2}));
 }
 
-// As many as go by COPY on PostgreSQL, a tenth of them with ids that another source has used.
+// Enough events for COPY on PostgreSQL; for one in fifty, another source has already used the event ID.
 TEST_F(EventConformance, ALongCallTellsTheNamesOfItsRuns) {
   apply("ship", on({"order.*"}));
   for (int i = 0; i < 20; ++i) { route(from("/shop", std::to_string(i * 50))); }
@@ -233,14 +233,14 @@ TEST_F(EventConformance, ANameIsFreeOnceItsRunIsGone) {
   }
   advance(8 * 24h);
   while (store().sweep({.limit = 1000, .retention = true}).expired > 0) {}
-  // The run of /market keeps the name that it was stored with.
+  // The run of /market keeps the run ID that was stored with it.
   const schedule::Routed::Run again = route(from("/market", "1")).runs.at(0);
   EXPECT_EQ(again.execution, second);
   EXPECT_EQ(again.run_id, marked("activity-ship:1", "/market"));
   EXPECT_EQ(route(from("/fair", "1")).runs.at(0).run_id, "activity-ship:1");
 }
 
-// Many servers, many sources, one id: each source has one run, and no two runs have one name.
+// Several servers route the same event IDs of several sources: each source has one run, and run IDs are unique.
 TEST_F(EventConformance, SourcesThatRaceForANameShareNone) {
   apply("ship", on({"order.*"}));
   apply("pack", on({"order.*"}), {{"tasks", {{{"task_type", "label"}}}}});
@@ -299,7 +299,7 @@ TEST_F(EventConformance, ABatchMayBeLongerThanATransaction) {
   EXPECT_EQ(store().list(query).size(), 2U);
 }
 
-// Batches of one call follow each other in a transaction, or are written at once: an event that is in two of them still
+// The batches of one long call share transactions or are written in parallel: an event that is in two batches still
 // starts one run.
 TEST_F(EventConformance, DuplicatesInALongCallAreMet) {
   apply("ship", on({"order.*"}));
@@ -320,7 +320,7 @@ TEST_F(EventConformance, DuplicatesInALongCallAreMet) {
   EXPECT_TRUE(router().route(std::span(events).first(0)).empty());
 }
 
-// The transaction of those before does not stay open for as long as nobody subscribes to what follows.
+// The transaction of earlier events is not kept open while a long stretch of events has no subscriber.
 TEST_F(EventConformance, ALongCallMayStartLittleInTheMiddle) {
   apply("ship", on({"order.*"}));
   std::vector<schedule::Event> events;
@@ -411,7 +411,7 @@ TEST_F(EventConformance, AnActivityMadeElsewhereIsSeenWithinTwoSeconds) {
       .apply(schedule::parse_activity(
                  R"({"id": "ship", "trigger": {"type": "event", "types": ["order.*"]}, "target": {"task": "report"}})"),
              "bob");
-  // The rest is a slow machine's.
+  // The time limit only allows for a slow machine.
   const auto until = std::chrono::steady_clock::now() + 10s;
   while (route(event("1")).runs.empty() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(50ms);

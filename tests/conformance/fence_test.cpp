@@ -1,4 +1,4 @@
-// The fence: one accepted outcome an execution, and none from whoever lost it (SPEC P2, D2).
+// The fence: an execution has one accepted outcome, and a worker that lost its claim cannot write it.
 #include "conformance/fixture.hpp"
 
 #include <array>

@@ -30,7 +30,7 @@ std::string fresh_folder() {
   return folder;
 }
 
-// Unique over the processes that share a server.
+// Unique among all processes that use the same server.
 std::string fresh_schema() {
   std::string name = "t_";
   for (const char letter : base::new_uuid7().to_string()) {
@@ -39,7 +39,8 @@ std::string fresh_schema() {
   return name;
 }
 
-// Quiet about what the cascade takes with it. The parameters of the URL are hapax's own, which libpq would refuse.
+// Suppresses the notices about cascaded drops. The URL's parameters are cut off: they are hapax's own and libpq refuses
+// them.
 void drop_schema(const std::string& url, const std::string& schema) {
   PGconn* const connection = PQconnectdb(url.substr(0, url.find('?')).c_str());
   const std::string statement = "SET client_min_messages = error; DROP SCHEMA IF EXISTS " + schema + " CASCADE";
@@ -262,7 +263,7 @@ void Conformance::bring_to(const Uuid& id, Status status) {
   claim.id = id;
   claim.fence = before.fence;
   if (before.status == Status::pending) {
-    // Others that are due may come with it; they go back as if nobody had looked.
+    // The claim may return other due executions as well; they are released.
     TestWorker helper = worker(24h, {before.queue.name});
     helper.queues.front().ns = before.queue.ns;
     if (before.kind == Kind::workflow) { helper.tasks = {before.task}; }

@@ -1,5 +1,5 @@
-// What every conformance test stands on: a fresh, empty store of the kind HAPAX_TEST_STORE names, a clock that the test
-// moves, and short spellings of the seam's verbs.
+// Base of all conformance tests: a new, empty store of the kind that HAPAX_TEST_STORE names, a clock that the test
+// moves, and short helpers for the store's calls.
 #pragma once
 
 #include "base/uuid7.hpp"
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// How a failed expectation shows them.
+// How gtest prints these values in a failure.
 namespace hapax {
 inline void PrintTo(const Uuid& id, std::ostream* out) { *out << id.to_string(); }
 inline void PrintTo(Status status, std::ostream* out) { *out << to_string(status); }
@@ -28,12 +28,12 @@ using hapax::store::Store;
 
 class Conformance : public ::testing::Test {
  protected:
-  // Opens the fresh store. Fails the test, never skips it, when the environment is not set.
+  // Opens the new store. If the environment variable is not set, the test fails; it is never skipped.
   void SetUp() override;
   void TearDown() override;
 
   [[nodiscard]] Store& store() { return *store_; }
-  // Another handle on the same store, as another process would have it. On the memory store, the same object.
+  // Another handle on the same store, as another process would have. On the memory store, the same object.
   [[nodiscard]] std::shared_ptr<Store> second();
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] const store::Capabilities& capabilities() const { return capabilities_; }
@@ -48,7 +48,7 @@ class Conformance : public ::testing::Test {
   Uuid admit_id(const NewExecution& item);  // expects it to be created
 
   // ---- Workers ----
-  // A session whose claims are numbered and whose holdings are remembered.
+  // A session that numbers its claims.
   struct TestWorker {
     Uuid session;
     std::int64_t claim_number = 0;
@@ -69,16 +69,16 @@ class Conformance : public ::testing::Test {
   FinishVerdict finish(const Finish& finish);
 
   // ---- Looking ----
-  Execution get(const Uuid& id);  // expects it to be there
+  Execution get(const Uuid& id);  // expects the execution to exist
   Status status(const Uuid& id) { return get(id).status; }
-  // All that the store tells of an execution and its attempts, to be compared with what it told before.
+  // Everything the store returns about an execution and its attempts, as text for comparison.
   std::string picture(const Uuid& id);
   SweepReport sweep(bool retention = false);
-  // Brings an execution to a terminal status through the seam, whatever that takes.
+  // Brings an execution to `status` through store calls alone.
   void bring_to(const Uuid& id, Status status);
 
   std::string url_;
-  std::string key_file_;  // of the encrypting store
+  std::string key_file_;  // encrypting store only
   std::shared_ptr<std::atomic<std::int64_t>> offset_us_ = std::make_shared<std::atomic<std::int64_t>>(0);
 
  private:

@@ -1,4 +1,5 @@
-// The tasks of the tests. A worker that names them is given workflows too; one of any task is not.
+// All task names of the tests. A worker that names its tasks also gets workflows; a worker without names gets tasks
+// only.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What one tenant stores never fails a query of another, nor a look at the views (SPEC X4, P9).
+// A payload that one tenant stores never makes another tenant's query, or a read of the views, fail.
 #include "conformance/fixture.hpp"
 
 #include <hapax/error.hpp>
@@ -10,7 +10,7 @@ namespace hapax::conformance {
 
 namespace {
 
-// JSON that hapax takes, and that some type of a database cannot hold or cannot show.
+// JSON that hapax accepts but that some database type cannot hold or print.
 std::vector<std::string> awkward_values() {
   std::string deep(60, '[');
   deep += "1" + std::string(60, ']');
@@ -45,7 +45,7 @@ class ForeignPayloadConformance : public Conformance {
     return item;
   }
 
-  // Claims one of a namespace and completes it with its input as its result.
+  // Claims one execution of a namespace and completes it with its input as the result.
   void complete(const std::string& ns) {
     TestWorker one = worker();
     one.queues = {{.ns = ns, .name = "default"}};
@@ -64,7 +64,7 @@ class ForeignPayloadConformance : public Conformance {
     EXPECT_EQ(found_by({.ns = ns, .metadata = {{.key = "customer", .value = "42"}}}), std::vector<Uuid>{id});
   }
 
-  // Writes past the store, as a restored backup or a careless person would.
+  // Writes to the tables directly, as a restored backup or a manual UPDATE would.
   void spoil(const std::string& assignment) {
     if (url().starts_with("sqlite:")) {
       sqlite3* db = nullptr;
@@ -132,13 +132,13 @@ TEST_F(ForeignPayloadConformance, TheViewsShowEveryPayload) {
 }
 
 TEST_F(ForeignPayloadConformance, ThePayloadThatADatabaseTypeCannotHoldIsShownAsText) {
-  if (!capabilities().speaks_sql || !key_file_.empty()) { return; }  // an encrypted one is shown as its envelope
+  if (!capabilities().speaks_sql || !key_file_.empty()) { return; }  // an encrypted payload is shown as its envelope
   admit_id(awkward("careless", "1e-20000"));
   const std::string input = store().sql("SELECT input FROM executions", 10).rows.at(0).at(0).value();
   EXPECT_NE(input.find("1e-20000"), std::string::npos) << input;
 }
 
-// 104,000 numbers of 16 KiB each, if they were written out.
+// Written out as digits, these would be 104,000 numbers of 16 KiB each.
 TEST_F(ForeignPayloadConformance, AViewNeverWritesOutMoreThanWasStored) {
   if (!capabilities().speaks_sql) { return; }
   NewExecution item = request();

@@ -1,4 +1,4 @@
-// Guards: how one begins, what a second caller meets, and how long a record answers (SPEC G1, G4, G5).
+// Guards: how a call begins, what a second caller gets, and how long a record answers.
 #include "conformance/guard_fixture.hpp"
 
 #include "model/retention.hpp"
@@ -56,7 +56,7 @@ TEST_F(GuardBeginConformance, GuardsAndTasksOfOneBatchAreBothAdmitted) {
   EXPECT_EQ(admissions[2].status, Status::pending);
 }
 
-// Nothing else is ever in that queue; but should something be, it is in nobody's way.
+// The guard queue holds nothing else; but an execution in it, or a paused queue, must not delay guarded calls.
 TEST_F(GuardBeginConformance, NeitherAPauseNorWhatIsDueIsInItsWay) {
   admit_id(request("work", std::string(guard_queue)));
   store().configure_queue({"default", std::string(guard_queue)}, {.paused = true, .concurrency = 1});
@@ -103,7 +103,7 @@ TEST_F(GuardBeginConformance, AFailureThatHoldsItsKeyAnswersWithItself) {
   EXPECT_EQ(guard->error->message, "no funds");
 }
 
-// What a repeated call reads is the same record, with or without what it does not need.
+// `guard_outcome` (what a repeated call reads) returns the same facts as `guard`, which returns the whole record.
 TEST_F(GuardBeginConformance, AnOutcomeIsWhatTheWholeRecordSays) {
   Caller first = caller();
   EXPECT_FALSE(store().guard_outcome(identity("k")).has_value());

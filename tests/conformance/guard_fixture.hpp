@@ -1,4 +1,4 @@
-// Guards on the seam (SPEC §8): a session of a calling process, its requests, and what it is answered.
+// Guards on the store interface: a calling process's session, its requests and their answers.
 #pragma once
 
 #include "conformance/fixture.hpp"
@@ -46,7 +46,7 @@ class GuardConformance : public Conformance {
     return item;
   }
 
-  // Expects the caller to run it.
+  // Expects that the caller is told to run the function.
   Admission begin(Caller& caller, const std::string& key, std::optional<Duration> takeover_after = 30s) {
     const Admission admission = admit(call(caller, key, takeover_after));
     EXPECT_TRUE(admission.created() || admission.verdict == AdmissionVerdict::taken_over);

@@ -1,4 +1,4 @@
-// Guards whose callers are gone: never queued again, taken over by one (SPEC G6).
+// Guards whose callers are gone: never queued again, taken over by one caller.
 #include "conformance/guard_fixture.hpp"
 
 #include <atomic>
@@ -41,7 +41,7 @@ TEST_F(GuardLostConformance, TheFirstCallersLateOutcomeIsStale) {
   EXPECT_EQ(finish(outcome(lost, FinishKind::failed, {.period = 1h, .holds_identity = false})), FinishVerdict::stale);
   EXPECT_EQ(store().guard(identity("k"))->status, Status::running);
   EXPECT_EQ(finish(outcome(taken, FinishKind::completed)), FinishVerdict::accepted);
-  EXPECT_EQ(finish(outcome(taken, FinishKind::completed)), FinishVerdict::accepted);  // asked again
+  EXPECT_EQ(finish(outcome(taken, FinishKind::completed)), FinishVerdict::accepted);  // the same finish repeated
   EXPECT_EQ(finish(outcome(lost, FinishKind::completed)), FinishVerdict::stale);
 }
 
@@ -136,7 +136,7 @@ TEST_F(GuardLostConformance, ABeatTellsWhatSomebodyElseHasTakenOver) {
   EXPECT_EQ(reply.lost, std::vector<Uuid>{admission.id});
 }
 
-// The answer to its begin was lost: nobody runs it.
+// The answer to the begin was lost, so the caller never runs the function and its beat does not list it.
 TEST_F(GuardLostConformance, OneThatABeatDoesNotKnowIsTakenOverAtOnce) {
   Caller first = caller();
   const Admission unknown = begin(first, "k");

@@ -1,4 +1,4 @@
-// Guards among all that people look at: lists, dead letters, retries, forgetting.
+// Guards in the operators' views and commands: lists, dead letters, retries, forgetting.
 #include "conformance/guard_fixture.hpp"
 
 namespace hapax::conformance {

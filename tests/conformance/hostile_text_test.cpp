@@ -1,4 +1,4 @@
-// Text that was made to break things goes in and comes out as it was, or made storable where handlers wrote it (SPEC P9).
+// Hostile text from clients is stored and returned unchanged; hostile text from handlers is made storable.
 #include "conformance/fixture.hpp"
 
 #include "base/limits.hpp"

@@ -1,4 +1,4 @@
-// Identities: what a request meets when its key is taken, and when the key is free again (SPEC I8, I9, I10, I13).
+// Identities: what a request gets when its key is held, and when the key is free again.
 #include "conformance/fixture.hpp"
 
 #include <array>
@@ -11,7 +11,7 @@ constexpr auto stored_result = R"({"paid":true})";
 
 class IdentityConformance : public Conformance {
  protected:
-  // As bring_to, with a result worth asking for.
+  // Like bring_to; a completed execution gets a result that is not null.
   void end_as(const Uuid& id, Status ended) {
     if (ended != Status::completed) { return bring_to(id, ended); }
     bring_to(id, Status::running);
@@ -21,7 +21,7 @@ class IdentityConformance : public Conformance {
 
   std::optional<Uuid> holder(const NewExecution& item) { return store().holder(item.identity->hash); }
 
-  // The answers an existing execution gives.
+  // The admission has the facts of the existing execution.
   void expect_answered_by(const Execution& existing, const Admission& admission) {
     EXPECT_EQ(admission.id, existing.id);
     EXPECT_EQ(admission.status, existing.status);
@@ -36,7 +36,8 @@ class IdentityConformance : public Conformance {
 
 using enum AdmissionVerdict;
 
-// One row of SPEC I9 a reuse policy, one column a conflict policy: return_existing, reject, wait, terminate_existing.
+// One row for each reuse policy, one column for each conflict policy: return_existing, reject, wait,
+// terminate_existing.
 struct Row {
   Reuse reuse;
   std::array<AdmissionVerdict, 4> verdicts;
@@ -90,7 +91,7 @@ class IdentityMatrix : public IdentityConformance, public ::testing::WithParamIn
     EXPECT_FALSE(admission.deduplicated_from);
     EXPECT_FALSE(admission.finished_at);
     EXPECT_FALSE(admission.result);
-    // The earlier run is kept as it was, unless it was live and had to go.
+    // The earlier run is unchanged, unless it was live and the request terminated it.
     const Execution earlier = get(first.id);
     EXPECT_EQ(earlier.run, 1);
     EXPECT_EQ(earlier.status, is_terminal(held_as) ? held_as : Status::cancelled);
@@ -280,7 +281,7 @@ TEST_F(IdentityConformance, ATerminatedRunningHolderIsCancelledAndItsWorkerIsSta
   TestWorker me = worker();
   const Uuid first = admit_id(keyed("a", "1"));
   const Claim claim = claim_one(me);
-  NewExecution replacement = keyed("a", "2");  // termination does not ask what the old input was
+  NewExecution replacement = keyed("a", "2");  // termination ignores the old run's fingerprint
   replacement.identity->on_conflict = OnConflict::terminate_existing;
 
   const Admission admission = admit(replacement);

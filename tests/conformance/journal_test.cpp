@@ -1,4 +1,4 @@
-// The journal: fenced, positioned entries of a running execution (SPEC D15).
+// The journal: fenced entries of a running execution, each with its position.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {

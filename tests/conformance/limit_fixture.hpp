@@ -1,4 +1,4 @@
-// What tests of limits share: setting them, many executions at once, and a look at the queue.
+// Shared by the tests of limits: set limits, admit many executions, read the queue.
 #pragma once
 
 #include "conformance/fixture.hpp"
@@ -35,7 +35,7 @@ class LimitConformance : public Conformance {
     return {};
   }
 
-  // Changes with every write of a live row, where the database tells.
+  // The row versions (xmin) of all live rows, which change with every write. PostgreSQL only; empty on other stores.
   static std::string row_versions(Store& from) {
     std::string versions;
     if (from.info().backend != "postgresql") { return versions; }

@@ -1,4 +1,4 @@
-// Limits of concurrency keys: how many of one run, who waits for it, and who comes back (SPEC D12, D13).
+// Limits of concurrency keys: how many executions of a key run, which wait, and which go back to waiting.
 #include "conformance/limit_fixture.hpp"
 
 #include <map>
@@ -58,7 +58,7 @@ TEST_F(LimitConformance, AParkedOneComesBackHoweverTheHolderLeft) {
   ASSERT_EQ(finish(ending(claim_one(me), FinishKind::snoozed, 1h)), FinishVerdict::accepted);
   Claim held = claim_one(me);
   EXPECT_EQ(held.id, ids[3]);
-  // The one that goes back into the line may be cancelled before it is claimed.
+  // An execution that was put back to waiting may be cancelled before it is claimed again.
   ASSERT_EQ(finish(completed(held)), FinishVerdict::accepted);
   ASSERT_EQ(store().cancel({&ids[4], 1}, "no").at(0).verdict, CancelVerdict::cancelled);
   held = claim_one(me);
@@ -242,7 +242,7 @@ TEST_F(LimitConformance, AZombiesWritesAreRefusedAndItsPlaceIsAnothers) {
   EXPECT_EQ(claim(me, 10).size(), 1U);
 }
 
-// Several claimers at once, each with its own handle: a key with limit 1 never has two claims, and all get done.
+// Several claimers at once, each with its own handle: a key with limit 1 never has two claims, and all executions end.
 TEST_F(LimitConformance, ConcurrentClaimersNeverHaveTwoOfAKey) {
   constexpr int keys = 4;
   constexpr int each = 25;

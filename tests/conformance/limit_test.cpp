@@ -1,4 +1,4 @@
-// Rate and concurrency limits of queues and workers (SPEC D12, D13).
+// Rate and concurrency limits of queues and workers.
 #include "conformance/limit_fixture.hpp"
 
 #include <map>
@@ -79,7 +79,7 @@ TEST_F(LimitConformance, OverAnyStretchNoMoreStartThanLimitAndBurstAndNearlyThat
   (void)admit_many(300);
   TestWorker me = worker();
   std::vector<Time> starts;
-  // It looks a little late each time.
+  // Each claim comes 3 ms late.
   for (Duration passed{0}; passed < 10s;) {
     const ClaimReply reply = claim_reply(me, 50);
     for (const Claim& one : reply.claims) { starts.push_back(one.claimed_at); }

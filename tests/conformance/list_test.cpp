@@ -1,4 +1,4 @@
-// Listing: filters, namespace walls, and pages from the newest down.
+// Listing: filters, isolation of namespaces, and pages from the newest execution down.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {

@@ -1,4 +1,4 @@
-// Wake-ups between processes: a hint that something may have changed.
+// Wakeups between processes: a hint that something may have changed.
 #include "conformance/fixture.hpp"
 
 #include <thread>
@@ -9,7 +9,7 @@ namespace {
 
 class ListenerConformance : public Conformance {
  protected:
-  // What a producer in another process does.
+  // Enqueues as a producer in another process does.
   static void enqueue_and_announce(Store& producer) {
     const NewExecution item = request();
     EXPECT_TRUE(producer.admit({&item, 1}).at(0).created());

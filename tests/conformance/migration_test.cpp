@@ -1,4 +1,4 @@
-// Schema migrations (SPEC C4): versioned, forward only, once, and kind to what is there already.
+// Schema migrations: versioned, forward only, run once, and existing data stays usable.
 #include "conformance/fixture.hpp"
 
 #include <hapax/error.hpp>
@@ -13,7 +13,7 @@ namespace hapax::conformance {
 
 namespace {
 
-// Works beside the fixture's own store: on SQLite on other files, on PostgreSQL in schemas that the test drops.
+// Uses places other than the fixture's store: other files on SQLite, schemas that the test drops on PostgreSQL.
 class MigrationConformance : public Conformance {
  protected:
   void TearDown() override {
@@ -21,7 +21,7 @@ class MigrationConformance : public Conformance {
     Conformance::TearDown();
   }
 
-  // A store of the same kind where there is nothing yet.
+  // A place of the same kind without any tables.
   std::string empty_place() {
     if (!capabilities().durable) { return url(); }
     places_ += 1;
@@ -31,7 +31,7 @@ class MigrationConformance : public Conformance {
     return url().substr(0, at) + schemas_.back();
   }
 
-  // Runs SQL past the store, as a newer build or a careless person would.
+  // Runs SQL on the tables directly, as a newer build or an operator would.
   static void run_sql(const std::string& place, const std::string& statement) {
     if (place.starts_with("sqlite:")) {
       sqlite3* db = nullptr;
@@ -47,11 +47,11 @@ class MigrationConformance : public Conformance {
     PQfinish(connection);
   }
 
-  // Makes the place look as if the next release had migrated it, and did not mean older builds to go on.
+  // Makes the place look as if the next release had migrated it and locked older builds out.
   static void pretend_newer(const std::string& place, int version) {
     run_sql(place, "INSERT INTO " + versions_table(place) + "(version) VALUES (" + std::to_string(version) + ")");
   }
-  // The same, and builds that know `oldest` may.
+  // Like pretend_newer, but builds that know version `oldest` may still use the store.
   static void pretend_usable_from(const std::string& place, int oldest) {
     run_sql(place, "UPDATE " + versions_table(place) + " SET usable_from = " + std::to_string(oldest));
   }
@@ -63,7 +63,7 @@ class MigrationConformance : public Conformance {
     return store::open(place, {.migrate = store::Migrate::no});
   }
 
-  // Whether an execution can go its way from admission to outcome there.
+  // An execution can be admitted, claimed and completed there.
   static void expect_works(const std::string& place) {
     const std::unique_ptr<Store> opened = reopen(place);
     const NewExecution item = request();

@@ -1,4 +1,4 @@
-// Throttle, debounce and keep-last: ways to meet a held identity beyond holding it (SPEC I16).
+// Throttle, debounce and keep_last: identity modes beyond holding.
 #include "base/sha256.hpp"
 #include "base/uuid7.hpp"
 #include "conformance/fixture.hpp"
@@ -158,7 +158,7 @@ TEST_F(ModeConformance, OneThatWaitsForItsRetryMakesWayForTheLatest) {
   EXPECT_EQ(status(next.id), Status::pending);
 }
 
-// What it has done under its effect key was for the input it had then.
+// An execution that has started keeps its input, because its effects under the effect key belong to that input.
 TEST_F(ModeConformance, WhatHasStartedIsNotGivenAnotherInputThoughItsAttemptWasGivenBack) {
   for (const IdentityMode mode : {IdentityMode::debounce, IdentityMode::keep_last}) {
     for (const FinishKind kind : {FinishKind::released, FinishKind::snoozed, FinishKind::waiting}) {

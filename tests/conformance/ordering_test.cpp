@@ -1,4 +1,4 @@
-// Ordering keys: strictly one after the other in the order of admission (SPEC P6).
+// Ordering keys: executions of one key run strictly one after the other, in the order of their admission.
 #include "conformance/fixture.hpp"
 
 #include <map>
@@ -43,7 +43,7 @@ TEST_F(OrderingConformance, TheyRunOneAfterTheOtherInTheOrderOfAdmissionWhatever
 TEST_F(OrderingConformance, TheOrderIsTheStoresNotTheIds) {
   NewExecution late = ordered("a");
   NewExecution early = ordered("a");
-  std::swap(late.id, early.id);  // the id made first is admitted last
+  std::swap(late.id, early.id);  // the older ID is admitted last
   (void)admit_id(early);
   (void)admit_id(late);
   TestWorker me = worker();
@@ -182,7 +182,7 @@ TEST_F(OrderingConformance, MovedInSmallBatchesTheyKeepTheirOrderAlsoWhereSomeAr
     const std::string key = i % 3 == 0 ? "a" : i % 3 == 1 ? "b" : "c";
     ids[key].push_back(admit_id(ordered(key, i == 1 ? 1h : 0s, i % 5)));
   }
-  // One of no key stands behind them, and one of a key without an order.
+  // Last come an execution without a key and one with an unordered key.
   (void)admit_id(request());
   NewExecution unordered = request();
   unordered.limit_key = LimitKey{.text = "c"};
@@ -201,7 +201,7 @@ TEST_F(OrderingConformance, MovedInSmallBatchesTheyKeepTheirOrderAlsoWhereSomeAr
     EXPECT_LE(some, 2);
     if (some == 0) { break; }
     moved += some;
-    // What has been moved may run at once.
+    // A moved execution may run at once.
     TestWorker other = worker(24h, {"other"});
     for (const Claim& one : claim(other, 10)) {
       std::vector<Uuid>& line = ids[one.limit_key->text];

@@ -1,4 +1,4 @@
-// Outcomes: what somebody who waits for executions is told.
+// Outcomes: what a caller that waits for executions reads.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {

@@ -1,6 +1,6 @@
-// A workflow that others end takes its child workflows along, unless they outlive it (SPEC W4). One that ends by itself
-// says so to its children before (tests/workflow). A child whose own deadline has passed is timed out, whatever ends its
-// parent and whichever of the two a sweep meets first.
+// A workflow that is ended from outside ends its child workflows too, unless they are declared to outlive it. A
+// workflow that ends by itself tells its children before (tests/workflow). A child whose own deadline has passed is
+// timed out, whatever ends its parent and whichever of the two a sweep meets first.
 #include "conformance/workflow_fixture.hpp"
 
 #include "model/parent_close.hpp"
@@ -13,15 +13,15 @@ class ParentClose : public WorkflowConformance {
  protected:
   struct Family {
     NewExecution parent;
-    Uuid fresh;      // a child that nobody has claimed
-    Uuid begun;      // one that waits
-    Uuid continued;  // one that went on as another run
+    Uuid fresh;      // a child that no worker has claimed
+    Uuid begun;      // a child that waits
+    Uuid continued;  // a child that continued as a new run
     Uuid outliving;
     Uuid task;
-    Uuid joined;  // somebody else's, only waited for
+    Uuid joined;  // not a child: the parent only waits for it
   };
 
-  // The parent waits for all of them.
+  // The parent waits for all members.
   Family make(NewExecution parent) {
     Family family;
     family.parent = parent;
@@ -63,7 +63,7 @@ class ParentClose : public WorkflowConformance {
     return item;
   }
 
-  // In a queue of its own.
+  // Each child has a queue of its own.
   static NewExecution child(const std::string& name) {
     NewExecution item = keyed(name);
     item.task = "order";

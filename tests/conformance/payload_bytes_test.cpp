@@ -1,4 +1,4 @@
-// Payloads are read when they are asked for, and never more of them at once than a bound, however many are asked for.
+// Payloads are read only on request, and one reply's payload bytes are bounded, whatever number is asked for.
 #include "conformance/fixture.hpp"
 
 #include "base/limits.hpp"
@@ -13,14 +13,14 @@ namespace hapax::conformance {
 namespace {
 
 constexpr std::size_t large = 900'000;
-// Together more than one page or claim may have, and less than two.
+// Together more than one page or claim may hold, and less than two.
 constexpr int many = 26;
 static_assert(many * large > limits::list_bytes && many * large < 2 * limits::list_bytes);
 static_assert(many * large > limits::claim_bytes && many * large < 2 * limits::claim_bytes);
 
 class PayloadBytesConformance : public Conformance {
  protected:
-  // Newest first.
+  // Returned newest first.
   std::vector<Uuid> admit_large(const NewExecution& like) {
     std::vector<Uuid> ids;
     for (int i = 0; i < many; ++i) {
@@ -43,12 +43,13 @@ class PayloadBytesConformance : public Conformance {
     return bytes;
   }
 
-  // Claims all in two replies, of which the first ends at its bytes and says that more is due.
+  // Claims all executions in two replies. The first reply ends at its byte limit and says that more is due.
   void expect_two_claims(const std::vector<Uuid>& newest_first) {
     TestWorker one = worker();
     const ClaimReply first = claim_reply(one, 100);
     EXPECT_LT(first.claims.size(), newest_first.size());
-    EXPECT_GE(bytes_of(first.claims), limits::claim_bytes / 2);  // encrypted ones count for more than they are told
+    EXPECT_GE(bytes_of(first.claims),
+              limits::claim_bytes / 2);  // an encrypted payload counts as more bytes than it has when decrypted
     EXPECT_LT(bytes_of(first.claims), limits::claim_bytes + large);
     EXPECT_EQ(first.next_due, Duration{0});
     const ClaimReply second = claim_reply(one, 100);
@@ -97,7 +98,7 @@ TEST_F(PayloadBytesConformance, OneLargerThanAPageIsStillShown) {
   EXPECT_EQ(claim_one(one).id, id);
 }
 
-// What the process has held at most since the last call, in bytes.
+// The process's peak memory since the last call, in bytes.
 std::int64_t peak_since_last() {
   std::int64_t peak = 0;
   std::ifstream status("/proc/self/status");
@@ -121,7 +122,7 @@ TEST_F(PayloadBytesConformance, AListWithoutPayloadsReadsNone) {
     EXPECT_TRUE(page[i].input.empty());
     EXPECT_FALSE(page[i].result);
   }
-  // The memory store copies one after the other, and a sanitizer keeps what is freed.
+  // The memory store copies payloads one after the other, and a sanitizer keeps freed memory.
   if (capabilities().durable) { EXPECT_LT(held, many * static_cast<std::int64_t>(large) / 2); }
 }
 

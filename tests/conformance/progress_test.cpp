@@ -1,4 +1,4 @@
-// Progress: what a running attempt last said of itself, told with its session's beat.
+// Progress: the last report of a running attempt, sent with its session's beat.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {

@@ -1,4 +1,4 @@
-// Queues (SPEC D14): made on first use, paused, drained, purged and moved by people, and counted for them.
+// Queues: made on first use; operators pause, drain, purge and move them and read their counts.
 #include "conformance/fixture.hpp"
 #include "model/identity.hpp"
 

@@ -1,4 +1,4 @@
-// Retention (SPEC P7, I13): what has finished goes when its queue says so, what lives stays however old it is.
+// Retention: finished executions are deleted after their queue's period; live ones stay, whatever their age.
 #include "conformance/fixture.hpp"
 
 namespace hapax::conformance {
@@ -13,7 +13,7 @@ class RetentionConformance : public Conformance {
 
   bool is_there(const Uuid& id) { return store().get(id).has_value(); }
 
-  // Sweeps until nothing is left to do, bounded so that a sweep that never ends fails the test.
+  // Sweeps until nothing is left to delete. The bound makes a sweep that never ends fail the test.
   int expire_all(int limit = 1000) {
     int expired = 0;
     for (int round = 0; round < 100; ++round) {

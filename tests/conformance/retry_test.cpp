@@ -1,4 +1,4 @@
-// Attempts that do not end the execution: retry, snooze, release, and what they leave behind (SPEC D4, D5, D8).
+// Attempts that do not end the execution: retry, snooze, release, and the rows they leave.
 #include "conformance/fixture.hpp"
 
 #include "base/limits.hpp"
@@ -16,7 +16,7 @@ class RetryConformance : public Conformance {
     return finish;
   }
 
-  // What all three have in common.
+  // Common to all three: the execution waits again.
   void expect_waiting(const Uuid& id, int attempt) {
     const Execution waiting = get(id);
     EXPECT_EQ(waiting.status, Status::pending);

@@ -1,5 +1,5 @@
-// What tests of schedules and events stand on: an engine over the test's store, the ticker, and times that begin at a whole
-// hour.
+// Base of the tests of schedules and events: an engine over the test's store, the ticker, and a clock that starts at a
+// full hour.
 #pragma once
 
 #include "conformance/fixture.hpp"
@@ -48,7 +48,7 @@ class ScheduleConformance : public Conformance {
     activities_->apply(schedule::parse_activity(definition.dump()), "ann");
   }
 
-  // Looks until nothing is due.
+  // Ticks until nothing is due.
   void tick() { tick(*ticker_); }
   static void tick(schedule::Ticker& ticker) {
     while (ticker.look().due > 0) {}
@@ -59,7 +59,7 @@ class ScheduleConformance : public Conformance {
     return "activity-" + activity + ":" + schedule::format_scheduled_for(minute(number));
   }
 
-  // The IDs of its runs, in the order they were started.
+  // The execution IDs of the activity's runs, in the order they were started.
   std::vector<std::string> runs(const std::string& activity) {
     std::vector<std::string> ids;
     for (const Execution& run : executions(activity)) { ids.push_back(run.identity_key); }

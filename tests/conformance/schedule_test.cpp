@@ -1,4 +1,4 @@
-// Ticks become executions, each once, whatever the clock and the processes do (SPEC S2, S4 to S7).
+// Each tick starts one execution, whatever the clock and the processes do.
 #include "conformance/schedule_fixture.hpp"
 
 namespace hapax::conformance {
@@ -29,7 +29,7 @@ TEST_F(ScheduleConformance, EachTickIsOneRunUnderItsId) {
   EXPECT_EQ(activities_->get("daily").next_due, minute(3));
 }
 
-// Five ticks pass while everything is down. The fifth is within the grace, the four before it are missed.
+// Five ticks pass while every server is down. The fifth is within the grace, the four before it are missed.
 TEST_F(ScheduleConformance, SkipDropsWhatWasMissed) {
   apply("daily", every_minute());
   advance(5min + 30s);

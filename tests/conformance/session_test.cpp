@@ -1,4 +1,4 @@
-// Worker sessions: beats, what is released, what is lost (SPEC D2, D3, P4).
+// Worker sessions: beats, released claims, lost sessions.
 #include "conformance/fixture.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 class SessionConformance : public Conformance {
  protected:
-  // The worker dies and a sweep notices.
+  // The session's lease runs out and a sweep notices.
   SweepReport lose(const TestWorker& dead) {
     advance(dead.lease + 1s);
     return sweep();
@@ -87,9 +87,9 @@ TEST_F(SessionConformance, ABeatTellsWhatOfTheHeldIsNoLongerTheSessions) {
 TEST_F(SessionConformance, WhatASettledClaimGaveAndTheSessionDoesNotHoldIsReleased) {
   const Uuid unknown = admit_id(request());
   TestWorker me = worker();
-  const Claim lost_reply = claim_one(me);  // number 1; its reply never arrived
+  const Claim lost_reply = claim_one(me);  // claim number 1: its reply is lost
   const Uuid in_flight = admit_id(request());
-  ASSERT_EQ(claim_one(me).id, in_flight);  // number 2; its reply is still on its way
+  ASSERT_EQ(claim_one(me).id, in_flight);  // claim number 2: its reply is still on the way
   const Beat settled{.session = me.session, .lease = 30s, .settled_claim_number = 1};
 
   const BeatReply reply = store().beat(settled);
@@ -155,7 +155,7 @@ TEST_F(SessionConformance, AClosedSessionReleasesWhatItHolds) {
   EXPECT_EQ(finish(completed(held)), FinishVerdict::stale);
   EXPECT_TRUE(beat(me, {}).session_lost);
   EXPECT_TRUE(claim(me).empty());
-  store().close_session(me.session);  // gone already: nothing to do
+  store().close_session(me.session);  // already closed: does nothing
 }
 
 TEST_F(SessionConformance, SessionsAreListedAsTheyWereOpened) {
@@ -288,7 +288,7 @@ TEST_F(SessionConformance, OnlySessionsWhoseLeaseIsOverAreLost) {
 TEST_F(SessionConformance, AnExecutionLostTooOftenIsADeadLetter) {
   NewExecution item = request();
   item.max_lost = 2;
-  item.max_attempts = 1;  // losses alone never make an execution fail by its attempts
+  item.max_attempts = 1;  // lost attempts alone never use up max_attempts
   (void)admit_id(item);
   TestWorker first = worker();
   (void)claim_one(first);
@@ -396,7 +396,7 @@ TEST_F(SessionConformance, SuspectsAreClaimedOneByOne) {
   EXPECT_TRUE(claim(me).empty());
 }
 
-// Who serves a session through several doors leaves it to the store what it holds.
+// A session that several front ends serve leaves it to the store to count its running executions (`by_holdings`).
 TEST_F(SessionConformance, ASuspectRunsAloneByWhatTheSessionHolds) {
   for (int i = 0; i < 2; ++i) { (void)admit_id(request()); }
   TestWorker dead = worker();

@@ -1,4 +1,4 @@
-// The SQL prompt: reads for people, and nothing but reads (SPEC L0, X4).
+// The SQL prompt: operators can read, and nothing can write.
 #include "conformance/fixture.hpp"
 
 #include <hapax/error.hpp>

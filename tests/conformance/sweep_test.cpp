@@ -1,4 +1,4 @@
-// A sweep judges each row by itself: one that cannot be read or changed never stops the others.
+// A sweep handles each row by itself: a row that cannot be read or changed never stops the others.
 #include "conformance/workflow_fixture.hpp"
 
 #include "base/limits.hpp"
@@ -10,7 +10,7 @@ namespace hapax::conformance {
 
 namespace {
 
-// On the memory store no row can be damaged: what these tests say of the good rows holds there all the same.
+// On the memory store no row can be damaged; the expectations about good rows hold there too.
 class SweepConformance : public WorkflowConformance {
  protected:
   [[nodiscard]] bool has_rows() { return store().info().backend != "memory"; }
@@ -50,8 +50,8 @@ class SweepConformance : public WorkflowConformance {
     Uuid child;
   };
 
-  // A workflow that waits for its child. What is in the child's labels says whether it outlives its parent, so with
-  // malformed ones the parent cannot be ended by others.
+  // A workflow that waits for its child. The child's labels say whether it outlives its parent, so while they are
+  // malformed no cancellation or deadline can end the parent.
   Family bad_family(NewExecution parent) {
     (void)admit_id(parent);
     TestWorker starter = flow_worker(24h, {parent.queue.name});
@@ -105,7 +105,7 @@ TEST_F(SweepConformance, ABadRowAmongTheDeadlinesNeverStopsTheOthers) {
   EXPECT_EQ(status(family.child), Status::cancelled);
 }
 
-// No row is at fault: the sweep has failed, and goes on once the store is mended.
+// No row is at fault: the sweep fails as a whole, and the next one succeeds once the store is repaired.
 TEST_F(SweepConformance, APartThatFailsAsAWholeIsAFailedSweep) {
   if (!has_rows()) { return; }
   const bool sqlite = store().info().backend == "sqlite";

@@ -1,5 +1,5 @@
-// Many in one call: stores write what is usual many at a time, so one among them that is not usual must neither be taken
-// for one of them nor take them along.
+// Many items in one call: stores write ordinary items with one statement, so an unusual item among them must neither be
+// handled as an ordinary one nor spoil the others.
 #include "conformance/workflow_fixture.hpp"
 
 #include <algorithm>
@@ -9,9 +9,9 @@ namespace hapax::conformance {
 
 namespace {
 
-// Of two sizes that go together, and a few over.
+// Two full groups of items that are written together, and a few more.
 constexpr int together_many = 43;
-constexpr std::size_t odd = 20;  // the one that is different
+constexpr std::size_t odd = 20;  // index of the unusual item
 
 class TogetherConformance : public WorkflowConformance {
  protected:
@@ -51,7 +51,7 @@ class TogetherConformance : public WorkflowConformance {
     return all;
   }
 
-  // All but the odd one are accepted.
+  // All verdicts but the odd item's are `accepted`.
   static void expect_all_but_odd(const std::vector<FinishVerdict>& verdicts) {
     ASSERT_EQ(std::ssize(verdicts), together_many);
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
@@ -188,7 +188,7 @@ TEST_F(TogetherConformance, OneThatLivedBeforeUnderTheSameIdEndsLikeTheOthers) {
   again.id = before.id;
   (void)admit(again);
   std::vector<Claim> claims = claim(worker_);
-  if (claims.empty()) { return; }  // a store on which an id has one life
+  if (claims.empty()) { return; }  // on this store an execution ID cannot be used again
   const std::vector<Claim> others = claimed(flow(), together_many - 1);
   claims.insert(claims.end(), others.begin(), others.end());
   EXPECT_EQ(store().finish(endings_with_entries(claims)),
@@ -338,7 +338,7 @@ TEST_F(BornTogetherConformance, AllRunAtOnceUnderTheirOwnClaims) {
 TEST_F(BornTogetherConformance, EachHasTheNumberOfItsOwnClaim) {
   const std::vector<NewExecution> items = born_many();
   (void)store().admit(items);
-  // A beat that knows none of them, while the answers of all but the first claims are under way.
+  // The beat lists no execution, while only the claims up to the odd item's are settled: the later ones are in flight.
   (void)store().beat({.session = worker_.session,
                       .lease = worker_.lease,
                       .settled_claim_number = items[odd].born_running->claim_number});
@@ -349,7 +349,7 @@ TEST_F(BornTogetherConformance, EachHasTheNumberOfItsOwnClaim) {
 
 TEST_F(BornTogetherConformance, AKeyThatIsHeldIsAnsweredAndTheOthersRun) {
   const Uuid holder = admit_id(flow("key-" + std::to_string(odd)));
-  const Claim running = claim_one(worker_);  // nothing waits in the queue
+  const Claim running = claim_one(worker_);  // the queue is empty now
   ASSERT_EQ(running.id, holder);
   const std::vector<Admission> admissions = store().admit(born_many());
   for (std::size_t i = 0; i < admissions.size(); ++i) {

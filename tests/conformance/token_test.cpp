@@ -1,4 +1,4 @@
-// Tokens as a store keeps them (SPEC X2).
+// Tokens in the store.
 #include "conformance/fixture.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Transactions with the caller's own writes (SPEC P8, D9, D10), in each form that the store has: SQLite lends its writer,
-// PostgreSQL a connection of its own, or attaches to one of the caller's. What they promise is the same.
+// Transactions that contain the caller's own writes, in each form a store has: SQLite lends its writer connection;
+// PostgreSQL lends a connection or attaches to the caller's. All forms keep the same promises.
 #include "conformance/fixture.hpp"
 
 #include <hapax/error.hpp>
@@ -42,7 +42,8 @@ class TransactionConformance : public Conformance, public ::testing::WithParamIn
     return GetParam() == Form::lent ? capabilities().lends_transaction : capabilities().attaches_transaction;
   }
 
-  // Runs `work` in a transaction and commits it. False when it could not be committed as a finish in it was stale.
+  // Runs `work` in a transaction and commits it. Returns false if the commit is refused because a finish in it was
+  // stale.
   bool run(const std::function<void(Transaction&)>& work) {
     return GetParam() == Form::lent ? run_lent(work) : run_attached(work);
   }
@@ -62,7 +63,7 @@ class TransactionConformance : public Conformance, public ::testing::WithParamIn
   void write_row(Transaction& tx) { execute(tx, "INSERT INTO " + table_ + " VALUES (1)"); }
   std::string own_rows() { return store().sql("SELECT count(*) FROM own_rows", 1).rows.at(0).at(0).value_or("?"); }
 
-  // Runs a command and returns what the server calls it, empty when it was refused.
+  // Runs a command and returns the server's command tag, or an empty string if the server refused it.
   static std::string command(const std::string& statement, PGconn* connection) {
     PGresult* const result = PQexec(connection, statement.c_str());
     const std::string tag = PQresultStatus(result) == PGRES_COMMAND_OK ? PQcmdStatus(result) : "";
@@ -87,7 +88,7 @@ class TransactionConformance : public Conformance, public ::testing::WithParamIn
     try {
       work(*store().attach(connection_));
     } catch (const StaleLease&) {
-      // The commit below is the test: a careless caller tries it all the same.
+      // The commit below is the test: the caller commits although a call in the transaction has thrown.
     } catch (...) {
       command("ROLLBACK");
       throw;

@@ -1,4 +1,4 @@
-// How long things are kept and identities held: retention 0, defaults by kind, dedup windows, tombstones (SPEC R2, I13).
+// How long records are kept and identities held: retention 0, defaults by kind, dedup windows, tombstones.
 #include "conformance/fixture.hpp"
 
 #include "model/identity.hpp"
@@ -13,7 +13,7 @@ using std::chrono::days;
 
 class WindowConformance : public Conformance {
  protected:
-  // A keyed execution in a queue that keeps things for so long, ended so.
+  // A keyed execution that has ended with `status`.
   Uuid ended(const std::string& key, Status status, const std::optional<Duration>& dedup_window = std::nullopt) {
     NewExecution item = keyed(key);
     item.input = R"({"total":99})";
@@ -132,7 +132,7 @@ TEST_F(WindowConformance, AWindowHoldsTheIdentityBeyondItsExecution) {
   }
 }
 
-// What people ask by: the same facts that an admission decides by, through every stage of a holder's life.
+// `holding` returns the same facts that an admission decides by, through every stage of a holder's life.
 TEST_F(WindowConformance, AHoldingTellsWhoItIsUntilWhenAndWhatIsComparedWithIt) {
   store().configure_queue({}, {.retention = 1h});
   NewExecution item = keyed("a", R"({"total":99})");
@@ -177,7 +177,7 @@ TEST_F(WindowConformance, AHoldingTellsWhoItIsUntilWhenAndWhatIsComparedWithIt) 
   EXPECT_FALSE(store().holding(identity));
 }
 
-// So every server of a store gives the same answer to who asks for the result.
+// Every server of a store gives the same answer to a client that asks for an expired result.
 TEST_F(WindowConformance, EveryHandleKnowsThatARecordHasExpiredUntilNothingIsLeftOfIt) {
   store().configure_queue({}, {.retention = 1h});
   const Uuid windowed = ended("windowed", Status::completed, 24h);

@@ -1,4 +1,4 @@
-// Who waits for whom: children, cancellation, continued runs, seeds and retention (SPEC W2–W4).
+// Children that workflows wait for, cancellation, continued runs, seeds and retention.
 #include "conformance/workflow_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -279,7 +279,7 @@ TEST_F(WorkflowConformance, SignalsAndWaitersGoOverToTheNextRun) {
   EXPECT_EQ(told.data, R"("end")");
 }
 
-// A cancellation that was asked for while the last turn ran is not lost with it.
+// A cancellation that arrives during a run's last turn goes over to the next run.
 TEST_F(WorkflowConformance, ACancellationThatWasNotSeenGoesOverToTheNextRun) {
   const Claim claim = begun();
   (void)send(claim.id, "used", "1");

@@ -1,4 +1,4 @@
-// Short spellings of what the workflow tests do to a store.
+// Short helpers for the workflow tests' store calls.
 #pragma once
 
 #include "conformance/fixture.hpp"
@@ -30,7 +30,7 @@ class WorkflowConformance : public Conformance {
     return item;
   }
 
-  // A workflow that has been claimed.
+  // Admits a workflow and claims it.
   Claim begun(const std::string& key = "") {
     (void)admit_id(flow(key));
     return claim_one(worker_);
@@ -81,7 +81,7 @@ class WorkflowConformance : public Conformance {
     return store().signal({&signal, 1}).at(0);
   }
 
-  // The workflow is due and is claimed again.
+  // Claims a workflow that is due again.
   Claim woken(const Uuid& id) {
     Claim claim = claim_one(worker_);
     EXPECT_EQ(claim.id, id);

@@ -1,4 +1,4 @@
-// Workflows while others act at the same moment: no wake-up and no signal is lost, none is told twice (SPEC W4–W6).
+// Workflows under concurrent calls: no wakeup and no signal is lost, none is delivered twice.
 #include "conformance/fixture.hpp"
 #include "conformance/flow_tasks.hpp"
 
@@ -58,7 +58,7 @@ class WorkflowRace : public Conformance {
     return claim_one(workers_.front());
   }
 
-  // A claim may pass over a row that somebody changes at that moment.
+  // Retries, because a claim may skip a row that another caller is changing at that moment.
   Claim claim_soon() {
     for (int i = 0; i < 1000; ++i) {
       const std::vector<Claim> claims = claim(workers_.front(), 1);
@@ -94,7 +94,8 @@ class WorkflowRace : public Conformance {
   std::vector<TestWorker> workers_;
 };
 
-// Children of all end in batches of all, in which other workflows begin to wait: each tells rows that another changes.
+// Each batch ends children of all workflows and lets other workflows wait, so every batch wakes rows that another batch
+// is changing.
 TEST_F(WorkflowRace, WorkersThatWakeEachOthersWorkflowsLoseNothing) {
   constexpr int parents = 16;
   constexpr int children = 6;

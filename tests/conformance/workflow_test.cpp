@@ -1,4 +1,4 @@
-// Workflows as the store sees them: turns, waiting and signals (SPEC W2, W4, W6).
+// Workflows in the store: turns, waiting and signals.
 #include "conformance/workflow_fixture.hpp"
 
 namespace hapax::conformance {

@@ -1,4 +1,4 @@
-// That a waiting workflow is always woken: whatever comes first, wherever it stands, and with many at once.
+// A waiting workflow is always woken: whichever event comes first, in any queue, and with many workflows at once.
 #include "conformance/fixture.hpp"
 #include "conformance/flow_tasks.hpp"
 
@@ -73,7 +73,7 @@ class WorkflowWakeConformance : public Conformance {
   }
 
   TestWorker worker_;
-  TestWorker hand_;  // works on what workflows start
+  TestWorker hand_;  // runs the tasks that workflows start
 };
 
 TEST_F(WorkflowWakeConformance, APurgePassesOverWhatHasBegun) {

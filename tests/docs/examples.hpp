@@ -1,4 +1,4 @@
-// What the examples of the documentation's pages are compiled with (tests/docs/extract.py).
+// Included by the C++ examples of the documentation's pages (tests/docs/extract.py).
 #pragma once
 
 #include <hapax/hapax.hpp>
@@ -19,21 +19,21 @@
 #include <thread>
 #include <vector>
 
-// Examples say with assert what holds, in every build.
+// Examples check with assert, in every build type.
 #undef NDEBUG
 #include <cassert>
 
 namespace docs {
 
-// On a fresh store: HAPAX_DOCS_STORE, or SQLite in the current folder.
+// Opens a new store: HAPAX_DOCS_STORE, or SQLite in the current folder.
 [[nodiscard]] hapax::App open();
 
-// An example by its place, "docs/guides/reuse.md:40".
+// Registers an example under its place, such as "docs/guides/reuse.md:40".
 struct Registration {
   Registration(const char* place, void (*run)());
 };
 
-// Whether it throws that error.
+// Whether `fn` throws an Error of this type.
 template <class Error, class Fn>
 [[nodiscard]] bool refused(Fn fn) {
   try {

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""The examples of the documentation's pages.
+"""Extracts the examples of the documentation's pages.
 
-    extract.py PAGE NAME OUTPUT        writes the page's C++ as one source file; NAME is the page as messages call it
+    extract.py PAGE NAME OUTPUT        writes the page's C++ as one source file; messages call the page NAME
 
-A fenced block is an example by its language:
+The language of a fenced block says what kind of example it is:
 
-    cpp       statements, run as a function of their own with `app` open on a fresh store, unless they open one themselves
+    cpp       statements of a function of their own; `app` is open on a new store, unless the block opens a store itself
     sh        commands; all must succeed
-    console   commands behind "$ ", each followed by what it prints (run.py says how that is compared)
-    toml      a hapax.toml, checked by `hapax config check`; it lies beside the shell blocks that follow
+    console   commands behind "$ ", each followed by its output (run.py says how the two are compared)
+    toml      a hapax.toml, checked by `hapax config check`; the shell blocks that follow find it in their folder
 
-Blocks without a language, or of "text", are for people only. Other languages are refused, so that no example is passed over
-by a slip of the pen. Comments that the reader does not see bring what an example needs and he need not read:
+Blocks without a language, or of "text", are not tested. Other languages are refused, so that no example is skipped because
+of a typing error. HTML comments, which readers do not see, contain code that an example needs:
 
     <!-- example: shared         C++ at namespace scope
     …
     -->
-    <!-- example: before         in front of the next block, in its language
-    <!-- example: after          behind the block before
-    <!-- example: declarations -->   the next cpp block stands at namespace scope, for the blocks below it
+    <!-- example: before         before the next block, in its language
+    <!-- example: after          after the block above
+    <!-- example: declarations -->   the next cpp block is at namespace scope, for the blocks below it
 """
 
 import os
@@ -34,7 +34,7 @@ class PageError(Exception):
 
 
 class Code:
-    """Lines of a page, from a line number."""
+    """Lines of a page, starting at a line number."""
 
     def __init__(self, line, lines):
         self.line = line
@@ -69,7 +69,7 @@ class Block:
 
 
 def parse(text, page):
-    """The page's examples in its order; throws PageError naming the line."""
+    """The page's examples in order. Throws PageError with the line."""
     lines = text.split("\n")
     blocks = []
     before = []
@@ -132,7 +132,7 @@ def opens_app(block):
 
 
 def source(blocks, page):
-    """One translation unit; #line makes compiler and assert speak of the page."""
+    """One translation unit. #line lets compiler and assert name the page's lines."""
     name = re.sub(r"\W", "_", page)
     out = [f'#include "docs/examples.hpp"\n\nnamespace {name} {{\n\nusing namespace std::chrono_literals;\n']
     for block in blocks:

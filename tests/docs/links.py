@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""links.py ROOT: every relative link of README.md, CONTRIBUTING.md and docs/ leads to a file, and its anchor to a heading; every
+"""links.py ROOT: every relative link of the root's pages and docs/ leads to a file, and its anchor to a heading; every
 curl that posts says its Content-Type, without which the server refuses it."""
 
 import glob
@@ -17,7 +17,7 @@ def without_code(text):
 
 
 def anchors(path):
-    """As GitHub makes them of headings."""
+    """Anchors as GitHub derives them from headings."""
     with open(path, encoding="utf-8") as file:
         text = re.sub(r"^```.*?^```$", "", file.read(), flags=re.MULTILINE | re.DOTALL)
     found = set()
@@ -28,7 +28,7 @@ def anchors(path):
 
 
 def breaches(root):
-    pages = [os.path.join(root, name) for name in ("README.md", "CONTRIBUTING.md")]
+    pages = [os.path.join(root, name) for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
     pages += sorted(glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True))
     for page in pages:
         with open(page, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-// docs_examples PLACE: runs one example of a page. Without arguments: the places there are.
+// docs_examples PLACE: runs one example of a page. Without arguments it lists all places.
 #include "docs/examples.hpp"
 
 #include <cstdlib>

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """run.py PROGRAM ROOT PAGE...: runs the examples of the pages (extract.py) in folders below the current one.
 
-PROGRAM is the pages' C++ as compiled; HAPAX_BIN names the program that shell examples call `hapax`; HAPAX_DOCS_STORE is the
+PROGRAM is the pages' compiled C++; HAPAX_BIN names the program that shell examples call `hapax`; HAPAX_DOCS_STORE is the
 store of the C++ examples, "sqlite:example.db" unless set. Each C++ example has a process and a folder of its own. The shell
-examples of a page share a folder, as a reader would type them one after the other.
+examples of a page share a folder, as if a reader typed them one after the other.
 
-What a console block shows is what is printed, standard error included, but for
+The output of a console block, standard error included, must be as shown, except for
 
-    …            anything, within its line; alone on a line: any lines
-    0197c1…      an id or a hash: any at its first use, the same one wherever it stands again, in commands too
+    …            any text within its line; alone on a line: any lines
+    0197c1…      an ID or a hash: any value at its first use, the same value at later uses, in commands too
     a timestamp  any timestamp
 
-A command may fail only where an error's name is what it shows.
+A command may fail only if its shown output is an error's name.
 """
 
 import os
@@ -32,7 +32,7 @@ class Failed(Exception):
 
 
 def pattern(shown, known):
-    """A regular expression for what is shown, and the abbreviations it would learn."""
+    """A regular expression for the shown output, and the abbreviations that a match defines."""
     out, learned, at = [], [], 0
     for token in TOKEN.finditer(shown):
         out.append(re.escape(shown[at:token.start()]))
@@ -55,7 +55,8 @@ def pattern(shown, known):
 
 
 def matches(shown, printed, known):
-    """Whether it was printed as shown; remembers what abbreviations stand for. Hashes are for ever: theirs must be true."""
+    """Whether the printed output matches, and records the values of abbreviations. A hash never changes, so
+    its digits must be right."""
     expression, learned = pattern(shown, known)
     found = re.fullmatch(expression, printed)
     if not found:
@@ -69,7 +70,7 @@ def matches(shown, printed, known):
 
 
 def commands(block):
-    """(line, command, what is shown) of a console block."""
+    """(line, command, shown output) of a console block."""
     out = []
     for number, line in enumerate(block.code.lines, block.code.line):
         if line.startswith("$ "):
@@ -144,7 +145,7 @@ def run_program(program, block, folder):
 
 
 def run_page(program, hapax, root, page):
-    """How many examples the page has, and what failed."""
+    """Runs a page. Returns the number of examples and the failures."""
     failures = []
     name = re.sub(r"\W", "_", page)
     try:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The runner of the documentation's examples finds what is wrong with a page, and says where. Works in the current folder."""
+"""The runner of the documentation's examples reports each error in a page with its place. Works in the
+current folder."""
 
 import os
 import stat

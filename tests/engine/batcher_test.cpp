@@ -13,7 +13,7 @@ namespace {
 
 using Doubler = Batcher<int, int>;
 
-// A store call that a test holds back.
+// A store call that blocks until the test opens it.
 class Gate {
  public:
   void open() {
@@ -220,14 +220,16 @@ TEST(BatcherTest, ACallbackMaySubmitAndThrow) {
     throw std::runtime_error("a callback's own trouble");
   });
   gate.await_arrival();
-  // Behind the first call, so that the thread that leads has a turn to take while the callback waits for its answer.
+  // This request is queued behind the first call, so the leading thread has a second batch to run while the callback
+  // waits for its own answer.
   batcher.submit_async(2, [&](int reply, const std::exception_ptr&) { third.set_value(reply); });
   gate.open();
   EXPECT_EQ(second.get_future().get(), 20);
   EXPECT_EQ(third.get_future().get(), 4);
 }
 
-// One comes back a while after its answer; another has waited meanwhile. How large the call is that has the other.
+// The first caller submits again 300 µs after its answer, while another request waits. Returns the size of the second
+// call.
 std::size_t members_of_the_second_call() {
   std::mutex mutex;
   std::vector<std::size_t> sizes;
@@ -256,13 +258,13 @@ std::size_t members_of_the_second_call() {
 }
 
 TEST(BatcherTest, AsynchronousCallersAreWaitedForWhileACallWouldOnlyWait) {
-  // On a busy machine it may come too late for the wait, which is short; not every time.
+  // On a busy machine the third request may miss the short wait, but not in all 200 tries.
   std::size_t most = 0;
   for (int i = 0; i < 200 && most < 2; ++i) { most = std::max(most, members_of_the_second_call()); }
   EXPECT_EQ(most, 2);
 }
 
-// Calls that a test lets go one by one, and how many of them were under way at once.
+// Calls that the test releases one by one, with a count of how many were under way at once.
 class Calls {
  public:
   std::vector<int> make(std::span<int> requests) {
@@ -320,7 +322,7 @@ TEST(BatcherTest, AsynchronousRequestsNeedNotWaitForACallWhereTwoMayBeUnderWay) 
     calls.await_begun(1);
     send(2);
     send(3);
-    calls.await_begun(2);  // beside the first, which nobody has let go
+    calls.await_begun(2);  // beside the first call, which is still blocked
     for (const int value : {4, 5, 6}) { send(value); }
     EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1, 2})) << "two are the most";
     calls.allow(let_all_go);
@@ -339,7 +341,7 @@ TEST(BatcherTest, WhatGoesInTheTurnOnlyWaitsForIt) {
   const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
   batcher.submit_async(1, count);
   calls.await_begun(1);
-  batcher.submit_async(13, count);  // and those with it
+  batcher.submit_async(13, count);  // later requests join this one
   for (const int value : {2, 3, 4}) { batcher.submit_async(value, count); }
   EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
   calls.allow(let_all_go);
@@ -370,7 +372,7 @@ TEST(BatcherTest, ABurstThatDoesNotEndIsNotWaitedFor) {
   Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); }});
   const Doubler::Burst burst(batcher);
   batcher.submit_async(1, [&](int, const std::exception_ptr&) { answered.count_down(); });
-  answered.wait();  // on this very thread, which is to end the burst
+  answered.wait();  // blocks the thread that would end the burst
   EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
 }
 
@@ -401,7 +403,7 @@ TEST(BatcherTest, ABurstGoesBesideACallWhenItIsOver) {
     for (int i = 0; i < 6; ++i) { batcher.submit_async(i, count); }
     EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
   }
-  calls.await_begun(2);  // beside the first, which nobody has let go
+  calls.await_begun(2);  // beside the first call, which is still blocked
   EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1, 6}));
   calls.allow(let_all_go);
   answered.wait();
@@ -419,7 +421,8 @@ TEST(BatcherTest, WithoutLeaveAsynchronousRequestsWaitForTheCall) {
   EXPECT_EQ(calls.most(), 1);
 }
 
-// Callers of both kinds, failures among them, and an end in the middle: each is answered once, and with its own.
+// Blocking and asynchronous callers, failing batches, and a shutdown in the middle: each caller gets its own answer,
+// once.
 TEST(BatcherTest, WithTwoCallsUnderWayEachIsAnsweredOnce) {
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> answered = 0;

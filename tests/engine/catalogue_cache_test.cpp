@@ -52,7 +52,7 @@ TEST(CatalogueCacheTest, InsideATransactionADescriptorCountsAndNothingIsWritten)
   EXPECT_EQ(world.store.catalogue("default").tasks.size(), 1U);
 }
 
-// So that a request by the command line or the API meets the same identities.
+// The catalogue entry lets a request by the command line or the API meet the same identities.
 TEST(CatalogueCacheTest, WhateverADescriptorSaysOfIdentitiesIsCatalogued) {
   for (const TaskOptions& options :
        {TaskOptions{.identity_scope = IdentityScope::global}, TaskOptions{.fingerprint = Fingerprint{.compare = false}},

@@ -1,4 +1,4 @@
-// The dispatcher, a step at a time.
+// The dispatcher, one step at a time.
 #include "engine/dispatcher.hpp"
 
 #include "engine/world.hpp"
@@ -46,7 +46,7 @@ TEST_F(DispatcherTest, ClaimsAsMuchAsThePoolWillRun) {
 TEST_F(DispatcherTest, SendsOutcomesAndTheNextClaimInOneExchange) {
   world.admit_many(10);
   (void)step();
-  (void)step();  // finds that the pool is full
+  (void)step();  // finds the pool full
   const int before = world.store.exchanges;
   for (int i = 0; i < 4; ++i) { (void)pool.end(Ending::completed("1")); }
   (void)step();
@@ -57,7 +57,7 @@ TEST_F(DispatcherTest, SendsOutcomesAndTheNextClaimInOneExchange) {
 
 TEST_F(DispatcherTest, AQueueWithLimitsGivesNoMoreThanCanStartAtOnce) {
   world.store.configure_queue({}, {.concurrency = 100});
-  pool.rate = 100'000;  // quick handlers: a queue without limits would be fetched from ahead
+  pool.rate = 100'000;  // quick handlers: for a queue without limits the dispatcher would prefetch
   world.admit_many(50);
   (void)step();
   EXPECT_EQ(pool.running.size(), 4U);
@@ -68,7 +68,7 @@ TEST_F(DispatcherTest, AnOutcomeOfAQueueWithLimitsIsFollowedByTheNextAtOnce) {
   world.admit_many(3);
   (void)step();
   EXPECT_EQ(pool.running.size(), 1U);
-  (void)step();  // nothing more may start; the next look is a while away
+  (void)step();  // no execution may start; the next claim is due later
   for (int left = 2; left > 0; --left) {
     (void)pool.end(Ending::completed("1"));
     (void)step();
@@ -98,7 +98,7 @@ TEST_F(DispatcherTest, WaitsLongerAndLongerWhenNothingIsThere) {
     last = wait;
     world.advance(wait);
   }
-  EXPECT_EQ(last, 400ms) << "with the sweeper's interval within a second (SPEC P4)";
+  EXPECT_EQ(last, 400ms) << "with the sweeper's interval within a second";
 }
 
 TEST_F(DispatcherTest, LooksAgainExactlyWhenTheNextDelayedOneIsDue) {
@@ -217,7 +217,7 @@ TEST_F(DispatcherTest, WhatALostSessionHeldIsDropped) {
   EXPECT_TRUE(pool.running.front()->should_stop());
 }
 
-// Lost before: a claim, and a session that is never heard of again.
+// An execution that was lost once: claimed by a session that then sends no beat.
 Uuid make_suspect(World& world) {
   const Uuid id = world.admit(new_execution("suspect"));
   const Uuid session = world.open_session(1s);
@@ -255,7 +255,7 @@ TEST_F(DispatcherTest, ABusyWorkerEmptiesItselfForALostBeforeExecution) {
   ASSERT_EQ(pool.running.size(), 4U);
   const Uuid suspect = make_suspect(world);
   (void)pool.end(Ending::completed("1"));
-  (void)step();  // claims once more and learns of the suspect
+  (void)step();  // claims again and learns of the suspect
   (void)step();
   const std::size_t busy = pool.running.size();
   for (std::size_t i = 0; i < busy; ++i) {
@@ -292,7 +292,7 @@ TEST_F(DispatcherTest, ClaimsOnlyTasksItHasHandlersFor) {
 
 TEST_F(DispatcherTest, AFullPoolIsNotAskedAgainAndAgain) {
   world.advance(step() - world.now());
-  // Filled by executions that were born running, so that no claim ever said that there is more.
+  // Executions that were born running fill the pool, so no claim reply has said that more is due.
   for (int i = 0; i < 4; ++i) { pool.submit({std::make_shared<engine::Run>(model::Claim{})}); }
   (void)dispatcher.hint(world.now());
   EXPECT_GT(step(), world.now()) << "it would turn without a pause";

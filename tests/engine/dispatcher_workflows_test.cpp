@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Takes workflows and ends none.
+// Accepts workflows and ends none by itself.
 class HandFlows final : public WorkflowPool {
  public:
   [[nodiscard]] std::vector<std::string> names() const override { return {"flow"}; }
@@ -33,7 +33,7 @@ class HandFlows final : public WorkflowPool {
   void hold() override {}
   void stop(Time /*until*/) override {}
 
-  // The first `count` of them complete.
+  // Completes the first `count` workflows.
   void complete(int count) {
     for (int i = 0; i < count; ++i) {
       const RunPtr run = running[static_cast<std::size_t>(i)];
@@ -53,7 +53,7 @@ class HandFlows final : public WorkflowPool {
   std::vector<Settled> ended;
 };
 
-// A worker of four threads that has a task and a workflow, or a workflow alone.
+// A worker of four threads with a task and a workflow, or with a workflow alone.
 class MixedDispatcherTest : public ::testing::Test {
  protected:
   void SetUp() override { session.opened(world.open_session()); }
@@ -82,7 +82,7 @@ class MixedDispatcherTest : public ::testing::Test {
     }
   }
 
-  // Steps until it has nothing to do at once; how many exchanges that took.
+  // Steps until the dispatcher has nothing to do at once. Returns the number of exchanges.
   int settle() {
     const int before = world.store.exchanges;
     for (int steps = 0; dispatcher->step(world.now()) <= world.now(); ++steps) {
@@ -100,7 +100,7 @@ class MixedDispatcherTest : public ::testing::Test {
   HandFlows flows;
   std::optional<model::QueueRef> questions;
   bool remote = false;
-  std::vector<std::size_t> answered;  // outcomes of each call
+  std::vector<std::size_t> answered;  // number of outcomes in each call
   std::unique_ptr<Dispatcher> dispatcher;
 };
 
@@ -118,11 +118,11 @@ TEST_F(MixedDispatcherTest, TheFewWaitForTheManyThatEndedTogetherAMomentAgo) {
   open({"flow"});
   admit_flows(40);
   (void)settle();
-  flows.complete(30);  // of 40
+  flows.complete(30);  // 10 of the 40 stay
   (void)settle();
   admit_flows(30);
   world.advance(1s);
-  (void)settle();  // claims them
+  (void)settle();  // claims the 30 new ones
   flows.complete(30);
   (void)settle();
   ASSERT_EQ(answered, (std::vector<std::size_t>{30, 30}));
@@ -251,7 +251,7 @@ TEST_F(MixedDispatcherTest, QuestionsAreClaimedBeforeABacklogAndCostQuickClaimsN
   EXPECT_EQ(asked(), 1);
   flows.running.clear();
   admit_question();
-  (void)settle();  // the same instant
+  (void)settle();  // no time has passed
   EXPECT_EQ(flows.active(), 5);
   EXPECT_EQ(asked(), 0);
   flows.running.clear();
@@ -268,7 +268,7 @@ TEST_F(MixedDispatcherTest, AQuestionThatCameRightAfterALookIsLookedForInAMoment
   EXPECT_EQ(settle(), 1);
   EXPECT_EQ(dispatcher->step(world.now()), world.now() + 20ms);
   world.advance(20ms);
-  // Looked for once; then it is as idle as ever.
+  // The dispatcher looks once and is then idle again.
   EXPECT_EQ(settle(), 1);
   EXPECT_GT(dispatcher->step(world.now()), world.now() + 20ms);
 }
@@ -278,7 +278,7 @@ TEST_F(MixedDispatcherTest, FullOfWorkflowsItDoesNotLookForQuestionsAllTheTime) 
   open({"flow", "work"});
   (void)settle();
   (void)dispatcher->hint(world.now());
-  (void)settle();  // leaves questions out
+  (void)settle();  // does not ask for questions
   flows.most = 0;
   world.advance(20ms);
   (void)settle();
@@ -300,7 +300,7 @@ TEST_F(MixedDispatcherTest, ATaskThatHadNoRoomIsClaimedWithTheOutcomeThatMakesSo
   (void)settle();
   ASSERT_EQ(pool.running.size(), 4U);
   world.advance(10s);
-  (void)settle();  // looks for workflows only
+  (void)settle();  // asks for workflows only
   (void)pool.end(Ending::completed("1"));
   (void)dispatcher->step(world.now());
   EXPECT_EQ(pool.running.size(), 4U);

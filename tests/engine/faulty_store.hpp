@@ -1,4 +1,4 @@
-// FaultyStore: a store in front of another one whose calls a test makes fail, before or after they took effect.
+// FaultyStore: wraps another store; the test makes its calls fail, before or after they take effect.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -17,15 +17,15 @@ class FaultyStore final : public store::Store {
 
   // While true, every call that the engine makes on its hot paths is refused before it does anything.
   std::atomic<bool> away{false};
-  // That many exchanges take effect, and then their answer is lost.
+  // Number of exchanges that take effect and then lose their answer.
   std::atomic<int> lose_replies{0};
-  // That many admissions are refused for their content.
+  // Number of batches (of two or more items) whose admission is refused because of their content.
   std::atomic<int> refuse_admissions{0};
-  // While true, a transaction of somebody else has the rows of outcomes that are "held".
+  // While true, a transaction of another caller locks the rows of executions whose result is "held".
   std::atomic<bool> blocking{false};
-  // That many looks at the store's clock are refused.
+  // Number of reads of the store's clock that are refused.
   std::atomic<int> refuse_now{0};
-  // The journal of this execution cannot be read, and fails whoever asks for it among others.
+  // The journal of this execution cannot be read: a batch of histories that includes it fails.
   std::optional<Uuid> unreadable;
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};

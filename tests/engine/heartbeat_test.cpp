@@ -1,4 +1,4 @@
-// The heartbeat, a step at a time.
+// The heartbeat, one step at a time.
 #include "engine/heartbeat.hpp"
 
 #include "engine/world.hpp"
@@ -117,7 +117,7 @@ TEST_F(HeartbeatTest, AStoreThatIsAwayIsAskedAgainWellWithinTheLease) {
 TEST_F(HeartbeatTest, AnExecutionTakenAwayIsGivenUpAlone) {
   const RunPtr mine = claim();
   const RunPtr taken = claim();
-  // An operator's tool finished it under its fence, as a repeated message would.
+  // An operator's tool has finished the execution under the current fence, as a repeated message would.
   const model::Finish finish{.id = taken->claim().id, .fence = taken->claim().fence};
   (void)world.store.inner().finish(std::span<const model::Finish>(&finish, 1));
   step_after(10s);

@@ -76,7 +76,7 @@ TEST_F(SweeperTest, AShorterIntervalCountsWithinSeconds) {
     while (deleted == 0 && world.now() - since < most) { world.advance(follows.step(world.now()) - world.now()); }
     return world.now() - since;
   };
-  (void)go_on(2min);  // with the first clean-up, soon after the start
+  (void)go_on(2min);  // includes the first clean-up, which comes soon after the start
   world.store.configure_queue({}, {.retention = 1s, .failed_retention = 1s});
   const Uuid id = world.admit(new_execution());
   (void)world.store.cancel(std::span<const Uuid>(&id, 1), "no");

@@ -16,7 +16,7 @@ class WaitersTest : public ::testing::Test {
     return {.outcome = {.id = id, .status = Status::completed, .result = std::move(result)}, .keep = keep};
   }
 
-  // What a wait that begins now is told at once; nothing when it has to wait.
+  // The answer that a wait gets at once, or an empty string if it has to wait.
   std::string told(const Uuid& id) {
     std::string result;
     const auto token = waiters_.watch(

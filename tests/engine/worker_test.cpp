@@ -37,7 +37,7 @@ class WorkerTest : public ::testing::Test {
 
   model::Execution get(const Uuid& id) { return engine->store().get(id).value_or(model::Execution{}); }
 
-  // Waits for what other threads bring about; fails after thirty seconds.
+  // Waits until `holds` returns true on account of other threads. Fails after 30 s.
   static void eventually(const std::function<bool()>& holds) {
     for (int i = 0; i < 6000 && !holds(); ++i) { std::this_thread::sleep_for(5ms); }
     EXPECT_TRUE(holds());
@@ -75,7 +75,7 @@ TEST_F(WorkerTest, AnIdleWorkerGetsWhatItsOwnProcessEnqueuesAtOnce) {
     return Ending::completed("1");
   });
   model::Admission admission;
-  // The pool's thread needs an instant to be idle.
+  // The pool's thread takes a moment to become idle.
   for (int i = 0; i < 1000 && !admission.fence; ++i) {
     admission = engine->admit(request());
     (void)outcome_of(admission.id);
@@ -168,7 +168,7 @@ TEST_F(WorkerTest, AHandlerThatNeverReturnsFailsItsAttemptAndTheWorkerGoesOn) {
     const auto outcome = outcome_of(id);
     EXPECT_EQ(outcome.status, Status::failed);
     EXPECT_EQ(outcome.error->type, "Timeout");
-    // The only thread is stuck; another takes its place.
+    // The only thread is stuck in a handler; a new thread replaces it.
     EXPECT_EQ(outcome_of(engine->admit(request()).id).status, Status::completed);
     leave.count_down();
     eventually([&] { return worker.stats().running == 0; });
@@ -314,14 +314,14 @@ TEST_F(WorkerTest, ALostSessionIsReplacedAndItsWorkRunsAgain) {
     return Ending::completed("\"fresh\"");
   });
   eventually([&] { return runs.load() == 1; });
-  // The store forgets the session: as if this process had been stopped beyond its lease.
+  // The store forgets the session, as if this process had been stopped for longer than its lease.
   engine->store().close_session(worker.session());
   EXPECT_EQ(outcome_of(id).result, "\"fresh\"");
   EXPECT_EQ(worker.stats().sessions_lost, 1);
 }
 
 TEST_F(WorkerTest, ASlowHandlerDoesNotHoldUpWhatWasTakenWithIt) {
-  // Quick ones first, so that threads take several at a time; then a slow one among quick ones.
+  // Quick tasks first, so that threads take several at a time; then a slow one among quick ones.
   for (int i = 0; i < 500; ++i) { (void)engine->admit(request()); }
   (void)engine->admit(request("slow"));
   for (int i = 0; i < 500; ++i) { (void)engine->admit(request()); }

@@ -1,4 +1,4 @@
-// What the step-wise engine tests stand on: a memory store with a clock moved by hand, and a pool without threads.
+// Base of the step-wise engine tests: a memory store with a clock that the test moves, and a pool without threads.
 #pragma once
 
 #include "base/clock.hpp"

@@ -1,4 +1,4 @@
-// Any text is an activity or is refused by name; one that is taken has a canonical form that reads back to itself.
+// Any text is either an activity or refused by name; the canonical form of an accepted one reads back to itself.
 #include <hapax/error.hpp>
 
 #include "schedule/activity.hpp"

@@ -1,5 +1,5 @@
-// Any text is a cron expression or is refused by name; and the ticks of one that is follow each other without a hole,
-// whichever way they are asked for.
+// Any text is either a cron expression or refused by name; the ticks of an accepted one follow each other without gaps,
+// in either direction.
 #include <hapax/error.hpp>
 
 #include "schedule/cron_timetable.hpp"
@@ -53,7 +53,7 @@ void check_ticks(const Timetable& timetable, Time from) {
   }
 }
 
-// Grows an expression from bytes, most of the time a good one: text would have to be found character by character.
+// Builds an expression from bytes, usually a valid one: random text would have to be found character by character.
 class Grower {
  public:
   explicit Grower(std::string_view bytes) : rest_(bytes) {}
@@ -74,7 +74,7 @@ class Grower {
     return byte % count;
   }
 
-  // One in many is just over the end.
+  // One value in 64 may lie just above the range.
   std::string value(int least, int most) { return std::to_string(least + below(most - least + 1) + below(64) / 63); }
 
   std::string field(int least, int most) {
@@ -118,7 +118,7 @@ void check_expression(std::string_view text, std::uint64_t choice) {
     const Timetable timetable(cron, zone_by(choice));
     require(!timetable.describe().empty());
     require(hapax::schedule::parse_cron(cron.text).fields == cron.fields);
-    // About the years of ticks, and a little on both sides.
+    // A time in the years that have ticks, or a little before or after.
     const auto span = static_cast<std::uint64_t>(std::chrono::microseconds(std::chrono::days(240 * 366)).count());
     check_ticks(timetable, Time(Duration(static_cast<Duration::rep>(choice % span)) - std::chrono::days(3660)));
   } catch (const hapax::InvalidArgument& error) {
@@ -142,7 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + head, size - head);
   check_expression(text, choice);
   check_expression(Grower(text).grow(), choice);
-  // A name that is unknown is compared with all that are known: too slow to be done each time.
+  // An unknown name is compared with all known names, which is too slow for every run.
   if (choice % 64 == 63) { check_zone(text); }
   return 0;
 }

@@ -1,5 +1,5 @@
-// Any text is an event, as a whole or as the body of one, or is refused by name; one that is taken is written and read
-// back to the same, and matches what it says itself.
+// Any text is either an event, whole or as the body of one, or refused by name; an accepted one reads back to itself
+// and matches a trigger made from its own source and members.
 #include <hapax/error.hpp>
 
 #include "base/json.hpp"

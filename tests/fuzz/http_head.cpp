@@ -1,7 +1,7 @@
-// Any bytes are a request or are refused; in how many pieces they came makes no difference to what is understood.
-#include "server/body_decoder.hpp"
-#include "server/head.hpp"
-#include "server/http_error.hpp"
+// Any bytes are either a request or refused; the number of pieces in which they arrive does not change the result.
+#include "http/body_decoder.hpp"
+#include "http/head.hpp"
+#include "http/http_error.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -63,7 +63,7 @@ Understood understand(std::string_view bytes, std::size_t piece) {
     result.whole = decoder.done();
   } catch (const HttpError& error) {
     require(error.status() >= 400 && error.status() < 600);
-    // How much was understood before, and which of two faults was seen first, does depend on the pieces.
+    // The bytes consumed before an error, and which of two errors comes first, depend on the pieces.
     result.refused = true;
     result.head.reset();
     result.body.clear();

@@ -1,4 +1,4 @@
-// Identities are equal exactly when their parts are, wherever the borders between the parts lie; and a value has one
+// Identities are equal exactly when their parts are, wherever the borders between the parts lie; a value has one
 // canonical form and fingerprint, however it is spelt.
 #include <hapax/error.hpp>
 
@@ -28,7 +28,7 @@ void require(bool holds) {
   if (!holds) { std::abort(); }
 }
 
-// What the first bytes of the input decide.
+// Decisions taken from the first bytes of the input.
 class Choices {
  public:
   explicit Choices(std::uint64_t seed) : engine_(static_cast<std::minstd_rand::result_type>(seed ^ (seed >> 32))) {}
@@ -50,7 +50,7 @@ IdentityParts cut(std::string_view text, Choices& choices) {
           .key = text.substr(borders[1])};
 }
 
-// Under the global scope the name is no part of an identity.
+// In the global scope the name is not part of an identity.
 bool same(const IdentityParts& a, const IdentityParts& b) {
   return a.ns == b.ns && a.scope == b.scope && (a.scope == Scope::global || a.name == b.name) && a.key == b.key;
 }
@@ -63,7 +63,7 @@ void check_parts(std::string_view text, Choices& choices) {
   require(identity_hash({one.ns, one.scope, one.name, copied}) == identity_hash(one));
 }
 
-// Writes a value in one of the many ways that mean the same: members in any order, white space, escapes, numbers.
+// Writes a value in one of many equivalent ways: members in any order, white space, escapes, numbers.
 class Speller {
  public:
   explicit Speller(Choices& choices) : choices_(choices) {}
@@ -166,7 +166,7 @@ class Speller {
     }
   }
 
-  // Up to 2^53 an integer may be written as a fraction too.
+  // Up to 2^53 an integer may also be written as a fraction.
   void whole(const json& value) {
     const std::string digits = value.dump();
     const bool small = std::abs(value.get<double>()) < 9007199254740992.0;
@@ -201,7 +201,7 @@ void check_spellings(std::string_view text, Choices& choices) {
   require(hapax::model::input_fingerprint(spelt) == hapax::model::input_fingerprint(text));
 }
 
-// Few bytes make a nested object in MessagePack, where JSON would have to be found character by character.
+// A few bytes make a nested object in MessagePack, while JSON would have to be found character by character.
 std::string packed_value(std::string_view packed) {
   const json value = json::from_msgpack(packed, false, false);
   return value.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -1,4 +1,4 @@
-// What check_json takes, an independent parser takes too, and its canonical form is stable and means the same.
+// An independent parser accepts whatever check_json accepts; the canonical form is stable and has the same meaning.
 #include <hapax/error.hpp>
 
 #include "base/json.hpp"
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     require(hapax::base::canonical_json(canonical) == canonical);
   } catch (const hapax::InvalidJson&) {
-    // ECMAScript writes a double from 2^64 to below 1e21 as plain digits, which as an integer are over 64 bits.
+    // ECMAScript writes a double from 2^64 to below 1e21 as plain digits, which read as an integer exceed 64 bits.
     require(canonical.find_first_of("0123456789") + 20 <= canonical.size());
   }
   return 0;

@@ -1,4 +1,4 @@
-// Guarded asynchronous work with Asio's completion tokens (SPEC G9).
+// Guarded asynchronous work with Asio's completion tokens.
 #include <hapax/guard_asio.hpp>
 
 #include <boost/asio/bind_executor.hpp>
@@ -55,7 +55,7 @@ TEST_F(GuardAsioTest, FailuresAndFuturesAndNoResults) {
       asio::idempotent<void(std::string)>("flaky", options(), [&](const std::string& text, asio::GuardDone<void> done) {
         if (++runs_ == 1) { throw std::runtime_error("could not start " + text); }
         if (runs_ == 2) { return done(std::make_exception_ptr(std::runtime_error("failed half way"))); }
-        if (runs_ == 3) { return; }  // dropped
+        if (runs_ == 3) { return; }  // the completion handler is dropped
         done(nullptr);
       });
   EXPECT_THROW(flaky("a", boost::asio::use_future).get(), std::runtime_error);

@@ -1,4 +1,4 @@
-// What every record store does (the rules in hapax/guard_store.hpp), on every store.
+// The behaviour of every record store (the rules in hapax/guard_store.hpp).
 #include "rig.hpp"
 
 #include <hapax/error.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Time is moved, and goes on by itself too: what a slow machine takes between two calls is short beside these.
+// The test moves time, which also passes by itself: a slow machine's pause between two calls is short beside these.
 constexpr Duration takeover = 20s;
 constexpr Duration ttl = 20s;
 constexpr Duration past = 21s;
@@ -147,7 +147,7 @@ TEST_P(GuardStoreTest, NeverMeansNever) {
   never.takeover_after.reset();
   const GuardHold hold = start(never);
   rig_->advance(past);
-  // It is the holder's word that counts, not the asker's.
+  // The holder's takeover_after counts, not the second caller's.
   const GuardAnswer second = store_->begin(request("a"));
   EXPECT_EQ(second.begun, GuardBegun::in_progress);
   EXPECT_FALSE(second.takeover_in);
@@ -330,7 +330,7 @@ TEST_P(GuardStoreTest, WaitChangedEndsWhenTheCallHasEnded) {
   waiter.join();
   EXPECT_TRUE(ended);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
-  // And at once when there is nothing to wait for.
+  // Returns at once if there is nothing to wait for.
   store_->wait_changed(key("a"), hold.fence, 20s);
   store_->wait_changed(key("b"), 1, 20s);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
@@ -388,7 +388,8 @@ TEST_P(GuardStoreTest, SweepingRemovesOnlyWhatHasExpired) {
   EXPECT_EQ(store_->begin(request("c")).begun, GuardBegun::in_progress);
 }
 
-// A store may guess from a guard's last calls that the next is a first one too. Whatever it guesses, it meets what is there.
+// A store may guess from a guard's last calls that the next call is a first call too. A wrong guess still finds the
+// record.
 TEST_P(GuardStoreTest, AfterManyFirstCallsEachKindOfRecordIsStillMet) {
   int calls = 0;
   const auto many_firsts = [&] {
@@ -446,7 +447,7 @@ TEST_P(GuardStoreTest, RecordsThatExpireAndRecordsThatDoNotAreMetBesideEachOther
     }
   };
   meet_all(1);
-  meet_all(2);  // those that are kept for ever
+  meet_all(2);  // with records that never expire
   meet_all(1);
 }
 

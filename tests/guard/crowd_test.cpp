@@ -1,4 +1,4 @@
-// Many threads, many keys: one effect a key, and histories that a single record could have told.
+// Many threads, many keys: one effect per key, and histories that a single record could have produced.
 #include "history.hpp"
 #include "rig.hpp"
 
@@ -58,7 +58,7 @@ TEST(CrowdTest, SixtyFourThreadsOnTenThousandRandomKeysHaveOneEffectAKey) {
 
 class LinearTest : public testing::TestWithParam<RigFactory> {};
 
-// Every thread holds keys for a moment, ends some and unlocks others, and offers stale ends too.
+// Every thread holds keys for a moment, completes some, unlocks others, and repeats unlocks, which are then stale.
 TEST_P(LinearTest, HistoriesAreThoseOfASingleRecord) {
   const std::uint64_t seed = fresh_seed();
   const std::unique_ptr<Rig> rig = GetParam().make();
@@ -85,9 +85,9 @@ TEST_P(LinearTest, HistoriesAreThoseOfASingleRecord) {
       asked.fence = started ? answer.hold.fence : answer.record.fence;
       mine.emplace_back(number, asked);
       if (!started) { continue; }
-      // Where holds are told apart by tokens, fences may begin anew after an unlock, and histories know only fences.
+      // In stores that tell holds apart by tokens, fences may restart after an unlock; histories compare fences only.
       const bool unlocks = quick && random() % 2 == 0;
-      // The second offer of an end is stale after an unlock.
+      // After an unlock the second offer is stale.
       for (int offer = 0; offer < (unlocks ? 2 : 1); ++offer) {
         Happened end;
         end.what = unlocks ? Happened::What::unlock : Happened::What::finish;
@@ -118,7 +118,7 @@ TEST(HistoryTest, TheCheckerBelievesWhatIsRightAndNothingElse) {
   const Happened end{What::finish, 1, true, 20, 30};
   const Happened later{What::completed, 1, true, 35, 50};
   EXPECT_TRUE(History::is_linearizable({first, overlapping, end, later}));
-  // A second start while the first holds; an answer from before its time; a stale end that was accepted.
+  // Not linearizable: a second start while the first hold lasts; an answer before its time; an accepted stale end.
   EXPECT_FALSE(History::is_linearizable({first, {What::started, 2, true, 11, 12}, end}));
   EXPECT_FALSE(History::is_linearizable({first, {What::completed, 1, true, 11, 15}, end}));
   EXPECT_FALSE(History::is_linearizable({first, {What::unlock, 2, true, 11, 15}, end}));

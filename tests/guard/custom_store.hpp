@@ -1,4 +1,4 @@
-// A record store as a user might write it, from the header alone: one map, one lock, and what it must override.
+// A record store as a user might write it with the header alone: one map, one lock, and the required overrides.
 #pragma once
 
 #include <hapax/guard_store.hpp>

@@ -1,4 +1,4 @@
-// A record store in front of another, with places where a test may step in.
+// A record store that wraps another one and calls the test's hooks.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -12,7 +12,7 @@ class DelegatingStore : public GuardStore {
  public:
   explicit DelegatingStore(GuardStorePtr inner) : inner_(std::move(inner)) {}
 
-  // Called before the verb is passed on; may throw. Those after it are called when it has returned.
+  // before_* hooks run before the call is passed on, and may throw; after_* hooks run when it has returned.
   std::function<void()> before_begin{};
   std::function<void()> after_begin{};
   std::function<void()> before_finish{};

@@ -1,4 +1,5 @@
-// Begins whose answer got lost: nobody runs them, so they are taken back and hold no key, also where nobody may take over.
+// Begins whose answer was lost: no caller runs them, so they are taken back and hold no key, even if takeover is
+// disabled.
 #include "server_rigs.hpp"
 
 #include "../engine/faulty_store.hpp"
@@ -45,7 +46,7 @@ TEST_F(DoubtTest, OnSqliteTheNextCallTakesItBack) {
   EXPECT_THROW((void)first->begin(never("a")), CommitUnknown);
   base::arm_faults("");
   EXPECT_EQ(second->begin(never("a")).begun, GuardBegun::in_progress);
-  // Any call of the process that lost the answer will do.
+  // Any later call of the process that lost the answer takes the begin back.
   EXPECT_EQ(first->begin(never("b")).begun, GuardBegun::started);
   const GuardAnswer mine = second->begin(never("a"));
   ASSERT_EQ(mine.begun, GuardBegun::started);
@@ -95,8 +96,8 @@ TEST_F(DoubtTest, OnPostgresTheStoreReadsBackWhatItBegan) {
   EXPECT_EQ(store->begin(never("a")).record.result, "1");
 }
 
-// The take-over is committed, and then the store cannot say what time it is: the caller gets an error and runs nothing. Its
-// process beats on for another call, which must not keep the key that nobody works on.
+// The takeover is committed, and then the store cannot tell the time: the caller gets an error and runs nothing. The
+// process keeps beating for another call, and must not keep this key.
 TEST_F(DoubtTest, ATakeOverThatWasNotToldToItsCallerIsNotRenewed) {
   using namespace std::chrono_literals;
   const Folder folder;
@@ -135,7 +136,7 @@ TEST_F(DoubtTest, ATakeOverThatWasNotToldToItsCallerIsNotRenewed) {
   EXPECT_TRUE(again.taken_over);
 }
 
-// Somebody's open transaction has the record's row: the caller hears of a busy store, which it may ask again.
+// Another session's open transaction locks the record's row: the caller gets a busy error and may finish again.
 TEST_F(DoubtTest, AFinishWhoseRowIsHeldIsBusyAndAcceptedLater) {
   const Folder folder;
   engine::FaultyStore* faulty = nullptr;
@@ -152,7 +153,7 @@ TEST_F(DoubtTest, AFinishWhoseRowIsHeldIsBusyAndAcceptedLater) {
   EXPECT_EQ(store->finish(held.hold, {.result = "\"held\""}), GuardVerdict::accepted);
 }
 
-// It comes to the server behind the one that takes it back, as it was held up on its way.
+// The begin was delayed on its way and reaches the server after the call that takes it back.
 TEST_F(DoubtTest, OnRedisOneThatIsLateStartsNothing) {
   const guard::RedisPlace place = guard::parse_redis_url(environment("HAPAX_TEST_REDIS_URL"));
   guard::RedisPool pool(place);

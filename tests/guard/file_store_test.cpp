@@ -1,4 +1,4 @@
-// What only the file store has: files, a clock that jumps, and a machine that is started again.
+// Behaviour of the file store alone: files, a clock that jumps, and a machine that restarts.
 #include "rig.hpp"
 
 #include <hapax/error.hpp>
@@ -50,7 +50,7 @@ class FileStoreTest : public testing::Test {
     begin.takeover_after = 30s;
     return begin;
   }
-  // The record's file of a key that has just begun, by what is new in the folder.
+  // Begins a call and returns its record's file: the one that is new in the folder.
   fs::path begin_in_progress(guard::FileGuardStore& store, const std::string& key, std::vector<GuardHold>& held) {
     const std::vector<fs::path> before = files();
     const GuardAnswer begun = store.begin(request(key));
@@ -62,7 +62,7 @@ class FileStoreTest : public testing::Test {
     ADD_FAILURE() << key << " has no file";
     return {};
   }
-  // The lock of a folder, as a stopped process holds it.
+  // Holds the lock of a folder, as a stopped process does.
   class Stuck {
    public:
     explicit Stuck(const fs::path& folder) : descriptor_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT, 0600)) {
@@ -87,7 +87,7 @@ class FileStoreTest : public testing::Test {
   std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
 };
 
-// The checksum is the one that every tool knows (CRC-32 of IEEE 802.3), whatever the length.
+// The checksum is the standard CRC-32 (IEEE 802.3), at every length.
 TEST_F(FileStoreTest, TheChecksumIsTheUsualOne) {
   for (std::size_t length = 0; length < 40; ++length) {
     guard::FileRecord file;
@@ -139,8 +139,8 @@ TEST_F(FileStoreTest, AfterARestartOfTheMachineNobodyHoldsAnything) {
   EXPECT_EQ(open()->begin(never).begun, GuardBegun::in_progress);
 }
 
-// Whoever puts another folder in its place, to restore a copy for example: nothing that is in there is run again, and what
-// is not in there is forgotten with the next write.
+// The folder is replaced by another, such as a restored copy: keys that it contains are not run again, and keys that it
+// lacks are forgotten with the next write.
 TEST_F(FileStoreTest, AFolderThatIsReplacedIsTheOneThatCounts) {
   const auto store = open();
   const GuardAnswer old = store->begin(request("old"));
@@ -212,7 +212,7 @@ TEST_F(FileStoreTest, ADamagedRecordIsAnErrorNotAnotherRun) {
   std::stringstream whole;
   whole << std::ifstream(file).rdbuf();
   const std::string text = whole.str();
-  // Cut anywhere, or with any one byte changed (but in the heartbeat, which is not checked), it is damaged.
+  // A record that is cut anywhere, or has one byte changed outside the unchecked heartbeat, is damaged.
   for (std::size_t at = 0; at < text.size(); ++at) {
     EXPECT_FALSE(guard::read_record(text.substr(0, at))) << at;
     std::string changed = text;
@@ -253,7 +253,7 @@ TEST_F(FileStoreTest, AFolderThatCannotBeIsAClearError) {
   EXPECT_EQ(open_guard_store("file:" + folder_.path() + "/new/")->info().location, "file:" + folder_.path() + "/new");
 }
 
-// Whichever of the holds is the bad one.
+// For each position of the damaged record among the holds.
 TEST_F(FileStoreTest, ADamagedRecordStopsTheHeartbeatOfNoOtherCall) {
   for (std::size_t bad = 0; bad < 3; ++bad) {
     const auto store = open();
@@ -299,12 +299,12 @@ TEST_F(FileStoreTest, AStuckFolderStopsTheHeartbeatOfNoCallInAnother) {
       EXPECT_EQ(store->begin(request(key)).begun, GuardBegun::in_progress) << key;
     }
   }
-  // Once it is let go, the folder's own call is renewed as well, as nobody has taken it over.
+  // When the lock is released, the call in that folder is renewed as well, because no caller has taken it over.
   EXPECT_TRUE(store->beat(held).empty());
   EXPECT_EQ(store->begin(request("stuck")).begun, GuardBegun::in_progress);
 }
 
-// The sweep runs on the thread of the heartbeat.
+// The sweep runs on the heartbeat's thread.
 TEST_F(FileStoreTest, AStuckFolderOrAnUnreadableRecordDoesNotStopASweep) {
   const auto store = std::make_shared<guard::FileGuardStore>(
       folder_.path(), FileGuardOptions{.sync = false, .lock_timeout = 10min}, machine_);
@@ -317,7 +317,7 @@ TEST_F(FileStoreTest, AStuckFolderOrAnUnreadableRecordDoesNotStopASweep) {
   machine_->wall += 2s;
   const auto in_stuck_folder = static_cast<std::size_t>(
       std::ranges::count(paths, paths[3].parent_path(), [](const fs::path& each) { return each.parent_path(); }));
-  // A record that cannot be opened, whoever runs the test: a symbolic link is never followed.
+  // A record that even root cannot open: a symbolic link is never followed.
   fs::remove(paths[7]);
   fs::create_symlink("elsewhere", paths[7]);
   {

@@ -1,4 +1,4 @@
-#include "guard/foresight.hpp"
+#include "guard/first_call_guess.hpp"
 
 #include <gtest/gtest.h>
 

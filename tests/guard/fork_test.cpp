@@ -1,4 +1,4 @@
-// A guard used in a forked child: no lock of the parent's threads, no hold of the parent's calls.
+// A guard in a forked child: it inherits neither locks of the parent's threads nor holds of the parent's calls.
 #include "rig.hpp"
 
 #include <hapax/guard.hpp>
@@ -12,7 +12,7 @@
 #include <functional>
 #include <thread>
 
-// A child that starts threads after a fork of many is what these tests are about.
+// These tests start threads in a child that was forked while other threads ran.
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 
 namespace hapax::guard_tests {
@@ -21,8 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// AddressSanitizer of g++ 12 forks while another thread holds a lock of its own allocator: the child then hangs in malloc,
-// whatever hapax does. Other builds forgive no child that hangs.
+// AddressSanitizer of g++ 12 forks while another thread holds a lock of its allocator: the child then hangs in malloc,
+// whatever hapax does. In other builds a child that hangs is a failure.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool allocator_may_hang = true;
 #else
@@ -30,12 +30,12 @@ constexpr bool allocator_may_hang = false;
 #endif
 constexpr int hung_child = 128;
 
-// Runs `work` in a forked child and gives its exit code: 0 for true, 1 for false, 2 for an exception, hung_child for a child
-// that a signal has ended.
+// Runs `work` in a forked child and returns its exit code: 0 for true, 1 for false, 2 for an exception, hung_child if a
+// signal ended the child.
 int in_child(const std::function<bool()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
-    // A child that hangs must not hang the test.
+    // Ends a child that hangs, so that the test does not.
     ::alarm(60);
     int code = 2;
     try {
@@ -84,14 +84,14 @@ TEST(ForkTest, AChildUsesTheGuardsOfItsParent) {
     EXPECT_EQ(twice(1), 2);
     EXPECT_EQ(in_child([&] { return twice(1) == 2 && twice(2) == 4 && twice(2) == 4; }), 0);
     EXPECT_EQ(twice(2), 4);
-    // Of a file the child's calls are known here, of memory they are not.
+    // In a shared store the child has written the record; a memory store has not seen the child's call.
     EXPECT_EQ(twice.record(2)->owner.ends_with(std::to_string(::getpid())), !store->info().shared);
   }
 }
 
 class ForkedStoreTest : public testing::TestWithParam<RigFactory> {};
 
-// A child calls under its own name; what it did is its parent's to see where the store is shared.
+// A child's calls carry its own name; in a shared store the parent sees them.
 TEST_P(ForkedStoreTest, AChildUsesTheStoreOfItsParentOrIsToldThatItCannot) {
   const std::unique_ptr<Rig> rig = GetParam().make();
   GuardOptions options;
@@ -117,7 +117,7 @@ TEST_P(ForkedStoreTest, AChildUsesTheStoreOfItsParentOrIsToldThatItCannot) {
 
 class ForkedCallTest : public testing::TestWithParam<RigFactory> {};
 
-// The child of a call holds nothing of it, and its end changes nothing.
+// A child that is forked inside a call holds nothing of the call, and its end changes nothing.
 TEST_P(ForkedCallTest, ForksAmidCallsLeaveTheParentsHolds) {
   const std::unique_ptr<Rig> rig = GetParam().make();
   GuardOptions options;
@@ -138,7 +138,7 @@ TEST_P(ForkedCallTest, ForksAmidCallsLeaveTheParentsHolds) {
 INSTANTIATE_TEST_SUITE_P(Stores, ForkedStoreTest, testing::ValuesIn(all_rigs()),
                          [](const auto& each) { return each.param.name; });
 
-// SQLite is not used across forks.
+// A SQLite store cannot be used after a fork.
 std::vector<RigFactory> rigs_for_children() {
   std::vector<RigFactory> rigs = all_rigs();
   std::erase_if(rigs, [](const RigFactory& rig) { return rig.name == "sqlite"; });
@@ -154,7 +154,7 @@ TEST(ForkTest, ForksAmidCallsOfOtherThreadsLeaveNothingLocked) {
   options.store = memory;
   options.cache_records = 100;
   const auto quick = idempotent("quick", options, [](int number) { return number; });
-  // A disk that stalls for seconds under a locked folder is no lock that a fork has left behind: that one stays for ever.
+  // Long enough for a disk that stalls for seconds; a lock that a fork has left behind stays for ever.
   options.store = file_guard_store(folder.path(), {.lock_timeout = std::chrono::minutes(2)});
   const auto durable = idempotent("durable", options, [](int number) { return number; });
   const auto later = idempotent(
@@ -194,7 +194,7 @@ TEST(ForkTest, AChildsHeartbeatIsItsOwn) {
   options.store = file_guard_store(folder.path());
   options.takeover_after = 1500ms;
   const auto slow = idempotent("slow", options, [&](int number) {
-    // Several beats long.
+    // As long as several beats.
     std::this_thread::sleep_for(number == 1 ? 0ms : 4000ms);
     return number;
   });
@@ -208,7 +208,7 @@ TEST(ForkTest, AChildsHeartbeatIsItsOwn) {
     } catch (...) { code = 2; }
     ::_exit(code);
   }
-  // The child's call is never taken over, as the child beats.
+  // The child's call is never taken over, because the child beats.
   GuardBegin begin;
   begin.key = {"default", "slow", "[2]"};
   begin.takeover_after = 1500ms;

@@ -1,4 +1,4 @@
-// A guard's options on a fresh store, what it warned of, and how often its function ran.
+// A guard's options on a new store, its warnings, and the number of runs of its function.
 #pragma once
 
 #include "rig.hpp"

@@ -1,4 +1,4 @@
-// One effect for the same arguments: keys, and what a duplicate gets (SPEC G1 to G3), on every store.
+// One effect for the same arguments: keys, and the answers to duplicates, on every store.
 #include "guard_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ TEST_P(GuardTest, TheSameArgumentsHaveOneEffect) {
   EXPECT_EQ(runs_, 1);
   EXPECT_EQ(create("A-1", 99.75), (Invoice{"A-1", 99.75}));
   EXPECT_EQ(runs_, 2);
-  // Another client of the same store, and another guard of the same name, is answered from the record too.
+  // Another client of the same store, with a guard of the same name, also gets its answer from the record.
   GuardOptions elsewhere = options();
   elsewhere.store = rig_->open();
   const auto same = idempotent("create", elsewhere, [](const std::string&, double) { return Invoice{"never", 0}; });

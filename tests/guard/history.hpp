@@ -1,7 +1,7 @@
-// What happened to one key, and whether a record that changes at single instants can have answered so.
+// The history of one key, and whether a record that changes at single instants can have given these answers.
 //
-// The search of Wing and Gong over one key's operations: some order, each operation between its beginning and its end, in
-// which every answer is the one the record gives. States that were seen before are not searched again.
+// The search of Wing and Gong over one key's operations: is there an order, with each operation between its beginning
+// and its end, in which every answer is the record's? States already visited are skipped.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace hapax::guard_tests {
 struct Happened {
   enum class What : std::uint8_t { started, in_progress, completed, finish, unlock };
   What what = What::started;
-  std::int64_t fence = 0;  // of the hold; in answers in_progress and completed that of the record
-  bool accepted = true;    // finish and unlock
+  std::int64_t fence = 0;  // the hold's fence; in answers in_progress and completed, the record's
+  bool accepted = true;    // for finish and unlock
   std::int64_t begun = 0;
   std::int64_t ended = 0;
 };
@@ -65,7 +65,7 @@ class History {
     if (done.count() == operations_.size()) { return true; }
     const std::string state = done.to_string() + std::to_string(static_cast<int>(record.mode));
     if (!seen_.insert(state + ":" + std::to_string(record.fence)).second) { return false; }
-    // Only what began before the first of the others ended can be next.
+    // Only an operation that began before the first remaining end can be next.
     std::int64_t bound = INT64_MAX;
     for (std::size_t index = 0; index < operations_.size(); ++index) {
       if (!done[index]) { bound = std::min(bound, operations_[index].ended); }

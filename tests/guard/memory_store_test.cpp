@@ -1,4 +1,4 @@
-// What only the memory store has: a bound.
+// Behaviour of the memory store alone: its bound.
 #include <hapax/error.hpp>
 
 #include "base/clock.hpp"
@@ -65,7 +65,7 @@ TEST_F(MemoryStoreTest, ExpiredOnesMakeRoomBeforeThoseThatEndedFirst) {
   EXPECT_TRUE(knows(store, 0));
   EXPECT_FALSE(knows(store, 7));
   EXPECT_EQ(store.size(), 10U);
-  // One that is begun anew after its time has no place among those that expire.
+  // A record that is begun again after its ttl is no longer among the expiring ones.
   EXPECT_EQ(store.finish(start(store, 7), completed(1s)), GuardVerdict::accepted);
   EXPECT_FALSE(knows(store, 0));
   clock_.advance(2s);

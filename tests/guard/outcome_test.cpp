@@ -1,4 +1,4 @@
-// How calls end: failures, ttl, recursion, results that cannot be kept, takeover, futures (SPEC G4 to G9), on every store.
+// How calls end: failures, ttl, recursion, unstorable results, takeover, futures, on every store.
 #include "delegating_store.hpp"
 #include "guard_fixture.hpp"
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class OutcomeTest : public GuardTest {};
 
-// What cannot be written as JSON, or only sometimes.
+// Types that cannot be written as JSON, or only sometimes.
 struct Unwritable {
   int number = 0;
 };
@@ -108,7 +108,8 @@ TEST_P(OutcomeTest, ARecordIsKeptForItsTtl) {
 }
 
 TEST_P(OutcomeTest, WhatExpiredDuringAWaitIsRunAgain) {
-  // Between the first call's end and the look of who waited for it the ttl is over: nobody looks before that.
+  // The ttl expires between the end of the first call and the waiter's next read; the locks keep the waiter from
+  // reading earlier.
   std::mutex ending;
   const auto store = std::make_shared<DelegatingStore>(store_);
   store->before_begin = [&] { ending.lock(); };
@@ -148,7 +149,7 @@ TEST_P(OutcomeTest, ARecursionIsAnErrorNotADeadlock) {
                                  [&](int number) { return again(number); });
     again = [&](int number) { return loop(number); };
     EXPECT_THROW((void)loop(1), GuardRecursion);
-    // Another key is no recursion, and the key is free again.
+    // A call with another key is no recursion, and the key is free again.
     again = [&](int number) { return number < 5 ? loop(number + 1) + 1 : 0; };
     EXPECT_EQ(loop(1), 4);
   }
@@ -203,7 +204,7 @@ TEST_P(OutcomeTest, ACallThatWasTakenOverGetsAnError) {
   quick.takeover_after.reset();
   const auto count = idempotent("count", quick, [&](int) {
     if (++runs_ == 1) {
-      // As if another process had taken over: the record is another one now.
+      // As if another process had taken over: the record is replaced.
       EXPECT_EQ(store_->forget({"default", "count", "[1]"}, true), GuardForgotten::forgotten);
     }
     return runs_.load();
@@ -280,8 +281,8 @@ TEST_P(OutcomeTest, TheHeartbeatKeepsALongCall) {
   inside.wait();
   const GuardKey key{"default", "slow", "[1]"};
   const Time begun = store_->read(key)->heartbeat;
-  // Store time is moved on by a third of takeover_after for each beat that is seen: more than takeover_after in all. As much
-  // may pass by itself until the next beat, and a third is left for a slow machine.
+  // The test moves store time by a third of takeover_after for each beat that it sees, more than takeover_after in all.
+  // Until the next beat as much may pass by itself, and a third is left for a slow machine.
   Time last = begun;
   for (int beats = 0; beats < 4;) {
     rig_->advance(beats == 0 && last == begun ? 100ms : 0ms);
@@ -309,12 +310,12 @@ TEST_P(OutcomeTest, ACacheAnswersWithoutTheStore) {
   const auto count = idempotent("count", cached, [&](int) { return ++runs_; });
   EXPECT_EQ(count(1), 1);
   EXPECT_EQ(count(1), 1);
-  // Forgotten behind its back, it is still answered; forgotten through the guard, it is not.
+  // A record that is forgotten in the store is still answered from the cache; one forgotten through the guard is not.
   EXPECT_EQ(store_->forget({"default", "count", "[1]"}, false), GuardForgotten::forgotten);
   EXPECT_EQ(count(1), 1);
   EXPECT_EQ(count.forget(1), GuardForgotten::absent);
   EXPECT_EQ(count(1), 2);
-  // Bounded: the oldest goes.
+  // The cache is bounded: its oldest entry is dropped.
   for (int number = 1; number < 4; ++number) {
     (void)count(number);
     (void)count(number);

@@ -1,4 +1,4 @@
-// A Redis server of a test's own, and a guard on it.
+// A Redis server for one test, and a guard on it.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -31,7 +31,7 @@ inline std::string output_of(const std::string& command) {
 
 inline const std::string redis_script = std::string(HAPAX_SCRIPTS) + "/test_redis.sh";
 
-// A server of the test's own.
+// A server that the test starts and stops.
 class OwnRedis {
  public:
   explicit OwnRedis(const std::string& settings = "") : folder_(output_of(redis_script + " create " + settings)) {}
@@ -61,7 +61,7 @@ class OwnRedis {
 
 class RedisTest : public testing::Test {
  protected:
-  // A guard on the server, which counts how often its function ran.
+  // A guard on the server; the function counts its runs.
   auto guarded(const GuardStorePtr& store, OnStoreError on_store_error = OnStoreError::fail) {
     GuardOptions options;
     options.store = store;
@@ -69,7 +69,7 @@ class RedisTest : public testing::Test {
     return idempotent("count", options, [this](int) { return ++runs_; });
   }
 
-  // The error's text, and that it came in time.
+  // Returns the error's text, and expects the error within the time limit.
   template <class Function>
   std::string failure(const Function& function) {
     const auto began = std::chrono::steady_clock::now();
@@ -77,7 +77,7 @@ class RedisTest : public testing::Test {
     try {
       (void)function();
     } catch (const StoreUnavailable& error) { text = error.what(); }
-    // The timeout is 2 s at most; the rest is a slow machine's.
+    // The timeout is at most 2 s; the rest allows for a slow machine.
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
     return text;
   }

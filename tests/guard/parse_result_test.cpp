@@ -1,4 +1,4 @@
-// The quick reader and writer of results say what nlohmann's say, whatever they are given.
+// The fast reader and writer of results agree with nlohmann's on every input.
 #include <hapax/guard_call.hpp>
 
 #include <gtest/gtest.h>

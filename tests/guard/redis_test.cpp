@@ -1,5 +1,5 @@
-// Redis that is down, restarted, slow, full or closed to us: a clear error within the timeout, and the function does not
-// run unless its caller said so.
+// Redis that is down, restarted, slow, full or refuses access: a clear error within the timeout, and the function does
+// not run unless its caller has allowed it.
 #include "own_redis.hpp"
 #include "server_rigs.hpp"
 
@@ -32,7 +32,7 @@ using testing::Not;
 TEST_F(RedisTest, OneThatIsNotThereIsToldAtOnce) {
   EXPECT_THAT(failure([] { return open_guard_store("redis+unix:///nowhere/redis.sock?timeout=300ms"); }),
               HasSubstr("cannot be reached"));
-  // A port that nobody listens on.
+  // No process listens on this port.
   EXPECT_THAT(failure([] { return open_guard_store("redis://127.0.0.1:1?timeout=300ms"); }),
               HasSubstr("redis://127.0.0.1:1"));
 }
@@ -48,7 +48,7 @@ TEST_F(RedisTest, WhileItIsDownTheFunctionDoesNotRunAndAfterARestartItDoes) {
   EXPECT_EQ(runs_, 1);
   EXPECT_EQ(guarded(store, OnStoreError::run)(3), 2);
   server.start();
-  EXPECT_EQ(count(1), 1);  // its record outlived the restart (appendonly), its scripts did not
+  EXPECT_EQ(count(1), 1);  // the record survived the restart (appendonly), the scripts did not
   EXPECT_EQ(count(2), 3);
 }
 
@@ -61,7 +61,7 @@ TEST_F(RedisTest, ARestartBetweenTwoCallsIsNotSeen) {
   EXPECT_EQ(count(2), 2);
 }
 
-// A failover: the address leads to the new primary, while the old one lives on as a replica and keeps its connections.
+// A failover: the address leads to the new primary; the old one goes on as a replica and keeps its connections.
 TEST_F(RedisTest, ConnectionsToAServerThatBecameAReplicaAreNotKept) {
   for (const std::string stale_reads : {"yes", "no"}) {
     OwnRedis old_primary;
@@ -73,7 +73,7 @@ TEST_F(RedisTest, ConnectionsToAServerThatBecameAReplicaAreNotKept) {
     const auto count = guarded(store);
     const int before = runs_;
     EXPECT_EQ(count(1), before + 1);
-    // With "no" a replica without its primary answers MASTERDOWN, with "yes" it answers READONLY to what writes.
+    // With "no" a replica without a primary answers MASTERDOWN; with "yes" it answers READONLY to writes.
     old_primary.command("config set replica-serve-stale-data " + stale_reads);
     old_primary.command("replicaof 127.0.0.1 1");
     std::filesystem::remove(address);
@@ -114,22 +114,22 @@ TEST_F(RedisTest, OneThatDoesNotAnswerIsGivenUpAfterTheTimeout) {
   EXPECT_EQ(count(1), 1);
 }
 
-// The server may take a begin after its caller has given up. Nobody runs it, so it must hold no key: for ever, it would be,
-// where nobody may take over.
+// The server may execute a begin after its caller has given up. No caller runs it, so it must not hold the key; with
+// takeover disabled it would hold it for ever.
 TEST_F(RedisTest, ABeginThatWasGivenUpIsTakenBack) {
   OwnRedis server;
   const GuardStorePtr store = open_guard_store(server.url());
   const GuardStorePtr other = open_guard_store(server.url("", "5s"));
   GuardBegin request;
   request.takeover_after.reset();
-  // The script is known to the server, or a late begin would be refused for that.
+  // Loads the script into the server, which would otherwise refuse a late begin as unknown.
   request.key = {.name = "count", .key = "[0]"};
   EXPECT_EQ(store->begin(request).begun, GuardBegun::started);
   request.key.key = "[1]";
   server.signal(SIGSTOP);
   EXPECT_THROW((void)store->begin(request), CommitUnknown);
   server.signal(SIGCONT);
-  // What stood in its socket is taken now.
+  // The server now executes the begin that waited in its socket.
   for (int i = 0; i < 2000 && !other->read(request.key); ++i) { usleep(10'000); }
   EXPECT_EQ(other->begin(request).begun, GuardBegun::in_progress);
   request.key.key = "[2]";
@@ -158,7 +158,8 @@ TEST_F(RedisTest, AHeartbeatTakesGivenUpBeginsBackToo) {
   EXPECT_FALSE(store->read(request.key).has_value());
 }
 
-// Whatever is wrong with the server: under `fail` the function does not run, under `run` it does, and both in time.
+// In every kind of failure: under `fail` the function does not run, under `run` it does, and both within the time
+// limit.
 TEST_F(RedisTest, InEveryTroubleTheCallerSaysWhetherTheFunctionRuns) {
   struct Trouble {
     std::string name;
@@ -193,7 +194,7 @@ TEST_F(RedisTest, InEveryTroubleTheCallerSaysWhetherTheFunctionRuns) {
     trouble.end(server);
     EXPECT_EQ(fails(1), 1);
     EXPECT_EQ(fails(2), 3);
-    // It ran unguarded and left no record.
+    // The function ran unguarded and left no record.
     EXPECT_EQ(goes_on(3), 4);
     EXPECT_EQ(goes_on(3), 4);
   }
@@ -214,7 +215,7 @@ TEST_F(RedisTest, OneThatIsFullSaysSoAndKeepsOutcomes) {
   EXPECT_THAT(told, HasSubstr("maxmemory"));
   EXPECT_EQ(runs_, 1);
   EXPECT_EQ(count(1), 1);  // reading needs no room
-  // What has run is recorded, or it would be run again.
+  // A finish is recorded even without room; otherwise the function would run again.
   EXPECT_TRUE(store->beat(std::span(&held.hold, 1)).empty());
   EXPECT_EQ(store->finish(held.hold, {.result = "7"}), GuardVerdict::accepted);
   EXPECT_EQ(store->read(request.key)->result, "7");
@@ -265,7 +266,7 @@ TEST_F(RedisTest, TheServerRemovesExpiredRecordsAndASweepTheirEntries) {
   const GuardAnswer held = store->begin(request);
   EXPECT_EQ(store->finish(held.hold, {.ttl = 1ms}), GuardVerdict::accepted);
   for (int i = 0; i < 2000 && server.command("dbsize") != "1"; ++i) { usleep(10'000); }
-  EXPECT_EQ(server.command("dbsize"), "1");  // the index
+  EXPECT_EQ(server.command("dbsize"), "1");  // only the index is left
   EXPECT_FALSE(store->read(request.key).has_value());
   EXPECT_EQ(store->sweep(100), 1U);
   EXPECT_EQ(server.command("dbsize"), "0");

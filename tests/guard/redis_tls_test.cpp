@@ -1,4 +1,4 @@
-// Redis over TLS (SPEC X7): verified, by certificates of the test's own making.
+// Redis over TLS: verified with certificates that the test makes.
 #include "own_redis.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Certificates of the test's own making: "server" is for 127.0.0.1, "other" for another machine.
+// Certificates that the test makes: "server" is for 127.0.0.1, "other" for another machine.
 class Certificates {
  public:
   Certificates() : folder_(output_of("mktemp -d")) {
@@ -43,7 +43,7 @@ class Certificates {
   const std::string folder_;
 };
 
-// One that was free a moment ago, below those that the system gives to connections and to who asks for any.
+// A port that was free a moment ago, below the range that the system assigns by itself.
 int free_port() {
   std::random_device random;
   for (int tries = 0; tries < 100; ++tries) {
@@ -60,7 +60,7 @@ int free_port() {
   throw std::runtime_error("no free port");
 }
 
-// A server that speaks TLS on a loopback port.
+// A server with TLS on a loopback port.
 struct TlsRedis {
   Certificates certificates;
   int port = free_port();
@@ -92,7 +92,7 @@ TEST_F(RedisTls, OverTlsCallsAreGuardedAsAnywhere) {
   redis.server.start();
   EXPECT_EQ(count(1), 1);
   EXPECT_EQ(count(2), 2);
-  // A large result comes in many records of TLS.
+  // A large result arrives in many TLS records.
   GuardOptions options;
   options.store = store;
   const auto large =
@@ -126,8 +126,8 @@ TEST_F(RedisTls, AChildThatForksLeavesItsParentsTlsAlone) {
         output_of("redis-cli -s " + redis.server.socket() + " info stats | grep total_connections_received");
     return std::stoi(line.substr(line.find(':') + 1));
   };
-  // The thread of heartbeats has just been started. The sanitizer's allocator, unlike the C library's, does not survive a
-  // fork while another thread is in it: by now that one rests.
+  // The heartbeat's thread has just started. The sanitizer's allocator, unlike the C library's, does not survive a fork
+  // while another thread is inside it; after this pause that thread sleeps.
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   const pid_t child = fork();
   if (child == 0) { _exit(count(1) == 1 && count(2) == 2 ? 0 : 1); }

@@ -1,4 +1,4 @@
-// A record store under test, and its time. tests/guard/rigs.cpp lists the stores: one line each.
+// A record store under test, and its clock. tests/guard/rigs.cpp lists the stores, one per line.
 #pragma once
 
 #include <hapax/guard_store.hpp>
@@ -11,8 +11,8 @@
 
 namespace hapax::guard_tests {
 
-// One place of records, fresh and empty. open() may be called several times: each is another client of the same place, as
-// another process would be, if the store can be shared; else the same one.
+// One place for records, new and empty. Each open() returns another client of the place, as another process would be,
+// if the store can be shared; otherwise the same client.
 class Rig {
  public:
   Rig() = default;
@@ -20,9 +20,9 @@ class Rig {
   Rig& operator=(const Rig&) = delete;
   virtual ~Rig() = default;
   [[nodiscard]] virtual GuardStorePtr open() = 0;
-  // Moves the store's time on; a store that has only real time sleeps.
+  // Moves the store's time; a store with real time only sleeps.
   virtual void advance(Duration by) = 0;
-  // A URL by which another process opens the same place; empty: it cannot.
+  // A URL with which another process opens the same place; empty if it cannot.
   [[nodiscard]] virtual std::string url() const { return {}; }
 };
 
@@ -34,7 +34,7 @@ struct RigFactory {
 
 [[nodiscard]] std::vector<RigFactory> all_rigs();
 
-// A folder of its own below the present one, removed at the end.
+// A folder below the current one, removed at the end.
 class Folder {
  public:
   Folder();

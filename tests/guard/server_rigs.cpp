@@ -18,7 +18,7 @@ namespace {
 
 using Offset = std::shared_ptr<std::atomic<std::int64_t>>;
 
-// Time is moved by an offset to the store's clock.
+// Moves time by an offset to the store's clock.
 class OffsetRig : public Rig {
  public:
   void advance(Duration by) override { offset_->fetch_add(by.count()); }

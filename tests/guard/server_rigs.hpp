@@ -1,4 +1,4 @@
-// Rigs of the stores that stand on a database or a server.
+// Rigs of the stores on a database or a server.
 #pragma once
 
 #include "rig.hpp"
@@ -7,7 +7,7 @@ namespace hapax::guard_tests {
 
 [[nodiscard]] std::vector<RigFactory> server_rigs();
 
-// A variable that ./dev test sets; throws when it is not set.
+// A variable that ./dev test sets. Throws if it is not set.
 [[nodiscard]] std::string environment(const char* name);
 
 }  // namespace hapax::guard_tests

@@ -1,4 +1,4 @@
-// When the store is down: the function does not run unguarded unless the caller said so.
+// A store that is down: the function does not run unguarded unless the caller has allowed it.
 #include "delegating_store.hpp"
 
 #include <hapax/guard.hpp>

@@ -53,7 +53,7 @@ int call_until_killed(const Options& options) {
   Log log(options.log);
   const auto function = guarded(open_guard_store(options.store), log, std::chrono::milliseconds(30));
   std::mt19937_64 random(options.seed);
-  // All processes take their keys from the clock they share, so that they meet at keys that are new.
+  // All processes derive keys from the clock that they share, so that they meet on new keys.
   for (;;) {
     const auto now =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch());

@@ -1,11 +1,11 @@
-// The processes that are killed: they call guarded functions and write down what they did and what they were told.
+// The processes that are killed: they call guarded functions and log what they did and the answers they got.
 //
-// A line is one write to a file opened for appending, so that what was done before a kill is on record:
+// Each line is one write to a file opened for appending, so everything before a kill is on record:
 //   began KEY VALUE      inside the function, before its effect
 //   ended KEY VALUE      at the function's end
-//   told KEY VALUE       what the call returned
+//   told KEY VALUE       the call's answer
 //   refused KEY VALUE    the call was taken over (StaleLease)
-//   trouble TEXT         anything else that was thrown
+//   trouble TEXT         any other exception
 #pragma once
 
 #include <hapax/guard.hpp>
@@ -23,7 +23,7 @@ struct Options {
   int zombies = 4;
   int processes = 4;
   std::uint64_t seed = 0;
-  std::string role{};  // of a child
+  std::string role{};  // children only
   std::string log{};
 };
 
@@ -39,11 +39,11 @@ class Log {
   int file_;
 };
 
-// The guarded function: its effect takes `effect_time`, and its value is of this call alone.
+// The guarded function: its effect takes `effect_time`, and each run has a value of its own.
 [[nodiscard]] Guarded<std::string(std::int64_t)> guarded(const GuardStorePtr& store, Log& log, Duration effect_time);
 
 int call_until_killed(const Options& options);
-// One call of key -1 that lasts until the process is stopped and goes on again.
+// One call of key -1 that lasts until the process has been stopped and continued.
 int call_once_slowly(const Options& options);
 
 }  // namespace hapax::guard_torture

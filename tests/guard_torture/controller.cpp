@@ -26,10 +26,11 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using Steady = std::chrono::steady_clock;
 
-// A second after takeover_after is what is promised. It fails later than that, as it must not fail because the machine is busy.
+// The promise is takeover_after + 1 s. The test fails only above this bound, so that a busy machine alone does not fail
+// it.
 constexpr Duration takeover_bound = takeover_after + 5s;
 
-// A folder for logs and, when no store is said, for records. Removed at the end.
+// A folder for logs and, without --store, for records. Removed at the end.
 class Place {
  public:
   Place() : path_((fs::temp_directory_path() / "hapax-guard-torture.XXXXXX").string()) {
@@ -57,7 +58,7 @@ class Children {
     for (const pid_t child : std::vector<pid_t>(running_.begin(), running_.end())) { kill(child); }
   }
 
-  // Whether the child is inside its function, by the last line it wrote.
+  // Whether the child is inside its function, according to its last line.
   [[nodiscard]] bool is_inside(pid_t child) const {
     std::ifstream file(log_of_.at(child));
     std::string last;
@@ -108,8 +109,8 @@ class Children {
 };
 
 struct Told {
-  std::map<std::int64_t, std::set<std::string>> answers;  // by key, what callers were told
-  std::set<std::int64_t> keys;                            // ever begun
+  std::map<std::int64_t, std::set<std::string>> answers;  // answers to callers, by key
+  std::set<std::int64_t> keys;                            // all keys ever begun
   std::int64_t began = 0;
   std::int64_t ended = 0;
   std::int64_t answered = 0;
@@ -145,7 +146,7 @@ Told read_logs(const std::vector<std::string>& logs) {
   return told;
 }
 
-// Kills are meant for the middle of a call: one of those who are inside theirs, or anybody when nobody is for a second.
+// Kills should hit the middle of a call: picks a process inside its function, or any process if none is for 1 s.
 pid_t victim(const Children& children, std::mt19937_64& random) {
   std::vector<pid_t> all(children.running().begin(), children.running().end());
   std::shuffle(all.begin(), all.end(), random);
@@ -153,7 +154,7 @@ pid_t victim(const Children& children, std::mt19937_64& random) {
   while (Steady::now() < until) {
     for (const pid_t child : all) {
       if (!children.is_inside(child)) { continue; }
-      // Stopped first: on a busy machine it would be out again before the kill.
+      // Stopped first: on a busy machine the call might end before the kill.
       ::kill(child, SIGSTOP);
       if (children.is_inside(child)) { return child; }
       ::kill(child, SIGCONT);
@@ -163,7 +164,8 @@ pid_t victim(const Children& children, std::mt19937_64& random) {
   return all.front();
 }
 
-// Stops a process inside its call for longer than takeover_after, lets another take over and the first go on.
+// Stops a process inside its call for longer than takeover_after, lets another process take over, and continues the
+// first.
 std::string play_zombie(Children& children, const Options& options, Log& log, std::uint64_t number) {
   const GuardStorePtr store = open_guard_store(options.store);
   const std::int64_t key = -1 - static_cast<std::int64_t>(number);
@@ -172,7 +174,7 @@ std::string play_zombie(Children& children, const Options& options, Log& log, st
   const std::string its_log = children.logs().back();
   const auto until = Steady::now() + 20s;
   while (!store->read(name) && Steady::now() < until) { std::this_thread::sleep_for(2ms); }
-  // Well inside the function, with its heartbeat under way.
+  // Inside the function, with the heartbeat running.
   std::this_thread::sleep_for(200ms);
   ::kill(zombie, SIGSTOP);
   const auto stopped = Steady::now();
@@ -196,7 +198,7 @@ std::string play_zombie(Children& children, const Options& options, Log& log, st
 int torture(Options options, const std::string& program) {
   const Place place;
   if (options.store.empty()) { options.store = "file:" + place.file("records"); }
-  // Its schema is made here, as its operator would: not by whoever calls first.
+  // Creates the schema here, as an operator would, and not in the first call.
   const bool on_postgres = options.store.starts_with("postgres");
   if (on_postgres) { store::migrate(options.store); }
   const std::string shown = on_postgres ? store::display_url(options.store) : options.store;
@@ -223,7 +225,7 @@ int torture(Options options, const std::string& program) {
   const GuardStorePtr store = open_guard_store(options.store);
   const auto function = guarded(store, own, 1ms);
 
-  // What was in progress when its process died is waited for by as many threads, as many callers would.
+  // For each record left in progress by a dead process a thread waits, as separate callers would.
   std::vector<std::int64_t> unfinished;
   for (const std::int64_t key : before.keys) {
     const std::optional<GuardRecord> record = store->read({"default", "torture", "[" + std::to_string(key) + "]"});

@@ -1,4 +1,4 @@
-// Starts callers, kills and stops them, and judges what they wrote down.
+// Starts callers, kills and stops them, and checks their logs.
 #pragma once
 
 #include "guard_torture/caller.hpp"
@@ -7,7 +7,7 @@
 
 namespace hapax::guard_torture {
 
-// The exit code: 0 when every promise held.
+// Returns the exit code: 0 if no promise was broken.
 [[nodiscard]] int torture(Options options, const std::string& program);
 
 }  // namespace hapax::guard_torture

@@ -1,12 +1,12 @@
-// guard_torture: processes that call guarded functions are killed and stopped, whatever they are doing.
+// guard_torture: processes that call guarded functions are killed and stopped at any moment.
 //
 //   guard_torture [--store URL] [--kills N] [--zombies N] [--processes N] [--seed N]
 //
-// --store is a URL of open_guard_store; file: in a folder of its own when none is said. After each scene:
+// --store is a URL of open_guard_store; the default is a file: store in a new folder. After each scene:
 // - no key is stuck: every key that was ever begun is answered within takeover_after + 1 s of the last kill;
-// - nothing was accepted twice: all answers that callers got for a key, and its record, are one and the same;
-// - a process that was stopped for longer than takeover_after inside a call, and went on, had its result refused.
-// Prints what it did, with its seed; exit 1 and the findings when one of these does not hold.
+// - nothing was accepted twice: all answers for a key, and its record, have the same value;
+// - a process that was stopped inside a call for longer than takeover_after had its result refused.
+// Prints the events and the seed; exits with 1 and the findings if a rule is broken.
 #include "guard_torture/caller.hpp"
 #include "guard_torture/controller.hpp"
 

@@ -34,7 +34,8 @@ class Asker {
     for (int index = 0; index < requests; ++index) {
       threads.emplace_back([this, index] { ask_at_the_gate(index); });
     }
-    // Others of this process, in the same batches: somebody's open transaction on the herd's identity is nothing to them.
+    // Requests with other identities in the same batches: an open transaction on the herd's identity must not delay
+    // them.
     if (plan_.at("bystanders").get<bool>() && options_.role == "asker") {
       threads.emplace_back([this] { stand_by({}); });
       threads.emplace_back([this] { stand_by("bystander-" + std::to_string(options_.number)); });
@@ -71,7 +72,7 @@ class Asker {
     }
   }
 
-  // A cut connection is no answer: ask again.
+  // Repeats a request whose connection was cut before the answer.
   AnyHandle ask(const TaskSpec& task, const std::optional<std::string>& key, const std::string& input) {
     const auto until = torture::Ticks::now() + patience;
     while (true) {

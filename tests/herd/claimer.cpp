@@ -19,13 +19,13 @@ namespace {
 using torture::below;
 using torture::Event;
 
-// The same clock as the stores', which run on this machine.
+// The stores' clock: all processes run on one machine.
 std::int64_t wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()).time_since_epoch().count();
 }
 
-// Claims, works for a moment and finishes; a second thread beats and sweeps. What it still has when it is stopped and
-// goes on again it finishes all the same: the store must refuse that.
+// Claims, works for a moment and finishes; a second thread beats and sweeps. After it was stopped and continued, it
+// still finishes its old claims: the store must refuse them.
 class Claimer {
  public:
   Claimer(const torture::Options& options, store::Store& store)
@@ -103,7 +103,7 @@ class Claimer {
         const std::scoped_lock guard(mutex_);
         request.session = state_.session;
         request.claim_number = ++claim_number_;
-        state_.settled = claim_number_ - 1;  // an earlier try of ours is given up
+        state_.settled = claim_number_ - 1;  // gives up the claim of an earlier try
       }
       claims = store_.claim(request).claims;
     });

@@ -1,4 +1,4 @@
-// Deploys over running workflows: two builds whose code differs, at once and one after the other (SPEC W5).
+// Deploys over running workflows: two builds whose code differs, at the same time and one after the other.
 #include "herd/roles.hpp"
 #include "herd/scenes.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration patience = seconds(60);
-// Long where a process is stopped for a moment: it is still there.
+// For scenes that stop a process for a moment: its lease must not run out.
 constexpr Duration long_lease = seconds(30);
 constexpr Duration in_flight = seconds(2);
 constexpr Duration short_lease = seconds(1);
@@ -32,7 +32,8 @@ class Deploy {
     expect(scene_.wait_until(patience, [&] { return noted("working", "-", build) > before; }), build + " never worked");
     return number;
   }
-  // A claim that it had asked the server for is over when this returns: it must not take what is sent next.
+  // Stops the process and waits until a claim that it had already sent is over, so that it cannot take what is sent
+  // next.
   void stop(int number) {
     scene_.children().stop(*scene_.children().find(number), long_lease);
     std::this_thread::sleep_for(in_flight);
@@ -43,7 +44,7 @@ class Deploy {
     scene_.wait_for(build, patience);
   }
 
-  // Runs that wait for their signal.
+  // Starts runs and waits until each waits for its signal.
   void begin(const std::string& letter, int count) {
     for (int number = 1; number <= count; ++number) {
       const std::string id = queue_ + "-" + letter + std::to_string(number);
@@ -65,7 +66,8 @@ class Deploy {
   [[nodiscard]] ExecutionRecord record(const std::string& name) { return app_.get(runs_.at(name).id()).value(); }
   [[nodiscard]] bool is_waiting(const std::string& name) { return record(name).waiting; }
 
-  // Somebody who cannot play a run has met it and left it: it is not stuck, and nothing was done.
+  // Expects that the build has met the run, could not replay it and released it: the run is not parked and nothing was
+  // done.
   void expect_left_by(const std::string& build, const std::string& name) {
     const bool met = scene_.wait_until(patience, [&] { return noted("met", key(name), build) > 0; });
     expect(met, build + " never met " + name);
@@ -81,7 +83,7 @@ class Deploy {
       expect(record(name).stuck_reason.empty(), name + " ended as stuck");
     }
   }
-  // Each effect once, by the builds that may have it.
+  // Expects that the effect happened once, in one of the allowed builds; with no build allowed, not at all.
   void expect_effect(const std::string& effect, const std::string& name, const std::vector<std::string>& builds) {
     int all = 0;
     for (const char* build : {first_build, other_build, patched_build}) {
@@ -118,7 +120,8 @@ class Deploy {
   std::map<std::string, WorkflowHandle<std::string>> runs_;
 };
 
-// The build that began the runs is killed, and the one that comes does not fit: parked. A fixed one comes beside it.
+// The build that began the runs is killed, and the next build cannot replay them: the runs are parked. Then a fixed
+// build starts beside it.
 class BadDeploy : Deploy {
  public:
   explicit BadDeploy(Stage& stage) : Deploy(stage, "bad-deploy") {}
@@ -147,7 +150,7 @@ class BadDeploy : Deploy {
   }
 };
 
-// Two builds that cannot play each other's runs: what one cannot play is left to the other.
+// Two builds that cannot replay each other's runs: each releases the other's runs.
 class Rolling : Deploy {
  public:
   explicit Rolling(Stage& stage) : Deploy(stage, "rolling") {}
@@ -187,7 +190,8 @@ class Rolling : Deploy {
   }
 };
 
-// A build with a patch beside the one before it: runs from before go on without, by either; new ones only by the new.
+// A build with a patch runs beside the build before it. Both continue the old runs; only the new build can
+// continue the new ones.
 class Patched : Deploy {
  public:
   explicit Patched(Stage& stage) : Deploy(stage, "patched") {}

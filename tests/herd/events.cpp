@@ -1,4 +1,4 @@
-// The same events from many processes, some of them killed: each starts what it matches once, and none is lost (SPEC S8).
+// Many processes send the same events, and some are killed: each event starts one run of each match, and none is lost.
 #include "herd/roles.hpp"
 #include "herd/scenes.hpp"
 
@@ -57,7 +57,7 @@ class Events {
   std::string type_;
 };
 
-// One event, from all at one instant, again and again.
+// All processes send one event at the same instant, again and again.
 class SameEvent : Events {
  public:
   SameEvent(Stage& stage, int processes)
@@ -92,7 +92,7 @@ class SameEvent : Events {
   int processes_;
 };
 
-// Many events, a tenth of them twice, by senders that are killed and begin again.
+// Many events, one in ten of them sent twice, by senders that are killed and start over.
 class ManyEvents : Events {
  public:
   ManyEvents(Stage& stage, int events, int processes)
@@ -109,7 +109,7 @@ class ManyEvents : Events {
     subscribe("many-a", "many.*");
     for (int i = 0; i < processes_; ++i) start(stage_.random().fraction() < 0.5 ? fault() : "");
     const bool done = scene_.wait_until(patience, [&] {
-      // Who was killed is replaced by one that sends all of its part again.
+      // A killed sender is replaced by one that sends its whole part again.
       while (scene_.children().count(role) + finished() < processes_) start("");
       return finished() >= processes_;
     });
@@ -160,7 +160,8 @@ int run_sender(const torture::Options& options) {
   const bool alone = plan.at("each") == 1;
   Gate gate(options.folder);
   if (alone && !gate.wait()) return 1;
-  // Those that all send the same; or a part, by turns, so that every repeat is somebody else's.
+  // Either all processes send the same event, or each sends every n-th one, so that repeats come from different
+  // processes.
   const int part = alone ? 0 : options.number % processes;
   std::vector<std::string> pending;
   const auto send = [&] {

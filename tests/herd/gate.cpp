@@ -19,7 +19,7 @@ Gate::Gate(const std::string& folder) {
   const std::string path = folder + "/gate";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) throw std::system_error(errno, std::generic_category(), path);
-  const bool sized = ::ftruncate(file, sizeof(Shared)) == 0;  // zeros, or what is there already
+  const bool sized = ::ftruncate(file, sizeof(Shared)) == 0;  // zeros in a new file; an existing one keeps its content
   void* memory =
       sized ? ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;  // NOLINT
   const int reason = errno;
@@ -32,7 +32,7 @@ Gate::~Gate() { ::munmap(shared_, sizeof(Shared)); }
 
 bool Gate::wait() {
   shared_->waiting.fetch_add(1);
-  // Asleep, so that a crowd before the gate costs nothing and all of it is woken by one call.
+  // Waits on a futex, so that waiting processes cost nothing and one call wakes all of them.
   while (shared_->open.load() == 0) {
     if (torture::told_to_end()) return false;
     const timespec at_most{.tv_sec = 0, .tv_nsec = 100'000'000};

@@ -1,4 +1,4 @@
-// Memory that all processes of a scene share: a gate at which they wait to begin at one instant, and a counter.
+// Memory that all processes of a scene share: a gate that lets them begin at one instant, and a counter.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -11,17 +11,17 @@ namespace hapax::herd {
 
 class Gate {
  public:
-  // In a file of the scene's folder, made by whoever comes first.
+  // Maps a file in the scene's folder; the first process creates it.
   explicit Gate(const std::string& folder);
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Returns when the gate is open; false when this process was told to end first.
+  // Returns true when the gate is open, false if the process was told to end before.
   bool wait();
   [[nodiscard]] int waiting() const { return shared_->waiting.load(); }
   void open();
-  // 0, 1, 2, … over all processes.
+  // Returns 0, 1, 2, … across all processes.
   std::int64_t take() { return shared_->next.fetch_add(1); }
   [[nodiscard]] std::int64_t taken() const { return shared_->next.load(); }
 

@@ -43,7 +43,7 @@ class HistoryPlay {
     return scene_.gate().taken() * 1000 / (std::int64_t{size_.keys} * operations_per_key);
   }
 
-  // Kills are spread over the operations, so that a slow machine has as many of them.
+  // Kills are spread over the operations, not over time, so that a slow machine has as many.
   void hurt() {
     const int kills = std::max(4, size_.keys * kills_per_thousand_keys / 1000);
     for (int kill = 1; kill <= kills; ++kill) {
@@ -66,7 +66,7 @@ class HistoryPlay {
     (void)scene_.wait_until(seconds(300), [&] { return share_done() >= 1000; });
   }
 
-  // What the dead held goes back to work.
+  // Closes the sessions of a killed player, which releases its claims.
   void close_sessions_of(int player) {
     for (const auto& record : torture::read_log(scene_.folder(), "player", player)) {
       if (record.words.at(0) == "s") close(Uuid::parse(record.words.at(1)).value());
@@ -115,7 +115,7 @@ class HistoryPlay {
   void check_key(int key, std::vector<Operation> operations, const std::vector<LostClaim>& lost_claims) {
     Verdict verdict = check_history(operations);
     if (verdict != Verdict::linearizable && !lost_claims.empty()) {
-      // A claim that nobody saw the answer of may have been in the way.
+      // A claim whose answer was lost may have taken this key's execution for a while.
       for (const auto& lost : lost_claims) {
         operations.push_back(lost.claim);
         operations.insert(operations.end(), lost.releases.begin(), lost.releases.end());
@@ -129,7 +129,7 @@ class HistoryPlay {
                      describe(operations));
   }
 
-  // The store agrees with what was acknowledged, and each identity has one live execution at most.
+  // The store agrees with the acknowledgements, and each identity has at most one live execution.
   void check_store(const History& history) {
     std::set<Uuid> present;
     std::map<base::Digest, int> live;

@@ -31,7 +31,8 @@ class TransactionHolder {
         app_(hapax::open(options.url)) {}
 
   void run() {
-    // Whoever else opens a SQLite store meanwhile waits for its writer: the others come first.
+    // Waits until all others have opened the store: on SQLite they would wait for the writer that this process will
+    // hold.
     while (!was_signalled(options_.folder, "hold") && !torture::told_to_end()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

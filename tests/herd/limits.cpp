@@ -20,7 +20,7 @@ using torture::below;
 using torture::Event;
 
 constexpr Duration patience = seconds(60);
-// A claim whose answer nobody saw had happened this long after the instant it was stamped with.
+// A claim whose answer was lost counts as committed this long after its claimed_at.
 constexpr Duration claim_takes = milliseconds(100);
 
 std::int64_t micros(const Time& time) { return time.time_since_epoch().count(); }
@@ -29,7 +29,7 @@ store::QueueRef queue_named(const std::string& name) { return {.ns = "default", 
 
 // ---- Rate limits -------------------------------------------------------------------------------------------------
 
-// Four worker processes on queues with more than enough to do.
+// Four worker processes on queues with more work than the rates allow.
 class RatePlay {
  public:
   RatePlay(Stage& stage, Duration how_long, const std::string& name)
@@ -37,7 +37,7 @@ class RatePlay {
         how_long_(how_long),
         scene_(stage, name, {{"tasks", {"limited"}}, {"tell_claims", true}, {"threads", 4}}) {}
 
-  // Which rates were not reached, in words.
+  // Returns the rates that were not reached, as text.
   std::string run() {
     for (const auto& [queue, limit] : limits_) prepare(queue, limit);
     for (int index = 0; index < 4; ++index) scene_.children().start({.role = "worker", .queues = {"burst", "steady"}});
@@ -69,7 +69,7 @@ class RatePlay {
     return static_cast<int>(std::ranges::count(records, Event::note, &torture::Record::event));
   }
 
-  // By the store's clock, as the claim wrote it.
+  // The claims' start times, by the store's clock.
   [[nodiscard]] std::vector<std::int64_t> starts(const std::string& queue) const {
     std::vector<std::int64_t> instants;
     for (const auto& record : scene_.records()) {
@@ -113,7 +113,8 @@ class RatePlay {
 
 // ---- Limit keys and ordering keys --------------------------------------------------------------------------------
 
-// Eight claimers, killed and stopped at random, on queues whose keys may run one, two, or strictly one after the other.
+// Eight claimers, killed and stopped at random, on queues whose keys may run one at a time, two at a time, or in strict
+// order.
 class KeyPlay {
  public:
   KeyPlay(Stage& stage, Duration how_long)
@@ -165,7 +166,7 @@ class KeyPlay {
     auto& child = living[static_cast<std::size_t>(below(stage_.random(), static_cast<int>(living.size())))];
     if (child.stopped) return;
     if (child.role == "claimer" && below(stage_.random(), 10) < 6) {
-      // Often beyond the lease of a second, so that it comes back to what is no longer its own.
+      // Often longer than the lease of 1 s, so that the process continues with claims that it has lost.
       scene_.children().stop(child, milliseconds(200 + below(stage_.random(), 2300)));
       stage_.findings().count("stopped");
     } else {
@@ -191,16 +192,16 @@ class KeyPlay {
     return text;
   }
 
-  // What the processes saw of an attempt, by the machine's clock.
+  // An attempt as the processes saw it; times are of the machine's clock.
   struct SeenAttempt {
-    std::int64_t claimed_at = 0;           // as the store told it
-    std::optional<std::int64_t> answered;  // the claim was answered by then
-    std::optional<std::int64_t> offered;   // the outcome was not yet sent then
+    std::int64_t claimed_at = 0;           // from the store's claim reply
+    std::optional<std::int64_t> answered;  // the claim had been answered by then
+    std::optional<std::int64_t> offered;   // the outcome had not been sent yet
     bool accepted = false;
   };
   struct Seen {
     std::map<std::pair<Uuid, int>, SeenAttempt> attempts;
-    std::map<Uuid, std::pair<std::int64_t, std::int64_t>> fed;  // asked, acknowledged
+    std::map<Uuid, std::pair<std::int64_t, std::int64_t>> fed;  // times of request and acknowledgement
   };
 
   Seen read() {
@@ -277,8 +278,8 @@ class KeyPlay {
     }
   }
 
-  // Each attempt from when its claim was known to have happened to when its outcome was not yet sent, or its lease was
-  // found over: no more than the claim's true stretch, so that two that meet are two too many.
+  // The interval of each attempt, from when its claim had surely happened until its outcome had not been sent or its
+  // lease was found expired. The interval lies within the real claim, so intervals that overlap prove a violation.
   std::vector<Interval> intervals_of(const store::Execution& one, const Seen& seen) {
     std::vector<Interval> intervals;
     for (const auto& attempt : stage_.store().attempts(one.id)) {
@@ -300,7 +301,8 @@ class KeyPlay {
       } else {
         continue;
       }
-      // One that was stopped before it could tell of its claim tells it late; the claim was made before the attempt ended.
+      // A process that was stopped before it logged its claim logs it late; the claim happened before the attempt
+      // ended.
       interval.from = std::min(interval.from, interval.to);
       interval.what = one.id.to_string() + " attempt " + std::to_string(attempt.number) + " (" + attempt.outcome + ")";
       intervals.push_back(std::move(interval));
@@ -330,7 +332,7 @@ class KeyPlay {
 }  // namespace
 
 void limits(Stage& stage, Duration how_long) {
-  // A machine that does something else for a moment reaches no rate; it would have to do so three times.
+  // A busy machine may miss a rate once. Only three misses in a row are a violation.
   std::string missed;
   for (const std::string name : {"rate", "rate-again", "rate-at-last"}) {
     missed = RatePlay(stage, how_long, name).run();

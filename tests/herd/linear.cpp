@@ -27,7 +27,7 @@ class Search {
   }
 
  private:
-  // `latest`: the last beginning among what is done. An operation that was over before it cannot follow.
+  // `latest` is the latest beginning among the operations done so far. An operation that ended before it cannot follow.
   bool go_on(Done done, State state, std::int64_t latest) {
     do_what_changes_nothing(done, state, latest);
     if (all_answered(done)) return true;
@@ -39,7 +39,7 @@ class Search {
       if (done[index] || next.ended < latest) continue;
       State after = state;
       if (!after.apply(next)) continue;
-      // Whether something that may not have happened changed nothing makes no difference.
+      // An unanswered operation that changes nothing need not be placed.
       if (!next.answered && after.fingerprint() == before) continue;
       Done with = done;
       with.set(index);
@@ -48,7 +48,7 @@ class Search {
     return false;
   }
 
-  // What can happen now and leaves the state as it is may as well happen now: no other order needs it later.
+  // An operation that fits now and leaves the state unchanged is done now: no other order needs it later.
   void do_what_changes_nothing(Done& done, const State& state, std::int64_t& latest) {
     const std::string before = state.fingerprint();
     for (bool again = true; again;) {
@@ -73,7 +73,8 @@ class Search {
     return true;
   }
 
-  // Nothing that begins after this may happen before the operation that ended then.
+  // The earliest end of the answered operations that are not done yet. Operations that begin later cannot come before
+  // it.
   [[nodiscard]] std::int64_t first_end(const Done& done) const {
     std::int64_t first = never;
     for (std::size_t index = 0; index < operations_.size(); ++index) {
@@ -82,7 +83,7 @@ class Search {
     return first;
   }
 
-  // What begins after this would rule out something unanswered that was over by then and may still be needed.
+  // Doing an operation that begins after this time would rule out an unanswered one that may still be needed.
   [[nodiscard]] std::int64_t last_chance(const Done& done, std::int64_t latest) const {
     std::int64_t first = never;
     for (std::size_t index = 0; index < operations_.size(); ++index) {

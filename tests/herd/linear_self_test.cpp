@@ -1,4 +1,4 @@
-// Histories by hand: what the checker must believe, and what it must not.
+// Hand-written histories: the ones that the checker must accept, and the ones it must not.
 #include "herd/linear.hpp"
 
 #include <stdexcept>
@@ -35,7 +35,7 @@ Operation created(Span span, Name id, int run = 1) {
   return one;
 }
 
-// Asked for `id`, answered with the holder.
+// A request for `id` that is answered with the holder.
 Operation met(Span span, Name id, Name holder, Status status = Status::pending, std::int64_t result = 0) {
   Operation one = created(span, id);
   one.admission = AdmissionVerdict::deduplicated;

@@ -1,5 +1,5 @@
-// The herd: many processes that ask for the same, and what must come of it. Without --role it is the controller; see
-// options.cpp for how to call it.
+// The herd: many processes send the same requests, and the controller checks the outcome. Without --role the program is
+// the controller; options.cpp describes the command line.
 #include "herd/linear.hpp"
 #include "herd/options.hpp"
 #include "herd/roles.hpp"

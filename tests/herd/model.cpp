@@ -27,7 +27,7 @@ void State::create(Name name, int input) {
   cancel_requested_ = false;
 }
 
-// Back to waiting, unless somebody asked for its end.
+// The execution stops running: cancelled if a cancellation was requested, otherwise as given.
 void State::stop_running(Status otherwise) {
   set(holder_, cancel_requested_ ? Status::cancelled : otherwise);
   session_ = 0;
@@ -56,7 +56,8 @@ bool State::admit(const Operation& asked) {
     const bool tells_result = status(id) == Status::completed && verdict != AdmissionVerdict::mismatch;
     return verdict == AdmissionVerdict::created || asked.result == (tells_result ? result_ : 0);
   };
-  if (holder_ != 0 && holder_ == asked.subject) return answers(AdmissionVerdict::created, holder_);  // asked again
+  if (holder_ != 0 && holder_ == asked.subject)
+    return answers(AdmissionVerdict::created, holder_);  // a repeated request
   const bool ended = holder_ != 0 && !live();
   const bool completed = ended && status(holder_) == Status::completed;
   const bool follows = ended && (asked.reuse == Reuse::allow || (asked.reuse == Reuse::failed_only && !completed));

@@ -1,5 +1,5 @@
-// One identity as a state machine: what each operation on it may answer. Written from SPEC I9 and the seam's rules, not
-// from the code of any store.
+// One identity as a state machine: the answers that each operation on it may give. Derived from the documented rules
+// for identities (docs/concepts) and the store interface, not from any store's code.
 #pragma once
 
 #include "model/execution.hpp"
@@ -11,7 +11,7 @@
 
 namespace hapax::herd {
 
-// An execution under the identity, numbered from 1 as the history mentions them; 0 is none.
+// An execution of the identity, numbered from 1 in the order in which the history mentions it; 0 is none.
 using Name = std::uint8_t;
 
 enum class Act : std::uint8_t { admit, claim, finish, cancel, retry, holder, get, release };
@@ -20,36 +20,37 @@ inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 struct Operation {
   Act act = Act::holder;
-  std::int64_t begun = 0;      // both by one clock that all processes share
-  std::int64_t ended = never;  // without an answer: the last instant at which it can have happened
-  bool answered = true;        // otherwise it may have happened or not
+  std::int64_t begun = 0;      // both times are of one clock that all processes share
+  std::int64_t ended = never;  // without an answer: the latest time at which the operation can have happened
+  bool answered = true;        // false: the operation may or may not have happened
 
-  // What was asked.
-  Name subject = 0;  // the execution acted on; of an admission the one it would create
-  Name created = 0;  // retry: the run it would create
+  // The request.
+  Name subject = 0;  // the execution acted on; for an admission, the one to create
+  Name created = 0;  // retry: the run to create
   OnConflict on_conflict = OnConflict::return_existing;
   Reuse reuse = Reuse::failed_only;
   int input = 0;
   int session = 0;         // claim, release
-  std::int64_t fence = 0;  // finish: asked with; claim: answered
+  std::int64_t fence = 0;  // finish: in the request; claim: in the answer
   model::FinishKind kind = model::FinishKind::completed;
-  std::int64_t result = 0;  // finish: given; admission: answered with, 0 for none
+  std::int64_t result = 0;  // finish: in the request; admission: in the answer, 0 for none
 
-  // What was answered.
+  // The answer.
   model::AdmissionVerdict admission = model::AdmissionVerdict::created;
   model::FinishVerdict finish = model::FinishVerdict::accepted;
   model::CancelVerdict cancel = model::CancelVerdict::cancelled;
   model::RetryVerdict retry = model::RetryVerdict::created;
-  Name answer = 0;  // the execution named
+  Name answer = 0;  // the execution in the answer
   Status status = Status::pending;
   int run = 1;
 };
 
 class State {
  public:
-  // True when the operation may happen now with the answer it got; then it has happened.
+  // Applies the operation if it may happen now with the answer it got. Returns false, and may leave the state changed,
+  // if not.
   [[nodiscard]] bool apply(const Operation& operation);
-  // Equal states answer everything alike.
+  // Equal fingerprints mean equal answers to everything.
   [[nodiscard]] std::string fingerprint() const;
 
  private:
@@ -74,9 +75,9 @@ class State {
   std::int64_t fence_ = 0;
   std::int64_t result_ = 0;
   bool cancel_requested_ = false;
-  std::string statuses_ = "-";  // by name; '-' for one that was not created
+  std::string statuses_ = "-";  // by name; '-' for an execution that was not created
   std::string retried_ = std::string(1, '\0');
-  std::set<int> closed_;  // sessions: nothing runs under them any more
+  std::set<int> closed_;  // closed sessions, which run nothing any more
 };
 
 }  // namespace hapax::herd

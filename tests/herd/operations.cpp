@@ -13,7 +13,7 @@ namespace {
 
 using torture::Event;
 
-// A call with its answer, if there was one.
+// A call and its answer, if one came.
 struct Call {
   int child = 0;
   std::vector<std::string> words;
@@ -23,7 +23,7 @@ struct Call {
 
   [[nodiscard]] const std::string& act() const { return words.at(0); }
   [[nodiscard]] bool answered() const { return !answer.empty() && answer[0] != "unknown"; }
-  // It threw, having changed nothing.
+  // The call threw and changed nothing.
   [[nodiscard]] bool void_() const { return !answer.empty() && answer[0] == "nothing"; }
 };
 
@@ -36,7 +36,7 @@ Enum code(const std::string& word) {
 }
 
 struct Calls {
-  std::vector<Call> calls;  // by their beginnings
+  std::vector<Call> calls;  // in the order of their beginnings
   std::vector<std::pair<Uuid, int>> sessions;
 };
 
@@ -93,7 +93,7 @@ class Reader {
     }
   }
 
-  // The name of an execution within its key; 0, and a complaint, when it is not one of it.
+  // The name of an execution within its key. Returns 0 and records a stranger if the execution is not of this key.
   Name name(int key, const std::string& word, const Call& call) {
     const Uuid id = uuid(word);
     const auto found = history_.key_of.find(id);
@@ -189,7 +189,7 @@ class Reader {
     count("holder");
   }
 
-  // Those that name an execution.
+  // Reads a call that names an execution.
   void take_act(const Call& call) {
     const int key = history_.key_of.at(uuid(call.words.at(1)));
     Operation one = start(call, Act::get);

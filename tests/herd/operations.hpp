@@ -1,4 +1,4 @@
-// The history as it is written down while it happens, and read again, key by key, for the checker.
+// Writes the history while it happens, and reads it again, key by key, for the checker.
 #pragma once
 
 #include "herd/model.hpp"
@@ -20,15 +20,15 @@ inline constexpr int neighbourhood = 16;
 // The identity of a key of the history.
 [[nodiscard]] base::Digest hash_of(int key);
 
-// A line before each call and one after it, each with its instant. Any thread.
+// Logs a line before each call and one after it, each with its time. Any thread.
 class Scribe {
  public:
   Scribe(const std::string& folder, const std::string& role, int number) : log_(folder, role, number) {}
 
-  // Returns the number to answer.
+  // Returns the number to pass to answer().
   std::int64_t begin(const std::vector<std::string>& words);
   void answer(std::int64_t number, const std::vector<std::string>& words);
-  // Written before it is opened, so that whoever dies leaves its name.
+  // Logged before the session is opened, so that a process that dies leaves its session's ID.
   void session(const Uuid& id);
 
  private:
@@ -38,7 +38,7 @@ class Scribe {
   std::atomic<std::int64_t> next_{1};
 };
 
-// A claim whose answer nobody saw: it may have taken any execution, until its session was closed.
+// A claim whose answer was lost: it may have taken any execution, until its session was closed.
 struct LostClaim {
   Operation claim;
   std::vector<Operation> releases;
@@ -47,16 +47,16 @@ struct LostClaim {
 struct History {
   std::map<int, std::vector<Operation>> keys;
   std::vector<LostClaim> lost_claims;
-  std::map<Uuid, int> key_of;                       // every execution that was asked for
-  std::vector<Uuid> created;                        // those whose creation was acknowledged
-  std::vector<std::pair<Uuid, int>> open_sessions;  // with the process that opened them; never seen closed
-  std::vector<std::string> strangers;               // answers that name what nobody asked for
-  std::map<std::string, std::int64_t> counts;       // by what was done and answered
+  std::map<Uuid, int> key_of;                       // every execution that was requested
+  std::vector<Uuid> created;                        // executions whose creation was acknowledged
+  std::vector<std::pair<Uuid, int>> open_sessions;  // with their process; no close was seen
+  std::vector<std::string> strangers;               // answers with executions that were never requested
+  std::map<std::string, std::int64_t> counts;       // by call and answer
 };
 
 [[nodiscard]] History read_history(const std::string& folder);
 
-// For people: one line an operation, in the order of their beginnings.
+// Text for failure messages: one line per operation, in the order of their beginnings.
 [[nodiscard]] std::string describe(const std::vector<Operation>& operations);
 
 }  // namespace hapax::herd

@@ -33,7 +33,7 @@ struct Shared {
   engine::Engine engine;
 };
 
-// One thread of a process: draws operations, on keys that all processes are at just now.
+// One thread of a process: draws operations on the keys that all processes use at the moment.
 class Player {
  public:
   Player(Shared& shared, int thread)
@@ -54,7 +54,7 @@ class Player {
   }
 
  private:
-  // Half of the operations go to one key at a time, the others to its neighbourhood.
+  // Half of the operations go to the current key, the others to its neighbourhood.
   int key_at(std::int64_t turn) {
     const std::int64_t here = std::min<std::int64_t>(turn / operations_per_key, keys_ - 1);
     if (one_in(random_, 2)) return static_cast<int>(here);
@@ -79,7 +79,7 @@ class Player {
     }
   }
 
-  // Records a call with its instants; what it throws says whether anything can have happened.
+  // Records a call with its times; the exception's type says whether the call may have taken effect.
   template <class Call>
   void told(const std::vector<std::int64_t>& numbers, const Call& call) {
     try {
@@ -246,7 +246,8 @@ class Player {
     store::NewSession session;
     session.id = session_ = base::new_uuid7();
     session.worker = "player-" + std::to_string(shared_.options.number);
-    session.lease = std::chrono::hours(1);  // nobody's lease runs out: what the dead held is released by the controller
+    session.lease =
+        std::chrono::hours(1);  // leases never run out: the controller closes the sessions of killed players
     session.queues = {{.ns = "default", .name = "history"}};
     shared_.scribe.session(session_);
     for (int left = 100; left > 0; --left) {
@@ -257,7 +258,7 @@ class Player {
     }
   }
 
-  // A close that was not answered is the controller's to repeat.
+  // If the close is not answered, the controller repeats it.
   void close_session() {
     const auto number = shared_.scribe.begin({"close", session_.to_string()});
     told({number}, [&] {
@@ -270,7 +271,7 @@ class Player {
     recent_.push_back(id);
     if (recent_.size() > remembered) recent_.pop_front();
   }
-  // The latest are asked about most.
+  // Recent executions are drawn more often.
   Uuid draw_recent() {
     const auto back = static_cast<std::size_t>(below(random_, 1 + below(random_, static_cast<int>(recent_.size()))));
     return recent_[recent_.size() - 1 - back];
@@ -293,7 +294,7 @@ class Player {
 }  // namespace
 
 base::Digest hash_of(int key) {
-  // Half of them by a key, half by the whole input.
+  // Half of the identities come from a key, half from the whole input.
   const std::string text = std::to_string(key);
   return model::identity_hash({.ns = "default",
                                .scope = model::Scope::task,

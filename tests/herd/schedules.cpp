@@ -1,4 +1,4 @@
-// Tickers that are killed and stopped: every due tick has one execution (SPEC S4, S7).
+// Tickers that are killed and stopped: every due tick has one execution.
 #include "herd/roles.hpp"
 #include "herd/scenes.hpp"
 
@@ -25,7 +25,7 @@ constexpr const char* role = "ticker";
 
 std::string activity_name(int number) { return "each-second-" + std::to_string(number); }
 
-// What an activity has started, by its IDs; one that is there twice is a violation.
+// The runs that an activity has started, by their IDs; an ID that occurs twice is a violation.
 class Runs {
  public:
   Runs(Scene& scene, store::Store& store, const std::string& activity) : activity_(activity) {
@@ -76,7 +76,7 @@ class Tickers {
   [[nodiscard]] model::ActivityState state(const std::string& id) {
     return stage_.store().activities({.ns = "default", .id = id, .kind = {}, .after = {}}).at(0);
   }
-  // Before any ticker is there, its cursor is the instant it was made.
+  // No ticker runs yet, so the cursor is the time of creation.
   void make(const Activity& activity) {
     app_.apply(activity);
     made_[activity.id] = state(activity.id).cursor;
@@ -91,7 +91,7 @@ class Tickers {
   std::map<std::string, Time> made_;
 };
 
-// Every due tick exactly one execution, while tickers are killed at random and between commit and what follows.
+// Every due tick has exactly one execution, while tickers are killed at random and after a commit.
 class EachTickOnce : Tickers {
  public:
   EachTickOnce(Stage& stage, const TickersSize& size) : Tickers(stage, "ticks"), size_(size) {}
@@ -130,7 +130,7 @@ class EachTickOnce : Tickers {
     stage_.findings().count("tickers killed");
   }
 
-  // One that nobody kills does what is left.
+  // A last ticker, which is not killed, fires the remaining ticks.
   void finish() {
     for (torture::Child& child : scene_.children().living()) scene_.children().kill(child);
     scene_.wait_for(role, patience);
@@ -170,7 +170,7 @@ class EachTickOnce : Tickers {
   Time ended_at_{};
 };
 
-// The only ticker is stopped for a while: what each misfire policy makes of it.
+// The only ticker is stopped for a while; each misfire policy handles the outage.
 class Outage : Tickers {
  public:
   Outage(Stage& stage, Duration length) : Tickers(stage, "outage"), length_(length) {}
@@ -195,7 +195,7 @@ class Outage : Tickers {
 
  private:
   static constexpr int caught_up = 2;
-  // A busy machine is late too, which is no outage.
+  // Longer than the delays of a busy machine, which are not an outage.
   static constexpr Duration grace = seconds(3);
   inline static const std::vector<std::pair<std::string, MisfirePolicy>> policies = {
       {"skipping", MisfirePolicy::skip},

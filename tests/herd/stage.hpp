@@ -1,4 +1,4 @@
-// What all scenes stand on: a store of the run's own, child processes with a folder for each scene, and the findings.
+// Shared by all scenes: a store for the run, child processes with a folder for each scene, and the findings.
 #pragma once
 
 #include "herd/gate.hpp"
@@ -31,9 +31,9 @@ class Stage {
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] torture::Findings& findings() { return findings_; }
   [[nodiscard]] base::Random& random() { return random_; }
-  // Cuts about one in so many connections of the PostgreSQL store; nothing on SQLite.
+  // Cuts about one in `one_in` connections of the PostgreSQL store. Does nothing on SQLite.
   void cut_connections(int one_in);
-  // Closes the store; removes the folder of a run that passed.
+  // Closes the store and removes the folder of a run that passed.
   void close();
 
  private:
@@ -44,7 +44,7 @@ class Stage {
   torture::Findings findings_;
 };
 
-// One play: its own folder with the children's logs, what they are told in `plan`, and a gate.
+// One scene: its folder with the children's logs, the `plan` that the children read, and a gate.
 class Scene {
  public:
   Scene(Stage& stage, const std::string& name, const nlohmann::json& plan);
@@ -56,13 +56,13 @@ class Scene {
   [[nodiscard]] std::vector<torture::Record> records() const { return torture::read_logs(folder_); }
 
   void violation(const std::string& words) { stage_.findings().violation(name_, words); }
-  // Looks after children meanwhile: one that ends in any other way than told to is a violation.
+  // Waits for `condition`. Meanwhile a child that ends in any other way than it should is a violation.
   [[nodiscard]] bool wait_until(Duration at_most, const std::function<bool()>& condition);
   void reap();
-  // Those of a role that come to an end by themselves.
+  // Waits until all children of a role have ended by themselves.
   void wait_for(const std::string& role, Duration at_most);
   void end(const std::string& role);
-  void signal(const std::string& name) const;  // children see it with was_signalled()
+  void signal(const std::string& name) const;  // children read it with was_signalled()
 
  private:
   void note(const std::vector<torture::Ended>& ended);
@@ -75,7 +75,7 @@ class Scene {
   std::unique_ptr<Gate> gate_;
 };
 
-// For children.
+// Called by children.
 [[nodiscard]] nlohmann::json read_plan(const std::string& folder);
 [[nodiscard]] bool was_signalled(const std::string& folder, const std::string& name);
 

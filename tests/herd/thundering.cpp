@@ -18,21 +18,21 @@ using torture::Event;
 constexpr Duration patience = seconds(60);
 
 enum class First : std::uint8_t {
-  nobody,       // all at once
-  running,      // the first one's execution is running already
-  rolled_back,  // the first one has the identity in a transaction that is rolled back
-  killed,       // … and is killed
-  cut_off,      // the first one is killed after its commit, before its answer
-  lost_reply,   // the first one's answer is lost, it lives
-  dying,        // some of the herd are killed before or after their commits
+  nobody,       // no first request: all at once
+  running,      // the first request's execution is already running
+  rolled_back,  // the first request holds the identity in a transaction that is rolled back
+  killed,       // the same, and its process is killed
+  cut_off,      // the first requester is killed after its commit, before its answer
+  lost_reply,   // the first requester loses its answer and lives
+  dying,        // some requesters are killed before or after their commits
   connections,  // the herd's connections are cut
 };
 
 struct Play {
   std::string name;
-  std::string task;  // "strict", "keyed", "unique" or a workflow
+  std::string task;  // "strict", "keyed", "unique" or the workflow's name
   First first = First::nobody;
-  bool redelivered = false;  // all come a second time
+  bool redelivered = false;  // all requests are sent a second time
 };
 
 class Thunder {
@@ -90,7 +90,7 @@ class Thunder {
     return stage_.options().store + ".admit." + point + "=" + action + "@1";
   }
 
-  // What happened before the herd came.
+  // Runs the first request, before all others.
   void begin() {
     switch (play_.first) {
       case First::running:
@@ -135,7 +135,7 @@ class Thunder {
       scene_.signal("finish");
     }
     if (with_bystanders()) {
-      // On SQLite there is one writer, and the holder has it. Elsewhere nobody else is held up (SPEC D10).
+      // On SQLite the holder has the only writer. On other stores its transaction delays no other identity.
       if (!stage_.store().info().capabilities.attaches_transaction) {
         std::this_thread::sleep_for(milliseconds(400));
       } else {
@@ -195,7 +195,7 @@ class Thunder {
     }
   }
 
-  // Each ran once, and everybody who asked has its result.
+  // Each execution ran once, and every requester has its result.
   void check_results(const std::vector<store::Execution>& stored) {
     std::map<Uuid, int> starts;
     std::map<Uuid, const store::Execution*> by_id;

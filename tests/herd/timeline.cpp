@@ -24,7 +24,7 @@ int most_at_once(const std::vector<Interval>& intervals) {
     edges.emplace_back(one.from, 1);
     edges.emplace_back(one.to, -1);
   }
-  std::ranges::sort(edges);  // at one instant ends come first
+  std::ranges::sort(edges);  // at equal times ends come first
   int now = 0;
   int most = 0;
   for (const auto& [at, step] : edges) {

@@ -14,7 +14,7 @@ namespace {
 
 using torture::Event;
 
-// A scene that looks at what happens meanwhile holds the handler up.
+// The handler waits while the scene checks the state of a running execution.
 void wait_for_leave(const torture::Options& options, const nlohmann::json& plan) {
   if (!plan.value("slow", false)) return;
   while (!was_signalled(options.folder, "finish") && !torture::told_to_end()) {
@@ -22,7 +22,7 @@ void wait_for_leave(const torture::Options& options, const nlohmann::json& plan)
   }
 }
 
-// One effect inline and one by a task, both in the log under the id of what made them.
+// One effect inline and one by a task, both logged under the ID of the execution that caused them.
 void handle_workflow(App& app, const torture::Options& options, torture::Log& log, const nlohmann::json& plan) {
   const Task<std::string, std::string> task{"shipment", {.queue = options.queues.back()}};
   app.handle(task, [&log](TaskContext& context, const std::string&) {
@@ -45,7 +45,7 @@ int run_worker(const torture::Options& options) {
   const nlohmann::json plan = read_plan(options.folder);
   torture::Log log(options.folder, options.role, options.number);
   App app = hapax::open(options.url);
-  // Its own look at the store: while a handler runs, started_at is the instant of the claim.
+  // A store handle of its own: while a handler runs, started_at is the time of the claim.
   const auto store = store::open(options.url);
   const bool tell_claims = plan.value("tell_claims", false);
   for (const std::string name : plan.at("tasks")) {

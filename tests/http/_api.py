@@ -1,5 +1,5 @@
-"""What the tests of the API share: a server on a store of its own, on SQLite and on PostgreSQL, and a client that holds
-every answer against docs/reference/openapi.yaml."""
+"""Shared by the API's tests: a server on a store of its own, on SQLite and on PostgreSQL, and a client that
+checks every answer against docs/reference/openapi.yaml."""
 
 import http.client
 import json
@@ -19,13 +19,13 @@ UUID = "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f"
 
 
 class Document:
-    """The server's own description, and whether an answer is as it says."""
+    """The server's own description; checks answers against it."""
 
     def __init__(self, text):
         self.whole = json.loads(text)
         self.resolver = jsonschema.RefResolver("", self.whole)
         self.paths = [(re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path) + r"\Z"), path) for path in self.whole["paths"]]
-        # /v1/executions/batch before /v1/executions/{id}
+        # /v1/executions/batch must match before /v1/executions/{id}
         self.paths.sort(key=lambda item: item[1].count("{"))
 
     def resolve(self, node):
@@ -90,7 +90,8 @@ class Api:
             connection.close()
 
     def ask(self, method, path, body=None, headers=None, expect=None, timeout=60):
-        """`body` is bytes or text as it is, anything else goes as JSON. With `expect`, the status has to be that."""
+        """Sends `body` unchanged if it is bytes or text, otherwise as JSON. `expect` is the status that the
+        answer must have."""
         given = dict(headers or {})
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
@@ -134,7 +135,7 @@ class Api:
 
 
 class ApiCase:
-    """Mixed into unittest.TestCase by on_stores: self.api asks a server on a fresh store, one for each class."""
+    """Mixed into unittest.TestCase by on_stores: self.api calls a server on a new store, one for each class."""
 
     backend = "sqlite"
 
@@ -168,7 +169,7 @@ class ApiCase:
         assert not any(codes), codes
 
     def setUp(self):
-        # Names of its own, so that tests of a class do not meet.
+        # Unique names, so that tests of a class do not affect each other.
         self.queue = "q-" + uuid.uuid4().hex[:12]
         self.task = "t-" + uuid.uuid4().hex[:12]
 

@@ -1,4 +1,4 @@
-"""What the tests of the transport share: a server under test, and a client that sends bytes exactly as it is told."""
+"""Shared by the transport's tests: a server under test, and a client that sends exactly the given bytes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def clean_environment(**extra):
 
 
 class Server:
-    """A process that prints `listening on URL`. Its log, a JSON object a line, is read as it comes."""
+    """A process that prints `listening on URL`. Reads its log, one JSON object per line, continuously."""
 
     def __init__(self, *command, env=None):
         self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -42,7 +42,7 @@ class Server:
             self.log.append(line.decode("utf-8", "replace").rstrip("\n"))
 
     def stop(self, seconds=30):
-        """SIGTERM; the exit code."""
+        """Sends SIGTERM and returns the exit code."""
         if self.process.poll() is None:
             self.process.terminate()
         try:
@@ -78,7 +78,7 @@ class Server:
             return client.ask(*arguments, **keywords)
 
     def raw(self, data, **options):
-        """Sends these bytes and reads one answer and what follows it until the connection ends or is silent."""
+        """Sends these bytes; reads one answer and what follows it, until the connection ends or is silent."""
         with self.connect() as client:
             client.send(data)
             return client.answer(**options)
@@ -119,7 +119,7 @@ class Client:
         self.socket.sendall(data.encode("latin-1") if isinstance(data, str) else data)
 
     def receive(self):
-        """More bytes into the buffer; False at the end."""
+        """Reads more bytes into the buffer. Returns False at the end of the connection."""
         try:
             data = self.socket.recv(65536)
         except (ConnectionResetError, ssl.SSLEOFError):
@@ -142,7 +142,7 @@ class Client:
         return found
 
     def head(self):
-        """Status and headers of the next answer; those of 100 are an answer too."""
+        """Status and headers of the next answer; 100 Continue counts as an answer."""
         first, *lines = self.until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         version, status, _ = first.split(" ", 2)
         assert version == "HTTP/1.1", first
@@ -150,7 +150,7 @@ class Client:
         return int(status), headers
 
     def chunk(self):
-        """The next piece of a chunked answer; empty at its end."""
+        """The next chunk of a chunked answer; empty at its end."""
         size = int(self.until(b"\r\n"), 16)
         data = self.exactly(size)
         assert self.exactly(2) == b"\r\n"
@@ -175,7 +175,7 @@ class Client:
         return Answer(status, headers, body, closed)
 
     def ended(self, seconds=20):
-        """The server has closed and sent nothing more."""
+        """Whether the server has closed the connection without sending more."""
         self.socket.settimeout(seconds)
         try:
             return not self.buffer and not self.receive()
@@ -191,7 +191,7 @@ class Client:
         try:
             self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + data)
         except BrokenPipeError:
-            pass  # it has answered before all was sent, and closed
+            pass  # the server answered before the whole request was sent, and closed
         return self.answer(head_only=method == "HEAD")
 
 

@@ -1,4 +1,5 @@
-"""What `hapax --server` leans on: finding by name, pages by id, atomic batches, the overview, sessions opened and closed."""
+"""The routes that `hapax --server` needs: finding by name, pages by ID, atomic batches, the overview, opening
+and closing sessions."""
 
 import json
 import unittest
@@ -67,7 +68,7 @@ class ClientRoutes:
         [claim] = self.api.claim(self.queue, session=session)["claims"]
         self.assertEqual((claim["namespace"], claim["lost"], claim["deadline_in"]), ("default", 0, None))
         self.assertEqual(self.api.post("/v1/claims/close", {"session": session}).json, {"closed": session})
-        # It is given back, with its attempt.
+        # The execution is given back with its attempt unspent.
         [again] = self.api.claim(self.queue)["claims"]
         self.assertEqual((again["id"], again["attempt"], again["lost"]), (claim["id"], 1, 0))
         self.assertEqual(self.api.finish({"id": claim["id"], "fence": claim["fence"], "status": "completed"}, expect=409)["error"], "StaleLease")

@@ -1,4 +1,4 @@
-"""Enqueueing over HTTP: admissions by SPEC I2, I4, I8, I9 and I12, keys in headers and bodies, batches."""
+"""Enqueueing over HTTP: admissions, identities and conflicts, keys in headers and bodies, batches."""
 
 import json
 import socket
@@ -106,7 +106,7 @@ class Enqueue:
 
         made = ask('"charge-1"').json
         self.assertEqual(self.api.get("/v1/executions/" + made["id"]).json["task_id"], "charge-1")
-        ask("charge-1", expect=409)  # bare is the same
+        ask("charge-1", expect=409)  # an unquoted key is the same key
         ask('"charge-1";p=1', expect=409)
         ask('"a \\"b\\" \\\\"')
         ask('"charge-2"', {"idempotency_key": "charge-2"})

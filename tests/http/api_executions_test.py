@@ -1,4 +1,4 @@
-"""Looking at executions and acting on them: lists, cursors, results, cancel, retry, signals, queries, explain."""
+"""Reading executions and acting on them: lists, cursors, results, cancel, retry, signals, queries, explain."""
 
 import threading
 import time
@@ -91,7 +91,7 @@ class Looking:
         return pages
 
     def peak(self):
-        """What the server has held at most since the last call, in bytes."""
+        """The server's peak memory since the last call, in bytes."""
         proc = f"/proc/{self.servers[0].process.pid}"
         with open(proc + "/status", encoding="utf-8") as status:
             peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))

@@ -1,4 +1,4 @@
-"""The workers of docs/guides/worker-protocol.md, as they are printed there, do what the guide says."""
+"""The workers of docs/guides/worker-protocol.md, exactly as printed there, do what the guide says."""
 
 import os
 import re

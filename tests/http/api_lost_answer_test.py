@@ -1,4 +1,5 @@
-"""Answers of the worker protocol that never arrive, sessions that several servers serve, and what runs alone (SPEC D2, D3)."""
+"""Answers of the worker protocol that never arrive, sessions that several servers serve, and executions that
+run alone."""
 
 import json
 import socket
@@ -18,7 +19,7 @@ class Helpers:
         return self.show(execution)["status"]
 
     def claim_and_leave(self, **more):
-        """Asks for work and is gone before the answer comes."""
+        """Sends a claim and closes the connection before the answer comes."""
         body = json.dumps({"queues": [self.queue], **more}).encode()
         server = self.api.server
         with socket.create_connection((server.host, server.port)) as connection:
@@ -26,7 +27,7 @@ class Helpers:
                                + str(len(body)).encode() + b"\r\n\r\n" + body)
 
     def lose(self, lease="1s"):
-        """An execution whose worker was lost once, due again."""
+        """Makes an execution whose worker was lost once and that is due again."""
         made = self.api.enqueue(self.task, queue=self.queue, max_attempts=9)["id"]
         self.assertEqual(self.api.claim(self.queue, lease=lease)["claims"][0]["id"], made)
         until(lambda: self.show(made)["lost"] == 1, "the loss", 20)
@@ -45,7 +46,8 @@ class LostAnswers(Helpers):
                 until(lambda: self.show(made)["fence"] == 1 and self.status(made) == "pending", "it to be given back", 10)
                 break
             except AssertionError:
-                # On a busy machine the answer may be on its way before we have left; then nobody can tell that it was lost.
+                # On a busy machine the answer may be sent before the client closes; then the server cannot know
+                # that it was lost.
                 if not tries_left:
                     raise
         self.assertEqual(self.show(made)["attempt"], 0)
@@ -57,7 +59,7 @@ class LostAnswers(Helpers):
         told = self.api.claim(self.queue, lease="60s")
         made = [self.api.enqueue(self.task, number, queue=self.queue)["id"] for number in range(3)]
         [first] = self.api.claim(self.queue, session=told["session"], lease="60s")["claims"]
-        [lost] = self.api.claim(self.queue, session=told["session"], lease="60s")["claims"]  # say it never arrived
+        [lost] = self.api.claim(self.queue, session=told["session"], lease="60s")["claims"]  # the test ignores this answer, as if it never arrived
         self.assertEqual([first["id"], lost["id"]], made[:2])
         held = [{"id": first["id"], "fence": first["fence"]}]
         again = self.api.claim(self.queue, session=told["session"], lease="60s", limit=10, held=held)
@@ -79,7 +81,7 @@ class LostAnswers(Helpers):
         [claim] = told["claims"]
         shape = {"session": told["session"], "lease": "60s"}
         self.assertEqual(self.api.post("/v1/claims/extend", shape).json, {"cancel": [], "lost": []})
-        # Given back behind its worker's back.
+        # The execution is given back without its worker's knowledge.
         self.api.post("/v1/claims/extend", {**shape, "held": []})
         time.sleep(0.1)
         until(lambda: self.api.post("/v1/claims/extend", {**shape, "held": []}).status == 200 and self.status(made) == "pending",

@@ -18,7 +18,7 @@ class Catalogue:
         self.assertEqual(self.api.put(path, definition, expect=200).json["definition"]["max_attempts"], 6)
         self.assertEqual(self.api.get(path).json["definition"]["identity_keys"], ["/customer"])
         self.assertIn(self.task, [each["task"] for each in self.api.get("/v1/tasks").json["tasks"]])
-        # Every door follows it, at once.
+        # Every kind of request follows the catalogue at once.
         made = self.api.enqueue(self.task, {"customer": 1, "n": 1})
         again = self.api.enqueue(self.task, {"customer": 1, "n": 2}, on_conflict="return_existing", expect=200)
         self.assertEqual(again["id"], made["id"])

@@ -1,5 +1,5 @@
-"""What an operator sees (SPEC §13): every figure is there and moves with what it counts; a trace reaches whoever runs; readiness
-fails when the store is away and comes back with it."""
+"""The operator's view: every metric exists and moves with what it counts; a trace reaches the worker;
+readiness fails when the store is unavailable and returns with it."""
 
 import os
 import re
@@ -20,7 +20,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 @on_stores
 class Figures:
     def read(self, name, **labels):
-        """The sum of all samples of that name that have these labels."""
+        """The sum of all samples of that name with these labels."""
         total, found = 0.0, False
         for line in self.api._send("GET", "/metrics").body.decode().splitlines():
             match = re.fullmatch(r"([a-z_]+)(?:\{(.*)\})? (\S+)", line)
@@ -33,7 +33,8 @@ class Figures:
         return total
 
     def moves(self, by, name, **labels):
-        """A context: inside it the figure grows by that much, or by more than nothing. An answer may come before it is counted."""
+        """A context in which the metric must grow by `by`, or by any amount. An answer may arrive before it
+        is counted."""
         case, before = self, self.read(name, **labels)
 
         class Moves:
@@ -61,7 +62,7 @@ class Figures:
             ask(1, on_conflict="return_existing")
         with self.moves(1, name, outcome="mismatch"):
             ask(2)
-        # Sessions that outlast the test: one that ends meanwhile would be counted as lost.
+        # Long leases, because a session that ends during the test would be counted as lost.
         [claim] = self.api.claim(self.queue, lease="10m")["claims"]
         self.api.complete(claim)
         with self.moves(1, name, outcome="already_completed"):
@@ -141,7 +142,7 @@ class Figures:
 @on_stores
 class Traces:
     def test_from_an_enqueue_to_a_program(self):
-        """Over HTTP in, through the store, into the environment of a worker's program."""
+        """The trace context goes in over HTTP, through the store, and into the environment of a worker's program."""
         made = self.api.enqueue(self.task, queue=self.queue, headers={"traceparent": TRACE})
         done = subprocess.run([BIN, "work", "--store", self.store, "--queue", self.queue, "--until-empty", "--exec",
                                """printf '"%s"' "$HAPAX_TRACEPARENT" """], capture_output=True, timeout=60, env=clean_environment())
@@ -160,7 +161,7 @@ class Traces:
 
 
 class Proxy:
-    """Passes bytes on to PostgreSQL, and cuts every connection when it is told to."""
+    """Forwards bytes to PostgreSQL, and cuts every connection on request."""
 
     def __init__(self, host, port):
         self.target = (host, port)
@@ -240,7 +241,7 @@ class Readiness(unittest.TestCase):
             until(lambda: server.get("/readyz").status == 200, "ready again", 30)
             made = server.ask("POST", "/v1/tasks/t/executions", "Content-Type: application/json", body="{}")
             self.assertEqual(made.status, 201)
-            # Nowhere of all this is the store's password.
+            # None of these texts contains the store's password.
             self.assertTrue(url.password, "the test server's URL has a password")
             time.sleep(0.3)
             told = "\n".join(server.log) + server.get("/metrics").body.decode() + refused.body.decode() + answer.body.decode()
@@ -252,7 +253,7 @@ class Readiness(unittest.TestCase):
             self.assertEqual(server.stop(), 0)
 
     def test_a_ticker_that_does_not_look_is_told(self):
-        """Nothing is written for longer than the ticker's patience: a store that answers reads, and still is not ready."""
+        """The ticker is blocked for longer than its patience: the store answers reads, but the server is not ready."""
         schema = f"ticker_{os.getpid()}"
         direct = os.environ["HAPAX_TEST_POSTGRES_URL"]
         direct += ("&" if "?" in direct else "?") + "schema=" + schema
@@ -260,7 +261,7 @@ class Readiness(unittest.TestCase):
         server = Server(BIN, "serve", "--listen", "127.0.0.1:0", "--log", "errors", env={"HAPAX_STORE_URL": direct})
         try:
             until(lambda: server.get("/readyz").status == 200, "ready")
-            # A table the ticker reads is held by somebody who alters it; the store's other answers come.
+            # Another transaction locks a table that the ticker reads; the store answers everything else.
             base = os.environ["HAPAX_TEST_POSTGRES_URL"]
             holding = subprocess.Popen(["psql", "-qX", base], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
             holding.stdin.write(f"BEGIN; LOCK TABLE {schema}.activities IN ACCESS EXCLUSIVE MODE;\n".encode())

@@ -1,5 +1,6 @@
-"""Namespaces are walls: every operation of the description is tried on another tenant's objects, with the namespace chosen by
-header and by token. The description and the routes agree both ways (unit: openapi), so no route is forgotten."""
+"""Namespaces are isolated: every operation of the description is tried on another tenant's objects, with the
+namespace chosen by header and by token. A unit test (openapi) checks that description and routes agree, so no
+route is forgotten."""
 
 import json
 import subprocess
@@ -10,7 +11,7 @@ import urllib.parse
 from _api import Api, on_stores
 from _server import BIN, clean_environment, request
 
-# What an operation is asked with, where its path alone does not say enough.
+# Request bodies of operations whose path alone is not enough.
 BODIES = {
     "enqueue": {"input": 1}, "startWorkflow": {"workflow_id": "x"}, "askIdentity": {}, "cancelMany": {"ids": ["{id}"]},
     "retryMany": {"ids": ["{id}"]}, "fork": {"steps": 0, "workflow_id": "x"}, "finish": {"outcomes": [
@@ -24,12 +25,12 @@ BODIES = {
     "sendEvents": {"specversion": "1.0", "id": "e", "source": "/s", "type": "order.theirs"},
 }
 QUERIES = {"findExecution": "?task={task}&task_id=secret-key"}
-# These make or list things of the caller's own namespace, and so succeed; what they touch is checked below.
+# These operations create or list objects of the caller's own namespace, so they succeed; their effect is checked below.
 OWN = {"enqueue": 201, "startWorkflow": 201, "askIdentity": 200, "enqueueBatch": 200, "listExecutions": 200, "listTasks": 200,
        "putTask": 201, "listQueues": 200, "overview": 200, "putQueue": 200,
        "listDeadLetters": 200, "listActivities": 200, "putActivity": 201, "sendEvents": 200, "cancelMany": 200,
        "retryMany": 200, "stream": None, "getDescription": 200, "getHealth": 200, "getReadiness": 200, "getMetrics": 200}
-# A stale session or fence is what another tenant's is.
+# Another tenant's session or fence counts as stale.
 STALE = {"claim": 409, "finish": 409, "extend": 409, "closeSession": 409, "openSession": 409}
 
 
@@ -42,7 +43,7 @@ def filled(value, names):
 
 
 class TokenApi(Api):
-    """The same client, whose namespace is its token's, whatever the header says."""
+    """The same client, but its token decides the namespace, whatever the header says."""
 
     def __init__(self, server, ns, document, store):
         self.store = store
@@ -52,7 +53,7 @@ class TokenApi(Api):
         super().__init__(server, ns, document)
 
     def _send(self, method, path, body=None, headers=None, timeout=60):
-        # As if it were the other tenant: the header must not count.
+        # The header names the other tenant's namespace and must be ignored.
         lying = {**(headers or {}), "Authorization": self.bearer}
         ns, self.ns = self.ns, getattr(self, "pretended", self.ns)
         try:
@@ -69,7 +70,7 @@ class TokenApi(Api):
 @on_stores
 class Walls:
     def snapshot(self, theirs, names):
-        """All that another could have changed."""
+        """Everything that another tenant might have changed."""
         paths = [f"/v1/executions/{names['id']}", f"/v1/executions/{names['dead']}", f"/v1/executions/{names['workflow_run']}",
                  f"/v1/tasks/{names['task']}", f"/v1/activities/{names['activity']}", "/v1/dead-letters", "/v1/tasks",
                  f"/v1/executions?queue={names['queue']}", f"/v1/activities/{names['activity']}/runs"]
@@ -86,7 +87,7 @@ class Walls:
         ours = TokenApi(theirs.server, "ours-" + self.queue, self.api.document, self.apart)
         ours.pretended = theirs.ns
         self.try_every_operation(ours, theirs)
-        # The stream goes on for ever, so it is tried by itself: what it tells first is our own.
+        # The stream never ends, so it has its own test: its first event must be of the own namespace.
         with ours.server.connect() as client:
             client.send(request("GET /v1/stream HTTP/1.1", "Authorization: " + ours.bearer, "Hapax-Namespace: " + theirs.ns))
             client.until(b"event: ready\n")
@@ -97,7 +98,7 @@ class Walls:
             self.assertIn(made.encode(), client.until(b"\n\n"))
 
     def serve_apart(self):
-        """A server on a store of its own, as the first token closes the door to all without one."""
+        """A server on a store of its own, because the first token disables access without one."""
         schema, type(self).schema = self.schema, self.schema + "_t"
         kept, type(self).store = self.store, self.make_store()
         try:
@@ -125,8 +126,8 @@ class Walls:
             for method in sorted(set(item) - {"parameters"}, key=["post", "get", "delete", "put"].index):
                 operation = item[method]["operationId"]
                 if operation == "stream":
-                    continue  # tried by itself, below and in api_stream_test
-                # A namespace for each, so that what one makes does not answer for the next.
+                    continue  # tested by itself, below and in api_stream_test
+                # A namespace for each operation, so that one operation's objects do not affect the next.
                 ours = api.other(f"{operation}-{self.queue}")
                 for id in {run, dead, workflow} if "{id}" in path else {run}:
                     at = (path + QUERIES.get(operation, "")).format(**{**names, "id": id})

@@ -1,4 +1,4 @@
-"""What /readyz, doctor and the routes tell when the store hangs, refuses writes or is held by another transaction."""
+"""/readyz, doctor and the other routes while the store hangs, refuses writes or is locked by another transaction."""
 
 import os
 import resource
@@ -77,7 +77,7 @@ class DurabilityOnPostgres(ApiCase, unittest.TestCase):
 
 
 class HangingProxy(Proxy):
-    """Passes nothing on while it is told to hang, and breaks no connection."""
+    """Forwards nothing while told to hang, and breaks no connection."""
 
     hung = False
 
@@ -120,10 +120,10 @@ class Probes(unittest.TestCase):
             for _ in range(6):
                 asked.append(threading.Thread(target=lambda: server.get("/v1/queues", timeout=120)))
                 asked[-1].start()
-            time.sleep(1.5)  # what was told before counts for a second
+            time.sleep(1.5)  # an earlier answer counts for 1 s
             begun = time.monotonic()
             answer = server.get("/readyz", timeout=60)
-            # 1.5 s on a machine that has the time.
+            # Takes 1.5 s on an idle machine.
             self.assertLess(time.monotonic() - begun, 10)
             self.assertEqual(answer.status, 503)
             self.assertEqual(answer.json["checks"]["store"], "does not answer")

@@ -1,4 +1,4 @@
-"""Queries over HTTP: a worker that has the workflow's function is asked, on SQLite and on PostgreSQL."""
+"""Queries over HTTP: a worker that has the workflow's function answers, on SQLite and on PostgreSQL."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ APPROVAL = pathlib.Path(BIN).parent / "examples" / "approval"
 @on_stores
 class Queries:
     def worker(self):
-        """The example's worker, until its standard input ends."""
+        """The example's worker; runs until its standard input ends."""
         child = subprocess.Popen([APPROVAL, "work", self.store], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                  env=clean_environment())
         self.addCleanup(child.wait)
@@ -41,7 +41,7 @@ class Queries:
         until(lambda: self.waits(id), "the workflow to wait for its decision")
         answer = self.ask(id)
         self.assertEqual((answer.status, answer.json), (200, {"id": id, "query": "stage", "answer": "asked"}), answer)
-        # Nothing of the run was changed, and what is refused is no dead letter.
+        # The query changed nothing in the run, and a refused query is no dead letter.
         self.problem(self.ask(id, "speed"), 404, "NotFound", "stage")
         self.problem(self.ask(UUID), 404, "NotFound")
         self.assertEqual(self.api.get("/v1/dead-letters?queue=hapax.query").json["executions"], [])

@@ -1,4 +1,4 @@
-"""GET /v1/stream: live changes as server-sent events; and what /metrics tells."""
+"""GET /v1/stream: live changes as server-sent events; and the stream's metrics."""
 
 import http.client
 import json
@@ -23,12 +23,12 @@ class Stream:
         return self
 
     def __exit__(self, *_):
-        # A stream has no end to read to: the socket below is closed as it is.
+        # A stream has no end to read to, so the underlying socket is closed directly.
         self.answer.fp.raw._sock.close() if hasattr(self.answer.fp, "raw") else None
         self.connection.close()
 
     def event(self):
-        """The next one: its name and data."""
+        """The next event: its name and data."""
         name, data = None, None
         while True:
             line = self.answer.readline().decode().rstrip("\n")
@@ -57,9 +57,9 @@ class Streams:
             self.assertEqual(stream.answer.getheader("content-type"), "text/event-stream")
             name, data = stream.event()
             self.assertEqual((name, data["namespace"]), ("ready", ours.ns))
-            # The first look knows what was there before; from then on there are changes.
+            # The first read finds the existing objects; changes count from then on.
             made = ours.enqueue(self.task, queue=self.queue)
-            # In which order the two are told is not said.
+            # The two events may come in either order.
             seen = {}
             while len(seen) < 2:
                 name, data = stream.event()

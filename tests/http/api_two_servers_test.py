@@ -1,5 +1,5 @@
-"""Two servers on one store: kill -9 of either under load loses nothing that was acknowledged, and clients that retry with
-their key get one effect."""
+"""Two servers on one store: kill -9 of either under load loses nothing that was acknowledged, and clients
+that retry with their key get one effect."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ SEED = random.SystemRandom().randrange(1 << 32)
 
 @on_stores
 class OneCatalogue:
-    """A declaration that one server has acknowledged counts for every later request on any (SPEC I3)."""
+    """A declaration that one server has acknowledged counts for every later request to any server."""
 
     def two(self):
         if len(self.servers) < 2:
@@ -27,7 +27,7 @@ class OneCatalogue:
         first, second = self.two()
         for number in range(20):
             task = f"{self.task}-{number}"
-            # What the other server knows of the catalogue is fresh.
+            # The enqueue makes the other server's copy of the catalogue current.
             self.assertTrue(second.enqueue(task, 1)["created"])
             first.put(f"/v1/tasks/{task}", {"identity_strategy": "strict"}, expect=201)
             made = second.enqueue(task, {"n": 1})
@@ -86,7 +86,7 @@ class TwoServers:
         working.set()
 
         def ask(path, body):
-            """One of the two that answers; None when neither did."""
+            """The answer of one of the two servers, or None if neither answered."""
             with lock:
                 server = dice.choice(servers)
             try:
@@ -102,7 +102,7 @@ class TwoServers:
                 answer = ask(f"/v1/tasks/{self.task}/executions", body)
                 if answer is None or answer.status == 503:
                     time.sleep(0.01)
-                    continue  # the same key again
+                    continue  # repeats the same key
                 assert answer.status in (200, 201), answer
                 with lock:
                     acknowledged[key] = answer.json["id"]
@@ -150,7 +150,7 @@ class TwoServers:
         for key, id in acknowledged.items():
             shown = api.get("/v1/executions/" + id).json
             self.assertEqual((shown["status"], shown["task_id"]), ("completed", key))
-        # One execution a key, and none but what was acknowledged and the last request of each producer.
+        # One execution per key, and no other keys than the acknowledged ones and each producer's last request.
         keys, cursor = [], ""
         while cursor is not None:
             page = api.get(f"/v1/executions?task={self.task}&limit=1000&cursor={urllib.parse.quote(cursor)}" if cursor else

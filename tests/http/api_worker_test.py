@@ -36,7 +36,7 @@ class Claims:
         began = time.monotonic()
         poll = threading.Thread(target=lambda: told.append(self.api.claim(self.queue, wait="30s")))
         poll.start()
-        time.sleep(0.3)  # it is on its way; were it not, it would find the work at once, which is right too
+        time.sleep(0.3)  # usually the poll is waiting by now; if not, it finds the work at once, which is right too
         self.api.enqueue(self.task, queue=self.queue)
         poll.join(30)
         self.assertEqual(len(told[0]["claims"]), 1)
@@ -90,7 +90,7 @@ class Outcomes:
         self.assertEqual(told, {"verdicts": [{"id": claim["id"], "verdict": "accepted"}]})
         self.assertEqual(self.api.get(f"/v1/executions/{claim['id']}/result").json,
                          {"id": claim["id"], "status": "completed", "result": {"ok": [1]}})
-        self.assertEqual(self.api.complete(claim, {"ok": [1]})["verdicts"][0]["verdict"], "accepted")  # again
+        self.assertEqual(self.api.complete(claim, {"ok": [1]})["verdicts"][0]["verdict"], "accepted")  # the same outcome again
 
     def test_failed_is_retried_by_the_tasks_policy_and_then_dead(self):
         claim = self.start(max_attempts=2, retry_base="1ms", retry_cap="1ms")

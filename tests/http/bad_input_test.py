@@ -1,7 +1,8 @@
-"""What bad input gets, row by row: each test is a row of the table, asked of a running `hapax serve` as a client would.
+"""Bad input: each test is a row of the table of bad input, sent to a running `hapax serve` as a client would.
 
-The other files of this folder look at single rows more closely (protocol_test.py, slow_test.py, canary_test.py, api_*_test.py);
-docs/operating/testing.md says where the rows of the command line, the configuration and the library are."""
+The other files of this folder test single rows more closely (protocol_test.py, slow_test.py,
+canary_test.py, api_*_test.py); docs/operating/testing.md says where the rows of the command line,
+the configuration and the library are tested."""
 
 import concurrent.futures
 import fcntl
@@ -56,7 +57,7 @@ class Case(unittest.TestCase):
         return self.ask("POST", f"/v1/tasks/{task}/executions", *headers, body=body if body is not None else {})
 
     def refused(self, answer, status, name=None, *told, closed=None):
-        """Its form is the same everywhere; `told` is in what it says, and the server still serves."""
+        """Expects the common form of an error whose message has all of `told`, and that the server still serves."""
         self.assertEqual(answer.status, status, answer)
         self.assertEqual(answer.header("content-type"), "application/problem+json", answer)
         problem = answer.json
@@ -119,7 +120,8 @@ class Tokens(Case):
         self.assertEqual((answer.json["existing_execution_id"], answer.header("retry-after")), (made, "1"))
         again = self.enqueue({**body, "on_conflict": "return_existing"}, self.all)
         self.assertEqual((again.status, again.json["id"], again.json["created"]), (200, made, False))
-        # Who may only enqueue learns that it is taken, and nothing else, now and when it has completed.
+        # A token that may only enqueue learns that the key is taken and nothing else, now and after the
+        # execution has completed.
         blind = self.enqueue({**body, "on_conflict": "return_existing"}, self.enqueuer)
         self.refused(blind, 409, "TaskAlreadyExists")
         self.assertIsNone(blind.header("retry-after"))
@@ -215,12 +217,12 @@ class Requests(Case):
             except (BrokenPipeError, ConnectionResetError):
                 pass
             self.refused(client.answer(), 413, "PayloadTooLarge")
-        # A length that says less than comes: the rest is no request, and the connection ends.
+        # Content-Length is less than the bytes sent: the rest is not a valid request, and the connection ends.
         with self.server.connect() as client:
             client.send(request(f"POST {path} HTTP/1.1", JSON, "Content-Length: 2", body=b'{}"and more"\r\n\r\n'))
             self.assertEqual(client.answer().status, 201)
             self.refused(client.answer(), 400, "BadRequest", closed=True)
-        # One that says more than comes.
+        # Content-Length is more than the bytes sent.
         with self.server.connect() as client:
             client.send(request(f"POST {path} HTTP/1.1", JSON, "Content-Length: 10", body=b"{}"))
             client.socket.shutdown(1)
@@ -302,7 +304,7 @@ class Requests(Case):
             self.refused(self.enqueue({}, header), 403, "Forbidden")
 
     def test_slow_clients(self):
-        """Ten seconds each, so both at once."""
+        """Each takes ten seconds, so both run at once."""
         def head():
             begun = time.monotonic()
             with self.server.connect(timeout=40) as client:
@@ -424,7 +426,7 @@ class Troubled(Case):
 
     def test_a_store_that_is_busy(self):
         self.assertEqual(self.enqueue({}).status, 201)
-        # As a process that is stopped inside a write holds it.
+        # The writer's lock is held, as by a process that is stopped inside a write.
         with open(self.store.removeprefix("sqlite:") + ".lock", "r+b") as lock, concurrent.futures.ThreadPoolExecutor() as pool:
             fcntl.flock(lock, fcntl.LOCK_EX)
             asked = pool.submit(self.enqueue, {"input": "busy"})

@@ -1,4 +1,4 @@
-"""A secret planted wherever one may be is in no log, no metric, no error and no list of processes (SPEC X6)."""
+"""A secret placed wherever secrets may be appears in no log, no metric, no error and no list of processes."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Canary(unittest.TestCase):
         cls.in_file = json.loads(hapax("token", "create", "--scopes", "read", "--namespace", "shop", "--file", "tokens", "--json").stdout)["token"]
         cls.revoked = create("--scopes", "admin", "--namespace", "shop", "--name", "old")
         assert hapax("token", "revoke", "old", "--namespace", "shop").returncode == 0
-        # Like a token, made by nobody.
+        # Has the form of a token, but does not exist.
         cls.wrong = cls.good[:-1] + ("a" if cls.good[-1] != "a" else "b")
         cls.server = Server(BIN, "serve", "--listen", "127.0.0.1:0", "--token-file", "tokens",
                             env={"HAPAX_STORE_URL": "sqlite:canary.db"})
@@ -64,7 +64,7 @@ class Canary(unittest.TestCase):
         made = self.ask("POST", "/v1/tasks/pay/executions", bearer(self.good), JSON, "X-Secret: " + CANARY,
                         "Cookie: session=" + CANARY, body=payload)
         self.assertEqual(made.status, 201, made)
-        # Errors about a payload, a header, a path and a query do not give them back.
+        # Errors about a payload, a header, a path or a query do not repeat their content.
         other = json.dumps({"input": {"card": CANARY + "x"}, "idempotency_key": "order-1"})
         self.assertEqual(self.ask("POST", "/v1/tasks/pay/executions", bearer(self.good), JSON, body=other).status, 422)
         self.assertEqual(self.ask("POST", "/v1/tasks/pay/executions", bearer(self.good), JSON,
@@ -84,7 +84,7 @@ class Canary(unittest.TestCase):
             line = file.read().decode()
         for secret in self.secrets():
             self.assertNotIn(secret, line)
-        # Who enqueued is told by name, and who may read sees it.
+        # The execution names the token that enqueued it, and a reading token sees this.
         shown = self.ask("GET", "/v1/executions/" + made.json["id"], bearer(self.reader)).json
         self.assertRegex(shown["enqueued_by"], r"^api \(token shop \(")
         self.assertEqual(shown["input"], {"card": CANARY})
@@ -93,7 +93,7 @@ class Canary(unittest.TestCase):
         token = create("--scopes", "read", "--namespace", "shop", "--name", "brief")
         self.assertEqual(self.ask("GET", "/v1/queues", "Authorization: Bearer " + token).status, 200)
         self.assertEqual(hapax("token", "revoke", "brief", "--namespace", "shop").returncode, 0)
-        # Five are promised; the rest is a busy machine's.
+        # The promise is 5 s; the rest allows for a busy machine.
         until(lambda: self.server.ask("GET", "/v1/queues", "Authorization: Bearer " + token).status == 401, "the refusal", 15)
 
     def test_a_password_of_the_store_is_in_no_error(self):

@@ -1,9 +1,11 @@
-"""A fuzzing client. [SECONDS [SEED]]: 10 seconds of seed 1 by default; ./dev fuzz http runs longer, with a seed of its own.
+"""A fuzzing client. [SECONDS [SEED]]: 10 seconds of seed 1 by default; ./dev fuzz http runs longer, with
+another seed.
 
-Several threads send requests that were cut, joined, repeated and damaged, each on a connection of its own, slow and in
-pieces at times. Meanwhile a good client must be served all the time; at the end the server must be alive, ready, as small as
-before (unless HAPAX_FUZZ_MEMORY is no) and without a defect in its log. HAPAX_FUZZ_SERVER names the program to run instead of
-the testbed."""
+Several threads send requests that were cut, joined, repeated and damaged, each on its own
+connection, at times slowly and in pieces. Meanwhile a well-behaved client must be served all the
+time. At the end the server must be alive and ready, no larger than before (unless
+HAPAX_FUZZ_MEMORY is no), and have no defect in its log. HAPAX_FUZZ_SERVER names the program to
+run instead of the testbed."""
 
 import atexit
 import json
@@ -21,7 +23,7 @@ from _server import Server, TESTBED, request
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 10
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 THREADS = 4
-# A sanitizer keeps back what was freed: then size says nothing of the server.
+# A sanitizer keeps freed memory, so the process's size then says nothing.
 JUDGES_MEMORY = os.environ.get("HAPAX_FUZZ_MEMORY", "yes") == "yes"
 
 JSON_TYPE = "Content-Type: application/json"
@@ -124,7 +126,7 @@ class Fuzzing:
 def main():
     command = os.environ.get("HAPAX_FUZZ_SERVER")
     server = Server(*(shlex.split(command) if command else [TESTBED]), *([] if command else ["--stall-time", "2s"]))
-    # Whoever ends it with a signal ends the server too.
+    # A signal that ends this program ends the server too.
     atexit.register(server.process.kill)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     fuzzing = Fuzzing(server)

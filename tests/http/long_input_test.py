@@ -1,4 +1,4 @@
-"""Input of a megabyte where a word is expected: the answer is short, and costs no more than reading what came."""
+"""A megabyte of input where a word is expected: the answer is short, and costs no more than reading the request."""
 
 import json
 import os
@@ -9,15 +9,15 @@ from _server import BIN, JSON, Server
 
 CHARS = 1_000_000
 LONG = "x" * CHARS
-LESS = "x" * 60_000  # for activities and events, which are refused by their size sooner
-# A problem has its message twice, as `detail` and as `message`, and names at most two inputs in it.
+LESS = "x" * 60_000  # for activities and events, whose size limit is lower
+# A problem has its message twice, as `detail` and as `message`, and a message quotes at most two inputs.
 MOST = 2000
 CRON = {"id": "a", "trigger": {"type": "cron", "cron": "@daily"}, "target": {"task": "t"}}
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
 
 
 def with_member(object, *path, value=1):
-    """`object` with one member more, at `path`."""
+    """`object` with one more member, at `path`."""
     made = json.loads(json.dumps(object))
     place = made
     for name in path[:-1]:
@@ -26,7 +26,7 @@ def with_member(object, *path, value=1):
     return made
 
 
-# Bodies: what a client may misspell, or send in a place of a word.
+# Bodies with a long text where a client may misspell a name or send a word.
 BODIES = {
     "a member of an enqueue": ("POST", "/v1/tasks/t/executions", {LONG: 1}),
     "a repeated key": ("POST", "/v1/tasks/t/executions", '{"input":{"%s":1,"%s":2}}' % (LONG[:400_000], LONG[:400_000])),
@@ -94,7 +94,7 @@ class LongInput(unittest.TestCase):
         self.assertNotIn("x" * 201, answer.body.decode(), answer)
 
     def cost(self, method, path, body):
-        """Seconds of the processor that the server spends on it; no neighbour counts."""
+        """CPU seconds that the server spends on a request; other processes do not count."""
         def spent():
             with open(f"/proc/{self.server.process.pid}/stat", encoding="ascii") as stat:
                 user, system = stat.read().rsplit(")", 1)[1].split()[11:13]

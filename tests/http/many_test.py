@@ -1,5 +1,5 @@
-"""2,000 connections at once, among them 200 long polls and 200 streams, of the transport alone and of `hapax serve`; and memory
-that does not grow."""
+"""2,000 connections at once, among them 200 long polls and 200 streams, to the transport alone and to `hapax
+serve`; and memory that does not grow."""
 
 import json
 import resource
@@ -25,7 +25,7 @@ def post(path, body):
 
 
 def ask_all_at_once(clients):
-    """GET /healthz by all of them; how many were not answered 200 within 30 s."""
+    """Sends GET /healthz on all connections. Returns how many were not answered 200 within 30 s."""
     selector = selectors.DefaultSelector()
     for client in clients:
         client.send(request())
@@ -52,7 +52,7 @@ def ask_in_turn(clients, rounds):
 
 
 class OfTheServer(unittest.TestCase):
-    """Real long polls and real streams: each poll gets one of 200 tasks, each stream is told of every one of them."""
+    """Real long polls and streams: each poll gets one of 200 tasks, each stream gets an event for every task."""
 
     def test_all_are_served(self):
         connections = min(CONNECTIONS, raise_file_limit() - 200)
@@ -83,7 +83,7 @@ class OfTheServer(unittest.TestCase):
                 self.assertEqual(answer.status, 200, answer)
                 claimed += [claim["id"] for claim in answer.json["claims"]]
             self.assertEqual(sorted(claimed), sorted(ids))
-            # Polls were all answered and streams are all told while the others still are.
+            # All polls have been answered, and all streams get their events while the other connections still wait.
             for client in streams:
                 client.until(b"event: execution\n")
             self.assertEqual(ask_all_at_once(others), 0)

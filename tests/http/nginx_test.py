@@ -1,5 +1,5 @@
-"""examples/nginx/hapax.conf as it stands, but for addresses and files: a private nginx with TLS in front of `hapax serve`, and
-clients that enqueue, poll and listen through it."""
+"""examples/nginx/hapax.conf unchanged except for addresses and files: a private nginx with TLS in front of
+`hapax serve`, and clients that enqueue, poll and listen through it."""
 
 import getpass
 import http.client
@@ -40,7 +40,7 @@ http {{
 
 
 def free_port():
-    """One below those that the system gives to connections and to who asks for any."""
+    """A port below the range that the system assigns by itself."""
     while True:
         port = random.randrange(10_000, 20_000)
         try:
@@ -71,7 +71,7 @@ class BehindNginx(unittest.TestCase):
         cls.addClassCleanup(cls.server.stop)
         cls.folder = folder
         cls.context = ssl.create_default_context(cafile=str(folder / "cert.pem"))
-        # A port that was free may be somebody's before nginx has it.
+        # Another process may take the free port before nginx binds it.
         for tries_left in reversed(range(5)):
             cls.start_nginx()
             until(lambda: cls.nginx.poll() is not None or cls.listens(), "nginx to listen")
@@ -101,7 +101,7 @@ class BehindNginx(unittest.TestCase):
 
     @classmethod
     def listens(cls):
-        """Whether it is nginx that listens: who has taken its port would not show the certificate."""
+        """Whether nginx itself listens: another program on its port would not have the certificate."""
         try:
             with socket.create_connection(("127.0.0.1", cls.tls), timeout=5) as plain:
                 cls.context.wrap_socket(plain, server_hostname=NAME).close()
@@ -147,7 +147,7 @@ class BehindNginx(unittest.TestCase):
         self.assertEqual((status, made["created"]), (201, True))
         status, again = self.ask("POST", "/v1/tasks/pay/executions", body)
         self.assertEqual((status, again["existing_execution_id"]), (409, made["id"]))
-        # Nobody comes in without a token, and the proxy's own address is not trusted.
+        # A request without a valid token is refused; the proxy's own address is not trusted.
         self.assertEqual(self.ask("GET", "/v1/queues", Authorization="Bearer x")[0], 401)
 
     def test_a_page_changes_its_own_server_only(self):
@@ -173,7 +173,7 @@ class BehindNginx(unittest.TestCase):
         poll.join(60)
         self.assertEqual((told[0][0], [claim["input"] for claim in told[0][1]["claims"]]), (200, [3]))
         self.assertLess(time.monotonic() - begun, 20)
-        # One in vain is answered by hapax at its end, not by the proxy.
+        # A poll that finds nothing is answered by hapax when its wait ends, not by a timeout of the proxy.
         self.assertEqual(self.ask("POST", "/v1/claims", {"queues": ["none"], "wait": "2s"})[1]["claims"], [])
 
     def test_a_stream_comes_line_by_line(self):

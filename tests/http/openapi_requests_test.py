@@ -1,4 +1,4 @@
-"""Requests judged both ways: what docs/reference/openapi.yaml takes the server takes, and what the server takes it takes."""
+"""docs/reference/openapi.yaml and the server accept the same requests."""
 
 import json
 import os
@@ -17,16 +17,16 @@ FORMS = {"InvalidArgument", "InvalidJson", "InvalidIdempotencyKey", "PayloadTooL
 CRON = {"trigger": {"type": "cron", "cron": "@daily"}, "target": {"task": "t"}}
 BY_EVENT = {"trigger": {"type": "event", "types": ["t"]}, "target": {"task": "t"}}
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
-SESSION = "a session that is there"  # its id, once the server runs
+SESSION = "a session that is there"  # replaced by an existing session's ID once the server runs
 OUTCOME = {"id": UUID, "fence": 1, "status": "completed"}
 
-# What clients put in place of something else.
+# Values that clients send instead of the right one.
 VALUES = [None, "", "x", "x" * 200, "x" * 201, "x" * 256, "a\u0007b", 0, 1, -1, 7.5, 100, 1001, 32768, 10**7, True, False, [], ["a"], [1], ["/a"], [""],
           ["t"] * 21, {}, {"a": 1}, {"a": "b"}, "0", "1s", "1h30m", "1 s", "-1s", "30m1h", "1.5s", "90", "100/sec", "30/min burst 5", "0/sec", "100/week",
           "2030-01-01T00:00:00Z", "2030-01-01", "soon", UUID, "full", "reject", "wait", "allow", "strict", "input", "none", "skip", "queue",
           "pending", [UUID], ["x"], [EVENT], "AAEC"]
 
-# Operation, the body that it takes, and the place whose members are tried one by one.
+# Operation, a body that it accepts, and the object in it whose members are varied one by one.
 BODIES = [
     ("POST", "/v1/tasks/t/executions", {}, ()),
     ("POST", "/v1/tasks/t/identity", {}, ()),
@@ -59,7 +59,7 @@ BODIES = [
     ("POST", "/v1/activities/a/trigger", {}, ()),
 ]
 
-# What a schema cannot say, or says more strictly for the sake of clients: where, which members, why.
+# Where the schema cannot say the rule, or is stricter to help clients: path, members, reason.
 BEYOND = [
     ("/v1/(tasks|workflows)/.*", {"task"}, "the path says it; here it may only say the same"),
     ("/v1/tasks/t/identity", {"wait_timeout"}, "nothing waits there"),
@@ -76,7 +76,7 @@ BEYOND = [
 
 
 def members(document, schema):
-    """Names of all members that a schema knows."""
+    """Names of all members that a schema defines."""
     while "$ref" in schema:
         schema = document.resolve(schema["$ref"])
     found = list(schema.get("properties", {}))
@@ -100,7 +100,7 @@ class Document:
             self.whole = yaml.safe_load(file)
         self.formats = jsonschema.FormatChecker(formats=())
         self.formats.checkers = {"date-time": (is_date_time, ()), "uuid": (is_uuid, ())}
-        # /v1/executions/batch before /v1/executions/{id}
+        # /v1/executions/batch must match before /v1/executions/{id}
         self.paths = sorted(self.whole["paths"], key=lambda path: path.count("{"))
 
     def resolve(self, reference):
@@ -143,7 +143,7 @@ class Requests(unittest.TestCase):
         cls.session = opened.json["session"]
 
     def ask(self, client, method, path, body):
-        """Whether the server takes its form, and what it says."""
+        """Whether the server accepts the request's form, and its message."""
         answer = client.ask(method, path, JSON, body=json.dumps(body))
         problem = answer.json if answer.status >= 400 else {}
         self.assertLess(answer.status, 500, answer)
@@ -164,7 +164,7 @@ class Requests(unittest.TestCase):
                 for name in [*members(self.document, inner), "unknown"]:
                     for value in VALUES:
                         if name == "wait" and value == "1h30m":
-                            continue  # it would wait
+                            continue  # the server would wait that long
                         made = changed(body, place, name, value)
                         described = self.document.takes(schema, made)
                         taken, detail = self.ask(client, method, path, made)
@@ -177,7 +177,7 @@ class Requests(unittest.TestCase):
 
     def excepted(self, path, name, value, taken):
         if value is None and taken:
-            return True  # null counts as not given, as the description says at its head
+            return True  # null counts as absent, as the description's introduction says
         return any(re.fullmatch(pattern, path) and name in names for pattern, names, _ in BEYOND)
 
     def test_every_header_and_query_parameter_is_described(self):
@@ -203,7 +203,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(answer.status, 200, answer)
 
     def test_nothing_that_a_client_may_leave_out_has_a_default(self):
-        """Generators take a member with a default for one that is always there."""
+        """Code generators treat a member with a default as always present."""
         found = []
 
         def look(node, path):

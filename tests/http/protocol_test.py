@@ -1,4 +1,4 @@
-"""Rows of the bad-input table that belong to HTTP itself, and what a client may lean on (SPEC X3, RFC 9112)."""
+"""The rows of the bad-input table about HTTP itself, and the parts of HTTP that clients may rely on (RFC 9112)."""
 
 import json
 import unittest
@@ -161,7 +161,7 @@ class GoodRequests(Case):
 
 
 class Smuggling(Case):
-    """400, and the connection ends: what follows can't be told from the request."""
+    """400, and the connection ends, because what follows cannot be separated from the request."""
 
     def test_what_two_readers_might_take_apart_differently(self):
         post = "POST /echo HTTP/1.1"
@@ -261,7 +261,7 @@ class Limits(Case):
             self.refused(answer, 431, "HeadersTooLarge", closed=True)
         self.assertEqual(self.server.get("/healthz", "X: " + "y" * 16_000).status, 200)
         self.refused(self.server.get("/healthz", "X: " + "y" * 17_000), 431, "HeadersTooLarge", closed=True)
-        # One that never ends is cut off while it comes.
+        # An endless header is cut off while it arrives.
         self.refused(self.server.raw(b"GET / HTTP/1.1\r\nX: " + b"y" * 200_000), 431, "HeadersTooLarge")
 
     def test_target(self):
@@ -274,7 +274,7 @@ class Limits(Case):
         fits = b'"' + b"x" * (limit - 2) + b'"'
         self.assertEqual(self.server.ask("POST", "/echo", JSON, body=fits).json["bytes"], limit)
         self.refused(self.server.ask("POST", "/echo", JSON, body=fits + b" "), 413, "PayloadTooLarge", closed=True)
-        # Before any of it came, and when it says more than there could be.
+        # Refused before any of the body arrives, also if the length exceeds every integer.
         for length in (limit + 1, 10**15, 10**40):
             answer = self.server.raw(request("POST /echo HTTP/1.1", JSON, f"Content-Length: {length}"))
             self.refused(answer, 413, "PayloadTooLarge", closed=True)
@@ -382,7 +382,7 @@ class Seeing(Case):
         self.server.get("/healthz", f"Host : {canary}")
         self.server.get("/throw/defect")
         self.server.get("/healthz")
-        # Requests are counted and logged after their answers, and the log is written every tenth of a second.
+        # Requests are counted and logged after their answers; the log is written every 100 ms.
         logged = lambda route: any(json.loads(line).get("route") == route for line in self.server.log)
         until(lambda: all(map(logged, ("/echo/{name}", "/throw/{what}", "/healthz"))), "the log")
         metrics = self.server.get("/metrics").body.decode()

@@ -112,7 +112,7 @@ class Starting(unittest.TestCase):
 
 
 class Sweeping(unittest.TestCase):
-    """A sweep that fails, or leaves a row, is told: log, figures and /readyz."""
+    """The log, the metrics and /readyz report a sweep that fails or leaves a row."""
 
     def setUp(self):
         self.server = serve()
@@ -194,7 +194,7 @@ class Stopping(unittest.TestCase):
         server = testbed("--grace", "300ms", "--threads", "1")
         with server.connect() as client:
             client.send(request("GET /blocking?for=4s HTTP/1.1"))
-            # One loop reads them all: what came after it has been answered, so it runs.
+            # One loop reads all connections: later requests have been answered, so the blocking one runs.
             for _ in range(3):
                 self.assertEqual(server.get("/healthz").status, 200)
             time.sleep(0.2)
@@ -241,7 +241,7 @@ class Tls(unittest.TestCase):
                 client.send(request("GET /events HTTP/1.1"))
                 self.assertEqual(client.head()[0], 200)
                 self.assertEqual(client.chunk(), b": hello\n\n")
-            # A poll whose client has gone ends.
+            # A poll whose client has disconnected ends.
             until(lambda: server.files() == without_clients, "the stream to be given up", 10)
             with server.connect(context=self.context()) as client:
                 client.send(request("GET /wait?for=60s HTTP/1.1"))
@@ -266,7 +266,7 @@ class Tls(unittest.TestCase):
             old.set_ciphers("ALL:@SECLEVEL=0")
             with self.assertRaises((ssl.SSLError, ConnectionResetError)):
                 server.connect(context=old)
-            with server.connect() as client:  # a handshake that stops in the middle
+            with server.connect() as client:  # a handshake that stops midway
                 client.send(b"\x16\x03\x01")
                 self.assertEqual(server.get("/healthz", context=self.context()).status, 200)
         finally:
@@ -290,7 +290,7 @@ class Tls(unittest.TestCase):
                 file.write("nonsense")
             server.process.send_signal(signal.SIGHUP)
             until(lambda: any("--tls-cert" in line for line in server.log), "the refusal")
-            with self.assertRaises(ssl.SSLCertVerificationError):  # the second one is still served
+            with self.assertRaises(ssl.SSLCertVerificationError):  # the new certificate is still served
                 server.connect(context=old)
         finally:
             self.assertEqual(server.stop(), 0)

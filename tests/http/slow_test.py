@@ -1,4 +1,4 @@
-"""Clients that are slow, silent, or gone: they lose their connection in time, and the others notice nothing (SPEC X3)."""
+"""Slow, silent and vanished clients lose their connection in time, and other clients notice nothing."""
 
 import time
 import unittest
@@ -17,7 +17,7 @@ class Slow(unittest.TestCase):
         cls.server.stop()
 
     def timed(self, begun, client, status):
-        """The answer comes between 0.8 and 15 seconds from then, and the connection ends."""
+        """The answer comes 0.8 to 15 s after `begun`, and the connection ends."""
         answer = client.answer()
         took = time.monotonic() - begun
         self.assertEqual((answer.status, answer.closed), (status, True), answer)
@@ -25,14 +25,14 @@ class Slow(unittest.TestCase):
         self.assertTrue(0.8 < took < 15, took)
 
     def trickled(self, client, first, more):
-        """The status that somebody gets who sends `more` ten times a second."""
+        """The status that a client gets which sends `more` ten times a second."""
         client.socket.settimeout(0.1)
         begun, piece = time.monotonic(), first
         while time.monotonic() - begun < 15:
             try:
                 client.send(piece)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it has answered, and closed
+                pass  # the server has answered and closed
             try:
                 return client.head()[0]
             except TimeoutError:

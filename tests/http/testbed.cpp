@@ -1,14 +1,14 @@
-// http_testbed [OPTION VALUE]...: the server in front of routes made for tests of the transport: they echo, wait, stream,
-// block and throw. Prints its address, serves until SIGTERM, then drains.
+// http_testbed [OPTION VALUE]...: the server with routes for tests of the transport: they echo, wait, stream, block and
+// throw. Prints its address, serves until SIGTERM, then drains.
 //
 // --header-time --idle-time --stall-time --grace D; --connections N; --tls-cert F --tls-key F; --tokens yes (all are refused)
 #include <hapax/error.hpp>
 #include <hapax/time.hpp>
 
-#include "server/health.hpp"
-#include "server/log_writer.hpp"
-#include "server/probes.hpp"
-#include "server/server.hpp"
+#include "http/health.hpp"
+#include "http/log_writer.hpp"
+#include "http/probes.hpp"
+#include "http/server.hpp"
 
 #include <unistd.h>
 
@@ -22,11 +22,11 @@
 namespace {
 
 using namespace hapax;
-using namespace hapax::server;
+using namespace hapax::http;
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-// What was understood of the request, for tests to compare.
+// Returns the parsed request, for tests to compare.
 Response echo(Call& call) {
   const std::string& body = call.body();
   std::string headers;
@@ -38,7 +38,7 @@ Response echo(Call& call) {
                   R"(,"body":)" + (body.empty() ? "null" : body) + R"(,"headers":[)" + headers + "]}"};
 }
 
-// Answers one line for each line, as soon as it came.
+// Answers each line with a line, as soon as it arrives.
 Response lines(Call& call) {
   call.begin_stream({.content_type = "application/x-ndjson"});
   std::string line;
@@ -66,7 +66,7 @@ Response wait(Call& call) {
   return {};
 }
 
-// Raised by another thread while the call waits, a hundred times.
+// Another thread raises the signal while the call waits, 100 times.
 Response signalled(Call& call) {
   const auto signal = std::make_shared<Signal>();
   int raised = 0;
@@ -111,7 +111,7 @@ Response asynchronous(Call& call) {
   return {.body = answer};
 }
 
-// Two of these at once are suspended inside their catch blocks and must rethrow each their own.
+// Two calls at once are suspended inside their catch blocks; each must rethrow its own exception.
 Response caught(Call& call) {
   const std::string& name = call.parameter("name");
   try {

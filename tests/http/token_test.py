@@ -1,5 +1,5 @@
-"""Tokens at the door (SPEC X1, X2): every operation of the description is tried without one, with every scope, and with another
-tenant's."""
+"""Access by token: every operation of the description is tried without a token, with every scope, and with
+another tenant's token."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ class Tokens(unittest.TestCase):
     def setUpClass(cls):
         cls.tokens = {scope: create(scope, "ours") for scope in SCOPES}
         cls.theirs = create("admin", "theirs")
-        # Tokens allow an address that others reach.
+        # With tokens the server may listen on an address that other machines reach.
         cls.server = Server(BIN, "serve", "--listen", "0.0.0.0:0", env={"HAPAX_STORE_URL": "sqlite:tokens.db"})
         cls.server.host = "127.0.0.1"
         cls.addClassCleanup(cls.server.stop)
@@ -49,7 +49,7 @@ class Tokens(unittest.TestCase):
         for method, path, needed in self.operations:
             for scope in SCOPES:
                 if path == "/v1/stream" and scope in ("read", "admin"):
-                    continue  # it would not end
+                    continue  # the stream would not end
                 answer = self.ask(method, path, self.tokens[scope])
                 allowed = scope in (needed, "admin")
                 self.assertEqual(answer.status != 403, allowed, (method, path, scope, answer))
@@ -139,7 +139,7 @@ class Tokens(unittest.TestCase):
 
 
 class Revoked(unittest.TestCase):
-    """What lasts ends with its token (SPEC X2): 5 seconds are promised, and a look at least every 5."""
+    """A revoked token ends its long requests too: within 5 s, because the server checks at least every 5 s."""
 
     URL = "sqlite:revoked.db"
 
@@ -170,8 +170,8 @@ class Revoked(unittest.TestCase):
             result.send(f"GET /v1/executions/{made}/result?wait=60s HTTP/1.1\r\nHost: localhost\r\n{tokens['result']}\r\n\r\n")
             for name in names:
                 self.revoke(name)
-            time.sleep(12)  # the five seconds, and what a busy machine takes
-            # What happens from now on is not for them.
+            time.sleep(12)  # 5 s, and what a busy machine needs
+            # Later events must not reach the revoked clients.
             self.server.ask("POST", "/v1/tasks/t/executions", self.admin, JSON, body='{"queue": "q"}')
             self.assertEqual(claim.answer().status, 401)
             self.assertEqual(result.answer().status, 401)
@@ -180,7 +180,7 @@ class Revoked(unittest.TestCase):
                 pass
             rest = stream.buffer
             self.assertNotIn(b"execution", rest)
-            self.assertNotIn(b"\r\n0\r\n\r\n", rest)  # cut off, not ended
+            self.assertNotIn(b"\r\n0\r\n\r\n", rest)  # the connection was cut; the stream did not end in order
 
 
 class Defaults(unittest.TestCase):

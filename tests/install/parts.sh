@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# parts.sh SOURCE_FOLDER, in an empty folder: hapax is built and installed without PostgreSQL, Redis and the server, on a
-# machine that is made to look as if it had neither libpq nor hiredis. A program on SQLite then builds, runs, links neither
-# library, and is told by Unsupported which part is missing. Nothing here is measured, so the compiler need not optimise.
+# parts.sh SOURCE_FOLDER, in an empty folder: builds and installs hapax without PostgreSQL, Redis and the server, as on
+# a machine that has neither libpq nor hiredis. A program on SQLite then builds and runs, links neither library, and
+# gets Unsupported with the name of the missing part. Nothing here is measured, so the compiler need not optimise.
 set -euo pipefail
 
 source_folder=${1:?source folder}
 consumer=$source_folder/tests/install/parts
 
-# Nothing that looks for the switched-off libraries finds them.
+# Hides the libraries of the parts that are switched off.
 hidden=(-DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON -DCMAKE_DISABLE_FIND_PACKAGE_Hiredis=ON)
 cmake -G Ninja -S "$source_folder" -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -DNDEBUG" -DHAPAX_BUILD_TESTS=OFF -DHAPAX_BUILD_BENCH=OFF -DHAPAX_BUILD_EXAMPLES=OFF \

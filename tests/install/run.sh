@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh SOURCE_FOLDER BUILD_FOLDER, in an empty folder: the built tree is installed under a prefix here, then a project
-# that knows only find_package(hapax) is compiled with g++ and with clang++ and run. Its program is the README's example,
-# to the byte, so the first code a newcomer copies is code that works.
+# run.sh SOURCE_FOLDER BUILD_FOLDER, in an empty folder: installs the built tree under a prefix here, then compiles a
+# project that knows only find_package(hapax) with g++ and with clang++, and runs it. The program is the README's
+# example byte for byte, so the first code that a reader copies is code that works.
 set -euo pipefail
 
 source_folder=${1:?source folder}
@@ -9,7 +9,7 @@ build_folder=${2:?build folder}
 consumer=$source_folder/tests/install/consumer
 readme=$source_folder/README.md
 
-# The block of C++ after the line <!-- example:readme -->.
+# The C++ block after the line <!-- example:readme -->.
 awk '/^<!-- example:readme -->/ { marked = 1; next }
      marked && /^```cpp/ { inside = 1; next }
      inside && /^```/ { exit }

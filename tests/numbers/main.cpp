@@ -1,5 +1,5 @@
-// Reads the bits of a double a line, as 16 hex digits, and writes the double as canonical JSON does. What does not read
-// back as the same double is an error.
+// Reads the bits of one double per line, as 16 hex digits, and writes the double as canonical JSON does. Fails if the
+// text does not read back as the same double.
 #include "base/json_number.hpp"
 
 #include <bit>

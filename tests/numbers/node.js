@@ -1,6 +1,6 @@
-// node node.js make BITS WRITTEN: doubles by a fixed seed, their bits into one file and what JSON.stringify makes of
-// them into the other, a line each.
-// node node.js compare BITS WRITTEN OURS: fails, showing the first that differ, unless OURS says the same.
+// node node.js make BITS WRITTEN: writes doubles from a fixed seed, their bits to one file and their JSON.stringify text to
+// the other, one per line.
+// node node.js compare BITS WRITTEN OURS: fails and shows the first differences unless OURS has the same text.
 'use strict';
 const { readFileSync, writeFileSync } = require('fs');
 
@@ -26,7 +26,7 @@ function toBits(number) {
   view.setFloat64(0, number);
   return view.getBigUint64(0);
 }
-// The double that many steps further from zero, or nearer.
+// The double that is so many steps further from zero, or nearer if negative.
 const step = (number, steps) => fromBits(BigInt.asUintN(64, toBits(number) + BigInt(steps)));
 
 const kinds = {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh NUMBER_WRITER: canonical JSON writes numbers as a JavaScript engine does (RFC 8785, 3.2.2.3), tried on more
-# than 200,000 doubles by a fixed seed. Works in the current folder.
+# run.sh NUMBER_WRITER: canonical JSON writes numbers as a JavaScript engine does (RFC 8785, 3.2.2.3), checked on more
+# than 200,000 doubles from a fixed seed. Works in the current folder.
 set -euo pipefail
 
 writer=$1

@@ -1,10 +1,10 @@
-// A typed client as a user would write it: that it compiles under `tsc --strict` says that the description's types can be
-// used. Each line with @ts-expect-error is a mistake that the types have to find.
+// A typed client as a user would write it: if it compiles under `tsc --strict`, the description's types are usable.
+// Each line with @ts-expect-error is a mistake that the types must find.
 import type { components, operations, paths } from './api';
 
 type Schemas = components['schemas'];
 
-// Nothing that has a default is asked for.
+// No member with a default is required.
 export const least: Schemas['Enqueue'] = {};
 export const usual: Schemas['Enqueue'] = { input: { to: 'ada@example.org' }, idempotency_key: 'welcome-ada', metadata: { customer: 'acme', n: 7 } };
 export const start: Schemas['Start'] = { workflow_id: 'order-456', input: { id: '456' } };
@@ -38,7 +38,7 @@ export const find: operations['findExecution']['parameters']['query'] = { task: 
 export const list: operations['listExecutions']['parameters']['query'] = { status: 'failed', metadata: ['customer=acme'] };
 export type Batch = paths['/v1/executions/batch']['post']['requestBody']['content']['application/x-ndjson'];
 
-// What comes has names.
+// The types of answers have names.
 export function told(activity: Schemas['Activity'], identity: Schemas['Identity'], ready: Schemas['Readiness']): string {
   const expression = activity.definition.trigger.type === 'cron' ? activity.definition.trigger.cron : activity.definition.trigger.types.join();
   return `${activity.counts.started} ${expression} ${identity.holder?.status} ${ready.checks['store']}`;

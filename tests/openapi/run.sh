@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh ROOT BUILD: lints docs/reference/openapi.yaml with redocly and spectral, and compiles a client of its types under
-# tsc --strict. The tools, as package-lock.json pins them, are installed once into BUILD.
+# run.sh ROOT BUILD: checks docs/reference/openapi.yaml with redocly and spectral, and compiles a client of its types
+# under tsc --strict. The tools, in the versions of package-lock.json, are installed once into BUILD.
 set -euo pipefail
 
 root=$1
@@ -20,7 +20,7 @@ if ! cmp -s "$here/package-lock.json" "$tools/installed.json"; then
   cp "$here/package-lock.json" "$tools/installed.json"
 fi
 
-# Neither looks for newer versions or tells anybody what it does.
+# Neither tool looks for newer versions or sends telemetry.
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
 "$tools/node_modules/.bin/redocly" lint --config "$here/redocly.yaml" "$description"
 "$tools/node_modules/.bin/spectral" lint --ruleset "$here/spectral.yaml" --fail-severity warn "$description"

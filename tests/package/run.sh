@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh SOURCE_FOLDER BUILD_FOLDER, in an empty folder: makes the Debian package of the built tree, installs it into a root of its
-# own, and uses what is in there.
+# run.sh SOURCE_FOLDER BUILD_FOLDER, in an empty folder: makes the Debian package of the built tree, unpacks it under a
+# root of its own, and uses the unpacked files.
 set -euo pipefail
 
 source_folder=${1:?source folder}
 build_folder=${2:?build folder}
 fail() { echo "$*" >&2; exit 1; }
 
-# Another folder than the tree's own, so that a package made by hand is left alone.
+# A folder outside the tree, so that a package made by hand stays as it is.
 cpack --config "$build_folder/CPackConfig.cmake" -G DEB -B "$PWD/out" > cpack.log 2>&1 || { cat cpack.log; exit 1; }
 package=$(ls "$PWD"/out/hapax_*.deb)
 [[ $package =~ /hapax_[0-9.]+_$(dpkg --print-architecture)\.deb$ ]] || fail "the package has an odd name: $package"
@@ -17,7 +17,7 @@ for library in libc6 libpq5 libsqlite3-0 libssl3 libstdc++6 libboost-context1.81
   [[ $depends == *$library* ]] || fail "Depends lacks $library: $depends"
 done
 
-# Scripts of the package are the machine's; here only its files count.
+# The package's scripts would change the machine; this test needs only the files.
 mkdir -p root/var/lib/dpkg/info root/var/lib/dpkg/updates root/var/lib/dpkg/triggers
 touch root/var/lib/dpkg/status
 dpkg --root="$PWD/root" --force-depends --force-script-chrootless --force-not-root --unpack "$package" > dpkg.log 2>&1 ||
@@ -27,7 +27,7 @@ for file in usr/bin/hapax lib/systemd/system/hapax.service lib/systemd/system/ha
   usr/share/doc/hapax/copyright; do
   [[ -s root/$file ]] || fail "the package lacks $file"
 done
-# As a configuration file it is there once dpkg has configured the package; unpacked it waits beside its place.
+# A configuration file: dpkg puts it in place when it configures the package; unpacked it has another suffix.
 configuration=$(ls root/etc/hapax/hapax.toml*)
 dpkg-deb --ctrl-tarfile "$package" | tar -xO ./conffiles | grep -qx /etc/hapax/hapax.toml || fail "hapax.toml is no conffile"
 for script in postinst prerm postrm; do
@@ -42,7 +42,7 @@ answer=$("$hapax" work --exec cat --until-empty --store "sqlite:$PWD/test.db" --
 "$hapax" config check "$configuration" > check.log 2>&1 || { cat check.log; fail "the default configuration is refused"; }
 [[ $(man -l --no-hyphenation "root/usr/share/man/man1/hapax.1.gz" 2> /dev/null) == *"EXIT STATUS"* ]] || fail "man cannot show hapax.1"
 
-# Units, as systemd reads them; the program they name is where the package puts it.
+# systemd reads the units; their path to the program is replaced by the unpacked one.
 mkdir units
 for unit in hapax.service hapax-work@.service; do
   sed "s:/usr/bin/hapax:$hapax:" "root/lib/systemd/system/$unit" > "units/$unit"

@@ -19,7 +19,7 @@ base::Digest key_hash(int key) {
   return identity_hash({.ns = "default", .scope = Scope::task, .name = "work", .key = "key-" + std::to_string(key)});
 }
 
-// The lines in which two texts differ.
+// The lines that differ between two texts.
 std::string differences(const std::string& expected, const std::string& actual) {
   const auto lines = [](const std::string& text) {
     std::vector<std::string> all;
@@ -46,7 +46,8 @@ Harness::Harness(Store& model, Store& subject, std::shared_ptr<std::atomic<std::
       model_view_(model.now()),
       subject_view_(subject.now()),
       offset_us_(std::move(offset_us)) {
-  // A store may make a queue for a request that ends in no execution, so that both are there from the start.
+  // Both queues exist from the start, because stores differ in whether a request that creates no execution creates its
+  // queue.
   both("two queues", [](Store& store, const View&) {
     for (const int number : {0, 1}) { store.configure_queue(queue(number), {}); }
     return std::string();
@@ -159,7 +160,7 @@ std::vector<Uuid> Harness::draw_ids(Dice& dice, int most) {
 }
 
 Harness::Session& Harness::draw_session(Dice& dice) {
-  // Mostly one that was opened, the newest first.
+  // Mostly an open session, and the newest most often.
   const int all = static_cast<int>(sessions_.size());
   return sessions_[static_cast<std::size_t>(dice.one_in(12) ? 0 : all - 1 - dice.roll(all - 1))];
 }
@@ -205,7 +206,7 @@ void Harness::admit(Dice dice) {
   for (int left = 1 + dice.roll(3); left > 0 && known_.size() < most_known; --left) {
     items.push_back(draw_request(dice));
   }
-  // A batch that brings a queue its first key may find the queue limited already at its first item.
+  // In a batch that gives a queue its first limit key, a store may treat the queue as limited from the first item on.
   if (std::any_of(items.begin(), items.end(), [](const NewExecution& item) { return item.limit_key.has_value(); })) {
     for (NewExecution& item : items) { item.born_running.reset(); }
   }
@@ -231,8 +232,8 @@ void Harness::exchange_both(const std::vector<Finish>& finishes, const ClaimRequ
         session->claims.push_back({.id = claim.id, .fence = claim.fence});
       }
     }
-    // A store may look for the next due one whatever its task, and pass over queues with limits when nothing could
-    // start there and then.
+    // A store may compute next_due for executions of any task, and leave out limited queues when nothing could start at
+    // once.
     const bool exact = request == nullptr || (request->tasks.empty() && request->idle == request->limit);
     if (!exact) { reply.claim.next_due.reset(); }
     return view.tell(reply.verdicts) + view.tell(reply.claim);
@@ -329,7 +330,7 @@ void Harness::retry(Dice dice) {
 void Harness::configure(Dice dice) {
   const QueueRef which = queue(dice.roll(2));
   QueuePatch patch;
-  // Periods whose multiples lie well apart from those of the steps that time takes here.
+  // Multiples of this period never fall near multiples of the clock's steps.
   const auto rate = [&dice](std::int64_t burst) {
     return dice.roll(2) == 0 ? std::optional(RateLimit{.count = 2, .per = 47min, .burst = burst}) : std::nullopt;
   };

@@ -1,4 +1,4 @@
-// Runs the same operations on the memory store and on another, and compares all they answer and all they hold.
+// Runs the same operations on the memory store and on another store, and compares all answers and all content.
 #pragma once
 
 #include "property/operation.hpp"
@@ -15,21 +15,21 @@ namespace hapax::property {
 
 using namespace std::chrono_literals;
 
-// The stores answered differently: all calls and answers up to there.
+// The stores answered differently. The message has all calls and answers so far.
 class Disagreement : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// For one sequence, on one thread. Both stores must be fresh and read the clock moved by `offset_us`.
+// For one sequence, on one thread. Both stores must be new and read the clock moved by `offset_us`.
 //
-// Durations that are handed to a store end on five minutes, moves of the clock on ten, so that whether something is due
-// never hangs on the seconds that a test takes.
+// Durations given to a store are odd multiples of 5 minutes and the clock moves by multiples of 10 minutes, so whether
+// something is due never depends on the seconds that a test takes.
 class Harness {
  public:
   Harness(Store& model, Store& subject, std::shared_ptr<std::atomic<std::int64_t>> offset_us);
 
-  // Each throws Disagreement.
+  // run() and compare_everything() throw Disagreement.
   void run(const Operation& operation);
   void compare_everything();
 
@@ -37,10 +37,10 @@ class Harness {
   struct Session {
     Uuid id;
     std::int64_t claim_number = 0;
-    std::vector<Held> claims;  // ever made, newest last
+    std::vector<Held> claims;  // all claims so far, newest last
   };
 
-  // Calls it on both, compares the texts.
+  // Makes the call on both stores and compares the texts.
   template <class Call>
   void both(const std::string& what, const Call& call);
 
@@ -73,8 +73,8 @@ class Harness {
   View model_view_;
   View subject_view_;
   std::shared_ptr<std::atomic<std::int64_t>> offset_us_;
-  std::vector<Uuid> known_;        // every execution that was asked for, admitted or not
-  std::vector<Session> sessions_;  // the first is never opened
+  std::vector<Uuid> known_;        // every execution that was requested, admitted or not
+  std::vector<Session> sessions_;  // the first session is never opened
   std::string trace_;
 };
 

@@ -13,7 +13,7 @@ constexpr std::array<const char*, 17> names = {
 
 rc::Gen<Operation> of(Act act) {
   const auto number = rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max());
-  // Not scaled by size: a short sequence is to be as varied as a long one.
+  // Not scaled by size: a short sequence should vary as much as a long one.
   return rc::gen::map(rc::gen::resize(100, number), [act](std::uint64_t drawn) { return Operation{act, drawn}; });
 }
 

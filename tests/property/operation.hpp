@@ -1,7 +1,7 @@
-// What a property test does next: a kind of call and a number from which its details are drawn.
+// One operation of a property test: a kind of call and a number from which its details are drawn.
 //
-// Details are drawn when the operation runs, against what has happened so far (the third known execution, one of the
-// claims ever made). So any subsequence of operations is a valid one, which is what shrinking needs.
+// Details are drawn when the operation runs, from what has happened so far (the third known execution, one of the
+// earlier claims). So any subsequence of operations is valid, which shrinking needs.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ struct Operation {
 
 std::ostream& operator<<(std::ostream& out, const Operation& operation);
 
-// Draws details from an operation's number, the simplest choice being 0 each time.
+// Draws details from an operation's number. The simplest choice is always 0.
 class Dice {
  public:
   explicit Dice(std::uint64_t number) : number_(number) {}
 
-  // 0 … sides - 1.
+  // Returns 0 to sides - 1.
   int roll(int sides) {
     const auto drawn = static_cast<int>(number_ % static_cast<std::uint64_t>(sides));
     number_ /= static_cast<std::uint64_t>(sides);
@@ -56,7 +56,7 @@ class Dice {
   std::uint64_t number_;
 };
 
-// Sequences that start with work and workers, so that few of them come to nothing.
+// Sequences start with work and workers, so that few of them do nothing.
 [[nodiscard]] rc::Gen<std::vector<Operation>> operations();
 
 }  // namespace hapax::property

@@ -1,7 +1,7 @@
-// The SQL stores behave as the memory store does, whatever is asked of them in whatever order.
+// The SQL stores behave as the memory store does, for any calls in any order.
 //
 // HAPAX_PROPERTY_SEED draws other sequences, HAPAX_PROPERTY_RUNS more of them. A failure prints the shortest sequence
-// that shows it, with every call and answer on the way.
+// that shows it, with every call and answer.
 #include "property/harness.hpp"
 
 #include "base/uuid7.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using Offset = std::shared_ptr<std::atomic<std::int64_t>>;
 
-// A store that is made for one sequence and removed after it.
+// A store that is created for one sequence and removed after it.
 struct Fresh {
   std::unique_ptr<Store> store;
   std::function<void()> remove;
@@ -68,10 +68,10 @@ std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
 
 struct Effort {
   int runs = 0;
-  int longest = 0;  // operations in a sequence
+  int longest = 0;  // most operations in a sequence
 };
 
-// Shrinking asks for many more runs. It gets this long; what it found by then is shown.
+// Shrinking needs many more runs. It stops after this time and shows the shortest sequence so far.
 constexpr std::chrono::seconds shrinking_limit{60};
 
 void run_on_both(const std::vector<Operation>& sequence, const std::function<Fresh(const Offset&)>& make) {
@@ -95,7 +95,7 @@ void expect_agreement(const std::function<Fresh(const Offset&)>& make, const Eff
   params.maxSize = effort.longest;
   std::cout << "HAPAX_PROPERTY_SEED=" << params.seed << " HAPAX_PROPERTY_RUNS=" << params.maxSuccess << std::endl;
   std::optional<std::chrono::steady_clock::time_point> failed_at;
-  std::string shortest;  // what the last failure told: every one that shrinking meets is shorter than the one before
+  std::string shortest;  // message of the last failure; shrinking only tries shorter sequences
   const auto property = [&] {
     const std::vector<Operation> sequence = *operations();
     if (failed_at && std::chrono::steady_clock::now() > *failed_at + shrinking_limit) { return; }
@@ -107,7 +107,7 @@ void expect_agreement(const std::function<Fresh(const Offset&)>& make, const Eff
       RC_FAIL("the stores differ");
     }
   };
-  // With a listener of its own, so that rapidcheck does not print a seed that is not used.
+  // A separate listener, so that rapidcheck does not print a seed that is not used.
   rc::detail::TestListenerAdapter listener;
   const rc::detail::TestResult result = rc::detail::checkTestable(
       property, rc::detail::TestMetadata{}, params, listener, std::unordered_map<std::string, rc::detail::Reproduce>{});

@@ -25,7 +25,7 @@ std::string error_text(const std::optional<ErrorInfo>& error) {
   return error ? error->type + "/" + error->message + "/" + error->detail : "-";
 }
 
-// Ids of a set, in one order.
+// The IDs of a set, sorted.
 std::string all(std::vector<Uuid> ids) {
   std::sort(ids.begin(), ids.end());
   std::string text;

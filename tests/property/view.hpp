@@ -1,7 +1,7 @@
-// What stores answer, as text that two stores can be compared by.
+// Answers of stores as text, so that two stores can be compared.
 //
-// The two are asked one after the other, so their instants differ by the time that took. All durations in these tests
-// are multiples of five minutes: an instant is told as the nearest such multiple since the store was opened.
+// The two stores are called one after the other, so their times differ by a little. All durations in these tests are
+// multiples of 5 minutes: a time is written as the nearest such multiple since the store was opened.
 #pragma once
 
 #include "store/store.hpp"
@@ -28,7 +28,7 @@ class View {
   [[nodiscard]] std::string tell(const JournalEntry& entry) const;
   [[nodiscard]] static std::string tell(FinishVerdict verdict);
   [[nodiscard]] static std::string tell(const BeatReply& reply);
-  // Without `expired` and `more`: a store may leave expired rows for later, and may find that its limit was just met.
+  // Leaves out `expired` and `more`: a store may delete expired rows later, and may just have reached its limit.
   [[nodiscard]] static std::string tell(const SweepReport& report);
   [[nodiscard]] static std::string tell(const CancelResult& result);
   [[nodiscard]] static std::string tell(const RetryResult& result);
@@ -47,7 +47,7 @@ class View {
   Time opened_;
 };
 
-// The last digits of an id, by which people tell ids apart.
+// The last digits of an ID, which tell IDs apart in messages.
 [[nodiscard]] std::string tail(const Uuid& id);
 
 }  // namespace hapax::property

@@ -1,5 +1,5 @@
-// schema_judge activity|event: reads one JSON document a line; for each writes a line "good", with its canonical form
-// behind, or "bad" with the error.
+// schema_judge activity|event: reads one JSON document per line and writes a line for each: "good" and its canonical
+// form, or "bad" and the error.
 #include <hapax/error.hpp>
 
 #include "schedule/activity.hpp"

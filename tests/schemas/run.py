@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py SCHEMA_JUDGE ROOT: the published JSON Schemas and the library's own readers judge the same documents alike."""
+"""run.py SCHEMA_JUDGE ROOT: the published JSON Schemas and the library's own readers accept the same documents."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ except ImportError:
     sys.exit("jsonschema is missing: install the Debian package python3-jsonschema, as ./dev test does")
 
 GONE = object()
-GOOD, BAD, BEYOND = "good", "bad", "beyond"  # beyond: bad, but no schema can say so
+GOOD, BAD, BEYOND = "good", "bad", "beyond"  # beyond: bad, but no schema can express it
 
 CRON = {
     "id": "daily-report", "name": "Daily report", "description": "What was sold",
@@ -31,7 +31,7 @@ EVENT = {
     "time": "2026-03-01T09:00:00.123Z", "datacontenttype": "application/json", "dataschema": "https://x/y",
     "tenant": "acme", "retries": 3, "urgent": True, "data": {"n": 1}}
 
-# (base, path, value, judgement): the base with one value put or taken away.
+# (base, path, value, judgement): the base document with one value set or removed.
 ACTIVITIES = [
     (CRON, [], None, GOOD),
     (ON_ORDER, [], None, GOOD),

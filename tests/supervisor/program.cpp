@@ -1,8 +1,9 @@
-// A program with worker processes, by the public API alone: what tests/supervisor/supervisor_test.py starts, kills and asks.
+// A program with worker processes that uses the public API alone; tests/supervisor/supervisor_test.py starts and kills
+// it.
 //
 //   supervised STORE_URL PROCESSES [--lease D] [--grace D] [--patience D] [--threads N] [--restart-after D] [--fail CODE]
 //
-// Its tasks are ways of behaving. Each writes its process's id to the file its input names, when it starts.
+// Each task is a way to behave. When a task starts, it writes its process's ID to the file that its input names.
 #include <hapax/hapax.hpp>
 
 #include <unistd.h>
@@ -20,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-// A line in one piece, as several processes write.
+// Writes a line with one call, because several processes write.
 void say(const std::string& text) {
   const std::string line = text + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
@@ -33,7 +34,7 @@ void mark(const json& input) {
   std::rename((path + ".part").c_str(), path.c_str());
 }
 
-// Until somebody makes the file `gate`.
+// Waits until the test creates the file `gate`.
 void wait_for(const std::string& gate) {
   while (access(gate.c_str(), F_OK) != 0) { std::this_thread::sleep_for(5ms); }
 }
@@ -53,7 +54,7 @@ void add_handlers(hapax::App& app) {
     mark(json::parse(input));
     std::abort();
   });
-  // Never looks at whether it should stop.
+  // Never checks whether it should stop.
   app.handle_json({.name = "stuck", .options = {}}, [](hapax::TaskContext&, const std::string& input) -> std::string {
     mark(json::parse(input));
     while (true) { std::this_thread::sleep_for(1h); }

@@ -1,5 +1,5 @@
-"""Worker processes under a supervisor, in the library and as `hapax work --processes`: crashes, kills, stuck handlers, rolling
-restarts and graceful stops with real processes (SPEC D2, D3, D7, D8)."""
+"""Worker processes under a supervisor, in the library and as `hapax work --processes`: crashes, kills, stuck
+handlers, rolling restarts and graceful stops with real processes."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def children_of(pid):
 
 
 def has_to_take(pid, number):
-    """Whether the signal waits for the process; one that is stopped will not take it."""
+    """Whether the signal is pending for the process. A stopped process will not take it, so the answer is no."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
             status = file.read()
@@ -42,11 +42,11 @@ def has_to_take(pid, number):
 
 
 class Supervisor:
-    """A started program and the lines it says."""
+    """A started program and the lines it prints."""
 
     def __init__(self, case, command):
         self.case = case
-        # A session of its own: no terminal, so SIGHUP means a rolling restart.
+        # A session of its own without a terminal, so SIGHUP means a rolling restart.
         self.process = subprocess.Popen(command, env=clean_environment(HAPAX_STORE_URL=case.url), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         case.children.append(self.process)
@@ -81,11 +81,12 @@ class Supervisor:
         self.process.send_signal(number)
 
     def send_apart(self, number):
-        """Signals of one kind that come at once are one: this one has been taken by all before the next comes."""
+        """Signals of one kind that arrive together count as one, so this waits until all processes have taken
+        the signal."""
         processes = [self.pid, *children_of(self.pid)]
         self.process.send_signal(number)
         for pid in processes:
-            time.sleep(0.3)  # a signal to the supervisor is one to its processes a moment later
+            time.sleep(0.3)  # the supervisor passes the signal on a moment later
             self.case.until(lambda: not has_to_take(pid, number), f"{pid} to take its signal")
 
     def ends(self, seconds=40):
@@ -99,7 +100,7 @@ class Supervisor:
 class InTheLibrary:
     def setUp(self):
         super().setUp()
-        self.good("list")  # the store is made before two processes want to
+        self.good("list")  # creates the store before two processes would
 
     def supervise(self, processes, *flags):
         supervisor = Supervisor(self, [SUPERVISED, self.url, str(processes), *map(str, flags)])
@@ -166,7 +167,7 @@ class InTheLibrary:
         id = self.task("gated", file=self.path("started"), gate=self.path("gate"))
         self.pid_in("started")
         supervisor.process.kill()
-        # They end gracefully: what runs may finish.
+        # The processes end gracefully: running handlers may finish.
         self.open_gate()
         self.assertEqual(self.until_status(id, "completed")["lost"], 0)
         self.until(lambda: not any(alive(pid) for pid in workers), "the processes to end")
@@ -191,7 +192,7 @@ class InTheLibrary:
         self.assertEqual(self.pid_in("stuck"), first)
         shown = self.until_status(stuck, "failed")
         self.assertEqual((shown["error"]["type"], shown["lost"]), ("Timeout", 0))
-        self.open_gate()  # the neighbour has the grace period, and finishes
+        self.open_gate()  # the neighbour finishes within the grace period
         shown = self.until_status(neighbour, "completed")
         self.assertEqual((shown["attempt"], shown["lost"], shown["result"]), (1, 0, first))
         supervisor.said(rf"pid {first}\) ended with exit code 75: a handler of task 'stuck' does not return after its timeout")
@@ -240,7 +241,7 @@ class InTheLibrary:
         supervisor.send(signal.SIGHUP)
         supervisor.said("works as", 3)
         ids = [self.task("quick") for _ in range(20)]
-        for id in ids:  # there is always somebody to do it
+        for id in ids:  # at any time some process is running tasks
             self.until_status(id, "completed")
         self.open_gate()
         supervisor.said("the rolling restart is done")
@@ -288,7 +289,7 @@ class InTheLibrary:
         supervisor = self.supervise(1)
         supervisor.said("works as")
         worker = supervisor.workers()[0]
-        os.kill(worker, signal.SIGSTOP)  # it can hear nothing
+        os.kill(worker, signal.SIGSTOP)  # the stopped worker handles no signal
         for _ in range(3):
             supervisor.send_apart(signal.SIGTERM)
         code, summary = supervisor.ends()
@@ -334,7 +335,7 @@ class OnTheCommandLine:
         id = self.enqueue("job")
         supervisor = self.work_in(2, "--exec", program, "--json")
         self.until(lambda: os.path.exists(self.path("started")), "the program to start")
-        os.killpg(supervisor.pid, signal.SIGINT)  # as a terminal does
+        os.killpg(supervisor.pid, signal.SIGINT)  # as a terminal does on Ctrl-C
         code, summary = supervisor.ends()
         self.assertEqual((code, summary["completed"], summary["released"]), (OK, 1, 0))
         self.assertEqual(self.show(id)["result"], 1)

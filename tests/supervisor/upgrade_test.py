@@ -1,5 +1,6 @@
-"""A rolling upgrade of the schema (SPEC C4): this build works on while the next release's migration is made, new processes of this
-build start on the new schema, and a schema that this build may not use is refused without harm to what runs."""
+"""A rolling upgrade of the schema: this build works on during the next release's migration, new processes of
+this build start on the new schema, and a schema that this build may not use is refused without harm to
+running work."""
 
 import contextlib
 import fcntl
@@ -20,7 +21,8 @@ del OnTheCommandLineOnSqlite, OnTheCommandLineOnPostgres
 
 @on_stores
 class Upgrade:
-    """What a migration may do to a table that is in use: columns and tables more, in one transaction with its number."""
+    """The changes that a migration may make to a table in use: new columns and tables, in one transaction
+    with its version."""
 
     def newest(self):
         return self.good("migrate", "--status")["newest"]
@@ -31,7 +33,7 @@ class Upgrade:
         if self.url.startswith("sqlite:"):
             path = self.url[len("sqlite:"):]
             changes.append(f"INSERT INTO migrations(version, usable_from) VALUES ({version}, {usable_from})")
-            # As every writer does: nobody else writes meanwhile.
+            # Holds the lock file, as every writer does, so that nothing else writes meanwhile.
             with open(path + ".lock", "r+", encoding="utf-8") as lock, contextlib.closing(
                     sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -46,7 +48,7 @@ class Upgrade:
             text = "BEGIN;" + "".join(change.format(s=schema + ".") + ";" for change in changes) + "COMMIT;"
             for _ in range(5):
                 done = subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", url], input=text.encode(), capture_output=True, timeout=60)
-                # It locks tables in an order of its own, so it may meet somebody who has them the other way round.
+                # The migration locks tables in its own order, so it may deadlock with another transaction.
                 if b"deadlock detected" not in done.stderr:
                     break
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -67,13 +69,13 @@ class Upgrade:
             self.enqueue("quick", "--input", json.dumps({}))
             if n == 20:
                 self.next_release(newest + 1, newest)
-            if n == 40:  # a process that starts now meets the new schema
+            if n == 40:  # the replacement process meets the new schema
                 os.kill(supervisor.workers()[0], signal.SIGKILL)
         supervisor.said("works as", 3)
         self.until(lambda: self.completed() == 60, "all to be completed")
         self.assertEqual(self.good("migrate", "--status")["current"], newest + 1)
 
-        # The release after that is not for this build: what runs goes on, what would start is refused and says why.
+        # The release after that locks this build out: running processes go on, new ones are refused with a reason.
         self.next_release(newest + 2, newest + 2)
         supervisor.send(signal.SIGHUP)
         supervisor.said("the rolling restart is given up: .*SchemaMismatch")

@@ -31,7 +31,7 @@ bool ends(const std::string& what) {
   return what == "completed" || what == "failed" || what == "cancelled" || what == "timed_out";
 }
 
-// Every execution, by pages; one that comes twice has two rows.
+// Reads all executions in pages. An execution that is listed twice is a violation.
 void read_executions(store::Store& store, Facts& facts, Findings& findings) {
   store::ListQuery query;
   query.limit = 1000;
@@ -47,7 +47,7 @@ void read_executions(store::Store& store, Facts& facts, Findings& findings) {
   findings.count("executions", static_cast<std::int64_t>(facts.executions.size()));
 }
 
-// P1: what was acknowledged is there, and a duplicate was answered with something that exists.
+// Every acknowledged execution is in the store, and every duplicate request was answered with an execution that exists.
 void check_acknowledged(const Facts& facts, Findings& findings) {
   for (const auto& record : facts.records) {
     if (record.event != Event::acknowledged && record.event != Event::duplicate) continue;
@@ -61,7 +61,7 @@ void check_acknowledged(const Facts& facts, Findings& findings) {
   }
 }
 
-// Every execution ended, and as its task may end.
+// Every execution has ended, in a way that its task allows.
 void check_endings(const Facts& facts, Findings& findings) {
   for (const auto& [id, execution] : facts.executions) {
     if (!is_terminal(execution.status)) {
@@ -75,7 +75,8 @@ void check_endings(const Facts& facts, Findings& findings) {
   }
 }
 
-// P2: a claim starts once; what was accepted is what is recorded; nothing is accepted twice, or after the end.
+// A claim starts in one process only; the accepted outcome is the recorded one; no outcome is accepted twice or after
+// the end.
 void check_outcomes(const Facts& facts, Findings& findings) {
   std::set<std::pair<Uuid, std::int64_t>> starts;
   std::set<std::tuple<int, Uuid, std::int64_t>> started_by;
@@ -135,7 +136,7 @@ void check_outcomes(const Facts& facts, Findings& findings) {
   }
 }
 
-// Whoever saw an outcome saw the one that stayed; a cancellation that was said to be done is done.
+// Every outcome that a process read is the final one; an execution whose cancellation was acknowledged is cancelled.
 void check_observed(const Facts& facts, Findings& findings) {
   for (const auto& record : facts.records) {
     if (record.event != Event::observed && record.event != Event::cancel) continue;
@@ -161,7 +162,7 @@ void check_observed(const Facts& facts, Findings& findings) {
   }
 }
 
-// P3: under one key runs follow each other, and none follows a completed one.
+// The runs of a key follow each other, and none follows a completed run.
 void check_keys(const Facts& facts, Findings& findings) {
   std::map<std::string, std::map<int, std::vector<const Execution*>>> keys;
   for (const auto& [id, execution] : facts.executions) {
@@ -196,7 +197,7 @@ void check_once(const Facts& facts, Findings& findings) {
   }
 }
 
-// P8: a row of the caller's for each outcome or enqueue made with it, and no other.
+// The caller's table has one row for each outcome or enqueue made in its transaction, and no other row.
 void check_own_rows(const Facts& facts, OwnWrites& writes, Findings& findings) {
   const auto effects = writes.read("torture_effects");
   const auto outbox = writes.read("torture_outbox");

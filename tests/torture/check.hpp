@@ -1,4 +1,4 @@
-// The checker: proves from the logs and the store that what was promised held, whoever was killed.
+// The checker: compares the logs with the store and finds every broken promise.
 #pragma once
 
 #include "torture/own_writes.hpp"
@@ -11,11 +11,11 @@
 
 namespace hapax::torture {
 
-// What was found wrong, and what was counted on the way.
+// The violations found, and the events counted on the way.
 class Findings {
  public:
   void count(const std::string& what, std::int64_t by = 1) { counts_[what] += by; }
-  // Counted under `rule`; the first few of each rule are kept in words.
+  // Counts a violation of `rule`, and keeps the text of the first few of each rule.
   void violation(const std::string& rule, const std::string& words);
 
   [[nodiscard]] std::int64_t counted(const std::string& what) const;
@@ -29,7 +29,7 @@ class Findings {
   std::vector<std::string> words_;
 };
 
-// While the run goes on: no execution both live and finished, no identity with two live holders.
+// Checks during the run: no execution is both live and finished, no identity has two live holders.
 void check_while_running(store::Store& store, const std::string& schema_prefix, Findings& findings);
 
 struct Evidence {
@@ -39,7 +39,7 @@ struct Evidence {
   std::string schema_prefix;
 };
 
-// When everything has ended. See the rules in check.cpp, one function each.
+// Checks when everything has ended. Each rule is a function in check.cpp.
 void check_at_the_end(const Evidence& evidence, Findings& findings);
 
 }  // namespace hapax::torture

@@ -15,7 +15,7 @@
 namespace hapax::torture {
 namespace {
 
-// A child that a fault stopped goes on after this, well beyond its lease.
+// A child that a fault stopped is continued after this time, well beyond its lease.
 constexpr auto fault_stop = 2 * lease;
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
@@ -67,7 +67,7 @@ int Children::start(const StartChild& what) {
   const pid_t pid = ::fork();
   if (pid < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (pid == 0) {
-    // Only what is safe between fork and exec in a process with threads.
+    // Only async-signal-safe calls between fork and exec, because the controller has threads.
     const int file = ::open(errors.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file >= 0) ::dup2(file, STDERR_FILENO);
     ::execve(arguments[0], arguments.data(), variables.data());

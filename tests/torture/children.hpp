@@ -1,7 +1,7 @@
-// Child processes of the controller: started, stopped, continued, killed by their id, and never forgotten.
+// The controller's child processes: starts, stops, continues and kills them by their process ID.
 //
-// One thread uses it. Children die with the controller (each asks the kernel for that), and the destructor kills what
-// is left.
+// Used by one thread. Children die with the controller (each asks the kernel for that), and the destructor kills the
+// rest.
 #pragma once
 
 #include "torture/options.hpp"
@@ -20,17 +20,17 @@ struct Child {
   pid_t pid = 0;
   int number = 0;
   std::string role;
-  std::string fault;                // HAPAX_FAULT it was started with, or empty
+  std::string fault;                // value of HAPAX_FAULT, or empty
   bool killed = false;              // by the controller
   bool stopped = false;             // by the controller or by a fault
-  bool asked_to_end = false;        // SIGTERM was sent, perhaps before its handler was there
-  Ticks::time_point continue_at{};  // when stopped
+  bool asked_to_end = false;        // SIGTERM was sent, perhaps before the child had its handler
+  Ticks::time_point continue_at{};  // for a stopped child
 };
 
 struct Ended {
   Child child;
-  bool by_kill = false;  // by SIGKILL, the controller's, a fault's or its own
-  bool failed = false;   // any other way than exit 0
+  bool by_kill = false;  // by SIGKILL from the controller, a fault or the child itself
+  bool failed = false;   // ended other than by SIGKILL or exit 0
   std::string how;
 };
 
@@ -48,7 +48,7 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  int start(const StartChild& what);  // returns its number
+  int start(const StartChild& what);  // returns the child's number
   [[nodiscard]] std::vector<Child>& living() { return living_; }
   [[nodiscard]] Child* find(int number);
   [[nodiscard]] int count(const std::string& role) const;
@@ -57,11 +57,11 @@ class Children {
   void stop(Child& child, Duration for_how_long);
   void resume(Child& child);
   void resume_due(bool all);
-  void terminate(Child& child);  // SIGTERM: end in good order
+  void terminate(Child& child);  // sends SIGTERM: the child stops gracefully
 
-  // Collects those that have ended since, and notices those that a fault stopped.
+  // Returns the children that have ended since the last call, and notices those that a fault stopped.
   [[nodiscard]] std::vector<Ended> reap();
-  // Waits until none of `role` is left, killing what does not end in time. Returns what ended.
+  // Waits until no child of `role` is left and kills the late ones. Returns the children that ended.
   [[nodiscard]] std::vector<Ended> wait_for_end(const std::string& role, Duration at_most);
 
  private:

@@ -98,7 +98,7 @@ void Controller::hurt_somebody() {
   const auto candidates = those(draw < 75 ? "worker" : "producer");
   if (candidates.empty()) return;
   Child& child = *candidates[static_cast<std::size_t>(below(random_, static_cast<int>(candidates.size())))];
-  // Most of the stopped are spared, so that they come back as zombies.
+  // Three in four stopped children are spared, so that they come back as zombies.
   if (child.stopped && !one_in(random_, 4)) return;
   if (draw >= 55 && draw < 75) {
     if (child.stopped) return;
@@ -116,7 +116,7 @@ void Controller::restart_server() {
   findings_.count("server stopped and started");
 }
 
-// A dead child is followed by a new one of its kind; one in three has a crash point armed.
+// A dead child is replaced by a new one of its role; one in three has a crash point armed.
 void Controller::keep_up_numbers(bool with_faults) {
   const auto keep = [&](const std::string& role, int wanted) {
     while (children_->count(role) < wanted) {
@@ -146,7 +146,7 @@ void Controller::settle() {
   });
   if (!idle) findings_.violation("does not settle", "work is left after 120 s");
   for (const std::string role : {"worker", "engine-worker"}) end_children(role);
-  // Sessions of the killed end by their lease.
+  // Sessions of killed children end when their lease runs out.
   (void)wait_until(seconds(10), [&] {
     (void)store_->sweep({});
     return store_->sessions().empty();

@@ -1,7 +1,7 @@
-// The controller: starts the children, hurts them, lets everything end, and asks the checker.
+// The controller: starts children, injects faults, lets all work end, and runs the checker.
 //
-// One thread. A seed decides what is done and in which order; the machine decides how it interleaves, so that two runs
-// of a seed are alike and never the same.
+// Single-threaded. The seed decides the faults and their order, the machine the interleaving: two runs of one seed are
+// alike but never the same.
 #pragma once
 
 #include "torture/check.hpp"
@@ -27,19 +27,19 @@ class Controller {
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Returns the exit code: 0 when every promise held.
+  // Returns the exit code: 0 if no promise was broken.
   int run();
 
  private:
-  // Kills and stops at random until enough were killed or the time is over.
+  // Kills and stops children at random until enough were killed or the time is over.
   void chaos();
   void hurt_somebody();
   void restart_server();
-  // Nobody is hurt any more: until nothing is pending or running.
+  // Runs without faults until nothing is pending or running.
   void settle();
   void end_children(const std::string& role);
 
-  // Small fixed plays beside the chaos, each on a queue of its own (scenes.cpp).
+  // Small fixed scenarios, one after the other, each on its own queue (scenes.cpp).
   void scenes();
   void poison_scene(const std::string& role);
   void zombie_scene(const std::string& role);
@@ -49,7 +49,7 @@ class Controller {
   void admit(const std::vector<store::NewExecution>& items);
   [[nodiscard]] bool wait_until(Duration at_most, const std::function<bool()>& condition);
   [[nodiscard]] bool is_idle(const std::vector<std::string>& queues);
-  // A handler of a living child began this execution, of any child but one.
+  // Whether the handler of a living child, other than child `not_by`, has begun this execution.
   [[nodiscard]] bool was_started(const Uuid& id, int not_by);
 
   void keep_up_numbers(bool with_faults);

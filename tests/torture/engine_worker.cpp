@@ -29,7 +29,7 @@ engine::Ending ending_of(const Done& done) {
   return engine::Ending::released();
 }
 
-// A process that enqueues for its own idle worker: the engine may have it born running.
+// Enqueues in the worker's own process. While the worker is idle, the engine may have the execution born running.
 void enqueue_for_itself(engine::Engine& engine, const std::string& queue, Log& log) {
   try {
     const auto admission = engine.admit(request("plain", queue));
@@ -39,7 +39,7 @@ void enqueue_for_itself(engine::Engine& engine, const std::string& queue, Log& l
   }
 }
 
-// Its session is opened when a worker starts, and the store may be away just then.
+// A worker opens its session when it starts, and the store may be unavailable then.
 template <class Start>
 std::unique_ptr<engine::Worker> start_patiently(const Start& start) {
   for (int left = 300;; --left) {

@@ -7,7 +7,7 @@
 namespace hapax::torture {
 namespace {
 
-// Passes before the point strikes: a child lives for a second or so, and passes each of them tens of times.
+// Most passes before a point strikes. A child lives for about a second and passes each point tens of times.
 constexpr int most_passes = 40;
 
 std::vector<std::string> points(const std::string& store, const std::string& role) {
@@ -26,7 +26,8 @@ std::string random_fault(base::Random& random, const std::string& store, const s
   const auto names = points(store, role);
   const auto& name = names[static_cast<std::size_t>(below(random, static_cast<int>(names.size())))];
   const int draw = below(random, 10);
-  // Who is stopped beyond its lease may call a task that another has ended meanwhile; the oracle knows of no such thing.
+  // After a stop beyond its lease a process may run a task that another process has ended meanwhile; the oracle does
+  // not model this.
   const bool may_stop = role != "workflow-worker";
   const std::string action = draw < 6 ? "kill" : draw < 9 || !may_stop ? "throw" : "stop";
   return name + "=" + action + "@" + std::to_string(1 + below(random, most_passes));

@@ -1,4 +1,4 @@
-// The crash points that children are started with: HAPAX_FAULT texts (src/base/fault.hpp), chosen at random.
+// The crash points for child processes: HAPAX_FAULT values (src/base/fault.hpp), chosen at random.
 #pragma once
 
 #include "base/random.hpp"
@@ -7,10 +7,10 @@
 
 namespace hapax::torture {
 
-// `store` is "sqlite" or "postgres". Some child roles pass other points than others.
+// `store` is "sqlite" or "postgres". Child roles differ in the points they pass.
 [[nodiscard]] std::string random_fault(base::Random& random, const std::string& store, const std::string& role);
 
-// Replies of committed exchanges are lost, again and again.
+// A fault that loses the replies of committed exchanges, again and again.
 [[nodiscard]] std::string lost_replies(const std::string& store);
 
 }  // namespace hapax::torture

@@ -26,7 +26,7 @@ std::int64_t wall_clock_us() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()).time_since_epoch().count();
 }
 
-// Which call of it this is, among all processes: each takes the first number that nobody has.
+// The number of this call among the effect's calls in all processes: the first number whose file does not exist yet.
 int take_number(const std::string& folder, const generated::EffectKey& key) {
   std::string stem = folder + "/calls/" + std::to_string(key.op) + "-";
   for (const char letter : key.actor) stem += letter == '/' ? '_' : letter;
@@ -62,7 +62,8 @@ void FileLedger::append(char kind, const std::string& words) const {
   }
 }
 
-// The line first: a process that is killed between the two has made a call that later ones do not count.
+// Writes the line first. A process that is killed before it takes a number has made a call that later ones do not
+// count.
 int FileLedger::effect(const Effect& effect) {
   std::string words = effect.key.actor + " " + std::to_string(effect.key.op) + " " + effect.execution.to_string() +
                       " " + std::to_string(effect.acc);
@@ -125,7 +126,7 @@ void LedgerTail::take(const std::string& line, generated::MemoryLedger& ledger) 
   std::string actor;
   words >> kind >> process >> time >> actor;
   const Time at{Duration(time)};
-  Time& last = last_seen_[process];  // lines of two threads may stand the other way round
+  Time& last = last_seen_[process];  // two threads may append their lines in reverse order
   last = std::max(last, at);
   if (kind == "T") {
     fates_.troubled.insert(process);
@@ -139,7 +140,7 @@ void LedgerTail::take(const std::string& line, generated::MemoryLedger& ledger) 
   } else if (kind == "+" || kind == "-") {
     char guard = 0;
     words >> guard;
-    // Who has lost it to another unwinds it later, when that is nobody's concern.
+    // A process that has lost the run unwinds it later; its position no longer counts.
     Whereabouts& where = whereabouts_[actor];
     if (where.process != process) return;
     int& depth = guard == static_cast<char>(generated::Guard::handler) ? where.handlers : where.compensations;

@@ -1,5 +1,5 @@
-// A ledger of generated workflows that outlives the processes that write it: one file for all, a line for each thing that
-// happens, appended by one write(2); so the file's order is the order in which things happened.
+// The ledger of generated workflows that outlives the writing processes: one file for all, one line per event, each
+// appended by one write(2), so the file's order is the order of the events.
 #pragma once
 
 #include "torture/lost_calls.hpp"
@@ -13,7 +13,7 @@
 
 namespace hapax::torture {
 
-// A worker's side. Any thread.
+// Written by a worker, from any thread.
 class FileLedger final : public generated::Ledger {
  public:
   FileLedger(const std::string& folder, int process);
@@ -27,9 +27,9 @@ class FileLedger final : public generated::Ledger {
   void patched(const std::string& actor, int op, bool patched) override;
   void entered(const std::string& actor, generated::Guard guard) override;
   void left(const std::string& actor, generated::Guard guard) override;
-  // A fault was injected: what this process had in hand may have been lost.
+  // A fault was injected: the record of this process's last call may be lost.
   void fault();
-  // It had other trouble with its store or its lease: anything it did may have been done again.
+  // Other trouble with the store or the lease: any call of this process may be made again.
   void trouble();
 
  private:
@@ -40,7 +40,7 @@ class FileLedger final : public generated::Ledger {
   int file_ = -1;
 };
 
-// The process that played a run last, and inside what the run is there.
+// The process that last executed a run, and the handlers and compensations that the run is inside.
 struct Whereabouts {
   int process = 0;
   Uuid execution;
@@ -48,7 +48,7 @@ struct Whereabouts {
   int compensations = 0;
 };
 
-// The controller's side: reads what is new.
+// Read by the controller: passes new lines on.
 class LedgerTail {
  public:
   explicit LedgerTail(const std::string& folder);
@@ -57,21 +57,21 @@ class LedgerTail {
   LedgerTail& operator=(const LedgerTail&) = delete;
 
   void read_into(generated::MemoryLedger& ledger);
-  // What processes told of themselves.
+  // The faults and trouble that the processes logged about themselves.
   [[nodiscard]] const Fates& fates() const { return fates_; }
-  // When a process wrote its last line; none: never.
+  // The time of a process's last line; nothing if it wrote none.
   [[nodiscard]] std::optional<Time> last_seen(int process) const {
     const auto found = last_seen_.find(process);
     return found == last_seen_.end() ? std::nullopt : std::optional(found->second);
   }
-  // By actor.
+  // Where each run is, by actor.
   [[nodiscard]] const std::map<std::string, Whereabouts>& whereabouts() const { return whereabouts_; }
 
  private:
   void take(const std::string& line, generated::MemoryLedger& ledger);
 
   int file_ = -1;
-  std::string rest_;  // of a line that is not whole yet
+  std::string rest_;  // the start of a line that is incomplete so far
   Fates fates_;
   std::map<int, Time> last_seen_;
   std::map<std::string, Whereabouts> whereabouts_;

@@ -16,7 +16,7 @@
 namespace hapax::torture {
 namespace {
 
-// Reads until the store answers, but no longer than a few leases: by then the execution is somebody else's.
+// Reads until the store answers, but for at most three leases: after that another worker has the execution.
 template <class Read>
 auto read_patiently(const Read& read) -> std::optional<decltype(read())> {
   const auto until = std::chrono::steady_clock::now() + 3 * lease;
@@ -75,7 +75,7 @@ Done Handlers::run(const store::Claim& claim) {
   return {.result = result_text(options_.number, claim.fence)};
 }
 
-// A recorded sub-step: whatever attempt comes first records a value, and the result must carry that one.
+// A recorded sub-step: the first attempt that gets there records a value, and the result must carry this value.
 Done Handlers::complete_once(const store::Claim& claim) {
   const auto value_of = [&](const std::vector<store::JournalEntry>& entries) -> std::optional<std::string> {
     if (entries.empty()) return std::nullopt;
@@ -96,7 +96,7 @@ Done Handlers::complete_once(const store::Claim& claim) {
     } catch (const StoreUnavailable&) {
       log_.write(Event::note, "journal-unknown");
     } catch (const base::FaultInjected&) { log_.write(Event::note, "journal-unknown"); }
-    // Stale or unknown: the next turn reads what is there.
+    // Stale or unknown: the next iteration reads the journal.
   }
   return {.kind = Done::Kind::retry};
 }
@@ -116,7 +116,7 @@ Done Handlers::complete_in_transaction(const store::Claim& claim) {
     log_verdict(finish, store::FinishVerdict::stale);
     return {.kind = Done::Kind::settled};
   } catch (const std::exception&) { log_.write(Event::note, "transaction-unknown"); }
-  // The commit is unknown: read back, never guess.
+  // The commit may or may not have happened: read the execution back.
   const auto found = read_patiently([&] { return store_.get(claim.id); });
   const bool recorded = found && *found && (*found)->status == Status::completed && (*found)->fence == claim.fence;
   return {.kind = recorded ? Done::Kind::settled : Done::Kind::retry};

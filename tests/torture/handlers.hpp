@@ -1,4 +1,4 @@
-// What the workers' handlers do, for raw and engine workers alike. Any thread.
+// The handlers of raw and engine workers. Any thread may call them.
 #pragma once
 
 #include "torture/log.hpp"
@@ -17,10 +17,10 @@ namespace hapax::torture {
 struct Done {
   enum class Kind : std::uint8_t {
     completed,
-    retry,   // a failed attempt
-    failed,  // for good
+    retry,   // the attempt fails
+    failed,  // a permanent failure
     snoozed,
-    settled,  // recorded already, in the handler's own transaction
+    settled,  // the handler's own transaction has recorded the outcome
   };
   Kind kind = Kind::completed;
   std::string result;
@@ -31,11 +31,11 @@ class Handlers {
  public:
   Handlers(store::Store& store, const Options& options, Log& log);
 
-  // Runs the handler of a claim: logs its start, works, and may never return.
+  // Runs the handler of a claim: logs its start and works. Never returns if the handler kills the process.
   [[nodiscard]] Done run(const store::Claim& claim);
   void log_verdict(const store::Finish& finish, store::FinishVerdict verdict);
 
-  // The error of every failure that is meant.
+  // The error of every planned failure.
   [[nodiscard]] static store::ErrorInfo doom() { return {.type = "Doomed", .message = "as planned", .detail = ""}; }
 
  private:

@@ -1,7 +1,7 @@
-// The logs kept outside the store: what was acknowledged, started and accepted, as each process saw it.
+// Logs outside the store: the acknowledgements, starts and outcomes that each process saw.
 //
-// A process appends a line with one write(2) before it goes on, so that a line outlives the process that wrote it. Each
-// child has a file of its own; a line that SIGKILL cut in two has no newline and is not read.
+// A process appends a line with one write(2) before it does anything else, so the line survives the process. Each child
+// has its own file; a line that SIGKILL cut has no newline and is not read.
 #pragma once
 
 #include <hapax/uuid.hpp>
@@ -14,19 +14,19 @@
 namespace hapax::torture {
 
 enum class Event : char {
-  acknowledged = 'A',  // id, task, key or "-", run: an admission that created it was answered
+  acknowledged = 'A',  // id, task, key or "-", run: the admission that created it was answered
   duplicate = 'D',     // id: an admission was answered with this holder
   cancel = 'C',        // id, verdict: the answer to a cancellation
   observed = 'W',      // id, status, result or "-": an outcome was read
   started = 'S',       // id, fence: a handler begins
-  offered = 'R',       // id, fence, what: a handler's outcome goes to the engine, whose verdict is not seen
+  offered = 'R',       // id, fence, what: a handler's outcome goes to the engine; the verdict is unknown
   finished = 'F',      // id, fence, what, verdict, result or "-": the store's answer to an outcome
   journaled = 'J',     // id, fence, value: a sub-step was recorded
   poisoned = 'P',      // id, fence: the handler is about to kill its process
-  note = 'N',          // what: something worth counting
+  note = 'N',          // what: an event to count
 };
 
-// Appends to one file. Any thread.
+// Appends to one file, from any thread.
 class Log {
  public:
   Log(const std::string& folder, const std::string& role, int number);
@@ -60,10 +60,10 @@ struct Record {
   [[nodiscard]] std::int64_t fence() const;  // the second
 };
 
-// The lines of one child so far; none when it has no log yet.
+// The lines that one child has written so far; empty if its log does not exist yet.
 [[nodiscard]] std::vector<Record> read_log(const std::string& folder, const std::string& role, int number);
 
-// All whole lines of all logs in a folder. Throws when a whole line cannot be understood.
+// All complete lines of all logs in a folder. Throws if a complete line is malformed.
 [[nodiscard]] std::vector<Record> read_logs(const std::string& folder);
 
 }  // namespace hapax::torture

@@ -80,15 +80,17 @@ void check_lost_calls() {
       throw std::logic_error("lost_calls is wrong about what process " + std::to_string(made[0].process) + " did");
   };
   expect({{7, 4, 10}}, {});
-  expect({{7, 4, 10}, {7, 4, 20}}, {});                    // nothing happened to it: no business to call again
-  expect({{7, 1, 10}, {7, 4, 60}}, {{7, 1}});              // killed, and then another
-  expect({{7, 1, 10}, {7, 4, 40}}, {});                    // two at once
-  expect({{7, 1, 10}, {7, 1, 20}, {7, 4, 60}}, {{7, 1}});  // it knew how its first call had ended
-  expect({{7, 1, 10}, {8, 1, 20}, {7, 4, 60}, {8, 4, 70}}, {{8, 1}});  // likewise
-  expect({{7, 1, 10}}, {{7, 1}});  // the run may have been cancelled before anybody called again
+  expect({{7, 4, 10}, {7, 4, 20}}, {});        // nothing happened to process 4: no reason to call again
+  expect({{7, 1, 10}, {7, 4, 60}}, {{7, 1}});  // process 1 is killed, then another process calls again
+  expect({{7, 1, 10}, {7, 4, 40}}, {});        // the second call came before the first process was killed
+  expect({{7, 1, 10}, {7, 1, 20}, {7, 4, 60}},
+         {{7, 1}});  // process 1 called again itself, so it knew its first call's outcome
+  expect({{7, 1, 10}, {8, 1, 20}, {7, 4, 60}, {8, 4, 70}},
+         {{8, 1}});                // process 1 went on to another effect, so the first one was recorded
+  expect({{7, 1, 10}}, {{7, 1}});  // the run may have been cancelled before a second call
   expect({{7, 1, 10}, {7, 2, 60}, {7, 4, 80}}, {{7, 2}});
   expect({{7, 1, 10}, {7, 2, 40}}, {});
-  expect({{7, 5, 10}, {7, 5, 30}, {7, 5, 50}}, {{7, 2}});  // it lives on after a fault, and calls again
+  expect({{7, 5, 10}, {7, 5, 30}, {7, 5, 50}}, {{7, 2}});  // process 5 survives its faults and calls again
   expect({{7, 5, 10}, {7, 5, 12}, {7, 5, 50}}, {{7, 1}});
   expect({{7, 5, 50}, {7, 5, 60}}, {});
   expect({{7, 3, 10}, {7, 3, 20}, {7, 4, 30}}, {{7, 2}});

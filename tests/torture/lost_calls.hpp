@@ -1,4 +1,5 @@
-// Which calls of effects may have been made again because their record was lost with the process that made them.
+// Counts the calls of effects whose record may have been lost with their process, so that the effect may be called
+// again.
 #pragma once
 
 #include "workflow/ledger.hpp"
@@ -10,19 +11,19 @@
 namespace hapax::torture {
 
 struct Fates {
-  // By process: when it lost what it had in hand, by a kill (its last sign of life) or an injected fault.
+  // By process: the time of a kill (the process's last line) or of an injected fault, which lose the call in progress.
   std::multimap<int, Time> losses;
-  std::set<int> troubled;  // had other trouble with their store or their lease
+  std::set<int> troubled;  // had other trouble with the store or the lease
 };
 
 using Calls = std::map<generated::EffectKey, std::vector<generated::Call>>;
 
-// How many of each effect, in a program's calls. An actor does one thing after the other: of what a process did for it
-// before a loss only the last call is among them, and only if all later calls came after the loss. Of a process in
-// trouble all are. The very last call of an effect has nobody after it: it is among them when all others are.
+// Lost calls of each effect. An actor does one thing at a time, so of a process's calls for it before a loss only the
+// last one may be lost, and only if all later calls of the effect came after the loss. All calls of a troubled process
+// may be lost. The very last call of an effect has no successor: it counts as lost only if all others do.
 [[nodiscard]] std::map<generated::EffectKey, int> lost_calls(const Calls& calls, const Fates& fates);
 
-// Throws if the function above believes a lie.
+// Self-test: throws if lost_calls gives a wrong answer.
 void check_lost_calls();
 
 }  // namespace hapax::torture

@@ -1,4 +1,4 @@
-// The torture program. Without --role it is the controller; see options.cpp for how to call it.
+// The torture program. Without --role it is the controller; options.cpp describes the command line.
 #include "torture/controller.hpp"
 #include "torture/options.hpp"
 #include "torture/roles.hpp"

@@ -16,7 +16,7 @@ constexpr const char* tables =
     "DROP TABLE IF EXISTS torture_effects; CREATE TABLE torture_effects (id text, fence bigint);"
     "DROP TABLE IF EXISTS torture_outbox; CREATE TABLE torture_outbox (id text, fence bigint)";
 
-// No uniqueness on purpose: a second row must show, not be refused.
+// The tables have no unique key on purpose: a second row must show up in the check instead of being refused.
 std::string insert(const OwnRow& row) {
   return "INSERT INTO " + row.table + " VALUES ('" + row.id.to_string() + "', " + std::to_string(row.fence) + ")";
 }
@@ -63,7 +63,7 @@ class SqliteWrites final : public OwnWrites {
   store::Store& store_;
 };
 
-// On a connection of its own, as a user of complete_in has.
+// Uses its own connection, as a user of complete_in does.
 class PostgresWrites final : public OwnWrites {
  public:
   PostgresWrites(store::Store& store, const std::string& url)
@@ -79,14 +79,14 @@ class PostgresWrites final : public OwnWrites {
       fn(*tx);
       run("COMMIT");
     } catch (...) {
-      connection_.reset();  // whatever state it was in
+      connection_.reset();  // its state is unknown
       throw;
     }
   }
 
   std::multimap<Uuid, std::int64_t> read(const std::string& table) override {
     std::multimap<Uuid, std::int64_t> rows;
-    connection_.reset();  // the last one may have been terminated since
+    connection_.reset();  // its backend may have been terminated since
     const auto result = run("SELECT id, fence FROM " + table);
     for (int row = 0; row < PQntuples(result.get()); ++row) {
       rows.emplace(Uuid::parse(PQgetvalue(result.get(), row, 0)).value(), std::stoll(PQgetvalue(result.get(), row, 1)));
@@ -117,7 +117,7 @@ class PostgresWrites final : public OwnWrites {
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
       throw StoreUnavailable(statement + ": " + PQerrorMessage(connection_.get()));
     }
-    // A COMMIT of a failed transaction answers ROLLBACK, and that is no error to libpq.
+    // COMMIT of a failed transaction returns the tag ROLLBACK, which libpq does not treat as an error.
     if (statement == "COMMIT" && std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
       throw std::runtime_error("the transaction was rolled back");
     }

@@ -1,7 +1,7 @@
-// A caller's own rows in the store's database, written in one transaction with an outcome (SPEC D9) or an enqueue (D10).
+// The caller's own rows in the store's database, written in one transaction with an outcome or an enqueue.
 //
 // Tables: torture_effects (a row per accepted transactional outcome) and torture_outbox (a row per transactional
-// enqueue). Afterwards the checker compares them with the executions, row by row.
+// enqueue). At the end the checker compares them with the executions, row by row.
 #pragma once
 
 #include "store/store.hpp"
@@ -24,9 +24,9 @@ class OwnWrites {
  public:
   virtual ~OwnWrites() = default;
   virtual void make_tables() = 0;
-  // Writes the row, calls `fn` inside the same transaction, commits. When it throws, the commit may be unknown.
+  // Writes the row, calls `fn` in the same transaction and commits. If it throws, the commit may have happened.
   virtual void write(const OwnRow& row, const std::function<void(store::Transaction&)>& fn) = 0;
-  // id → fences, in a table.
+  // Reads a table: the fences by execution ID.
   [[nodiscard]] virtual std::multimap<Uuid, std::int64_t> read(const std::string& table) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where a run of the torture or the herd keeps what it has: a folder and a store of its own.
+// The folder and the store of one run of the torture or the herd.
 #pragma once
 
 #include "torture/server.hpp"
@@ -10,15 +10,15 @@ namespace hapax::torture {
 
 struct Place {
   std::string folder;
-  std::optional<Server> server;  // of PostgreSQL
-  std::string url;               // of the store, which is not made yet
-  std::string schema_prefix;     // stands before its tables' names in SQL
+  std::optional<Server> server;  // PostgreSQL only
+  std::string url;               // URL of the store, which does not exist yet
+  std::string schema_prefix;     // prefix of table names in SQL
 };
 
-// `name` tells the run from others in the folder's name and the schema's.
+// `name` becomes part of the folder's and the schema's name.
 [[nodiscard]] Place make_place(const std::string& store, const std::string& name);
 
-// Of a file that a child left, for those who look at a failure.
+// The first lines of a file that a child left, for failure messages.
 [[nodiscard]] std::string first_lines(const std::string& path);
 
 }  // namespace hapax::torture

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Name and weight. Poison is rare: each costs three processes.
+// Name and weight. Poison is rare, because each one costs three processes.
 constexpr std::array<std::pair<std::string_view, int>, 11> tasks{{
     {"plain", 500},
     {"slow", 80},
@@ -113,7 +113,7 @@ std::optional<std::string> wrong_ending(const model::Execution& execution) {
   const Status status = execution.status;
   const std::string error = execution.error ? execution.error->type : "";
   const bool fine = [&] {
-    // A failure after a cancellation was asked for is the cancellation's end and keeps its own error.
+    // An execution that fails after its cancellation was requested ends as cancelled and keeps its own error.
     if (status == Status::cancelled) return error == "Cancelled" || error == "Doomed";
     if (task == "poison") return status == Status::failed && error == "WorkerLost" && execution.lost == poison_max_lost;
     if (task == "doomed") return status == Status::failed && error == "Doomed";

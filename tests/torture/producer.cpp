@@ -19,10 +19,10 @@
 namespace hapax::torture {
 namespace {
 
-constexpr std::int64_t backlog_limit = 3000;  // producers pause above it, so that a run can end
+constexpr std::int64_t backlog_limit = 3000;  // above it producers pause, so that a run can end
 constexpr std::size_t remembered = 64;
 
-// Keys follow the clock, so that all producers ask for the same few at the same time and each is asked for again later.
+// Keys change with the clock: all producers use the same few at the same time and return to each a little later.
 std::string shared_key(base::Random& random) {
   const auto tenths =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -74,7 +74,7 @@ class Producer {
   }
 
   void admit(const std::vector<store::NewExecution>& items) {
-    // An unknown answer is resolved by asking again with the same ids: that must be safe.
+    // After an unknown answer the producer repeats the request with the same IDs, which must be safe.
     for (int attempt = 0;; ++attempt) {
       try {
         acknowledge(items, store_.admit(items));
@@ -109,8 +109,8 @@ class Producer {
     while (recent_.size() > remembered) recent_.pop_front();
   }
 
-  // An enqueue and a row of ours, or neither. Nothing is acknowledged here when the commit is unknown: the checker
-  // compares the two tables.
+  // Commits an enqueue and a row in torture_outbox together. If the commit is unknown, the log gets no acknowledgement;
+  // the checker compares the two tables.
   void enqueue_in_transaction() {
     const auto item = request("outbox", chaos_queues().back());
     std::vector<store::Admission> admissions;

@@ -23,8 +23,8 @@ namespace {
 
 constexpr int claim_limit = 12;
 
-// One thread claims and runs, a second one beats and sweeps. Outcomes and the next claim travel in one exchange; an
-// exchange that threw is given up as a claim and repeated as outcomes, which the seam says is safe.
+// One thread claims and runs, a second one beats and sweeps. One exchange carries outcomes and the next claim. After an
+// exchange that threw, the worker repeats the outcomes and gives up the claim, which the store interface allows.
 class RawWorker {
  public:
   RawWorker(const Options& options, store::Store& store)
@@ -62,7 +62,7 @@ class RawWorker {
     return state_.session;
   }
 
-  // A fault or an absent server is no reason to give up.
+  // Repeats a call after a fault or while the store is unavailable.
   template <class Call>
   void patiently(const Call& call) {
     for (int left = 2000; left > 0; --left) {
@@ -70,7 +70,7 @@ class RawWorker {
         call();
         return;
       } catch (const StoreUnavailable& error) { log_.write(Event::note, error.name()); } catch (const store::Blocked&) {
-        // The row is a transaction's that completes the execution itself, and may be that of a stopped process.
+        // A transaction that completes the execution itself holds the row, perhaps one of a stopped process.
         log_.write(Event::note, "Blocked");
       } catch (const base::FaultInjected&) { log_.write(Event::note, "FaultInjected"); }
       std::this_thread::sleep_for(std::chrono::milliseconds(15));
@@ -80,7 +80,7 @@ class RawWorker {
 
   void open_session() {
     patiently([&] {
-      // A new incarnation each time, also when opening it was answered by an error.
+      // A new session ID for each try, even if opening the last one failed.
       store::NewSession session;
       session.id = base::new_uuid7();
       session.worker = "raw-" + std::to_string(options_.number);
@@ -107,7 +107,7 @@ class RawWorker {
         const std::scoped_lock guard(mutex_);
         request.session = state_.session;
         request.claim_number = ++claim_number_;
-        state_.settled = claim_number_ - 1;  // an earlier try of ours is given up
+        state_.settled = claim_number_ - 1;  // gives up the claim of an earlier try
       }
       answer = store_.exchange(outcomes_, claim ? &request : nullptr);
     });
@@ -122,7 +122,7 @@ class RawWorker {
     return std::move(answer.claim.claims);
   }
 
-  // Admits one for itself. An answer that was lost is settled by the beat, as with any claim.
+  // Admits an execution for itself. If the answer is lost, the beat releases it, as with any claim.
   std::vector<store::Claim> born_running() {
     if (told_to_be_quiet(options_)) return {};
     auto item = request(
@@ -206,7 +206,7 @@ class RawWorker {
     beat.held = now.held;
     const auto reply = store_.beat(beat);
     if (reply.released > 0) log_.write(Event::note, "released-by-beat", reply.released);
-    // What was lost is finished all the same: the store must refuse it.
+    // The worker still finishes its lost executions: the store must refuse the outcomes.
     if (!reply.session_lost || now.session != session()) return;
     log_.write(Event::note, "session-lost");
     session_lost_.store(true);

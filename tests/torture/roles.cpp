@@ -23,7 +23,7 @@ void ask_for_end(int) { end_asked.store(true); }
 
 bool told_to_end() { return end_asked.load(); }
 
-// A file, as children that are stopped or just starting must see it too.
+// A file, so that children that are stopped or just starting see it too.
 bool told_to_be_quiet(const Options& options) { return ::access((options.folder + "/quiet").c_str(), F_OK) == 0; }
 
 void tell_to_be_quiet(const std::string& folder) {
@@ -33,11 +33,11 @@ void tell_to_be_quiet(const std::string& folder) {
 
 void prepare_child() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() == 1) std::_Exit(0);  // the controller died before the line above
+  if (::getppid() == 1) std::_Exit(0);  // the controller died before the prctl call
   struct sigaction action {};
   action.sa_handler = ask_for_end;
   ::sigaction(SIGTERM, &action, nullptr);
-  ::signal(SIGINT, SIG_IGN);  // a person's Ctrl-C is the controller's
+  ::signal(SIGINT, SIG_IGN);  // Ctrl-C is for the controller
 }
 
 std::unique_ptr<store::Store> open_patiently(const Options& options) {

@@ -1,4 +1,4 @@
-// The parts that child processes play. Each runs until SIGTERM and returns the process's exit code.
+// The roles of child processes. Each function runs until SIGTERM and returns the process's exit code.
 #pragma once
 
 #include "torture/options.hpp"
@@ -10,25 +10,26 @@
 
 namespace hapax::torture {
 
-// Enqueues on the seam, singly, in batches, keyed, and in transactions with its own rows; cancels and looks at outcomes.
+// Enqueues through the store interface: singly, in batches, keyed, and in transactions with its own rows. Also cancels
+// and reads outcomes.
 int run_producer(const Options& options);
-// Enqueues from several threads through the engine's group commit.
+// Enqueues from several threads through the engine's batcher.
 int run_engine_producer(const Options& options);
-// Claims, runs and finishes on the seam itself, without the engine: what the store alone promises.
+// Claims, runs and finishes through the store interface, without the engine: tests the store alone.
 int run_raw_worker(const Options& options);
 // The engine's worker, as programs use it.
 int run_engine_worker(const Options& options);
 // An app's worker with generated workflows, as programs use it.
 int run_workflow_worker(const Options& options);
 
-// Set by SIGTERM.
+// Whether SIGTERM was received.
 [[nodiscard]] bool told_to_end();
-// The controller waits for the end of all work: workers that also enqueue leave that off.
+// Whether workers must stop enqueueing, because the controller waits for the end of all work.
 [[nodiscard]] bool told_to_be_quiet(const Options& options);
 void tell_to_be_quiet(const std::string& folder);
-// Dies with the controller, ends on SIGTERM.
+// Makes the process die with the controller and end on SIGTERM.
 void prepare_child();
-// A store may be away when a child starts: tries for half a minute.
+// Opens the store; tries for 30 s, as it may be unavailable when a child starts.
 [[nodiscard]] std::unique_ptr<store::Store> open_patiently(const Options& options);
 
 }  // namespace hapax::torture

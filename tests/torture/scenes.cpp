@@ -1,4 +1,4 @@
-// Small fixed plays: each promise alone, without the noise of the chaos, so that a failure says which one broke.
+// Small fixed scenarios: each tests one promise without other faults, so that a failure shows which promise broke.
 #include "torture/controller.hpp"
 
 #include "torture/faults.hpp"
@@ -17,10 +17,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// SPEC P4 says lease + 1 s, and the run prints what it took. It fails later than that, as it must not fail because the
-// machine also compiles.
+// The promise is lease + 1 s, and the run prints the measured time. The scene fails only above this bound, so that a
+// busy machine alone does not fail it.
 constexpr Duration recovery_bound = lease + seconds(4);
-// Where a lease that runs out would spoil the play, a busy machine must not make one run out.
+// Long enough that a busy machine never lets it run out, for scenes that an expired lease would spoil.
 constexpr Duration long_lease = seconds(10);
 constexpr Duration medium_lease = seconds(2);
 constexpr Duration patience = seconds(60);
@@ -41,7 +41,7 @@ void Controller::scenes() {
   });
 }
 
-// A handler that kills its process ends as a dead letter and takes no neighbour with it (D3).
+// A handler that kills its process ends as a dead letter and costs no neighbour its life.
 void Controller::poison_scene(const std::string& role) {
   const std::string queue = "poison-" + role;
   std::vector<store::NewExecution> items;
@@ -66,7 +66,7 @@ void Controller::poison_scene(const std::string& role) {
   }
 }
 
-// A worker stopped beyond its lease comes back while another runs its execution: its outcome is refused (P2).
+// A worker is stopped beyond its lease and continues while another runs its execution: its outcome is refused.
 void Controller::zombie_scene(const std::string& role) {
   const std::string queue = "zombie-" + role;
   const auto item = request("sleeper", queue);
@@ -90,7 +90,7 @@ void Controller::zombie_scene(const std::string& role) {
   }
 }
 
-// A killed worker's execution runs again within the lease and a second (P4).
+// A killed worker's execution runs again within lease + 1 s.
 void Controller::recovery_scene(const std::string& role) {
   const std::string queue = "recovery-" + role;
   const auto item = request("sleeper", queue);
@@ -111,7 +111,7 @@ void Controller::recovery_scene(const std::string& role) {
   end_children(role);
 }
 
-// Replies of committed claims and outcomes get lost: nothing stays stuck, and no lease has to run out for it (D2).
+// Replies of committed claims and outcomes are lost: no execution stays stuck, and recovery needs no lease to run out.
 void Controller::lost_reply_scene(const std::string& role) {
   const std::string queue = "replies-" + role;
   std::vector<store::NewExecution> items;

@@ -19,7 +19,7 @@
 namespace hapax::torture {
 namespace {
 
-// A worker and producer in one, with everything in good order; then the lies.
+// A worker and producer in one, with consistent logs to which the tests then add false ones.
 class LittleWorld {
  public:
   explicit LittleWorld(const std::string& folder)

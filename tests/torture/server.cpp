@@ -45,7 +45,7 @@ void Server::control(const std::string& command, const std::string& mode) {
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
-    // The cluster's owner may not be able to enter this process's folder.
+    // The cluster's owner may lack access to this process's folder.
     if (::chdir("/") != 0) ::_exit(126);
     ::execl(control_.c_str(), control_.c_str(), command.c_str(), folder_.c_str(), mode.empty() ? nullptr : mode.c_str(),
             nullptr);

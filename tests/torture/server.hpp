@@ -1,4 +1,4 @@
-// The PostgreSQL cluster that a run may stop: started by scripts/test_postgres.sh, named by the environment.
+// The PostgreSQL cluster that a run may stop. scripts/test_postgres.sh starts it; the environment names it.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@ namespace hapax::torture {
 
 class Server {
  public:
-  // Reads HAPAX_TEST_POSTGRES_URL, _FOLDER and _CONTROL; throws when one is missing.
+  // Reads HAPAX_TEST_POSTGRES_URL, _FOLDER and _CONTROL. Throws if one is missing.
   Server();
 
   [[nodiscard]] const std::string& url() const { return url_; }
   void stop_immediately();
   void start();
-  // Terminates about a share `one_in` of the backends that serve clients. Returns how many.
+  // Terminates about one in `one_in` of the backends that serve clients. Returns their number.
   int terminate_backends(int one_in);
 
  private:

@@ -18,10 +18,10 @@ namespace hapax::torture {
 namespace {
 
 constexpr std::array cache_sizes{0, 4, 1000};
-// What base::FaultInjected says of itself; on_trouble has only words.
+// Prefix of base::FaultInjected's message; on_trouble passes only the message.
 constexpr std::string_view injected = "fault injected at ";
 
-// Programs are made from their seeds wherever they are needed.
+// Generates programs from their seeds on first use.
 class Programs {
  public:
   std::shared_ptr<const generated::Program> at(std::uint64_t seed) {
@@ -36,7 +36,7 @@ class Programs {
   std::map<std::uint64_t, std::shared_ptr<const generated::Program>> programs_;
 };
 
-// A store may be busy or away when a child starts.
+// The store may be busy or unavailable when a child starts.
 template <class Fn>
 auto patiently(const Fn& fn) {
   for (int left = 300;; --left) {

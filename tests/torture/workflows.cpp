@@ -24,12 +24,12 @@ constexpr const char* in_compensation = "killed, suspended in a compensation";
 constexpr const char* made_again = "effects made again";
 constexpr int live_at_once = 60;
 constexpr Duration cancel_within = milliseconds(1500);
-// Longer than elsewhere: who loses it to a busy machine spoils the play.
+// Longer than elsewhere: a lease that a busy machine lets run out would spoil the test.
 constexpr Duration workflow_lease = seconds(2);
 constexpr Duration workflows_patience = seconds(120);
 
 constexpr int all_of_them = 1000;
-// A run with so many kills meets runs suspended in every place of interest.
+// With this many kills a run meets suspended workflows in catch blocks and in compensations.
 constexpr int kills_of_a_whole_run = 100;
 
 std::string worker_name(int number) { return "workflow-" + std::to_string(number); }
@@ -89,7 +89,7 @@ void Workflows::chaos() {
   next_kill_ = Ticks::time_point::max();
 }
 
-// Somebody who has a run or a task of one in hand.
+// Kills a process that is executing a run, or a task of one.
 void Workflows::kill_somebody() {
   std::vector<Child*> busy;
   for (const ExecutionRecord& one : running()) {
@@ -104,7 +104,7 @@ std::vector<ExecutionRecord> Workflows::running() {
   return app_->list({.statuses = {Status::running}, .limit = all_of_them});
 }
 
-// One in two has a crash point armed.
+// One new process in two has a crash point armed.
 void Workflows::keep_up_numbers(bool with_faults) {
   while (children_->count(role) < options_.workers) {
     const bool armed = with_faults && one_in(random_, 2);
@@ -114,7 +114,7 @@ void Workflows::keep_up_numbers(bool with_faults) {
 }
 
 void Workflows::start_programs() {
-  // The program's number is its seed: the seed of the run says where to begin.
+  // A program's number is its seed; the run's seed decides where the numbers begin.
   while (live_ < static_cast<std::size_t>(std::min(live_at_once, options_.programs)) && !kill_is_due()) {
     const std::uint64_t seed = options_.seed % 1'000'000'000 * 100'000 + static_cast<std::uint64_t>(started_);
     outside_->start(generated::generate(seed, program_size));
@@ -144,7 +144,7 @@ void Workflows::settle() {
   if (outside_->live() > 0) {
     findings_.violation("does not settle", std::to_string(outside_->live()) + " workflows are left after 120 s");
   }
-  // Tasks that nobody waits for any more come to their end too.
+  // Also wait for tasks that no workflow waits for any more.
   const auto busy = [&] {
     const auto left = app_->list({.statuses = {Status::pending, Status::running}, .task = "work", .limit = 1000});
     return std::ranges::any_of(
@@ -194,7 +194,8 @@ void Workflows::check_never_again(const generated::Program& program, const gener
   for (const auto& [key, calls] : observed.calls) {
     const auto recorded = recorded_at(key, calls.front().effect.execution);
     if (!recorded) continue;
-    // On SQLite the record of a transactional step says when its transaction began, in which the last call was made.
+    // On SQLite a transactional step's record has the time at which its transaction began; the last call was made
+    // inside it.
     const generated::Op& op = program.at(key.op);
     bool own = options_.store == "sqlite" && op.atomic && op.mode == generated::Mode::ok;
     for (const generated::Call& call : calls) {
@@ -204,7 +205,7 @@ void Workflows::check_never_again(const generated::Program& program, const gener
   }
 }
 
-// When it was recorded that this will not be called any more.
+// The time after which the store knows that this effect needs no further call.
 std::optional<Time> Workflows::recorded_at(const generated::EffectKey& key, const Uuid& execution) {
   const auto found = store_->get(execution);
   if (!found) return std::nullopt;
@@ -230,7 +231,7 @@ void Workflows::note_ended(const std::vector<Ended>& ended) {
   }
 }
 
-// Its lease still runs: the store has what it had in hand.
+// The killed process's lease still runs, so the store still shows its executions as running.
 void Workflows::note_killed(const Child& child) {
   killed_.push_back(child.number);
   ++kills_;
@@ -239,7 +240,7 @@ void Workflows::note_killed(const Child& child) {
   for (const ExecutionRecord& one : running()) {
     if (one.worker != worker_name(child.number)) continue;
     hit = true;
-    // Inputs of runs and tasks begin with the program.
+    // The inputs of runs and tasks begin with the program's number.
     programs_hit_.insert(std::stoull(nlohmann::json::parse(one.input).get<std::string>()));
   }
   if (hit) ++hits_;

@@ -1,5 +1,5 @@
-// Generated workflows on worker processes that are killed, by the controller and at crash points. When all have ended,
-// the oracle (tests/workflow/oracle.hpp) says what must be in the ledger.
+// Generated workflows on worker processes that are killed, by the controller and at crash points. When all workflows
+// have ended, the oracle (tests/workflow/oracle.hpp) computes what the ledger must contain.
 #pragma once
 
 #include "torture/check.hpp"
@@ -21,10 +21,10 @@
 
 namespace hapax::torture {
 
-// Operations of a program, about.
+// Approximate number of operations in a program.
 inline constexpr int program_size = 6;
 
-// The controller of such a run. One thread.
+// The controller of such a run. Single-threaded.
 class Workflows {
  public:
   explicit Workflows(const Options& options);
@@ -32,7 +32,7 @@ class Workflows {
   Workflows& operator=(const Workflows&) = delete;
   ~Workflows();
 
-  // Returns the exit code: 0 when every program did what it should.
+  // Returns the exit code: 0 if no program broke a rule.
   int run();
 
  private:
@@ -45,7 +45,7 @@ class Workflows {
   void start_programs();
   void look_after();
   void check();
-  // A call of what the store had recorded before.
+  // Finds calls of effects that the store had recorded before.
   void check_never_again(const generated::Program& program, const generated::Observed& observed);
   [[nodiscard]] std::optional<Time> recorded_at(const generated::EffectKey& key, const Uuid& execution);
   void note_ended(const std::vector<Ended>& ended);
@@ -54,7 +54,7 @@ class Workflows {
 
   Options options_;
   Place place_;
-  std::unique_ptr<store::Store> store_;  // what the app's doors do not show
+  std::unique_ptr<store::Store> store_;  // for reads that App does not offer
   std::optional<App> app_;
   std::optional<LedgerTail> tail_;
   generated::MemoryLedger ledger_;
@@ -62,13 +62,13 @@ class Workflows {
   std::unique_ptr<Children> children_;
   base::SeededRandom random_;
   Findings findings_;
-  std::vector<int> killed_;  // processes
+  std::vector<int> killed_;  // process numbers
   int started_ = 0;
   std::size_t live_ = 0;
   int kills_ = 0;
-  int hits_ = 0;  // kills of a process that had something in hand
-  // What the controller does for the programs stops when it has come: one call after the other, they take seconds on a busy
-  // machine, and there would be one kill in a pass of all of them.
+  int hits_ = 0;  // kills of a process that was executing something
+  // When this time has come, the controller stops sending signals and cancellations: a pass over all programs takes
+  // seconds on a busy machine, which would leave one kill per pass.
   Ticks::time_point next_kill_ = Ticks::time_point::max();
   std::set<std::uint64_t> programs_hit_;
   Ticks::time_point begun_ = Ticks::now();

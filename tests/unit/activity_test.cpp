@@ -29,7 +29,7 @@ json event_activity() {
     "target": {"workflow": "process_order"}})");
 }
 
-// The path and the message of the error that `document` gets; empty if it gets none.
+// The path and the message of the error for `document`; empty if it is accepted.
 struct Refusal {
   std::string field;
   std::string message;
@@ -116,10 +116,10 @@ TEST(Activity, InputKeepsIntegersOf64Bits) {
 }
 
 struct Bad {
-  std::string pointer;  // what is set, in the cron activity or, with events, the event activity
-  std::string value;    // JSON; empty: taken away
+  std::string pointer;  // the member to set in the cron activity or, for events, in the event activity
+  std::string value;    // JSON; empty: the member is removed
   std::string field;
-  std::string part;  // of the message
+  std::string part;  // a part of the message
   bool event = false;
 };
 

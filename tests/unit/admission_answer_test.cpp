@@ -1,18 +1,18 @@
-// SPEC I12: who may not read learns that a key is taken, and nothing else.
-#include "server/routes/admission_answer.hpp"
+// A caller without the right to read learns that a key is taken, and nothing else.
+#include "api/routes/admission_answer.hpp"
 
 #include "base/uuid7.hpp"
-#include "server/http_error.hpp"
+#include "http/http_error.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hapax::server {
+namespace hapax::api {
 namespace {
 
 using model::AdmissionVerdict;
 
-const Principal producer{.ns = "shop", .name = "producer", .enqueue = true};
-const Principal reader{.ns = "shop", .name = "reader", .enqueue = true, .read = true};
+const http::Principal producer{.ns = "shop", .name = "producer", .enqueue = true};
+const http::Principal reader{.ns = "shop", .name = "reader", .enqueue = true, .read = true};
 
 model::Admission met(AdmissionVerdict verdict, Status status) {
   model::Admission admission;
@@ -40,7 +40,7 @@ TEST(AdmissionAnswer, OneTextForEveryHolder) {
     const model::Admission admission = met(verdict, status);
     const auto other = refusal_of(admission, asked, producer);
     ASSERT_TRUE(other);
-    EXPECT_EQ(wire::problem_json(*other), wire::problem_json(*first));
+    EXPECT_EQ(http::problem_json(*other), http::problem_json(*first));
     EXPECT_FALSE(is_in_progress(admission, producer));
   }
 }
@@ -71,7 +71,7 @@ TEST(AdmissionAnswer, AReaderGetsTheFacts) {
 
 TEST(AdmissionAnswer, WhoMayNotReadIsNotGivenTheExisting) {
   for (const char* policy : {"return_existing", "wait", "reject", "terminate_existing"}) {
-    wire::RequestFields fields;
+    api::RequestFields fields;
     fields.on_conflict = policy;
     fit_to_principal(fields, reader);
     EXPECT_EQ(fields.on_conflict, policy);
@@ -82,17 +82,17 @@ TEST(AdmissionAnswer, WhoMayNotReadIsNotGivenTheExisting) {
 
 TEST(AdmissionAnswer, WhoMayNotReadNamesNoReusePolicy) {
   for (const char* reuse : {"allow", "reject", "failed_only"}) {
-    wire::RequestFields fields;
+    api::RequestFields fields;
     fields.reuse = reuse;
     EXPECT_NO_THROW(fit_to_principal(fields, reader));
-    EXPECT_THROW(fit_to_principal(fields, producer), Forbidden);
+    EXPECT_THROW(fit_to_principal(fields, producer), http::Forbidden);
   }
-  wire::RequestFields fields;
+  api::RequestFields fields;
   fields.on_conflict = "nonsense";
   EXPECT_THROW(fit_to_principal(fields, producer), InvalidArgument);
 }
 
-// Only a mode in which the latest input counts takes a request into its holder; any other deduplicated one was refused.
+// Only a mode that replaces the holder's input accepts a request that was deduplicated; in other modes it was refused.
 TEST(AdmissionAnswer, OnlyTheLatestInputIsTakenUnseen) {
   const model::Admission admission = met(AdmissionVerdict::deduplicated, Status::pending);
   EXPECT_TRUE(refusal_of(admission, {.task = "pay", .key = "k", .mode = model::IdentityMode::hold}, producer));
@@ -106,4 +106,4 @@ TEST(AdmissionAnswer, CreatedIsNoRefusal) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::api

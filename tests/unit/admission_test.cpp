@@ -41,8 +41,8 @@ IdentityClaim request_with(Reuse reuse, OnConflict conflict, std::optional<std::
   return request;
 }
 
-// One letter a status, in the order of all_statuses: D deduplicated, E already_exists, C already_completed, F
-// already_finished, N a new run, T the holder is terminated for a new run, M mismatch.
+// One letter for each status, in the order of all_statuses: D deduplicated, E already_exists, C already_completed, F
+// already_finished, N a new run, T a new run that terminates the holder, M mismatch.
 char letter_of(const AdmissionDecision& decision) {
   switch (decision.step) {
     case AdmissionStep::new_run: return 'N';

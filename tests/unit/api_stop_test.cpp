@@ -1,6 +1,6 @@
+#include "api/routes/api.hpp"
 #include "engine/engine.hpp"
-#include "server/metrics.hpp"
-#include "server/routes/api.hpp"
+#include "http/metrics.hpp"
 #include "store/open.hpp"
 
 #include <gtest/gtest.h>
@@ -9,15 +9,15 @@
 #include <memory>
 #include <thread>
 
-namespace hapax::server {
+namespace hapax::api {
 
 namespace {
 
-// The engine's threads tell the API's metrics, so none of them may outlive it.
+// The engine's threads write to the API's metrics, so none of them may outlive the API.
 TEST(ApiStop, NothingRunsInTheBackgroundOfTheEngineOnceTheApiIsGone) {
   const auto engine = std::make_shared<engine::Engine>(store::open("memory:"));
   std::atomic<int> steps{0};
-  Metrics metrics;
+  http::Metrics metrics;
   {
     const Api api(engine, metrics);
     engine->start_sweeper({.interval = {}, .ns = "default"});
@@ -36,4 +36,4 @@ TEST(ApiStop, NothingRunsInTheBackgroundOfTheEngineOnceTheApiIsGone) {
 
 }  // namespace
 
-}  // namespace hapax::server
+}  // namespace hapax::api

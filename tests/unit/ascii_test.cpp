@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t longest = 20;
 
-// Whatever a text's length, and wherever the byte stands among the eight of a step.
+// For texts of every length, with each byte at each place of the 8-byte steps.
 template <class Check>
 void at_each_place(Check check) {
   for (std::size_t length = 1; length <= longest; ++length) {
@@ -28,7 +28,7 @@ void at_each_place(Check check) {
 TEST(Ascii, PrintableIsFromBlankToTilde) {
   at_each_place([](const std::string& text, int byte) {
     EXPECT_EQ(is_printable_ascii(text), byte >= 0x20 && byte < 0x7F);
-    // Alone, a byte beyond ASCII is no character of two bytes.
+    // A single byte beyond ASCII does not form a two-byte character.
     EXPECT_EQ(has_control_characters(text), byte < 0x20 || byte == 0x7F);
   });
 }

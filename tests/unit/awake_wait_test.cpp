@@ -31,7 +31,7 @@ class Ends {
   std::array<int, 2> ends_{};
 };
 
-// Nobody looks on a single processor.
+// On a single processor no thread polls.
 const bool looks = std::thread::hardware_concurrency() > 1;
 
 TEST(AwakeWaitTest, WhatIsThereIsFoundAtOnceAndStaysToBeRead) {
@@ -72,7 +72,7 @@ TEST(AwakeWaitTest, OneEndedByTheOtherSideIsReadable) {
   close(pair[0]);
 }
 
-// Whoever finds another looking sleeps at once, and what it sleeps through is no look in vain.
+// A thread that finds another one polling sleeps at once, and its sleep does not count as a failed poll.
 TEST(AwakeWaitTest, ManyAtOnceAllComeBack) {
   std::atomic<int> found{0};
   std::vector<std::jthread> threads;

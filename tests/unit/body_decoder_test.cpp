@@ -1,10 +1,10 @@
-#include "server/body_decoder.hpp"
+#include "http/body_decoder.hpp"
 
-#include "server/http_error.hpp"
+#include "http/http_error.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hapax::server {
+namespace hapax::http {
 namespace {
 
 constexpr Framing chunked{.kind = Framing::Kind::chunked};
@@ -15,7 +15,7 @@ struct Decoded {
   bool done = false;
 };
 
-// Fed with `piece` more bytes whenever it needs them.
+// Decodes `bytes`, of which `piece` more arrive whenever the decoder needs them.
 Decoded decode(Framing framing, std::string_view bytes, std::size_t piece) {
   BodyDecoder decoder(framing);
   Decoded decoded;
@@ -68,4 +68,4 @@ TEST(BodyDecoder, RefusesChunksThatAreNone) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::http

@@ -1,4 +1,4 @@
-#include "config/apply.hpp"
+#include "app/config/apply.hpp"
 
 #include "store/open.hpp"
 
@@ -39,7 +39,7 @@ class Applying : public testing::Test {
     }
     return "";
   }
-  // "action subject detail", newest first, without the digest's.
+  // "action subject detail", newest first, without the lines of the configuration's digest.
   std::vector<std::string> audit() {
     std::vector<std::string> lines;
     for (const model::AuditLine& line : store_->audit(ns, 100)) {

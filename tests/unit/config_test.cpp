@@ -1,4 +1,4 @@
-#include "config/config.hpp"
+#include "app/config/config.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ using testing::StartsWith;
 
 Reading read_here(std::string_view text) { return read_text(text, "hapax.toml", no_environment()); }
 
-// Everything that is wrong with a text, a line each.
+// All errors in a text, one per line.
 std::vector<std::string> problems(std::string_view text) {
   std::vector<std::string> all;
   for (const Problem& problem : read_here(text).problems) { all.push_back(problem.text()); }
@@ -42,7 +42,7 @@ Environment variables(std::map<std::string, std::string> values) {
   };
 }
 
-// A file in a folder of its own, gone with the test.
+// A file in a folder of its own, deleted with the test.
 class ConfigFile : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-#include "schedule/configured.hpp"
+#include "app/configuration.hpp"
 
 #include "schedule/activities.hpp"
 #include "store/open.hpp"
@@ -27,7 +27,7 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
 
 std::vector<std::string> problems(std::string_view text) {
   std::vector<std::string> told;
-  for (const config::Problem& problem : read_configuration_text(text, "f.toml").problems) {
+  for (const config::Problem& problem : app::read_configuration_text(text, "f.toml").problems) {
     told.push_back(problem.text());
   }
   return told;
@@ -43,13 +43,13 @@ class Configured : public testing::Test {
     return lines;
   }
   std::vector<std::string> apply(std::string_view text) {
-    return told(apply_configuration(engine_, "default", read(text), "a test"));
+    return told(app::apply_configuration(engine_, "default", read(text), "a test"));
   }
   std::vector<std::string> start_with(std::string_view text) {
-    return told(apply_configuration_at_start(engine_, "default", read(text), "a test"));
+    return told(app::apply_configuration_at_start(engine_, "default", read(text), "a test"));
   }
   static config::Config read(std::string_view text) {
-    return config::require_good(read_configuration_text(text, "f.toml"));
+    return config::require_good(app::read_configuration_text(text, "f.toml"));
   }
 
   engine::Engine engine_{store::open("memory:")};
@@ -57,14 +57,14 @@ class Configured : public testing::Test {
 };
 
 TEST(ConfiguredActivities, AreReadAsTheirJsonWouldBe) {
-  const auto config = config::require_good(read_configuration_text(good, "f.toml"));
-  const std::vector<Activity> activities = activities_of(config);
+  const auto config = config::require_good(app::read_configuration_text(good, "f.toml"));
+  const std::vector<Activity> activities = app::activities_of(config);
   ASSERT_EQ(activities.size(), 1U);
   EXPECT_EQ(encode_activity(activities[0]), encode_activity(parse_activity(R"({
     "id": "daily", "target": {"task": "report", "queue": "reports"}, "tasks": [{"task_type": "load"}],
     "trigger": {"type": "cron", "cron": "0 9 * * MON-FRI", "time_zone": "Europe/Zurich"}})")));
   EXPECT_EQ(
-      in_words(activities[0]),
+      app::in_words(activities[0]),
       "Activity daily: at 09:00 on weekdays, Europe/Zurich, runs task report in queue reports and with it load; what "
       "is missed by 1m is dropped; runs may overlap.");
 }
@@ -100,13 +100,13 @@ TEST_F(Configured, AStartLeavesWhatWasDoneSinceTheFileWasApplied) {
 }
 
 TEST_F(Configured, APlanChangesNothing) {
-  EXPECT_EQ(plan_configuration(engine_, "default", read(good)).size(), 1U);
+  EXPECT_EQ(app::plan_configuration(engine_, "default", read(good)).size(), 1U);
   EXPECT_FALSE(activities_.find("daily"));
 }
 
 TEST(ConfiguredActivities, MakeAnotherDigestOnlyWhenThereAreAny) {
   const auto digest = [](std::string_view text) {
-    return config::content_digest(config::require_good(read_configuration_text(text, "f.toml")));
+    return config::content_digest(config::require_good(app::read_configuration_text(text, "f.toml")));
   };
   EXPECT_EQ(digest("[queues.q]\nconcurrency = 5\n"),
             config::content_digest(config::parse("[queues.q]\nconcurrency = 5\n", "f.toml")));

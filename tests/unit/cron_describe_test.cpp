@@ -76,7 +76,7 @@ TEST(CronDescribe, BothDayFields) {
             "at 00:00 on the 5th of the month, but only on Tuesdays, Thursdays, Saturdays and Sundays, UTC");
 }
 
-// What the days come to, so that spellings of the same are not taken for different.
+// Normalises the fields, so that two spellings of the same days compare as equal.
 CronFields meaning(CronFields fields) {
   const bool any_day = fields.days == 0xFFFF'FFFEU;
   const bool any_weekday = fields.weekdays == 0x7F;
@@ -96,7 +96,7 @@ CronFields meaning(CronFields fields) {
   return fields;
 }
 
-// Few enough choices a field that expressions meet, and all shapes of each.
+// Few choices per field, so that expressions collide, but every form of each field.
 TEST(CronDescribe, TwoThatAreSaidAlikeMeanTheSame) {
   const std::vector<std::vector<const char*>> choices = {
       {"0", "5", "*", "*/2", "0,30", "1-7"},

@@ -1,4 +1,4 @@
-// A slice of what cron_oracle runs by the million in ./dev torture.
+// A small part of the cases that cron_oracle runs by the million in ./dev torture.
 #include "schedule/cron/cases.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(CronOracle, TimetablesAgreeWithTheBruteForceScan) {
   EXPECT_GT(with_ticks, cases * 6 / 10);
 }
 
-// The scan itself, on a day that can be counted by hand: clocks in Zurich went from 02:00 on to 03:00.
+// Tests the scan itself, on days whose result is known: clocks in Zurich are set forward from 02:00 to 03:00, and back.
 TEST(CronOracle, TheScanSeesShifts) {
   absl::TimeZone zurich;
   ASSERT_TRUE(absl::LoadTimeZone("Europe/Zurich", &zurich));

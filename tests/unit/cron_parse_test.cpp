@@ -84,7 +84,7 @@ TEST(CronParse, SundayIsZeroAndSeven) {
   EXPECT_EQ(fields("0 0 * * */3").weekdays, set_of({0, 3, 6}));
 }
 
-// As robfig/cron and croniter have it: the week of a/n ends with Saturday. Of 7/n no two programs agree.
+// As in robfig/cron and croniter, the week of a/n ends with Saturday. No two programs agree on 7/n.
 TEST(CronParse, StepsFromAWeekdayEndWithSaturdayAndFromSevenAreRefused) {
   EXPECT_EQ(fields("0 0 * * 1/2").weekdays, set_of({1, 3, 5}));
   EXPECT_EQ(fields("0 0 * * MON/3").weekdays, set_of({1, 4}));
@@ -230,7 +230,7 @@ TEST(CronParse, ADayThatNoYearHasIsRefused) {
   EXPECT_THAT(refusal("0 0 L-29 2 *"), HasSubstr("never fires"));
   EXPECT_NO_THROW((void)parse_cron("0 0 29 2 *"));
   EXPECT_NO_THROW((void)parse_cron("0 0 L-28 2 *"));
-  EXPECT_NO_THROW((void)parse_cron("0 0 30 2 MON"));                   // either field: Mondays
+  EXPECT_NO_THROW((void)parse_cron("0 0 30 2 MON"));                   // either field matches: Mondays
   EXPECT_NO_THROW((void)parse_cron("0 0 ? 2 MON#5"));                  // 29 February on a Monday
   EXPECT_THAT(refusal("0 0 */30 2 MON#2"), HasSubstr("never fires"));  // the second Monday is never the 1st
 }

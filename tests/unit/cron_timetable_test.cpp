@@ -69,12 +69,12 @@ TEST(Timetable, LastDaysAndNearestWeekdays) {
   // 15 February 2026 is a Sunday, 15 August a Saturday.
   EXPECT_THAT(after(timetable("0 0 15W 2,8 *"), "2026-01-01T00:00:00Z", 2),
               ElementsAre("2026-02-16T00:00:00Z", "2026-08-14T00:00:00Z"));
-  // 1 August 2026 is a Saturday and 31 May a Sunday: the month is not left.
+  // 1 August 2026 is a Saturday and 31 May a Sunday: the nearest workday stays within the month.
   EXPECT_THAT(after(timetable("0 0 1W 8 *"), "2026-01-01T00:00:00Z", 1), ElementsAre("2026-08-03T00:00:00Z"));
   EXPECT_THAT(after(timetable("0 0 31W 5 *"), "2026-01-01T00:00:00Z", 1), ElementsAre("2026-05-29T00:00:00Z"));
   EXPECT_THAT(after(timetable("0 0 LW 1,2 *"), "2026-01-01T00:00:00Z", 2),
               ElementsAre("2026-01-30T00:00:00Z", "2026-02-27T00:00:00Z"));
-  // A month without a 31st has no weekday nearest to it.
+  // A month without a 31st has no workday nearest to it.
   EXPECT_THAT(after(timetable("0 0 31W * *"), "2026-03-31T12:00:00Z", 1), ElementsAre("2026-05-29T00:00:00Z"));
 }
 
@@ -126,7 +126,7 @@ TEST(Timetable, WhatFiresThroughoutIsStillForTheRepeatedHour) {
   EXPECT_EQ(minutes.previous(parse_time("2026-10-25T01:15:00Z")), parse_time("2026-10-25T00:59:00Z"));
 }
 
-// In the second pass, a time of the first is past, even one that clocks are yet to show again.
+// When clocks have been set back, a time shown twice is past, even if it is about to be shown again.
 TEST(Timetable, NothingIsDueInTheSecondPass) {
   const Timetable late = timetable("50 2 * * *", "Europe/Zurich");
   EXPECT_EQ(late.next(parse_time("2026-10-25T01:10:00Z")), parse_time("2026-10-26T01:50:00Z"));
@@ -134,7 +134,7 @@ TEST(Timetable, NothingIsDueInTheSecondPass) {
 }
 
 TEST(Timetable, LordHoweShiftsByHalfAnHour) {
-  // 5 April 2026, 02:00 back to 01:30; 4 October 2026, 02:00 on to 02:30.
+  // 5 April 2026: 02:00 back to 01:30; 4 October 2026: 02:00 forward to 02:30.
   EXPECT_THAT(
       after(timetable("*/15 1-2 * * *", "Australia/Lord_Howe"), "2026-04-04T14:20:00Z", 4),
       ElementsAre("2026-04-04T14:30:00Z", "2026-04-04T14:45:00Z", "2026-04-04T15:30:00Z", "2026-04-04T15:45:00Z"));
@@ -144,20 +144,20 @@ TEST(Timetable, LordHoweShiftsByHalfAnHour) {
 }
 
 TEST(Timetable, ZonesThatShiftAtMidnight) {
-  // São Paulo, 4 November 2018, 00:00 on to 01:00; 18 February 2018, 00:00 back to 23:00.
+  // São Paulo, 4 November 2018: 00:00 forward to 01:00; 18 February 2018: 00:00 back to 23:00.
   EXPECT_THAT(after(timetable("0 0 * * *", "America/Sao_Paulo"), "2018-11-03T12:00:00Z", 2),
               ElementsAre("2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"));
   EXPECT_THAT(after(timetable("30 23 * * *", "America/Sao_Paulo"), "2018-02-17T12:00:00Z", 2),
               ElementsAre("2018-02-18T01:30:00Z", "2018-02-19T02:30:00Z"));
   EXPECT_THAT(after(timetable("0 0 * * *", "America/Sao_Paulo"), "2018-02-17T12:00:00Z", 2),
               ElementsAre("2018-02-18T03:00:00Z", "2018-02-19T03:00:00Z"));
-  // Beirut, 29 March 2026, 00:00 on to 01:00.
+  // Beirut, 29 March 2026: 00:00 forward to 01:00.
   EXPECT_THAT(after(timetable("@daily", "Asia/Beirut"), "2026-03-28T12:00:00Z", 2),
               ElementsAre("2026-03-28T22:00:00Z", "2026-03-29T21:00:00Z"));
 }
 
 TEST(Timetable, ADayThatAZoneLeftOut) {
-  // Samoa had no 30 December 2011; clocks went on to the 31st at 10:00 UTC.
+  // Samoa had no 30 December 2011; clocks were set forward to the 31st at 10:00 UTC.
   EXPECT_THAT(after(timetable("0 9 * * *", "Pacific/Apia"), "2011-12-29T00:00:00Z", 3),
               ElementsAre("2011-12-29T19:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T19:00:00Z"));
   EXPECT_EQ(timetable("* * 30 12 *", "Pacific/Apia")
@@ -184,7 +184,7 @@ TEST(Timetable, CountsWithoutWalking) {
   const Time end = parse_time("2027-01-01T00:00:00Z");
   EXPECT_EQ(timetable("* * * * * *").count(begin, end), 365 * 86'400);
   EXPECT_EQ(timetable("@daily").count(begin - 1us, end), 366);
-  // One hour is left out and shares one tick with what follows it; another has no ticks the second time.
+  // The hour that does not exist shares one tick with the time after it; the hour that exists twice has ticks once.
   EXPECT_EQ(timetable("* * * * *", "Europe/Zurich").count(begin, end), 365 * 1440 - 60);
   EXPECT_EQ(timetable("0 0 29 2 *").count(limits::first_tick, limits::ticks_end), 56);
   EXPECT_EQ(timetable("@every 1s").count(begin, end), 365 * 86'400);

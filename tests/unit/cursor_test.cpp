@@ -1,13 +1,13 @@
-#include "server/routes/cursor.hpp"
+#include "api/routes/cursor.hpp"
 
 #include <hapax/error.hpp>
 
+#include "api/routes/session_id.hpp"
 #include "base/uuid7.hpp"
-#include "server/routes/session_id.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hapax::server {
+namespace hapax::api {
 namespace {
 
 TEST(Cursor, IsReadBackForItsListAndNamespaceOnly) {
@@ -16,7 +16,7 @@ TEST(Cursor, IsReadBackForItsListAndNamespaceOnly) {
   EXPECT_EQ(parse_cursor(cursor, {.ns = "shop", .list = "status=failed\n"}), id);
   EXPECT_THROW((void)parse_cursor(cursor, {.ns = "bank", .list = "status=failed\n"}), InvalidArgument);
   EXPECT_THROW((void)parse_cursor(cursor, {.ns = "shop", .list = ""}), InvalidArgument);
-  // The length stands before the namespace: what ends it cannot be moved into the list.
+  // The namespace is hashed with its length, so its end cannot be shifted into the list's text.
   EXPECT_THROW((void)parse_cursor(cursor, {.ns = "shopstatus=failed\n", .list = ""}), InvalidArgument);
 }
 
@@ -52,4 +52,4 @@ TEST(SessionId, BelongsToOneNamespace) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::api

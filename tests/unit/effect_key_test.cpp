@@ -19,7 +19,7 @@ Uuid counting_id() {
   return id;
 }
 
-// Computed once by other means; handlers have given these keys to the outside world, so they never change.
+// Computed with another program. Handlers have sent these keys to other systems, so they never change.
 TEST(EffectKey, GoldenVectors) {
   EXPECT_EQ(effect_key({}, counting_digest(), counting_id()), "hx_e9fa5bfa2e4597f608df61e14774e702");
   EXPECT_EQ(effect_key({}, {}, counting_id()), "hx_46bd2f7f1d548cc85428ce5a98beec66");

@@ -1,4 +1,4 @@
-// The encrypting store (SPEC X5): what stands in the database, keys that come and go, and what a wrong one does.
+// The encrypting store: what the database contains, adding and removing keys, and wrong keys.
 #include <hapax/error.hpp>
 
 #include "base/base64.hpp"
@@ -124,7 +124,7 @@ TEST_F(EncryptedStoreTest, WithoutItsKeyTheStoreIsNotOpened) {
   const Uuid id = enqueue(*open_with(keys));
   EXPECT_THROW((void)open(url_), ConfigurationError);
   EXPECT_THROW((void)open_with(key_file("other", "b")), ConfigurationError);
-  // The right name with another key.
+  // The right key name with the wrong key.
   base::append_secret_line(folder_ + "/wrong", "ka " + base::to_base64(std::string(32, 'z')));
   EXPECT_THROW((void)open_with(folder_ + "/wrong"), ConfigurationError);
   EXPECT_THAT(open_with(keys)->get(id)->input, HasSubstr(secret)) << "nothing was lost";
@@ -142,7 +142,7 @@ TEST_F(EncryptedStoreTest, AKeyIsChangedWhileThereIsWork) {
   const auto both = open_with(key_file("both", "ab"));
   const Uuid second = enqueue(*both);
   EXPECT_THAT(both->get(first)->input, HasSubstr(secret));
-  // Whoever still has only the old key is told; the new key alone reads what it wrote.
+  // A process with only the old key gets an error; the new key alone reads what it has written.
   EXPECT_THROW((void)open_with(folder_ + "/first"), ConfigurationError);
   const auto only_new = open_with(key_file("new", "b"));
   EXPECT_THAT(only_new->get(second)->input, HasSubstr(secret));

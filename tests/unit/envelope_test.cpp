@@ -90,7 +90,7 @@ TEST(Envelope, AMissingKeyIsNamedAndAWrongOneDoesNotOpen) {
   EXPECT_THROW((void)open(KeyRing({key("k1", 'z')}), here, sealed), DecryptionFailed);
 }
 
-// What was written by any release opens with all later ones.
+// Every later release opens the envelopes of every earlier one.
 TEST(Envelope, IsSpelledAsEver) {
   const KeyRing keys({key("k1", 'a')});
   const std::string kept =

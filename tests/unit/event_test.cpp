@@ -122,7 +122,7 @@ TEST(Event, WhatIsTakenCanBeWrittenAndTakenAgain) {
   const std::string start = R"({"specversion":"1.0","source":"s","type":"t","data":")";
   const std::string most = start + std::string(limits::event_bytes - start.size() - 2, 'x') + "\"}";
   ASSERT_EQ(most.size(), limits::event_bytes);
-  EXPECT_THROW((void)parse_event(most), PayloadTooLarge);  // its id has to fit in, too
+  EXPECT_THROW((void)parse_event(most), PayloadTooLarge);  // the generated id must fit too
   const std::string less = start + std::string(limits::event_bytes - start.size() - 100, 'x') + "\"}";
   EXPECT_EQ(encode_event(parse_event(encode_event(parse_event(less)))), encode_event(parse_event(less)));
 }
@@ -132,7 +132,7 @@ TEST(Event, WithoutAnIdItGetsTheHashOfWhatItSays) {
     return parse_event(R"({"specversion":"1.0","source":"/shop","type":"order.created")" + std::string(more) + "}").id;
   };
   const std::string id = id_of(R"(,"data":{"a":1,"b":"x"})");
-  // Stable for ever: a sender that tries again after an upgrade must meet its first attempt.
+  // Never changes: a sender that repeats an event after an upgrade must meet its first one.
   EXPECT_EQ(id, "sha256-2982c2c47a040cfeb909f77fd23a25d0ad1e45ad33b080270cdf20f91a01aa12");
   EXPECT_EQ(id_of(R"(,"data":{ "b":"\u0078", "a":1.0 },"time":"2026-03-01T09:00:00Z","attempt":2)"), id);
   EXPECT_EQ(id_of(R"(,"id":null,"data":{"a":1,"b":"x"})"), id);
@@ -212,7 +212,7 @@ TEST(Event, AHeadersValueInDoubleQuotesIsUnquoted) {
   EXPECT_EQ(quoted.source, "/shop");
 }
 
-// The event without an id is one event, however it is sent.
+// An event without an id is the same event in either mode.
 TEST(Event, DataIsTheSameInStructuredAndBinaryMode) {
   const auto both = [](const std::string& type, std::string_view body, const std::string& member) {
     std::vector<std::pair<std::string, std::string>> headers = {
@@ -246,7 +246,7 @@ TEST(Event, ExtensionsAreBoundedAsTheSchemaSays) {
     for (int i = 0; i < extensions; ++i) { text += ",\"e" + std::to_string(i) + "\":1"; }
     return text + "}";
   };
-  EXPECT_EQ(refusal_of(with(38)), "");  // and the id that is made for it
+  EXPECT_EQ(refusal_of(with(38)), "");  // one more is the generated id
   EXPECT_EQ(refusal_of(encode_event(parse_event(with(38)))), "");
   EXPECT_THAT(refusal_of(with(39)), HasSubstr("event: has more than 42 attributes"));
   EXPECT_EQ(refusal_of(changed(std::string(64, 'x'), 1)), "");

@@ -1,12 +1,12 @@
-// The documents that the API answers and the command line prints, read back: what a table shows is what the document says.
-#include "wire/execution_read.hpp"
+// The documents that the API answers and the command line prints, read back: a table shows the document's facts.
+#include "api/execution_read.hpp"
 
-#include "wire/execution_json.hpp"
-#include "wire/json_view.hpp"
+#include "api/execution_json.hpp"
+#include "base/json_view.hpp"
 
 #include <gmock/gmock.h>
 
-namespace hapax::wire {
+namespace hapax::api {
 namespace {
 
 using namespace std::chrono_literals;
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 Uuid uuid(char last) { return *Uuid::parse(std::string("0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4") + last); }
 
-// Every field is another than the usual.
+// No field has its usual value.
 model::Execution all_of_it() {
   model::Execution e;
   e.id = uuid('1');
@@ -82,7 +82,7 @@ TEST(ReadExecution, RefusesWhatItCannotBe) {
   for (const char* odd : {"[]", "7", R"({"status":"napping"})", R"({"status":"pending","id":"x"})",
                           R"({"status":"pending","attempt":"two"})", R"({"status":"pending","attempt":99999999999})",
                           R"({"status":"pending","created_at":"soon"})", R"({"status":"pending","tags":"a"})"}) {
-    EXPECT_THROW((void)read_execution(odd), BadAnswer) << odd;
+    EXPECT_THROW((void)read_execution(odd), base::BadAnswer) << odd;
   }
 }
 
@@ -133,11 +133,11 @@ TEST(ReadAdmission, SaysAgainWhatTheDocumentSaid) {
 
 TEST(CheckAnswer, TakesPayloadsAsDeepAsTheyMayBe) {
   const std::string deep = std::string(64, '[') + std::string(64, ']');
-  EXPECT_NO_THROW(check_answer(R"({"executions":[{"input":)" + deep + "}]}", "http://x"));
-  EXPECT_THROW(check_answer("<html>", "http://x"), BadAnswer);
-  EXPECT_THROW(check_answer("{} {}", "http://x"), BadAnswer);
-  EXPECT_THROW(check_answer("", "http://x"), BadAnswer);
+  EXPECT_NO_THROW(base::check_answer(R"({"executions":[{"input":)" + deep + "}]}", "http://x"));
+  EXPECT_THROW(base::check_answer("<html>", "http://x"), base::BadAnswer);
+  EXPECT_THROW(base::check_answer("{} {}", "http://x"), base::BadAnswer);
+  EXPECT_THROW(base::check_answer("", "http://x"), base::BadAnswer);
 }
 
 }  // namespace
-}  // namespace hapax::wire
+}  // namespace hapax::api

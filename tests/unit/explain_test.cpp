@@ -337,7 +337,7 @@ TEST(Explain, NamesTheTimerTheTaskAndTheTimeoutThatAWorkflowWaitsFor) {
   EXPECT_NE(sentence({entry(JournalKind::timer, "", R"({"us":120000000})")}).find("a timer that fires at"),
             std::string::npos);
   EXPECT_NE(sentence({task}).find("waits for task 'charge' (" + task.child->to_string() + ")"), std::string::npos);
-  // A wait with a timeout is a signal and a timer, told as one.
+  // A wait with a timeout is a signal and a timer in the journal, and one sentence.
   const std::string timed = sentence({entry(JournalKind::signal, "go", R"({"timeout_us":120000000})"),
                                       entry(JournalKind::timer, "", R"({"us":120000000})")});
   EXPECT_NE(timed.find("waits for signal 'go', until "), std::string::npos) << timed;

@@ -90,7 +90,7 @@ TEST_F(FaultDeathTest, StopHaltsTheProcessUntilItIsContinued) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-// The threadsafe style starts the test program anew, so that it reads its environment.
+// The threadsafe style starts the test program again, so that it reads the environment.
 TEST_F(FaultDeathTest, IsArmedByTheEnvironment) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("HAPAX_FAULT", "here=kill", 1);

@@ -45,7 +45,7 @@ TEST(Firing, IdsAreThoseOfTheSpecification) {
   EXPECT_EQ(run_id("a", ManualReason{.key = "k", .at = Time{}}), "activity-a:manual-k");
 }
 
-// Decision 54. The identity is that of the unmarked ID, so that a replay meets a run from before.
+// Decision 54. The identity uses the unmarked ID, so that a replayed event meets an older run.
 TEST(Firing, AnEventNamedLikeARunByHandOrATickHasItsSourceInItsId) {
   json parsed = json::parse(order_event);
   const auto run_of = [&](const std::string& id) {
@@ -66,7 +66,7 @@ TEST(Firing, AnEventNamedLikeARunByHandOrATickHasItsSourceInItsId) {
   }
 }
 
-// Decision 58. The identity is that of the plain ID, whose name the run asks for unless it names its source.
+// Decision 58. The identity uses the plain ID, which is also the run's name unless the run names its source.
 TEST(Firing, AnEventsRunNamesItsSourceWhenThePlainIdIsTaken) {
   const Event event = parse_event(order_event);
   FiringContext renamed = context();
@@ -81,7 +81,7 @@ TEST(Firing, AnEventsRunNamesItsSourceWhenThePlainIdIsTaken) {
 }
 
 TEST(Firing, GoldenIdentities) {
-  // Stable for ever, or an upgrade would fire again what has run.
+  // Never changes, or an upgrade would start past runs again.
   const ActivityRun run = fire(parse_activity(daily), nine(), context());
   EXPECT_EQ(base::to_hex(run.identity), "0a371415e72bc9cd6af46cc4e1711c85b6cec20d1f1c098072ca5b098713b09f");
   EXPECT_EQ(run.requests[0].identity->hash, run.identity);

@@ -1,11 +1,11 @@
-#include "server/head.hpp"
+#include "http/head.hpp"
 
-#include "server/http_error.hpp"
-#include "server/limits.hpp"
+#include "http/http_error.hpp"
+#include "http/limits.hpp"
 
 #include <gmock/gmock.h>
 
-namespace hapax::server {
+namespace hapax::http {
 namespace {
 
 using testing::ElementsAre;
@@ -162,4 +162,4 @@ TEST(Hosts, WithoutTheirPortInLowerCase) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::http

@@ -1,5 +1,5 @@
-// A relay before a server on loopback, for tests of answers that never come: it can hold back what its clients send, cut
-// them off while the server's side stays open, and hand over later what it held.
+// A relay in front of a server on loopback, for tests of lost answers. It can keep what its clients send, cut the
+// clients off while the server's side stays open, and deliver later what it kept.
 #pragma once
 
 #include <arpa/inet.h>
@@ -43,7 +43,7 @@ class HoldingRelay {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
-  // From now on what the present clients send is kept here; clients to come are served.
+  // Keeps what the present clients send from now on; later clients are served.
   void hold() {
     const std::lock_guard lock(mutex_);
     for (const auto& link : links_) { link->held = true; }
@@ -54,14 +54,14 @@ class HoldingRelay {
     for (const auto& link : links_) { bytes += link->kept.size(); }
     return bytes;
   }
-  // The clients that are held lose their connection; the server knows nothing of it.
+  // Closes the connections of the held clients; the server's side stays open.
   void cut_clients() {
     const std::lock_guard lock(mutex_);
     for (const auto& link : links_) {
       if (link->held) { link->close_client(); }
     }
   }
-  // The server gets what was held.
+  // Sends the kept bytes to the server.
   void deliver() {
     const std::lock_guard lock(mutex_);
     answered_ = 0;
@@ -71,7 +71,7 @@ class HoldingRelay {
       link->kept.clear();
     }
   }
-  // What it has answered since, to nobody.
+  // Bytes that the server has answered since deliver().
   [[nodiscard]] std::size_t answered_bytes() const { return answered_; }
   void cut_server() {
     const std::lock_guard lock(mutex_);
@@ -152,7 +152,7 @@ class HoldingRelay {
         sockets.push_back({.fd = link->client, .events = POLLIN, .revents = 0});
         sockets.push_back({.fd = link->server, .events = POLLIN, .revents = 0});
       }
-      // Short, as the lock is held: nobody closes a socket that is polled.
+      // A short timeout, because the mutex is held so that no socket is closed while it is polled.
       if (::poll(sockets.data(), sockets.size(), 1) > 0) { pass_on(sockets); }
     }
   }
@@ -163,7 +163,7 @@ class HoldingRelay {
       if (sockets[i].fd < 0 || sockets[i].revents == 0) { continue; }
       Link& link = *links_[(i - 1) / 2];
       const bool is_client = i % 2 == 1;
-      if ((is_client ? link.client : link.server) != sockets[i].fd) { continue; }  // closed a moment ago
+      if ((is_client ? link.client : link.server) != sockets[i].fd) { continue; }  // closed since the poll
       const ssize_t got = ::recv(sockets[i].fd, buffer.data(), buffer.size(), 0);
       const std::string_view bytes(buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
       is_client ? from_client(link, bytes) : from_server(link, bytes);

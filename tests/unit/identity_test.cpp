@@ -59,7 +59,7 @@ TEST(Identity, GoldenVectorsOfOtherKeys) {
             "3a03d8da1948595b3d8c71cdaad585427d8c371bb9941ec7ead58bc4e2684643");
 }
 
-// What `strict` hashes: the canonical input is the key.
+// `strict` hashes the canonical input as the key.
 TEST(Identity, GoldenVectorsOfWholeInputs) {
   const auto of_input = [](std::string_view task, std::string_view input) {
     return hash({.ns = "default", .name = task, .key = base::canonical_json(input)});

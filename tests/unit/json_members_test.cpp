@@ -1,25 +1,25 @@
-#include "wire/json_members.hpp"
+#include "base/json_text.hpp"
 
 #include <hapax/error.hpp>
 
 #include <gmock/gmock.h>
 
-namespace hapax::wire {
+namespace hapax::base {
 namespace {
 
 using testing::ElementsAre;
 using testing::SizeIs;
 
 TEST(JsonMembers, SlicesKeepTheirBytes) {
-  const auto members = json_members(R"( { "input" : {"a": [1, "}"]} , "queue":"q" } )");
+  const auto members = checked_members(R"( { "input" : {"a": [1, "}"]} , "queue":"q" } )");
   ASSERT_THAT(members, SizeIs(2));
   EXPECT_EQ(members[0].name, "input");
-  EXPECT_EQ(members[0].json, R"({"a": [1, "}"]})");
+  EXPECT_EQ(members[0].value, R"({"a": [1, "}"]})");
   EXPECT_EQ(members[1].text(), "q");
 }
 
 TEST(JsonMembers, StringsAreReadWithAndWithoutEscapes) {
-  const auto members = json_members(R"({"plain":"Zürich, 100 %","escaped":"a\"b\\c\u00e9\ud83d\ude00\n","":""})");
+  const auto members = checked_members(R"({"plain":"Zürich, 100 %","escaped":"a\"b\\c\u00e9\ud83d\ude00\n","":""})");
   ASSERT_THAT(members, SizeIs(3));
   EXPECT_EQ(members[0].text(), "Zürich, 100 %");
   EXPECT_EQ(members[1].text(), "a\"b\\cé😀\n");
@@ -28,21 +28,21 @@ TEST(JsonMembers, StringsAreReadWithAndWithoutEscapes) {
 }
 
 TEST(JsonMembers, NamesMayBeEscapedToo) {
-  EXPECT_EQ(json_members(R"({"\u0071ueue":1})").front().name, "queue");
-  EXPECT_EQ(json_members(R"({"a\"b":1})").front().name, "a\"b");
+  EXPECT_EQ(checked_members(R"({"\u0071ueue":1})").front().name, "queue");
+  EXPECT_EQ(checked_members(R"({"a\"b":1})").front().name, "a\"b");
 }
 
 TEST(JsonMembers, AnotherTypeIsRefusedByName) {
   for (const char* value : {"7", "null", "true", "[\"a\"]", "{\"a\":1}"}) {
     const std::string text = std::string(R"({"queue":)") + value + "}";
     try {
-      (void)json_members(text).front().text();
+      (void)checked_members(text).front().text();
       FAIL() << value;
     } catch (const InvalidArgument& error) { EXPECT_EQ(error.field(), "queue"); }
   }
-  EXPECT_THROW((void)json_members("[1]"), InvalidArgument);
-  EXPECT_THAT(json_members(R"({"tags":["a","\u0062"]})").front().texts(), ElementsAre("a", "b"));
+  EXPECT_THROW((void)checked_members("[1]"), InvalidArgument);
+  EXPECT_THAT(checked_members(R"({"tags":["a","\u0062"]})").front().texts(), ElementsAre("a", "b"));
 }
 
 }  // namespace
-}  // namespace hapax::wire
+}  // namespace hapax::base

@@ -48,7 +48,7 @@ constexpr Row appendix_b[] = {
     {0x43143ff3c1cb0959, "1424953923781206.2"},
 };
 
-// What JSON.stringify of a JavaScript engine wrote for random doubles.
+// Written by JSON.stringify of a JavaScript engine for random doubles.
 constexpr Row stringified[] = {
     {0x0e532cddc6058aa3, "1.15028299284056e-239"},
     {0x0bb00a52b7b36bd5, "2.1878462395436385e-252"},

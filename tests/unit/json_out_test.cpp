@@ -1,8 +1,8 @@
-#include "wire/json_out.hpp"
+#include "base/json_out.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hapax::wire {
+namespace hapax::base {
 namespace {
 
 TEST(JsonOut, PlainTextStaysAndTheRestIsEscaped) {
@@ -28,4 +28,4 @@ TEST(JsonOut, MembersComeInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace hapax::wire
+}  // namespace hapax::base

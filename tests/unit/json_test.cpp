@@ -178,7 +178,7 @@ TEST(CheckJson, FindsDuplicatesAmongManyKeys) {
   EXPECT_NO_THROW(check_json(object + "\"last\":0}", "input"));
   expect_refused(object + R"("key3":0})", "duplicate key", object.size());
   expect_refused(object + R"("key900":0})", "duplicate key", object.size());
-  // The first of several repetitions is the one that is named.
+  // The error names the first of several repetitions.
   expect_refused(object + R"("key900":0,"\u006bey3":0})", "duplicate key", object.size());
 }
 
@@ -191,7 +191,7 @@ TEST(CheckJson, DepthIsBounded) {
   expect_refused(objects, "deeper than 64", 64 * 5);
 }
 
-// SPEC P9: what came, what was expected, and an example or a way out.
+// The error says what was found, what was expected, and an example or a remedy.
 TEST(CheckJson, RefusalsSayWhatWasExpected) {
   expect_refused(R"({"a":1,"a":2})", R"(duplicate key "a" in an object; expected each key once, such as {"a": 1)", 7);
   std::string many = "{";

@@ -1,4 +1,4 @@
-// What only the PostgreSQL store has of limits and windows: other processes that set them or die, lost answers, callers'
+// Limits and windows on PostgreSQL alone: other processes that change or abandon them, lost answers, callers'
 // transactions, partitions, plans.
 #include "unit/postgres_fixture.hpp"
 
@@ -60,7 +60,7 @@ TEST_F(PostgresLimitsTest, WhatAProcessThatDiedLeftParkedIsFoundByTheSweep) {
     EXPECT_TRUE(store_->get(next.id)->parked);
     (void)store_->sweep({});
     EXPECT_TRUE(store_->get(next.id)->parked) << "its key is taken";
-    // As if its outcome had been committed and its process had died at once.
+    // Leaves the state of a process that committed an outcome and died at once.
     psql_.run("DELETE FROM " + schema_ + ".live WHERE state = 1");
     (void)store_->sweep({});
     EXPECT_FALSE(store_->get(next.id)->parked);
@@ -88,7 +88,7 @@ TEST_F(PostgresLimitsTest, AnOutcomeInAUsersTransactionFreesItsKeyAtCommitAndHol
   ASSERT_EQ(meanwhile.size(), 1U);
   EXPECT_EQ(meanwhile[0].id, items[2].id) << "the other key";
   user.run("COMMIT");
-  // Parked while the transaction was open, or locked by it then: the sweep finds it, at the latest.
+  // An execution that was parked, or locked, while the transaction was open is found by the sweep at the latest.
   (void)store_->sweep({});
   const ClaimRequest third = claim_of(worker, 3, 10);
   const std::vector<Claim> after = store_->claim(third).claims;
@@ -172,8 +172,8 @@ TEST_F(PostgresLimitsTest, AWindowOutlivesThePartitionOfItsExecution) {
   EXPECT_EQ(count("identities"), "0");
 }
 
-// Thirty days are many partitions to look through, so they are made only once there are workflows: what ended before that is
-// deleted row by row.
+// Thirty days mean many partitions to search, so they exist only once there are workflows. Earlier history is deleted
+// row by row.
 TEST_F(PostgresLimitsTest, WorkflowsAreInPartitionsOfTheirDaysFromTheirSecondDayOn) {
   const auto offset = std::make_shared<std::atomic<std::int64_t>>(0);
   const auto store = open(url_, {.migrate = Migrate::no, .clock_offset_us = offset});
@@ -233,7 +233,7 @@ TEST_F(PostgresLimitsTest, AQueueThatBeginsToDrainWhileItsHolderIsAskedForLeaves
   user.run("SELECT 1 FROM " + schema_ + ".identities FOR UPDATE");
   NewExecution next = keyed("a");
   next.identity->on_conflict = OnConflict::terminate_existing;
-  // In a transaction of its caller it waits as long as that lets it, instead of looking again and again.
+  // In the caller's transaction the admission waits for the lock as long as the caller allows, instead of polling.
   Psql caller(server_url());
   caller.run("BEGIN");
   std::future<Admission> admitting = std::async(std::launch::async, [&] {

@@ -1,4 +1,4 @@
-// What the memory store keeps of limit keys that nobody uses any more.
+// The memory store forgets limit keys that are no longer used.
 #include "store/memory/verbs.hpp"
 
 #include <gtest/gtest.h>

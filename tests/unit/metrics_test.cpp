@@ -1,10 +1,10 @@
-#include "server/metrics.hpp"
+#include "http/metrics.hpp"
 
 #include <hapax/error.hpp>
 
 #include <gmock/gmock.h>
 
-namespace hapax::server {
+namespace hapax::http {
 namespace {
 
 using testing::HasSubstr;
@@ -22,7 +22,7 @@ TEST(Metrics, AreTextThatPrometheusReads) {
             "# HELP hapax_open With \\\\ and\\nline\n# TYPE hapax_open gauge\nhapax_open -2\n");
 }
 
-// What the whole process counts is every tenant's.
+// Counters of the whole process cover every tenant, so only administrators see them.
 TEST(Metrics, AreForAdministratorsButForTheirOwnNamespace) {
   Metrics metrics;
   metrics.counter("hapax_admissions_total", "Admissions").add(3);
@@ -77,4 +77,4 @@ TEST(Metrics, ACollectorThatFailsLeavesTheOthersAlone) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::http

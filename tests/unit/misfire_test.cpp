@@ -66,7 +66,7 @@ TEST(Plan, OneMicrosecondAfterTheGraceItIsMissed) {
   EXPECT_THAT(compress.runs, ElementsAre(Tick{.scheduled_for = at("09:10:00"), .missed = true, .window = window}));
 }
 
-// Down from 09:05 to 11:30:30: fifteen ticks, of which 11:30 is still on time.
+// Down from 09:05 to 11:30:30: fifteen ticks, of which the one at 11:30 is still on time.
 TEST(Plan, AnOutageUnderEachPolicy) {
   const Situation back = situation("09:00:00", "11:30:30");
   const Plan skip = plan(trigger("*/10 * * * *", MisfirePolicy::skip), back);
@@ -137,7 +137,7 @@ TEST(Plan, AHundredYearsOfSecondsAreNotWalked) {
   const Situation long_out{
       .activity_id = "a", .cursor = parse_time("1990-01-01T00:00:00Z"), .now = parse_time("2090-01-01T00:00:00Z")};
   const Plan catchup = plan(seconds, long_out);
-  EXPECT_EQ(catchup.runs.size(), 10U + 61U);  // the last minute is on time
+  EXPECT_EQ(catchup.runs.size(), 10U + 61U);  // the ticks of the last minute are on time
   const std::int64_t all = (long_out.now - long_out.cursor) / 1s;
   EXPECT_EQ(catchup.dropped, all - 71);
   seconds.misfire_policy = MisfirePolicy::compress;
@@ -173,7 +173,7 @@ TEST(Plan, AWindowAcrossAShiftCountsTicksNotHours) {
   const Plan made = plan(
       hourly,
       {.activity_id = "a", .cursor = parse_time("2026-10-24T22:45:00Z"), .now = parse_time("2026-10-25T03:45:00Z")});
-  // 01:30 and 02:30 summer time, not 02:30 again, 03:30 and 04:30 winter time.
+  // 01:30 and 02:30 summer time, not 02:30 again, then 03:30 and 04:30 winter time.
   EXPECT_EQ(
       made.runs[0].window,
       (Window{.from = parse_time("2026-10-24T23:30:00Z"), .to = parse_time("2026-10-25T03:30:00Z"), .missed = 4}));
@@ -182,7 +182,7 @@ TEST(Plan, AWindowAcrossAShiftCountsTicksNotHours) {
 TEST(Jitter, IsTheSameForEveryoneNeverEarlyAndBeforeTheNextTick) {
   CronTrigger jittered = trigger("*/10 * * * *", MisfirePolicy::skip);
   jittered.jitter = 5min;
-  // Stable for ever: two releases side by side must agree.
+  // Never changes: two releases that run side by side must agree.
   EXPECT_EQ(format_time(due_at(jittered, "daily-report", at("09:00:00"))), "2026-03-01T09:03:59.406124Z");
   Time tick = at("00:00:00");
   std::vector<Duration> delays;
@@ -202,7 +202,7 @@ TEST(Jitter, ATickIsDueAndMissedByItsJitteredTime) {
   CronTrigger jittered = trigger("*/10 * * * *", MisfirePolicy::skip);
   jittered.jitter = 9min;
   const Time due = due_at(jittered, "a", at("09:10:00"));
-  ASSERT_GT(due, at("09:11:30"));  // or the test tells nothing
+  ASSERT_GT(due, at("09:11:30"));  // otherwise the test proves nothing
   Situation now = situation("09:00:00", "09:10:00");
   now.now = due - 1us;
   EXPECT_THAT(plan(jittered, now).runs, IsEmpty());
@@ -214,7 +214,7 @@ TEST(Jitter, ATickIsDueAndMissedByItsJitteredTime) {
   EXPECT_EQ(plan(jittered, now).dropped, 1);
 }
 
-// SPEC S4 word by word, one tick after the other.
+// The misfire rules in their simplest form, one tick after the other.
 Plan naive_plan(const CronTrigger& trigger, const Situation& now) {
   std::vector<Tick> missed;
   std::vector<Tick> on_time;
@@ -282,7 +282,7 @@ TEST(Plan, AgreesWithAWalkOverEveryTick) {
   EXPECT_GT(runs, 3000U);
 }
 
-// Whoever looks when, every tick is either run once or dropped once.
+// Whenever tickers look, every tick is either run once or dropped once.
 TEST(Plan, LooksAtAnyTimesHandleEveryTickOnce) {
   std::mt19937 random(7);
   for (const MisfirePolicy policy : {MisfirePolicy::skip, MisfirePolicy::catchup, MisfirePolicy::compress}) {
@@ -293,7 +293,7 @@ TEST(Plan, LooksAtAnyTimesHandleEveryTickOnce) {
     Situation now{.activity_id = "a", .cursor = from, .now = from, .most = 4};
     std::int64_t handled = 0;
     for (int i = 0; i < 2000; ++i) {
-      now.now += Duration(static_cast<std::int64_t>(random() % 200'000'000)) - 20s;  // also back
+      now.now += Duration(static_cast<std::int64_t>(random() % 200'000'000)) - 20s;  // the clock may go back too
       const Plan plan_now = plan(made, now);
       ASSERT_GE(plan_now.cursor, now.cursor);
       handled += plan_now.dropped;

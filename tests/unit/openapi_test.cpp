@@ -1,10 +1,10 @@
 // The description of the API and its routes agree, both ways.
-#include "server/routes/description.hpp"
+#include "api/routes/description.hpp"
 
+#include "api/routes/api.hpp"
 #include "engine/engine.hpp"
-#include "server/health.hpp"
-#include "server/probes.hpp"
-#include "server/routes/api.hpp"
+#include "http/health.hpp"
+#include "http/probes.hpp"
 #include "store/open.hpp"
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 #include <map>
 #include <string>
 
-namespace hapax::server {
+namespace hapax::api {
 namespace {
 
-// "GET /v1/queues/{queue}" → the scope it asks for.
+// "GET /v1/queues/{queue}" → the scope that it requires.
 using Operations = std::map<std::string, std::string>;
 
 Operations described() {
@@ -35,15 +35,15 @@ Operations described() {
 
 Operations served() {
   const auto engine = std::make_shared<engine::Engine>(store::open("memory:"));
-  Metrics metrics;
-  Readiness readiness;
-  Router router;
+  http::Metrics metrics;
+  http::Readiness readiness;
+  http::Router router;
   const auto api = std::make_shared<Api>(engine, metrics);
   add_probes(router, readiness, metrics);
   add_api_routes(router, api);
   Operations found;
-  for (const Route* route : router.routes()) {
-    found[route->method + " " + route->pattern] = std::string(to_string(route->scope));
+  for (const http::Route* route : router.routes()) {
+    found[route->method + " " + route->pattern] = std::string(http::to_string(route->scope));
   }
   api->stop();
   return found;
@@ -64,4 +64,4 @@ TEST(OpenApi, EveryReferenceIsThere) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::api

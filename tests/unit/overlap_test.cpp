@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using Action = OverlapAction;
 
-// What becomes of several ticks, one after the other.
+// The actions for several ticks, one after the other.
 std::vector<Action> admit(Overlap policy, OverlapState state, int ticks) {
   std::vector<Action> actions;
   for (int i = 0; i < ticks; ++i) { actions.push_back(admit_tick(policy, state)); }

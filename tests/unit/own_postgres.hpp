@@ -1,4 +1,4 @@
-// A PostgreSQL server of a test's own, which it may stop, kill and hang.
+// A PostgreSQL server for one test, which may stop, kill and hang it.
 #pragma once
 
 #include "unit/postgres_fixture.hpp"
@@ -30,7 +30,7 @@ class OwnServer {
   }
   void stop_immediately() { output("stop " + folder_ + " immediate"); }
   void start() { output("start " + folder_); }
-  // As a standby that is promoted: it goes on on the next timeline.
+  // Starts as a standby and is promoted, so it continues on the next timeline.
   void start_promoted() {
     std::ofstream(folder_ + "/data/standby.signal").close();
     start();
@@ -39,14 +39,14 @@ class OwnServer {
   void stop() { output("stop " + folder_ + " fast"); }
   void start_pgbouncer() { output("pgbouncer " + folder_); }
   [[nodiscard]] const std::string& url() const { return url_; }
-  // With prepared=off.
+  // The URL has prepared=off.
   [[nodiscard]] std::string pgbouncer_url() const { return output("pgbouncer-url " + folder_); }
   // "127.0.0.1:5432"
   [[nodiscard]] std::string address() const {
     const std::size_t at = url_.find('@') + 1;
     return url_.substr(at, url_.find('/', at) - at);
   }
-  // The postmaster and all its processes stop answering; connections are still taken by the kernel.
+  // Stops the postmaster and all its processes; the kernel still accepts connections.
   void freeze() {
     frozen_ = processes();
     for (const pid_t process : frozen_) { kill(process, SIGSTOP); }
@@ -68,7 +68,7 @@ class OwnServer {
       std::ifstream file(entry.path() / "stat");
       std::string text;
       if (process <= 1 || !std::getline(file, text)) { continue; }
-      // "pid (name) state parent …"; a name may have blanks.
+      // "pid (name) state parent …"; the name may contain spaces.
       const std::size_t end = text.rfind(')');
       if (end != std::string::npos && end + 4 < text.size() && std::atoi(text.c_str() + end + 4) == postmaster) {
         found.push_back(process);

@@ -1,4 +1,5 @@
-// Activities where PostgreSQL is another thing than the model: lost answers, locks of others, plans, views, upgrades.
+// Activities where PostgreSQL differs from the memory model: lost answers, other sessions' locks, plans, views,
+// upgrades.
 #include "base/fault.hpp"
 #include "model/identity.hpp"
 #include "unit/postgres_fixture.hpp"
@@ -39,8 +40,8 @@ class PostgresActivitiesTest : public PostgresStoreTest {
   }
   ActivityReply apply(const ActivityChange& change) { return store_->change_activities({&change, 1}).at(0); }
   ActivityState find(const std::string& id) { return store_->activities({.id = id}).at(0); }
-  // Rows of a table that were read, once it tells of so many changes: connections report what they did with a delay, at
-  // the latest when they are closed.
+  // Rows read from a table, once its statistics show this many changes: connections report them with a delay, at the
+  // latest when they are closed.
   int reads(const std::string& table, int changes) {
     const std::string from =
         " FROM pg_stat_user_tables WHERE relname = '" + table + "' AND schemaname = '" + schema_ + "'";
@@ -75,7 +76,7 @@ TEST_F(PostgresActivitiesTest, AChangeWhoseReplyIsLostIsKnownAndNotDoneTwice) {
   EXPECT_EQ(count("live"), "4");
 }
 
-// Four tickers take what is due in any order.
+// Four tickers take due activities in any order.
 TEST_F(PostgresActivitiesTest, TickersWhoseSpansOverlapDoEachTickOnce) {
   constexpr int activities = 20;
   constexpr int rounds = 10;

@@ -1,5 +1,6 @@
-// A cancellation that is asked for between the two statements with which executions go back in line: the first ends what
-// is to be cancelled, the second puts the rest back. Whoever comes between is met by neither of them.
+// A cancellation between the two statements that put executions back into the queue: the first ends those whose
+// cancellation was requested, the second puts the others back. Without care neither sees a request that comes in
+// between.
 #include "unit/postgres_fixture.hpp"
 
 #include <future>
@@ -9,7 +10,7 @@ namespace hapax::store {
 
 namespace {
 
-// Holds the second statement at its beginning: it notes attempts, and the first does not.
+// Blocks the second statement at its start: unlike the first, it writes to `attempts`.
 class PostgresCancelRace : public PostgresStoreTest {
  protected:
   PostgresCancelRace() : gate_(server_url()) {}
@@ -29,7 +30,7 @@ class PostgresCancelRace : public PostgresStoreTest {
                                      schema_ + "'"));
   }
 
-  // Asks for it while `first` stands at the gate; with the row locked it waits there too.
+  // Cancels the execution while `first` waits at the gate; if the row is locked, the cancellation waits too.
   template <class First>
   void cancel_between(const Uuid& id, First& first) {
     while (waiting_for_locks() == 0 && first.wait_for(0s) != std::future_status::ready) { std::this_thread::yield(); }
@@ -52,8 +53,8 @@ class PostgresCancelRace : public PostgresStoreTest {
   std::int64_t claims_ = 0;
 };
 
-// Each is done once before: a statement that is prepared for the first time would wait at the gate for its tables, before
-// those in front of it are run.
+// Each call runs once before: preparing a statement for the first time would wait at the gate for its tables, before
+// the statements in front of it run.
 TEST_F(PostgresCancelRace, WhatASessionGivesBackAtItsEndIsCancelled) {
   const Uuid earlier = session();
   const Uuid warm = claimed(earlier).id;

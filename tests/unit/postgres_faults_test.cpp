@@ -1,4 +1,4 @@
-// PostgreSQL that misbehaves: settings that change while hapax runs, read-only sessions, hosts that hang, poolers.
+// PostgreSQL that misbehaves: settings that change at run time, read-only sessions, hanging hosts, poolers.
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
 #include "unit/own_postgres.hpp"
@@ -74,7 +74,7 @@ TEST_F(PostgresStoreTest, ATransactionOfTheCallersKeepsItsOwnDurability) {
   user.run("ROLLBACK");
 }
 
-// Plain ones, identities, guards, COPY of both kinds: each way to be admitted acknowledges by itself.
+// Plain requests, identities, guards, COPY of both kinds: each kind of admission acknowledges on its own.
 std::vector<Uuid> admit_each_way(Store& store, const std::string& mark) {
   std::vector<Uuid> acknowledged;
   const auto admit = [&](const std::vector<NewExecution>& items) {
@@ -131,7 +131,8 @@ TEST_P(Durability, NoAcknowledgedEnqueueIsLostWhenSynchronousCommitIsTurnedOffMe
           "backend_type = 'client backend'");
     }
   }
-  // The last ones that are on their way to the disk anyway must not carry the others along: each way comes last once.
+  // A synchronous commit also carries earlier asynchronous ones to the disk, so only the last admission, a plain one,
+  // shows that it was synchronous by itself.
   for (const Uuid& id : admit_each_way(*store, "after")) { acknowledged.push_back(id); }
   const NewExecution last = item_of();
   EXPECT_TRUE(store->admit({&last, 1}).at(0).created());
@@ -190,12 +191,12 @@ void share_password(Psql& admin, const OwnServer& with) {
   admin.run("ALTER ROLE postgres PASSWORD '" + url.substr(at, url.find('@') - at) + "'");
 }
 
-// From now on each commit waits for a replica of this name; an empty one: for none.
+// Makes each later commit wait for a replica of this name; an empty name: for none.
 void wait_for_replica(Psql& admin, const std::string& name) {
   admin.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
   admin.run("SELECT pg_reload_conf()");
   const auto give_up = SteadyClock::now() + 30s;
-  // Backends go by what the checkpointer has told them.
+  // Backends see the setting only after the checkpointer has applied it.
   while (admin.run("SHOW synchronous_standby_names") != name && SteadyClock::now() < give_up) {
     std::this_thread::sleep_for(20ms);
   }
@@ -219,7 +220,7 @@ TEST(PostgresFaultsTest, AFirstHostThatHangsIsPassedOver) {
 TEST(PostgresFaultsTest, OfSeveralHostsTheOneThatTakesWritesIsUsed) {
   OwnServer reads;
   OwnServer writes;
-  // One password and one schema are on both, so that only the right to write tells them apart.
+  // Both servers have the same password and schema, so that only the right to write tells them apart.
   (void)migrate(reads.url());
   (void)migrate(writes.url());
   Psql admin(reads.url());
@@ -233,8 +234,8 @@ TEST(PostgresFaultsTest, OfSeveralHostsTheOneThatTakesWritesIsUsed) {
   EXPECT_EQ(Psql(writes.url()).run("SELECT count(*) FROM hapax.live"), "1");
 }
 
-// The standby was promoted, and the old primary waits for it in each commit. Once the new one was seen, the old one is not
-// gone back to, not even when the new one is away.
+// The standby was promoted, and every commit on the old primary waits for it. Once the store has seen the new primary,
+// it never returns to the old one, even when the new one is unavailable.
 TEST(PostgresFaultsTest, AnOldPrimaryThatCannotCommitIsLeftForGood) {
   OwnServer old;
   OwnServer promoted;
@@ -291,7 +292,7 @@ TEST(PostgresFaultsTest, ACallOfAServerThatHangsEndsWithinItsAnswerTimeout) {
   EXPECT_TRUE(store->admit({&after, 1}).at(0).created());
 }
 
-// A cancelled wait would be answered with success, so that the connection is left and the server is never told to stop.
+// PostgreSQL answers a cancelled wait with success, so the store drops the connection and never cancels the statement.
 TEST(PostgresFaultsTest, ACommitThatWaitsForAReplicaIsUnknownWithinTheAnswerTimeoutAndKeptLater) {
   OwnServer server;
   const auto store = open(server.url() + "?answer_timeout=4s", {.migrate = Migrate::yes});

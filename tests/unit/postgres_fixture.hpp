@@ -1,5 +1,5 @@
-// What tests of the PostgreSQL store stand on: a fresh schema on the server that HAPAX_TEST_POSTGRES_URL names, and a
-// connection past the store.
+// Base of the tests of the PostgreSQL store: a new schema on the server that HAPAX_TEST_POSTGRES_URL names, and a
+// connection that bypasses the store.
 #pragma once
 
 #include "base/fault.hpp"
@@ -30,7 +30,7 @@ inline std::string environment(const char* name) {
 
 inline std::string server_url() { return environment("HAPAX_TEST_POSTGRES_URL"); }
 
-// A plain connection of the test's own, as a user of the library has it.
+// A plain connection, as a user of the library has one.
 class Psql {
  public:
   explicit Psql(const std::string& url) : connection_(PQconnectdb(url.substr(0, url.find('?')).c_str()), &PQfinish) {

@@ -1,4 +1,4 @@
-// An enqueue whose answer was lost while the server stalled is never admitted twice, whenever the server goes on.
+// An enqueue whose answer was lost while the server stalled is never admitted twice, however late the server continues.
 #include "unit/holding_relay.hpp"
 #include "unit/postgres_fixture.hpp"
 
@@ -27,7 +27,7 @@ class LateAdmission : public PostgresStoreTest {
     std::string relayed = url_;
     relayed.replace(relayed.find(":" + port + "/"), port.size() + 1, ":" + std::to_string(relay_.port()));
     store_ = open(relayed, {});
-    // The connection that the enqueue goes on is open, and the store knows the queue: the next request is the insert.
+    // The connection is open and the store knows the queue, so the next request is the insert itself.
     const NewExecution first = request();
     EXPECT_TRUE(store_->admit({&first, 1}).at(0).created());
     EXPECT_EQ(store_->cancel({&first.id, 1}, "warm-up").at(0).verdict, CancelVerdict::cancelled);
@@ -40,7 +40,7 @@ class LateAdmission : public PostgresStoreTest {
     return static_cast<std::uint16_t>(std::stoi(url.substr(at + 11)));
   }
 
-  // Sends an enqueue that the server does not get, and takes the connection away.
+  // Sends an enqueue that the relay keeps from the server, and cuts the connection.
   std::future<std::vector<Admission>> enqueue_unanswered() {
     relay_.hold();
     auto answer = std::async(std::launch::async, [this] { return store_->admit({&item_, 1}); });
@@ -62,7 +62,7 @@ class LateAdmission : public PostgresStoreTest {
 TEST_F(LateAdmission, AnEnqueueThatTheServerGetsLateIsAdmittedOnce) {
   std::future<std::vector<Admission>> answer = enqueue_unanswered();
   if (answer.wait_for(2s) == std::future_status::ready) {
-    // It was asked for again. A worker is quick, and the execution leaves `live` before the first request arrives.
+    // The request was repeated. A worker completes the execution, which leaves `live` before the first request arrives.
     const Claim claim = store_->claim(claim_of(session(), 1, 1)).claims.at(0);
     const Finish done = completed(claim);
     EXPECT_EQ(store_->finish({&done, 1}).at(0), FinishVerdict::accepted);

@@ -1,4 +1,4 @@
-// A read that fails on what is stored is the store's trouble, and never the caller's 400.
+// A read that fails because of stored data is a StoreUnavailable, never an error of the caller (400).
 #include "unit/postgres_fixture.hpp"
 
 #include <hapax/error.hpp>

@@ -1,4 +1,4 @@
-// A retry at the instant at which the old run expires makes the run that it tells of, or none.
+// A retry at the moment when the old run expires either creates the run that it returns, or none.
 #include "unit/postgres_fixture.hpp"
 
 namespace hapax::store {
@@ -7,7 +7,7 @@ namespace {
 
 class RetryAtExpiry : public PostgresStoreTest {
  protected:
-  // A failed execution that expires so long from now.
+  // A failed execution that expires after `how_long`.
   NewExecution failed_for(const std::string& how_long, const std::string& key) {
     const NewExecution item = keyed(key);
     EXPECT_TRUE(store_->admit({&item, 1}).at(0).created());
@@ -20,7 +20,7 @@ class RetryAtExpiry : public PostgresStoreTest {
     return item;
   }
 
-  // From now on a transaction that gives an identity to another run rests there until the old run has expired.
+  // Makes every transaction that gives an identity to another run sleep until the old run has expired.
   void rest_until_expiry() {
     psql_.run("CREATE FUNCTION " + schema_ +
               ".rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(greatest(0, max(expires_at) / "
@@ -37,7 +37,7 @@ TEST_F(RetryAtExpiry, ARunThatExpiresWhileItIsRetriedIsRetried) {
     const NewExecution item = failed_for("3 s", "k" + std::to_string(round));
     const RetryRequest again{.id = item.id, .new_id = base::new_uuid7()};
     const RetryResult result = store_->retry({&again, 1}).at(0);
-    if (result.verdict == RetryVerdict::not_found) { continue; }  // the machine is busy: the retry came too late
+    if (result.verdict == RetryVerdict::not_found) { continue; }  // on a busy machine the retry may come too late
     ASSERT_EQ(result.verdict, RetryVerdict::created);
     const std::optional<Execution> made = store_->get(again.new_id);
     ASSERT_TRUE(made) << "a run was told that is not there";

@@ -1,4 +1,4 @@
-// What only the PostgreSQL store has: connections that break, transactions of others, plans, notifications.
+// Behaviour of the PostgreSQL store alone: broken connections, other sessions' transactions, plans, notifications.
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
@@ -95,7 +95,7 @@ TEST_F(PostgresStoreTest, AClaimWhoseReplyIsLostIsReadBackWithItsFinishes) {
     EXPECT_EQ(exchange.claim.claims.front().fence, 1);
     EXPECT_EQ(count("history"), "5");
     EXPECT_EQ(psql_.run("SELECT count(*) FROM " + schema_ + ".live WHERE state = 1"), "5");
-    // The other point is tried on the same five again: released, they are claimed under the next fence.
+    // The second crash point uses the same five executions: they are released and claimed again.
     if (std::string(point) == "postgres.exchange.before_commit") {
       std::vector<Finish> released;
       for (const Claim& claim : exchange.claim.claims) {
@@ -182,7 +182,7 @@ TEST_F(PostgresStoreTest, TerminatedBackendsLoseNothingAndDoubleNothing) {
   std::set<Uuid> accepted;
   std::vector<Finish> finishes;
   std::int64_t number = 0;
-  // On a busy machine nothing may get through for a while.
+  // On a busy machine no call may succeed for a while.
   for (int round = 0; round < 30 || (acknowledged.empty() && round < 300); ++round) {
     std::vector<NewExecution> items;
     for (int i = 0; i < 5; ++i) { items.push_back(i == 0 ? keyed("key-" + std::to_string(round)) : request()); }
@@ -192,7 +192,7 @@ TEST_F(PostgresStoreTest, TerminatedBackendsLoseNothingAndDoubleNothing) {
         acknowledged.insert(admission.id);
       }
     } catch (const StoreUnavailable&) {
-      // Killed too often in a row: nothing was acknowledged.
+      // Too many kills in a row: nothing was acknowledged.
     }
     try {
       const ClaimRequest next = claim_of(worker, ++number, 5);
@@ -204,7 +204,7 @@ TEST_F(PostgresStoreTest, TerminatedBackendsLoseNothingAndDoubleNothing) {
       finishes.clear();
       for (const Claim& claim : exchange.claim.claims) { finishes.push_back(completed(claim)); }
     } catch (const StoreUnavailable&) {
-      // The same outcomes go again.
+      // The same outcomes are sent again.
     }
   }
   stop = true;
@@ -262,7 +262,7 @@ TEST_F(PostgresStoreTest, AClaimReadsWhatItTakesHoweverLongTheQueueIs) {
   constexpr int taken = 10;
   const Uuid worker = session();
   {
-    // Its plans are made while the table is empty, which is when a careless one would settle on reading all of it.
+    // This connection plans its statements while the table is empty; a bad plan would later scan the whole table.
     const auto other = open(url_, {.migrate = Migrate::no});
     for (std::int64_t number = 1; number <= 8; ++number) {
       const ClaimRequest empty = claim_of(worker, number, taken);
@@ -282,7 +282,7 @@ TEST_F(PostgresStoreTest, AClaimReadsWhatItTakesHoweverLongTheQueueIs) {
       ASSERT_EQ(finishes.size(), static_cast<std::size_t>(taken));
     }
   }
-  // Closing its connections made them report what they read; that may take the server a moment.
+  // Closed connections report what they have read, but the server may take a moment.
   const std::string statistics = "FROM pg_stat_user_tables WHERE relname = 'live' AND schemaname = '" + schema_ + "'";
   while (psql_.run("SELECT n_tup_ins " + statistics) != std::to_string(backlog)) { std::this_thread::yield(); }
   while (psql_.run("SELECT n_tup_del " + statistics) == "0") { std::this_thread::yield(); }
@@ -312,7 +312,7 @@ TEST_F(PostgresStoreTest, ARepeatedCallReadsItsOwnRecordHoweverManyLastForEver) 
       finish.keep = Keep{};
       EXPECT_EQ(other->finish({&finish, 1}).at(0), FinishVerdict::accepted);
     };
-    // Plans are made while there is one, which is when a careless one would settle on reading all that never expire.
+    // Plans are made while one record exists; a bad plan would later scan all records that never expire.
     call(0);
     for (int i = 0; i < repeated; ++i) { EXPECT_TRUE(other->guard_outcome(hash(0)).has_value()); }
     for (int number = 1; number <= others; ++number) { call(number); }

@@ -1,4 +1,5 @@
-// PostgreSQL and other people's open transactions: what they hold up, what they are lent, and what is on disk after them.
+// PostgreSQL and other sessions' open transactions: which calls they delay, lent transactions, and what is on disk
+// afterwards.
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
@@ -52,7 +53,7 @@ TEST_F(PostgresStoreTest, ABatchThatWaitsForAnOpenTransactionIsAdmittedAsAWhole)
   EXPECT_EQ(count("live"), "4");
 }
 
-// One that is asked for again, and whose rows somebody has locked: only the steps can tell what it is answered.
+// The last item is a repeated request whose row another session has locked, so its answer is known only after the wait.
 TEST_F(PostgresStoreTest, ABatchThatIsBlockedAtItsLastItemHasChangedNothing) {
   const NewExecution again = keyed("again");
   ASSERT_TRUE(store_->admit({&again, 1}).at(0).created());

@@ -64,7 +64,7 @@ TEST(Preview, NotesThatClocksWentForward) {
   EXPECT_THAT(fires(trigger("0 9 * * *", "Australia/Lord_Howe"), "2026-04-03T23:00:00Z", 2),
               ElementsAre(Pair("2026-04-05T09:00:00+10:30", "clocks went back by 30m on 2026-04-05"),
                           Pair("2026-04-06T09:00:00+10:30", "")));
-  // A year later clocks show the same offset again.
+  // A year later clocks have the same offset again.
   EXPECT_THAT(fires(trigger("0 9 1 1 *", "Europe/Zurich"), "2026-01-01T00:00:00Z", 2),
               ElementsAre(Pair("2026-01-01T09:00:00+01:00", ""), Pair("2027-01-01T09:00:00+01:00", "")));
 }

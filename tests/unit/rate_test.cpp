@@ -38,7 +38,7 @@ TEST(RateLimits, ThatAreNoneAreRefusedWithAnExample) {
   }
 }
 
-// Starts as soon as the meter allows, looking up to `late` after each allowed instant.
+// Starts as soon as the meter allows; each look comes up to `late` after the allowed time.
 std::vector<Time> starts_of(const RateLimit& limit, Duration length, Duration late, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Time> starts;

@@ -1,5 +1,5 @@
-// Readiness: what GET /readyz goes by.
-#include "server/health.hpp"
+// Readiness: the checks behind GET /readyz.
+#include "http/health.hpp"
 
 #include <hapax/error.hpp>
 
@@ -9,12 +9,12 @@
 #include <future>
 #include <thread>
 
-namespace hapax::server {
+namespace hapax::http {
 namespace {
 
 using namespace std::chrono_literals;
 
-// Asks as the route does, and waits on this thread as long as the route's fiber would.
+// Asks as the route does, and blocks this thread as long as the route's fiber would wait.
 std::string trouble_of(const Readiness& readiness) {
   const auto done = std::make_shared<Signal>();
   if (!readiness.ask(done)) {
@@ -64,7 +64,7 @@ TEST(Readiness, a_check_that_hangs_is_told_within_the_patience_and_forgiven_when
     return std::string();
   });
   EXPECT_EQ(trouble_of(readiness), "does not answer");
-  // Those who ask later do not wait again.
+  // Later callers do not wait again.
   EXPECT_TRUE(readiness.ask(std::make_shared<Signal>()));
   EXPECT_EQ(readiness.told().at(0).trouble, "does not answer");
   EXPECT_FALSE(readiness.stop(10ms));
@@ -86,4 +86,4 @@ TEST(Readiness, an_error_is_told_by_its_name_alone) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::http

@@ -1,15 +1,15 @@
 // A request's fields as a body, and back.
-#include "wire/request.hpp"
+#include "api/request_fields.hpp"
 
 #include <hapax/error.hpp>
 
 #include <gmock/gmock.h>
 
-namespace hapax::wire {
+namespace hapax::http {
 namespace {
 
-RequestFields request_all_of_it() {
-  RequestFields fields;
+api::RequestFields request_all_of_it() {
+  api::RequestFields fields;
   fields.task = "pay";
   fields.input = R"({"n":1.0})";
   fields.task_id = "k \"1\"";
@@ -38,21 +38,22 @@ RequestFields request_all_of_it() {
 }
 
 TEST(RequestJson, IsReadAsTheSameFields) {
-  const std::string json = request_json(request_all_of_it());
-  EXPECT_EQ(request_json(parse_request(json, {}, "body")), json);
-  EXPECT_EQ(parse_request(json, {}, "body").tags, request_all_of_it().tags);
-  EXPECT_EQ(parse_request(json, {}, "body").priority, -7);
-  RequestFields workflow;
+  const std::string json = api::request_json(request_all_of_it());
+  EXPECT_EQ(api::request_json(api::parse_request(json, {}, "body")), json);
+  EXPECT_EQ(api::parse_request(json, {}, "body").tags, request_all_of_it().tags);
+  EXPECT_EQ(api::parse_request(json, {}, "body").priority, -7);
+  api::RequestFields workflow;
   workflow.kind = model::Kind::workflow;
   workflow.task = "order";
   workflow.task_id = "o-1";
-  RequestFields defaults;
+  api::RequestFields defaults;
   defaults.kind = model::Kind::workflow;
-  EXPECT_EQ(parse_request(request_json(workflow), defaults, "body").task_id, "o-1");
+  EXPECT_EQ(api::parse_request(api::request_json(workflow), defaults, "body").task_id, "o-1");
 }
 
-std::optional<RetryPolicy> retry_of(const std::string& json, RequestFields defaults = {}) {
-  return make_request(parse_request(json, std::move(defaults), "body"), "default", engine::CatalogueCache::Entry{})
+std::optional<RetryPolicy> retry_of(const std::string& json, api::RequestFields defaults = {}) {
+  return api::make_request(api::parse_request(json, std::move(defaults), "body"), "default",
+                           engine::CatalogueCache::Entry{})
       .retry;
 }
 
@@ -62,17 +63,17 @@ TEST(RequestRetry, IsTakenAsExecutionsShowIt) {
   EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"base":"1s","cap":"1m","multiplier":3,"jitter":"none"}})"), whole);
   EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"base":"2m"}})")->cap, std::chrono::minutes(2));
   EXPECT_EQ(retry_of(R"({"task":"pay","retry":null})"), std::nullopt);
-  RequestFields fields;
+  api::RequestFields fields;
   fields.task = "pay";
   fields.retry = R"({"base":"1s"})";
-  EXPECT_EQ(parse_request(request_json(fields), {}, "body").retry, fields.retry);
+  EXPECT_EQ(api::parse_request(api::request_json(fields), {}, "body").retry, fields.retry);
 }
 
 TEST(RequestRetry, OfTheRequestReplacesTheDefaults) {
-  RequestFields flat;
+  api::RequestFields flat;
   flat.retry_base = "5s";
   EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"cap":"1m"}})", flat)->base, RetryPolicy{}.base);
-  RequestFields object;
+  api::RequestFields object;
   object.retry = R"({"base":"5s","jitter":"none"})";
   EXPECT_EQ(retry_of(R"({"task":"pay","retry_cap":"1m"})", object)->jitter, Jitter::full);
 }
@@ -93,17 +94,17 @@ TEST(RequestRetry, NamesThePartThatCannotBe) {
 }
 
 TEST(RequestJson, RefusesWhatJsonCannotSay) {
-  RequestFields fields;
+  api::RequestFields fields;
   fields.task = "pay";
   fields.input = "{";
-  EXPECT_THROW((void)request_json(fields), InvalidJson);
+  EXPECT_THROW((void)api::request_json(fields), InvalidJson);
   fields.input = "null";
   fields.queue = "q\xff";
-  EXPECT_THROW((void)request_json(fields), InvalidArgument);
+  EXPECT_THROW((void)api::request_json(fields), InvalidArgument);
   fields.queue = "q";
   fields.metadata = "{]";
-  EXPECT_THROW((void)request_json(fields), InvalidJson);
+  EXPECT_THROW((void)api::request_json(fields), InvalidJson);
 }
 
 }  // namespace
-}  // namespace hapax::wire
+}  // namespace hapax::http

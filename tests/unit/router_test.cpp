@@ -1,8 +1,8 @@
-#include "server/router.hpp"
+#include "http/router.hpp"
 
 #include <gmock/gmock.h>
 
-namespace hapax::server {
+namespace hapax::http {
 namespace {
 
 Route route(std::string method, std::string pattern) {
@@ -12,7 +12,7 @@ Route route(std::string method, std::string pattern) {
 class Routes : public testing::Test {
  protected:
   Routes() {
-    // Parameters before literals, to see that the order of adding does not count.
+    // Parameters before literals, to show that the order of adding routes does not matter.
     for (const char* pattern :
          {"/v1/executions/{id}", "/v1/executions/batch", "/v1/executions/{id}/result", "/", "/v1/executions"}) {
       router_.add(route("GET", pattern));
@@ -61,4 +61,4 @@ TEST_F(Routes, AreThereOnce) {
 }
 
 }  // namespace
-}  // namespace hapax::server
+}  // namespace hapax::http

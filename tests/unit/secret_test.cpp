@@ -1,4 +1,4 @@
-#include "auth/secret.hpp"
+#include "app/tokens/secret.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST(Secret, IsKnownByTheHashOfItsText) {
   EXPECT_EQ(hash_of(secret.text), secret.hash);
 }
 
-// The text of tokens that are out in the world: it must be taken for ever.
+// Tokens of this form are in use, so it must be accepted for ever.
 TEST(Secret, IsSpelledAsEver) {
   base::SeededRandom random(7);
   const std::string text = new_secret(random).text;

@@ -1,10 +1,10 @@
-#include "client/server_url.hpp"
+#include "http/server_url.hpp"
 
 #include <hapax/error.hpp>
 
 #include <gmock/gmock.h>
 
-namespace hapax::client {
+namespace hapax::http {
 namespace {
 
 using ::testing::HasSubstr;
@@ -44,4 +44,4 @@ TEST(PercentEncoded, LeavesOnlyPlainCharacters) {
 }
 
 }  // namespace
-}  // namespace hapax::client
+}  // namespace hapax::http

@@ -1,4 +1,4 @@
-// Activities in a SQLite file: what people are shown of them, and the step from the version before them.
+// Activities in a SQLite file: the views that operators query, and the migration from earlier versions.
 #include "base/uuid7.hpp"
 #include "model/identity.hpp"
 #include "store/open.hpp"
@@ -154,7 +154,7 @@ TEST_F(SqliteActivity, what_a_file_of_version_4_has_is_found_by_its_parent) {
     sqlite::Connection db(path(name), sqlite::Connection::Mode::existing, 1s);
     return db.text(query);
   };
-  // Back to what version 4 made: version 8 first, then 7, 6 and 5.
+  // Undoes versions 8, 7, 6 and 5, which leaves what version 4 made.
   execute("DROP INDEX identities_name; ALTER TABLE identities DROP COLUMN name");
   execute(
       "DROP TRIGGER tasks_added; DROP TRIGGER tasks_changed; DROP TRIGGER tasks_removed;"

@@ -1,5 +1,5 @@
-// Those who write at once share a commit: one sync for all, an answer for nobody before it, and a failure for the one
-// who failed alone. And a commit goes to the log in few writes.
+// Concurrent writers share a commit: one sync for all, no answer before it, and an error only for the writer whose own
+// call failed. A commit reaches the log in few writes.
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
@@ -30,7 +30,7 @@ class SqliteCommit : public ::testing::Test {
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     store_ = open_sqlite(path(), {});
-    static_cast<void>(store_->admit(items(1)));  // the queue is there
+    static_cast<void>(store_->admit(items(1)));  // creates the queue
     store_->transaction([this](Transaction& tx) {
       const auto note = [](unsigned, void* commits, void*, void* sql) {
         if (std::string_view(static_cast<const char*>(sql)) == "COMMIT") { ++*static_cast<std::atomic<int>*>(commits); }
@@ -55,7 +55,7 @@ class SqliteCommit : public ::testing::Test {
     return fresh;
   }
 
-  // `callers` threads that all find the writer taken, each with `call` of its number.
+  // Runs `call` in `callers` threads, all of which find the writer locked.
   void at_once(const std::function<void(int)>& call) {
     std::vector<std::thread> threads;
     std::atomic<int> begun{0};
@@ -67,7 +67,7 @@ class SqliteCommit : public ::testing::Test {
         });
       }
       while (begun < callers) { std::this_thread::yield(); }
-      std::this_thread::sleep_for(300ms);  // from there to the writer's door
+      std::this_thread::sleep_for(300ms);  // lets the threads reach the writer's lock
     };
     try {
       store_->transaction(wait_for_all);
@@ -92,7 +92,7 @@ class SqliteCommit : public ::testing::Test {
 
   std::unique_ptr<Store> store_;
   std::atomic<int> commits_{0};
-  bool lent_failed_ = false;  // it may share the others' commit too
+  bool lent_failed_ = false;  // the lent transaction may share the others' commit
 
  private:
   std::string folder_;
@@ -104,7 +104,7 @@ TEST_F(SqliteCommit, callers_at_once_share_one) {
   std::vector<char> seen(callers, 0);
   at_once([&](int i) {
     static_cast<void>(store_->admit(requests[static_cast<std::size_t>(i)]));
-    // Answered is committed: another connection sees it.
+    // An acknowledged admission is committed: another connection sees it.
     seen[static_cast<std::size_t>(i)] = is_there(requests[static_cast<std::size_t>(i)].front().id) ? 1 : 0;
   });
   EXPECT_THAT(seen, ::testing::Each(1));
@@ -133,7 +133,7 @@ TEST_F(SqliteCommit, one_that_fails_takes_nobody_along) {
   }
 }
 
-// A full disk makes SQLite give up the whole transaction: everybody in it is told, and those who come later are not hurt.
+// On a full disk SQLite rolls back the whole transaction: every call in it fails, and later calls are unaffected.
 TEST_F(SqliteCommit, what_sqlite_rolls_back_fails_for_all_in_it) {
   const auto pages = [this](const char* most) {
     store_->transaction([&](Transaction& tx) {
@@ -145,7 +145,7 @@ TEST_F(SqliteCommit, what_sqlite_rolls_back_fails_for_all_in_it) {
   for (int i = 0; i < callers; ++i) { requests.push_back(items(2)); }
   requests[3].back().input = '"' + std::string(900'000, 'x') + '"';
   std::vector<char> answered(callers, 0);
-  pages("1");  // as many as it has
+  pages("1");  // no more pages than the file has
   at_once([&](int i) {
     try {
       static_cast<void>(store_->admit(requests[static_cast<std::size_t>(i)]));
@@ -163,8 +163,8 @@ TEST_F(SqliteCommit, what_sqlite_rolls_back_fails_for_all_in_it) {
   EXPECT_TRUE(is_there(requests[3].back().id));
 }
 
-// Nothing of a transaction reaches the log before its commit: what SQLite writes there early and rolls back behind a
-// savepoint, or leaves in a buffer, would spoil what others commit at the same place.
+// Nothing of a transaction reaches the log before its commit. Pages that SQLite writes early and rolls back to a
+// savepoint, or leaves in a buffer, would corrupt what others commit at the same place.
 TEST_F(SqliteCommit, nothing_of_an_open_transaction_is_in_the_log) {
   const auto other = open_sqlite(path(), {});
   const auto log_bytes = [this] { return std::filesystem::file_size(path() + "-wal"); };
@@ -216,7 +216,7 @@ std::int64_t write_calls() {
 }
 
 TEST_F(SqliteCommit, goes_to_the_log_in_few_writes) {
-  const auto many = items(1000);  // hundreds of pages
+  const auto many = items(1000);  // fills hundreds of pages
   const std::int64_t before = write_calls();
   ASSERT_GE(before, 0);
   static_cast<void>(store_->admit(many));

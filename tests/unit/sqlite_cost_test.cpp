@@ -1,6 +1,6 @@
-// What the SQLite store does for those who use no limits, no identity and no workflow, which is nothing more than without
-// them; that what uses limits leaves nothing behind in the tables that they are counted from; and the statements that
-// workflows and activities cost.
+// The cost of the SQLite store in statements. Callers that use no limits, no identity and no workflow pay nothing for
+// them; limits leave no rows behind in the tables that count them; workflows and activities cost a known number of
+// statements.
 #include "base/uuid7.hpp"
 #include "model/identity.hpp"
 #include "store/open.hpp"
@@ -44,7 +44,7 @@ class SqliteCost : public ::testing::Test {
   std::string folder_;
 };
 
-// The statements that the store's writer runs, as verb and table.
+// Records the statements of the store's writer, as verb and table.
 class Trace {
  public:
   explicit Trace(Store& store) {
@@ -269,7 +269,7 @@ TEST_F(SqliteWorkflowCost, many_turns_and_ends_share_their_statements) {
     ends.back().turn = std::make_shared<const Turn>(Turn{.entries = {entry(1)}});
   }
   static_cast<void>(store_->advance(turns));
-  // 32 and 8; a look at many is at VALUES first.
+  // 32 rows and 8. The trace of a SELECT of many rows shows no table, because VALUES comes first.
   EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT ", "INSERT journal", "SELECT ", "INSERT journal", "COMMIT"));
   static_cast<void>(store_->finish(ends));
   EXPECT_THAT(taken(), ElementsAre("BEGIN", "SELECT live", "SELECT ", "SELECT queues", "INSERT journal",
@@ -308,7 +308,7 @@ TEST_F(SqliteCost, a_guarded_call_is_two_small_commits_and_a_repeated_one_no_wri
   call.attempt_timeout = 30s;
   call.identity = IdentityClaim{.hash = identity, .key = "k", .reuse = Reuse::reject, .dedup_window = 0s};
   call.born_running = BornRunning{.session = session.id, .claim_number = 1};
-  NewExecution first = call;  // makes the queue
+  NewExecution first = call;  // creates the queue
   first.id = base::new_uuid7();
   first.identity->hash = guard_identity_hash("default", "charge", "first");
   static_cast<void>(store->admit({&first, 1}));

@@ -1,4 +1,4 @@
-// The file of a SQLite store that goes away, is replaced or finds no room while the store is in use.
+// A SQLite store's file is deleted, replaced or out of space while the store is in use.
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
 
@@ -104,7 +104,7 @@ TEST_F(SqliteFile, a_relative_path_is_the_same_file_after_the_working_directory_
   fs::current_path(before);
 }
 
-// The first thing that finds no room is the -shm file, which SQLite tells of as an I/O error.
+// The -shm file is the first to find no space, which SQLite reports as an I/O error.
 TEST_F(SqliteFile, a_full_disk_is_called_full_at_the_first_error) {
   { admit(*open()); }
   rlimit before{};

@@ -1,4 +1,4 @@
-// Hints at a guard's record: what is found by one is what is there.
+// Hints to a guard's record: a record found by a hint is the one in the store.
 #include "store/sqlite/guard_hints.hpp"
 
 #include "base/uuid7.hpp"
@@ -43,7 +43,7 @@ TEST(GuardHints, AreFoundUntilAnotherTakesTheirPlace) {
   EXPECT_FALSE(hints.find(digest_of(1)));
 }
 
-// Two identities at one place, each with an execution that tells whose it is.
+// Two identities share one place; each execution shows which identity it belongs to.
 TEST(GuardHints, AreNeverOfTwoHalves) {
   GuardHints hints;
   base::Digest one{};
@@ -76,7 +76,7 @@ TEST(GuardHints, AreNeverOfTwoHalves) {
   EXPECT_EQ(halves, 0);
 }
 
-// Two stores on one file, as two processes have them, with clocks of their own.
+// Two stores on one file with separate clocks, as two processes have.
 class GuardHintsTwice : public ::testing::Test {
  protected:
   using Offset = std::shared_ptr<std::atomic<std::int64_t>>;
@@ -98,7 +98,7 @@ class GuardHintsTwice : public ::testing::Test {
     return open_sqlite(folder_ + "/guards.db", {.clock_offset_us = offset});
   }
 
-  // A call that begins, and completes with the result.
+  // A guarded call that begins and completes with the result.
   void call(Store& store, const std::string& result) {
     NewSession session;
     session.id = base::new_uuid7();

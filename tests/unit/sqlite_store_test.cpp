@@ -1,5 +1,5 @@
-// What only the SQLite store has: a file, its lock file, its log and its settings. Behaviour shared with the other
-// stores is tested in tests/conformance/.
+// Behaviour of the SQLite store alone: its file, lock file, log and settings. tests/conformance/ tests what all stores
+// share.
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
@@ -66,7 +66,7 @@ class SqliteStore : public ::testing::Test {
   std::string folder_;
 };
 
-// Runs `body` in a forked child and answers what it returned.
+// Runs `body` in a forked child and returns its result.
 int in_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -81,7 +81,7 @@ int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
 }
 
-// The name of the typed error that opening throws, and its message.
+// The name and the message of the typed error that opening throws.
 std::pair<std::string, std::string> refusal(const std::function<void()>& act) {
   try {
     act();
@@ -121,7 +121,7 @@ TEST_F(SqliteStore, a_file_that_is_no_database_is_refused_and_left_as_it_was) {
 TEST_F(SqliteStore, a_read_only_file_and_a_read_only_folder_are_refused) {
   { const auto store = open(); }
   const auto open_as_nobody = [&]() -> int {
-    // Root may write everywhere; somebody else tries.
+    // Root may write anywhere, so another user tries.
     if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) { return 1; }
     return refusal([&] { static_cast<void>(open()); }).first == "StoreUnavailable" ? 0 : 2;
   };
@@ -218,7 +218,7 @@ TEST_F(SqliteStore, what_was_acknowledged_survives_the_death_of_its_process) {
   EXPECT_EQ(in_child([&] {
               const auto store = open();
               admit(*store, 10);
-              return 0;  // leaves by _exit: nothing is closed
+              return 0;  // the child ends with _exit, which closes nothing
             }),
             0);
   const auto store = open();
@@ -229,7 +229,7 @@ TEST_F(SqliteStore, the_log_is_recycled_while_writing_goes_on) {
   const auto store = open();
   const std::string input = "\"" + std::string(2000, 'x') + "\"";
   for (int batch = 0; batch < 60; ++batch) { admit(*store, 100, input); }
-  // 12 MB and their indexes went through; without checkpoints the log would have it all.
+  // 12 MB and their indexes were written; without checkpoints the log would hold all of it.
   EXPECT_LT(std::filesystem::file_size(path() + "-wal"),
             static_cast<std::uintmax_t>(2 * sqlite::checkpoint_pages) * 4096);
   EXPECT_GT(std::filesystem::file_size(path()), 8U << 20);
@@ -239,7 +239,7 @@ TEST_F(SqliteStore, the_log_is_filled_ahead_and_what_was_acknowledged_survives_u
   const int answer = in_child([&] {
     const auto store = open();
     for (int commit = 0; commit < 100; ++commit) { admit(*store, 1); }
-    // Frames alone would be 32 bytes and a multiple of 4120.
+    // Frames alone would make 32 bytes plus a multiple of 4120.
     ::_exit((std::filesystem::file_size(path() + "-wal") - 32) % 4120 != 0 ? 0 : 1);
     return 0;
   });
@@ -316,7 +316,7 @@ TEST_F(SqliteStore, threads_that_wait_for_one_holder_are_refused_together) {
       << "a second, and a tenth for each of the others; not twenty";
 }
 
-// A shell of sqlite3 in the middle of a transaction, say: it knows nothing of the lock file.
+// For example the sqlite3 shell inside a transaction, which does not use the lock file.
 TEST_F(SqliteStore, threads_that_wait_for_a_foreign_transaction_are_refused_together) {
   const auto store = open({.busy_timeout = 1s});
   sqlite::Connection foreign(path(), sqlite::Connection::Mode::existing, 1s);
@@ -387,7 +387,7 @@ TEST_F(SqliteStore, a_waiting_process_is_not_overtaken_for_ever) {
     got_in = true;
     patient.release();
   });
-  // Takes the lock again the moment it lets go. Without the turnstile this could go on for as long as it likes.
+  // Takes the lock again as soon as it is released. Without the turnstile this could go on without end.
   int rounds = 0;
   for (; !got_in && rounds < 1'000'000; ++rounds) {
     busy.acquire(10s);
@@ -403,7 +403,7 @@ TEST_F(SqliteStore, a_forked_child_may_not_use_its_parents_store) {
   EXPECT_EQ(in_child([&] {
               const bool wrote = refusal([&] { admit(*store, 1); }).first != "UsageError";
               const bool read = refusal([&] { static_cast<void>(store->queues("default")); }).first != "UsageError";
-              store.reset();  // must not disturb the parent either
+              store.reset();  // must not disturb the parent's store
               return wrote || read ? 1 : 0;
             }),
             0);

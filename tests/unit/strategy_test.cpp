@@ -122,7 +122,8 @@ TEST(Strategy, TheScopeSaysAmongWhatAKeyIsUnique) {
   EXPECT_NE(hash(IdentityScope::global, "a", "q"), hash(IdentityScope::task, "a", "q"));
 }
 
-// SPEC I1: task name + input, so two strict tasks in one queue are two things. Only a caller's key is shared.
+// `strict` hashes the task's name and the input, so two strict tasks in one queue differ. Only a caller's key is
+// shared.
 TEST(Strategy, AWiderScopeDoesNotTakeTheTaskOutOfWhatHapaxMakes) {
   const std::string input = R"({"order":1,"total":5})";
   for (const IdentityScope scope : {IdentityScope::queue, IdentityScope::global}) {

@@ -107,7 +107,7 @@ TEST(Subscriptions, AFilterOfDataDoesNotHoldWithoutData) {
               ElementsAre(1));
 }
 
-// The index against a walk over all triggers.
+// The index gives the same matches as trying all triggers.
 TEST(Subscriptions, AgreesWithTryingEachTrigger) {
   constexpr unsigned seed = 20260301;
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -19,7 +19,7 @@ struct Row {
   std::string_view month;
 };
 
-// Keys are stored as identities, so these never change.
+// Keys are stored in identities, so these never change.
 constexpr Row rows[] = {
     {"1970-01-01T00:00:00Z", "j-1970-01-01-00-00", "j-1970-01-01-00", "j-1970-01-01", "j-1970-W01", "j-1970-01"},
     {"1969-12-31T23:59:59.999999Z", "j-1969-12-31-23-59", "j-1969-12-31-23", "j-1969-12-31", "j-1970-W01", "j-1969-12"},
@@ -60,7 +60,7 @@ struct Week {
   std::string_view week;
 };
 
-// Years of 53 weeks and of 52, and the days at their ends that belong to the year before or after.
+// Years of 53 and of 52 weeks, and the days at their ends that belong to the year before or after.
 constexpr Week weeks[] = {
     {"1970-12-31", "1970-W53"}, {"1971-01-03", "1970-W53"}, {"1971-01-04", "1971-W01"}, {"1977-01-02", "1976-W53"},
     {"2000-01-02", "1999-W52"}, {"2000-01-03", "2000-W01"}, {"2005-01-02", "2004-W53"}, {"2008-12-28", "2008-W52"},

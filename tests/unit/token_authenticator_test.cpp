@@ -1,12 +1,12 @@
-#include "server/token_authenticator.hpp"
+#include "api/token_authenticator.hpp"
 
 #include "base/uuid7.hpp"
-#include "server/http_error.hpp"
+#include "http/http_error.hpp"
 #include "store/open.hpp"
 
 #include <gmock/gmock.h>
 
-namespace hapax::server {
+namespace hapax::api {
 
 namespace {
 
@@ -27,23 +27,23 @@ class TokenAuthenticatorTest : public ::testing::Test {
     return secret.text;
   }
 
-  // As the server asks: memory first.
-  Principal ask(const Request& request) {
-    std::optional<Principal> known = authenticator_.recall(request);
+  // Asks as the server does: first the cache, then the store.
+  http::Principal ask(const http::Request& request) {
+    std::optional<http::Principal> known = authenticator_.recall(request);
     return known ? *std::move(known) : authenticator_.authenticate(request);
   }
-  Principal ask_with(const std::string& authorization) {
-    Request request;
+  http::Principal ask_with(const std::string& authorization) {
+    http::Request request;
     request.headers.push_back({.name = "authorization", .value = authorization});
     return ask(request);
   }
 
-  // Whatever is wrong, it is told alike, with the header that RFC 6750 asks for and without the token.
-  void expect_refused(const Request& request, const std::string& secret = "hapax_") {
+  // Every refusal has the same message and the header of RFC 6750, and does not contain the token.
+  void expect_refused(const http::Request& request, const std::string& secret = "hapax_") {
     try {
       (void)ask(request);
       ADD_FAILURE() << "it was let in";
-    } catch (const Unauthorized& error) {
+    } catch (const http::Unauthorized& error) {
       EXPECT_EQ(error.status(), 401);
       EXPECT_EQ(error.headers().at(0).first, "WWW-Authenticate");
       EXPECT_EQ(error.headers().at(0).second, "Bearer");
@@ -51,7 +51,7 @@ class TokenAuthenticatorTest : public ::testing::Test {
     }
   }
   void expect_refused(const std::string& authorization) {
-    Request request;
+    http::Request request;
     request.headers.push_back({.name = "authorization", .value = authorization});
     expect_refused(request);
   }
@@ -67,44 +67,44 @@ class TokenAuthenticatorTest : public ::testing::Test {
 
 TEST_F(TokenAuthenticatorTest, WithoutTokensEverybodyMayEverythingInTheNamespaceTheyName) {
   EXPECT_FALSE(authenticator_.has_tokens());
-  Request request;
+  http::Request request;
   EXPECT_EQ(ask(request).ns, "default");
   request.headers.push_back({.name = "hapax-namespace", .value = "shop"});
-  const Principal principal = ask(request);
+  const http::Principal principal = ask(request);
   EXPECT_EQ(principal.ns, "shop");
-  EXPECT_TRUE(principal.may(Scope::admin));
+  EXPECT_TRUE(principal.may(http::Scope::admin));
 }
 
 TEST_F(TokenAuthenticatorTest, ATokenSaysWhoWhereAndWhat) {
   const std::string secret = make("enqueue,read");
   EXPECT_TRUE(authenticator_.has_tokens());
   for (const std::string scheme : {"Bearer ", "bearer ", "BEARER  "}) {
-    const Principal principal = ask_with(scheme + secret);
+    const http::Principal principal = ask_with(scheme + secret);
     EXPECT_EQ(principal.ns, "shop");
     EXPECT_EQ(principal.name, "token billing (" + last_.id.to_string() + ")");
-    EXPECT_TRUE(principal.may(Scope::enqueue) && principal.may(Scope::read));
-    EXPECT_FALSE(principal.may(Scope::work) || principal.may(Scope::admin));
+    EXPECT_TRUE(principal.may(http::Scope::enqueue) && principal.may(http::Scope::read));
+    EXPECT_FALSE(principal.may(http::Scope::work) || principal.may(http::Scope::admin));
   }
 }
 
 TEST_F(TokenAuthenticatorTest, TheHeaderChoosesNoNamespaceWhenThereAreTokens) {
   const std::string secret = "Bearer " + make("read");
-  Request request;
+  http::Request request;
   request.headers.push_back({.name = "authorization", .value = secret});
   request.headers.push_back({.name = "hapax-namespace", .value = "another"});
   EXPECT_EQ(ask(request).ns, "shop");
 }
 
 TEST_F(TokenAuthenticatorTest, AdminMayEverything) {
-  const Principal principal = ask_with("Bearer " + make("admin"));
-  for (const Scope scope : {Scope::enqueue, Scope::read, Scope::work, Scope::admin}) {
+  const http::Principal principal = ask_with("Bearer " + make("admin"));
+  for (const http::Scope scope : {http::Scope::enqueue, http::Scope::read, http::Scope::work, http::Scope::admin}) {
     EXPECT_TRUE(principal.may(scope));
   }
 }
 
 TEST_F(TokenAuthenticatorTest, WhatIsNoGoodTokenIsRefused) {
   const std::string secret = make("admin");
-  expect_refused(Request());
+  expect_refused(http::Request());
   base::SeededRandom random(99);
   std::string torn = secret;
   torn.pop_back();
@@ -118,7 +118,7 @@ TEST_F(TokenAuthenticatorTest, WhatIsNoGoodTokenIsRefused) {
 
 TEST_F(TokenAuthenticatorTest, TwoTokensAreNone) {
   const std::string secret = "Bearer " + make("admin");
-  Request request;
+  http::Request request;
   request.headers.push_back({.name = "authorization", .value = secret});
   request.headers.push_back({.name = "authorization", .value = secret});
   expect_refused(request);
@@ -129,7 +129,7 @@ TEST_F(TokenAuthenticatorTest, ATokenInTheAddressIsRefusedAlsoBesideAGoodHeader)
   const std::string header = "Bearer " + secret;
   for (const auto& [name, value] :
        {std::pair("token", "x"), std::pair("access_token", "x"), std::pair("q", secret.c_str())}) {
-    Request request;
+    http::Request request;
     request.query.emplace_back(name, value);
     request.headers.push_back({.name = "authorization", .value = header});
     expect_refused(request, secret);
@@ -142,9 +142,9 @@ TEST_F(TokenAuthenticatorTest, ARevokedTokenIsRefusedWithinFiveSecondsAndTheDoor
   EXPECT_TRUE(store_->revoke_token("shop", last_.id, {"ann"}));
   clock_->advance(std::chrono::seconds(5));
   expect_refused(secret);
-  expect_refused(Request());
+  expect_refused(http::Request());
 }
 
 }  // namespace
 
-}  // namespace hapax::server
+}  // namespace hapax::api

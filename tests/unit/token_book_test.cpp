@@ -1,8 +1,8 @@
-#include "auth/token_book.hpp"
+#include "app/tokens/token_book.hpp"
 
 #include <hapax/error.hpp>
 
-#include "auth/token_file.hpp"
+#include "app/tokens/token_file.hpp"
 #include "base/secret_file.hpp"
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
@@ -46,7 +46,7 @@ class TokenBookTest : public ::testing::Test {
     return store_->add_token(token, {"ann"});
   }
 
-  // Everything a server does with a token: memory first.
+  // Everything that the server does with a token: first the cache, then the store.
   static std::optional<model::Token> ask(TokenBook& book, const base::Digest& hash) {
     const std::optional<TokenBook::Answer> known = book.recall(hash);
     return known ? known->token : book.look_up(hash).token;

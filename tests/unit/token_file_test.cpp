@@ -1,4 +1,4 @@
-#include "auth/token_file.hpp"
+#include "app/tokens/token_file.hpp"
 
 #include <hapax/error.hpp>
 

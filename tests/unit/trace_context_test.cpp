@@ -1,4 +1,4 @@
-// Trace context never refuses work (SPEC V2): what is malformed is nothing, what is of a later version is read as W3C says.
+// Trace context never refuses work: a malformed one is ignored, and a later version is read as W3C prescribes.
 #include "model/trace_context.hpp"
 
 #include <gtest/gtest.h>

@@ -68,7 +68,7 @@ TEST(Uuid7, ANewOneHasTheMachinesTime) {
   const auto made = static_cast<std::int64_t>(uuid7_milliseconds(new_uuid7()));
   const auto after = now_ms();
   EXPECT_GE(made, before);
-  EXPECT_LE(made, after + 1000);  // the ids that tests before this one made may have borrowed from the future
+  EXPECT_LE(made, after + 1000);  // IDs of earlier tests may have used timestamps of the future
 }
 
 TEST(Uuid7, ThreadsThatAskAtOnceEachSeeThemGrowAndNoneTwice) {
@@ -95,7 +95,7 @@ TEST(Uuid7, ThreadsThatAskAtOnceEachSeeThemGrowAndNoneTwice) {
 
 TEST(Uuid7, AForkedChildDoesNotRepeatItsParents) {
   constexpr std::size_t count = 200;
-  (void)new_uuid7();  // fills the buffer of random bits that the child inherits
+  (void)new_uuid7();  // fills the random buffer, which the child inherits
   int channel[2];
   ASSERT_EQ(pipe(channel), 0);
   const pid_t child = fork();
@@ -108,7 +108,7 @@ TEST(Uuid7, AForkedChildDoesNotRepeatItsParents) {
     _exit(0);
   }
   close(channel[1]);
-  // Compared without time and counter, which parent and child may well share: the random tails must differ.
+  // Parent and child may share time and counter, so only the random tails are compared.
   std::set<std::vector<std::uint8_t>> tails;
   const auto add_tail = [&tails](const Uuid& id) { tails.emplace(id.bytes.begin() + 9, id.bytes.end()); };
   for (std::size_t made = 0; made < count; ++made) { add_tail(new_uuid7()); }

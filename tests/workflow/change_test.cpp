@@ -1,4 +1,4 @@
-// Changing code under running workflows: divergence, patches, exported journals, forks (SPEC W5).
+// Changing code under running workflows: divergence, patches, exported journals, forks.
 #include <hapax/hapax.hpp>
 #include <hapax/replay_tester.hpp>
 #include <hapax/testing.hpp>

@@ -1,7 +1,7 @@
-// CrashStore: the store as a process sees it that dies in the middle of a write.
+// CrashStore: the store as seen by a process that dies during a write.
 //
-// Stands in front of a store that outlives it. When the plan says so, a write throws Died before it takes effect or
-// after; from then on every call throws.
+// Wraps a store that outlives the process. When the plan says so, a write throws Died before or after it takes effect;
+// from then on every call throws.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -23,19 +23,19 @@ class Died : public std::runtime_error {
 enum class Death : std::uint8_t { none, before, after };
 
 struct Write {
-  enum class Kind : std::uint8_t { claim, finish, advance, other };  // other: does not bring a run on
+  enum class Kind : std::uint8_t { claim, finish, advance, other };  // other: the run makes no progress by it
   Kind kind = Kind::claim;
-  int lost = 0;  // how often what is being run was lost before
+  int lost = 0;  // how often the execution that is being run was lost since its last progress
 };
 
 class CrashStore final : public store::Store {
  public:
   using Plan = std::function<Death(const Write&)>;
-  // Without a plan it lives for ever.
+  // Without a plan the process never dies.
   explicit CrashStore(store::Store& inner, Plan plan = {}) : inner_(inner), plan_(std::move(plan)) {}
 
   [[nodiscard]] bool is_dead() const { return dead_; }
-  // Another process has it now.
+  // A new process takes over the store.
   void revive() {
     dead_ = false;
     lost_ = 0;
@@ -148,7 +148,8 @@ class CrashStore final : public store::Store {
   std::vector<model::JournalEntry> journal_read(const Uuid& execution) override {
     return alive().journal_read(execution);
   }
-  // Dies before or after its commit. What it throws is known to those who use it: the commit is in doubt.
+  // The process dies before or after the commit. Throws StoreUnavailable, which tells the caller that the commit is in
+  // doubt.
   void transaction(const std::function<void(store::Transaction&)>& fn) override {
     Death death = Death::none;
     const auto die_if = [&](Death now) {
@@ -187,7 +188,7 @@ class CrashStore final : public store::Store {
     const Death death = plan_ ? plan_(what) : Death::none;
     if (death == Death::before) { die(); }
     auto reply = fn();
-    // Of a run that has come on, earlier losses are forgiven.
+    // Progress resets the count of losses.
     if (what.kind == Write::Kind::advance) { lost_ = 0; }
     if (death == Death::after) { die(); }
     return reply;

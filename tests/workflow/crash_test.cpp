@@ -1,11 +1,12 @@
-// Programs killed at every place of their journals, and finished by other processes.
+// Programs whose processes are killed at every place of their journals, and which other processes finish.
 //
-// 10,000 of them in memory and 300 on SQLite die at each of their writes (claims now and then, every advance, outcome and
-// cancellation): drawn for each, either before it took effect, and then the next process does it and lives until the
-// write after, or after. So one run of a program visits every place, and each process replays what all before it have
-// recorded. The first 60 are also run once for every place and either side of it, with one death each.
+// 10,000 programs in memory and 300 on SQLite die at each of their writes (every advance, outcome and cancellation, and
+// some claims). For each write the seed draws whether the process dies before the write takes effect or after. If
+// before, the next process repeats the write and lives until the following one. So one run of a program visits every
+// place, and each process replays what all earlier ones have recorded. The first 60 programs are also run once for each
+// place and each side of it, with one death per run.
 //
-// HAPAX_WORKFLOW_SEED=n runs that program alone, HAPAX_WORKFLOW_PROGRAMS=n so many from there (or from 1).
+// HAPAX_WORKFLOW_SEED=n runs that program alone; HAPAX_WORKFLOW_PROGRAMS=m runs m programs from there (or from 1).
 #include "base/uuid7.hpp"
 #include "workflow/driver.hpp"
 #include "workflow/interpreter.hpp"
@@ -27,7 +28,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::stoull(text);
 }
 
-// False, and all that is to be said, when something was wrong.
+// Returns false, and reports every problem, if the report has any.
 bool holds(const Report& report, const Program& program, const std::string& how) {
   if (report.problems.empty()) { return true; }
   std::string text;
@@ -42,7 +43,7 @@ struct Range {
   [[nodiscard]] std::uint64_t end() const { return first + count; }
 };
 
-// HAPAX_WORKFLOW_SEED alone is that one program.
+// HAPAX_WORKFLOW_SEED alone selects one program.
 Range programs(std::uint64_t usual) {
   const bool one = std::getenv("HAPAX_WORKFLOW_SEED") != nullptr;
   return {.count = number_from("HAPAX_WORKFLOW_PROGRAMS", one ? 1 : usual)};
@@ -50,7 +51,8 @@ Range programs(std::uint64_t usual) {
 
 constexpr int failures_shown = 3;
 
-// The whole runs without sanitizers (the process test workflow.programs), under which it would take minutes.
+// The full numbers run without sanitizers only (process test workflow.programs); with sanitizers they would take
+// minutes.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t in_memory = 1000;
 constexpr std::uint64_t on_sqlite = 60;
@@ -59,7 +61,7 @@ constexpr std::uint64_t in_memory = 10000;
 constexpr std::uint64_t on_sqlite = 300;
 #endif
 
-// Most are small, so that many are quick; each small one has its place in some large one.
+// Most programs are small, so that many run quickly; a large program contains the shapes of the small ones.
 int size_of(std::uint64_t seed) { return seed % 16 == 0 ? 8 : 2; }
 
 void expect_nothing_left() { EXPECT_EQ(live_scopes(), 0) << "something lives on a stack that was left"; }
@@ -75,7 +77,7 @@ TEST(Crashes, WithoutAny) {
   }
 }
 
-// Of each program as many runs as there are places to die in, twice.
+// For each program, two runs for each write: one death before it, one after it.
 TEST(Crashes, AtEachPlaceOnce) {
   const Range range = programs(60);
   int bad = 0;

@@ -1,8 +1,8 @@
 #include "workflow/driver.hpp"
 
+#include "app/app_state.hpp"
+#include "app/inline_runner.hpp"
 #include "base/clock.hpp"
-#include "engine/app_state.hpp"
-#include "engine/inline_runner.hpp"
 #include "store/open.hpp"
 #include "workflow/interpreter.hpp"
 #include "workflow/journal.hpp"
@@ -21,15 +21,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Far apart, so that neither a crash (a lease) nor a retry changes which of two comes first.
+// A tick is far longer than a lease or a retry delay, so neither a crash nor a retry changes which of two timers fires
+// first.
 constexpr Duration lease = 200ms;
 constexpr Duration tick = 10min;
 constexpr Duration forever = std::chrono::days(3000);
 constexpr Duration soon = std::chrono::days(100);
 constexpr int turns_max = 5000;
 
-// The processes of one program, one after the other: each with a session of its own. What an app keeps beyond its
-// sessions, handlers and stacks, is of no program.
+// The processes of one program, one after the other, each with its own session. All share one app, which keeps nothing
+// of a program besides sessions, handlers and stacks.
 class Process {
  public:
   Process(store::Store& store, CrashStore::Plan plan, const std::shared_ptr<const Setting>& setting) {
@@ -44,15 +45,15 @@ class Process {
   void end() { runner_.reset(); }
   void begin() {
     store_->revive();
-    runner_ = std::make_unique<engine::InlineRunner>(
+    runner_ = std::make_unique<app::InlineRunner>(
         *store_,
-        engine::InlineRunner::Options{
+        app::InlineRunner::Options{
             .queues = {state_->queue("default"), state_->queue("other")}, .tasks = {"flow", "work"}, .lease = lease},
         [this](engine::Run& run) { return state_->execute(run); },
         [this](const engine::RunPtr& run) { return state_->turn(run); });
   }
 
-  // False: nothing is due.
+  // Returns false if nothing is due.
   bool run_one() {
     const bool ran = runner_->run_one().has_value();
     if (store_->is_dead()) { throw Died(); }
@@ -63,7 +64,7 @@ class Process {
  private:
   CrashStore* store_ = nullptr;
   std::shared_ptr<detail::AppState> state_;
-  std::unique_ptr<engine::InlineRunner> runner_;
+  std::unique_ptr<app::InlineRunner> runner_;
 };
 
 // One program, from its start to its end.
@@ -118,18 +119,18 @@ class Play {
     }
   }
 
-  // Each twice: the second changes nothing.
+  // Sends the signal twice; the second one must change nothing.
   static void send(const WorkflowHandle<std::uint32_t>& to, const PlannedSignal& signal, const std::string& once) {
     for (int i = 0; i < 2; ++i) {
       try {
         to.signal(signal.name, signal.payload, once);
       } catch (const WrongStatus&) {
-        return;  // it has ended without
+        return;  // the workflow ended without this signal
       }
     }
   }
 
-  // The next signal that has somebody to go to.
+  // Sends the next signal whose receiver has begun.
   bool send_one() {
     const auto runs = ledger_.runs();
     for (auto next = due_signals_.begin(); next != due_signals_.end(); ++next) {
@@ -143,7 +144,7 @@ class Play {
     return false;
   }
 
-  // Of the first run of a chain: whose body it is.
+  // The operation whose body `actor` executes; 0 if `actor` is not the first run of a chain.
   [[nodiscard]] int op_of(const std::string& actor) const {
     if (actor == chain_ + "#0") { return program_->root.id; }
     const std::size_t slash = actor.rfind('/');
@@ -250,7 +251,7 @@ class Play {
     }
   }
 
-  // Only tasks that would run for ever later may be left; they are taken away, for whoever comes next on this stage.
+  // Only tasks with a delay of years may be left. This cancels them, because the next program uses the same stage.
   void check_leftovers() {
     model::ListQuery query;
     query.statuses = {Status::pending, Status::running};
@@ -302,7 +303,7 @@ class DeathsEverywhere final : public Plan {
 
   Death at(const Write& write) override {
     const bool again = std::exchange(redone_, false);
-    // Who dies too often with one execution, without having come on, makes a dead letter of it.
+    // Too many deaths with one execution, without progress in between, would make it a dead letter.
     if (write.kind == Write::Kind::claim) { return write.lost == 0 && random_() % 8 == 0 ? Death::after : Death::none; }
     if (write.kind == Write::Kind::other && write.lost >= 2) { return Death::none; }
     if (again) { return Death::none; }
@@ -315,7 +316,7 @@ class DeathsEverywhere final : public Plan {
 
  private:
   std::mt19937_64 random_;
-  bool redone_ = false;  // the next write is the one that was not done
+  bool redone_ = false;  // the next write repeats the one that did not take effect
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// explain of real workflows: their journal says what they wait for (SPEC D18).
+// `explain` of real workflows: their journal shows what they wait for.
 #include "api/stores.hpp"
 
 #include <hapax/hapax.hpp>

@@ -1,5 +1,5 @@
 // Fibers: suspension, exceptions in flight, stacks.
-#include "workflow/fiber.hpp"
+#include "base/fiber.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t stack_bytes = 256 << 10;
 
 TEST(Fiber, GoesOnWhereItStopped) {
-  StackPool pool(stack_bytes);
+  base::StackPool pool(stack_bytes);
   std::string trace;
-  Fiber* self = nullptr;
-  Fiber fiber(pool, [&] {
+  base::Fiber* self = nullptr;
+  base::Fiber fiber(pool, [&] {
     trace += "a";
     self->suspend();
     trace += "b";
@@ -36,20 +36,20 @@ TEST(Fiber, GoesOnWhereItStopped) {
 }
 
 TEST(Fiber, OneThatWasNeverBegunIsDestroyedQuietly) {
-  StackPool pool(stack_bytes);
+  base::StackPool pool(stack_bytes);
   bool ran = false;
   {
-    const Fiber fiber(pool, [&] { ran = true; });
+    const base::Fiber fiber(pool, [&] { ran = true; });
   }
   EXPECT_FALSE(ran);
 }
 
 TEST(Fiber, FibersInsideCatchBlocksRethrowTheirOwnExceptions) {
-  StackPool pool(stack_bytes);
+  base::StackPool pool(stack_bytes);
   std::vector<std::string> caught;
-  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<std::unique_ptr<base::Fiber>> fibers;
   for (int i = 0; i < 50; ++i) {
-    fibers.push_back(std::make_unique<Fiber>(pool, [&, i] {
+    fibers.push_back(std::make_unique<base::Fiber>(pool, [&, i] {
       try {
         try {
           throw std::runtime_error("fiber " + std::to_string(i));
@@ -71,13 +71,13 @@ TEST(Fiber, FibersInsideCatchBlocksRethrowTheirOwnExceptions) {
 }
 
 TEST(Fiber, AnExceptionOutsideIsNotSeenInside) {
-  StackPool pool(stack_bytes);
+  base::StackPool pool(stack_bytes);
   bool seen = true;
   int uncaught = -1;
   try {
     throw std::runtime_error("outside");
   } catch (...) {
-    Fiber fiber(pool, [&] {
+    base::Fiber fiber(pool, [&] {
       seen = std::current_exception() != nullptr;
       uncaught = std::uncaught_exceptions();
     });
@@ -89,11 +89,11 @@ TEST(Fiber, AnExceptionOutsideIsNotSeenInside) {
 }
 
 TEST(Fiber, KnowsHowMuchStackIsLeft) {
-  StackPool pool(stack_bytes);
+  base::StackPool pool(stack_bytes);
   std::size_t left = 0;
   std::size_t deeper = 0;
-  Fiber* self = nullptr;
-  Fiber fiber(pool, [&] {
+  base::Fiber* self = nullptr;
+  base::Fiber fiber(pool, [&] {
     left = self->stack_left();
     const auto look = [&](volatile char* used) { deeper = self->stack_left() + (used[0] == 1 ? 0 : 1); };
     volatile char room[32 << 10];  // NOLINT
@@ -108,11 +108,11 @@ TEST(Fiber, KnowsHowMuchStackIsLeft) {
 }
 
 TEST(Fiber, StacksAreUsedAgain) {
-  StackPool pool(stack_bytes);
+  base::StackPool pool(stack_bytes);
   const char* first = nullptr;
   const char* second = nullptr;
   for (const char** where : {&first, &second}) {
-    Fiber fiber(pool, [where] {
+    base::Fiber fiber(pool, [where] {
       static thread_local char anything;
       const char here = anything;
       *where = &here;  // NOLINT: only compared
@@ -128,9 +128,9 @@ TEST(FiberDeath, AHitOnTheGuardNamesTheWorkflow) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
-        const AlternateStack alternate;
-        StackPool pool(stack_bytes);
-        Fiber fiber(pool, [] {
+        const base::AlternateStack alternate;
+        base::StackPool pool(stack_bytes);
+        base::Fiber fiber(pool, [] {
           const auto dig = [](const auto& again, int depth) -> int {
             volatile char room[4096];  // NOLINT
             room[0] = static_cast<char>(depth);

@@ -1,5 +1,5 @@
-// What workflows do, on virtual time, one turn after the other, each from its journal: so every one of these is a replay
-// test as well (SPEC W1–W7).
+// Workflow behaviour on virtual time. Each turn starts from the journal, so each of these tests is a replay test as
+// well.
 #include <hapax/hapax.hpp>
 #include <hapax/saga.hpp>
 #include <hapax/testing.hpp>
@@ -283,7 +283,7 @@ TEST_F(InlineWorkflow, SignalsThatNobodyGotGoOverToTheNextRun) {
   const Workflow<int, int> flow{"relay"};
   app_.handle(flow, [](WorkflowContext& ctx, const int& n) {
     if (n > 0) { return ctx.wait_signal<int>("go"); }
-    auto go = ctx.signal<int>("go");  // waited for, but never got
+    auto go = ctx.signal<int>("go");  // waited for, but its value is never read
     auto enough = ctx.timer(1h);
     (void)ctx.any(enough, go);
     ctx.continue_as_new(n + 1);
@@ -361,7 +361,7 @@ TEST_F(InlineWorkflow, ACancelledStepIsNotTriedAgain) {
   auto handle = app_.start(flow, 1, {.workflow_id = "a"});
   testing::drain(app_);
   EXPECT_EQ(handle.cancel("ill"), CancelAnswer::requested);
-  testing::advance(app_, 2h);  // the next attempt is due as well
+  testing::advance(app_, 2h);  // the next attempt is due too
   drain();
   EXPECT_EQ(handle.status(), Status::cancelled);
   EXPECT_EQ(calls, 1);
@@ -435,7 +435,7 @@ TEST_F(InlineWorkflow, QueriesSeeWhereItStands) {
   EXPECT_EQ(handle.query<std::string>("state"), "after a");
   EXPECT_EQ((handle.query<int, int>("add", 41)), 42);
   EXPECT_THROW((void)handle.query<int>("nothing"), NotFound);
-  // A question that cannot be answered leaves nothing behind, its locals included.
+  // A question that cannot be answered leaves nothing in memory, not even its locals.
   EXPECT_THROW((void)(handle.query<int, std::string>("add", "x")), std::exception);
   EXPECT_EQ(alive.use_count(), 1);
   handle.signal("go", 1);

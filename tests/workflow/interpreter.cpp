@@ -14,7 +14,7 @@ namespace {
 std::atomic<int> scopes{0};
 std::atomic<int> aside_in_catch{0};
 
-// Something with a destructor in each block, which unwinding must run.
+// An object with a destructor in each block, which unwinding must run.
 class LiveScope {
  public:
   LiveScope() { scopes.fetch_add(1); }
@@ -29,7 +29,7 @@ class LiveScope {
   throw std::runtime_error(text);
 }
 
-// The outside world's part of a step or a task.
+// Performs the effect of a step or a task, and fails as the operation's mode says.
 std::uint32_t happen(const Setting& setting, const Op& op, const Ledger::Effect& effect) {
   const int before = setting.ledger.effect(effect);
   const bool fails =
@@ -70,7 +70,7 @@ class Interpreter {
     for (const Op& op : ops) { exec(op); }
   }
 
-  // Inside a catch block, or called from one.
+  // Runs a handler inside a catch block, or undo operations called from one.
   void handle(const std::vector<Op>& ops, Guard guard) {
     setting_.ledger.entered(actor_, guard);
     try {
@@ -135,7 +135,7 @@ class Interpreter {
   }
 
   Started<std::uint32_t> start_task(const Op& op) {
-    // Attempts that are lost with their worker are spent; a flaky task has some to lose.
+    // An attempt that is lost with its worker is spent, so a flaky task gets 50 more.
     RunOptions options{.max_attempts = attempts_of(op) + (op.mode == Mode::flaky ? 50 : 0), .retry = retry()};
     if (op.ticks != 0) { options.delay = ticks(op.ticks); }
     if (op.id % 3 == 0) { options.queue = "other"; }
@@ -311,7 +311,7 @@ class Interpreter {
   bool struck_ = false;
 };
 
-// Numbers and a last word, with spaces between them.
+// Splits a text of numbers and a last word at its spaces.
 class Words {
  public:
   explicit Words(std::string text) : text_(std::move(text)) {}

@@ -1,4 +1,4 @@
-// Runs programs as workflows of hapax: one workflow, one task.
+// Runs programs as hapax workflows, with one workflow and one task definition for all programs.
 #pragma once
 
 #include "workflow/ledger.hpp"
@@ -12,15 +12,15 @@
 
 namespace hapax::generated {
 
-// What a root, a child or the next run of either begins with.
+// The input of a root, of a child, and of the next run of either.
 struct RunInput {
   std::uint64_t program = 0;
-  std::string chain;  // of runs: "p7", "p7#0/3"
-  int op = 0;         // whose body it is
+  std::string chain;  // name of the chain of runs: "p7", "p7#0/3"
+  int op = 0;         // the operation whose body this run executes
   int generation = 0;
   std::uint32_t acc = 0;
 };
-// One string of JSON: it is read at every replay.
+// Written as one JSON string, because every replay parses it.
 void to_json(nlohmann::json& json, const RunInput& input);
 void from_json(const nlohmann::json& json, RunInput& input);
 
@@ -35,12 +35,12 @@ void from_json(const nlohmann::json& json, TaskInput& input);
 
 inline const Task<TaskInput, std::uint32_t> work{"work"};
 inline const Workflow<RunInput, std::uint32_t> flow{"flow"};
-// The same where workers die by themselves, again and again.
+// For tests whose workers are killed again and again from outside.
 inline constexpr int lost_often = 1000;
 inline const Task<TaskInput, std::uint32_t> sturdy_work{"work", {.max_lost = lost_often}};
 inline const Workflow<RunInput, std::uint32_t> sturdy_flow{"flow", {.max_lost = lost_often}};
 
-// What an app that runs programs needs.
+// Everything that an app needs to run programs.
 struct Setting {
   Ledger& ledger;
   std::function<std::shared_ptr<const Program>(std::uint64_t seed)> find;
@@ -52,13 +52,13 @@ struct Setting {
   bool transactions = true;  // the store has them
 };
 
-// The setting outlives the app's workers.
+// The app's handlers share `setting`, whose ledger must outlive the app's workers.
 void handle_programs(App& app, const std::shared_ptr<const Setting>& setting);
 
 [[nodiscard]] RunInput root_input(const Program& program, const std::string& chain);
-// Objects on the stacks of runs; none when nothing runs and nothing was left behind.
+// The number of LiveScope objects on the stacks of runs: 0 when no run is in memory and unwinding has left nothing.
 [[nodiscard]] int live_scopes();
-// How often a run was put aside inside a catch block or a compensation.
+// How often a run was evicted inside a catch block or a compensation.
 [[nodiscard]] int put_aside_in_catch();
 
 }  // namespace hapax::generated

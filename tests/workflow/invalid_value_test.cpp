@@ -1,5 +1,5 @@
-// Signals and results that do not convert to the type a workflow asks for: an error of that call, caught, recorded and played
-// again, never a run that is parked for good.
+// Signals and results that do not convert to the requested type make that call fail. The workflow can catch the error,
+// which is recorded and replayed; the run is never parked for good.
 #include "api/stores.hpp"
 
 #include <hapax/hapax.hpp>
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 class InvalidValue : public OnStore {
  protected:
-  // Nothing stays in memory, so that each turn is a replay.
+  // No run stays in memory, so each turn is a replay.
   static WorkerOptions replaying() { return {.threads = 2, .workflow_cache = 0}; }
 
   static std::string error_of(App& app, const Uuid& id) {

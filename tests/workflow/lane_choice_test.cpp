@@ -1,4 +1,4 @@
-// Which thread gets which workflow, and what waits for what.
+// Which thread gets which workflow, and which workflows wait for others.
 #include "api/stores.hpp"
 
 #include <hapax/hapax.hpp>
@@ -25,7 +25,7 @@ class LaneChoice : public OnStore {
     while (!flag.load()) { std::this_thread::sleep_for(1ms); }
   }
 
-  // A workflow that keeps its thread until unblock_, so that what is started meanwhile is taken together.
+  // A workflow that keeps its thread until unblock_, so that workflows started meanwhile are claimed together.
   void block(App& app) {
     app.handle(blocker_, [this](WorkflowContext& ctx, const int& n) {
       ctx.step("until told", [this] {
@@ -43,7 +43,8 @@ class LaneChoice : public OnStore {
   std::atomic<bool> unblock_{false};
 };
 
-// Each waits in its first step until all are there: one thread for each, though nobody knew that they take long.
+// Each workflow waits in its first step until all have begun, so each needs its own thread although none has been
+// measured.
 TEST_P(LaneChoice, OnesThatNobodyHasMeasuredDoNotWaitForEachOther) {
   constexpr int many = 4;
   const Workflow<int, int> flow{"meets"};
@@ -67,7 +68,7 @@ TEST_P(LaneChoice, OnesThatNobodyHasMeasuredDoNotWaitForEachOther) {
   for (int i = 0; i < many; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
 }
 
-// A long one among many short ones goes to the thread that has nothing to do, and does not hold up their records.
+// A slow workflow among many short ones goes to an idle thread and does not delay the short ones' records.
 TEST_P(LaneChoice, ALongOneDoesNotHoldUpTheShortOnes) {
   const Workflow<int, int> brief{"brief"};
   const Workflow<int, int> slow{"slow"};
@@ -95,8 +96,8 @@ TEST_P(LaneChoice, ALongOneDoesNotHoldUpTheShortOnes) {
   EXPECT_EQ(held.result_for(60s), 5);
 }
 
-// All that one thread has: a brief one and a slow one. The records of the brief one, and its end, do not wait for the slow
-// step.
+// One thread has a brief workflow and a slow one. The brief one's records and its end are written before the slow step
+// begins.
 TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
   const Workflow<int, int> brief{"brief"};
   const Workflow<int, int> slow{"slow"};
@@ -119,7 +120,7 @@ TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
     return n;
   });
   const Worker worker = app.work({.threads = 1});
-  // So that their speeds are known.
+  // Earlier runs let the worker measure both workflows.
   EXPECT_EQ(app.start(slow, 1, {.workflow_id = "slow 1"}).result_for(60s), 1);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(app.start(brief, i, {.workflow_id = "brief " + std::to_string(i)}).result_for(60s), i);
@@ -130,14 +131,14 @@ TEST_P(LaneChoice, ASlowStepBeginsAfterTheOthersAreRecorded) {
   looks.store(true);
   auto second = app.start(slow, 2, {.workflow_id = "slow 2"});
   while (first.status() != Status::running || second.status() != Status::running) { std::this_thread::sleep_for(1ms); }
-  std::this_thread::sleep_for(50ms);  // longer than a slow one waits for a thread of its own
+  std::this_thread::sleep_for(50ms);  // longer than a slow workflow waits for a thread of its own
   unblock_.store(true);
   EXPECT_EQ(second.result_for(60s), 2);
   EXPECT_TRUE(recorded.load());
   EXPECT_EQ(first.result_for(60s), 1);
 }
 
-// One thread for many slow ones: it does not begin them all, and each step is recorded when it is done.
+// One thread with many slow workflows begins few of them at a time, and records each step when it ends.
 TEST_P(LaneChoice, OneThreadBeginsFewSlowOnesAtATime) {
   const Workflow<int, int> slow{"slow"};
   App app = open();
@@ -155,10 +156,10 @@ TEST_P(LaneChoice, OneThreadBeginsFewSlowOnesAtATime) {
   std::vector<WorkflowHandle<int>> handles;
   for (int i = 0; i < 5; ++i) { handles.push_back(app.start(slow, i, {.workflow_id = std::to_string(i)})); }
   for (int i = 0; i < 5; ++i) { EXPECT_EQ(handles[static_cast<std::size_t>(i)].result_for(60s), i); }
-  EXPECT_LE(most.load(), 3);  // the others have not waited for a second yet
+  EXPECT_LE(most.load(), 3);  // the other workflows have not waited for 1 s yet
 }
 
-// The step of one keeps the thread beyond the end of the worker's grace. That of another, which was next, is not begun.
+// One workflow's step keeps the only thread beyond the worker's grace. The other workflow's next step must not begin.
 TEST_P(LaneChoice, NoStepBeginsOnceTheWorkerHasGivenUp) {
   const Workflow<int, int> pair{"pair"};
   App app = open();
@@ -178,7 +179,7 @@ TEST_P(LaneChoice, NoStepBeginsOnceTheWorkerHasGivenUp) {
     return n;
   });
   Worker worker = app.work({.threads = 1, .grace = 50ms});
-  for (int i = 0; i < 20; ++i) {  // so that it is known to be quick
+  for (int i = 0; i < 20; ++i) {  // lets the worker measure that the workflow is quick
     EXPECT_EQ(app.start(pair, 0, {.workflow_id = "known " + std::to_string(i)}).result_for(60s), 0);
   }
   block(app);

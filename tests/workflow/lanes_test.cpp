@@ -1,4 +1,4 @@
-// Generated programs on workers, many at once on one thread, with and without a cache of those that wait.
+// Generated programs on workers, many at once on one thread, with and without a cache of waiting runs.
 #include "api/stores.hpp"
 #include "workflow/interpreter.hpp"
 #include "workflow/memory_ledger.hpp"
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using Programs = std::map<std::uint64_t, std::shared_ptr<const Program>>;
 
 Programs programs_from(std::uint64_t first, int count) {
-  // HAPAX_WORKFLOW_SHIFT=n: other programs than usual.
+  // HAPAX_WORKFLOW_SHIFT=n adds n to the seeds, which gives other programs.
   if (const char* const shift = std::getenv("HAPAX_WORKFLOW_SHIFT")) { first += std::stoull(shift); }
   Programs programs;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {

@@ -1,4 +1,4 @@
-// MemoryLedger: a ledger inside the test's own process. Any thread may call it.
+// MemoryLedger: a ledger in the test's own process. Any thread may call it.
 #pragma once
 
 #include "workflow/ledger.hpp"
@@ -40,19 +40,18 @@ class MemoryLedger final : public Ledger {
   void entered(const std::string&, Guard) override {}
   void left(const std::string&, Guard) override {}
 
-  // ---- The test's side ---------------------------------------------------------------------------------------------
-  // A call that a process made whose ledger this is not; in the order in which they were made.
+  // Adds a call that another process has recorded. Calls are added in the order in which they were made.
   void copy(Call call) {
     const std::lock_guard lock(mutex_);
     (void)add(std::move(call));
   }
 
-  // What the store has of something.
+  // The store's records of one effect.
   struct Recorded {
-    int calls = 0;         // that it knows of, failed ones too
-    bool settled = false;  // there will be no more
+    int calls = 0;         // recorded calls, failed ones included
+    bool settled = false;  // no further call will be recorded
   };
-  // The process is dead, and does one thing at a time: so at most one call may be unknown to the store.
+  // Called when the process has died, which did one thing at a time: at most one call may be unknown to the store.
   template <class RecordedOf>
   void bury(RecordedOf recorded_of) {
     const std::lock_guard lock(mutex_);
@@ -78,7 +77,7 @@ class MemoryLedger final : public Ledger {
     const std::lock_guard lock(mutex_);
     return problems_;
   }
-  // What one program did: of "p7" all that begins with "p7#".
+  // Copies what one program did: for "p7" everything of actors that begin with "p7#".
   void observe(const std::string& chain, Observed& into) const {
     const std::lock_guard lock(mutex_);
     const std::string stem = chain + "#";
@@ -95,7 +94,7 @@ class MemoryLedger final : public Ledger {
   }
 
  private:
-  // Holding mutex_.
+  // The caller holds mutex_.
   int add(Call call) {
     call.number = ++number_;
     std::vector<Call>& calls = calls_[call.effect.key];

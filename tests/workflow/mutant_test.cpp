@@ -1,5 +1,6 @@
-// Workflows whose code changes under them (SPEC W5): each of these mutants meets a run that the original has begun. It
-// must be parked with both sides named, nothing the mutant does may happen, and the original must bring it to its end.
+// Workflows whose code changes under them. Each of these mutants meets a run that the original has begun. The run must
+// be parked with a reason that names both sides, the mutant must have no effect, and the original must bring the run to
+// its end.
 #include <hapax/hapax.hpp>
 #include <hapax/testing.hpp>
 
@@ -26,7 +27,7 @@ using Function = std::function<int(WorkflowContext&, std::vector<std::string>& t
 
 struct Mutant {
   std::string name;
-  std::string journal;  // both sides, as the reason names them
+  std::string journal;  // `journal` and `code`: both sides, as the stuck reason names them
   std::string code;
   Function function;
 };
@@ -40,7 +41,8 @@ int step(WorkflowContext& ctx, std::vector<std::string>& trace, const std::strin
   });
 }
 
-// Half of it is done when it waits for "go": a step, a task, two timers, a child, a time, an id, an attribute.
+// When the workflow waits for "go" it has done half of its parts: a step, a task, two timers, a child, a time, an ID,
+// an attribute.
 struct Parts {
   std::function<void(WorkflowContext&, std::vector<std::string>&)> before = [](WorkflowContext&, auto&) {};
   std::string first = "reserve";
@@ -159,7 +161,7 @@ TEST_P(Mutants, AreParkedAndTheOriginalGoesOn) {
   const std::vector<std::string> half = {"reserve", "charge 1", "pack", "child"};
   ASSERT_EQ(trace, half);
 
-  // The wrong deploy meets it: with the signal it waits for, it would go on.
+  // The mutant meets the run; the signal that the run waits for is there, so that the mutant could go on.
   mutated = true;
   handle.signal("go", 1000);
   testing::drain(app);
@@ -168,7 +170,7 @@ TEST_P(Mutants, AreParkedAndTheOriginalGoesOn) {
   EXPECT_TRUE(parked->waiting);
   EXPECT_NE(parked->stuck_reason.find(GetParam().journal), std::string::npos) << parked->stuck_reason;
   EXPECT_NE(parked->stuck_reason.find(GetParam().code), std::string::npos) << parked->stuck_reason;
-  // Tried again and again, and always the same.
+  // Each later turn parks the run with the same reason.
   for (int i = 0; i < 5; ++i) {
     testing::advance(app, 1h);
     testing::drain(app);

@@ -14,9 +14,9 @@ struct Expectation {
   std::vector<EffectKey> after;
 };
 
-using Frontier = std::set<EffectKey>;  // what has happened last, on all paths that lead here
+using Frontier = std::set<EffectKey>;  // the last effects on all paths that lead to an operation
 
-// How an operation ends when it does not just end.
+// How an operation ends other than normally.
 struct Failed {};
 struct Struck {};  // a cancellation
 struct Hangs {
@@ -47,7 +47,7 @@ class Oracle {
     std::string chain;
     std::uint32_t acc = 0;
     Frontier frontier;
-    bool certain = true;  // it must have run, and nobody may have cancelled it
+    bool certain = true;  // the chain must have run, and nobody may have cancelled it
   };
 
   struct State {
@@ -61,7 +61,7 @@ class Oracle {
 
   void problem(std::string text) { problems_.push_back(std::move(text)); }
 
-  // All runs of a root or a child; none when it never began.
+  // Checks all runs of a root or a child. Returns nothing if none began.
   std::optional<RunEnd> run_chain(const Op& op, const Chain& chain) {
     const Op* body = &op;
     std::uint32_t acc = chain.acc;
@@ -124,7 +124,7 @@ class Oracle {
     }
   }
 
-  // Where nothing else could happen any more, the root hangs.
+  // If the test cancelled the root because nothing else could happen, the root must have been at a hang operation.
   void check_idle(const ObservedRun& run, const std::string& actor) {
     if (!observed_.cancelled_when_idle || !run.log.strike) { return; }
     if (program_.at(run.log.strike->op).kind != Kind::hang) {
@@ -136,7 +136,7 @@ class Oracle {
     for (const Op& op : ops) { exec(op, state); }
   }
 
-  // Whether the cancellation strikes here.
+  // Whether the cancellation strikes at this stage of the operation.
   bool strikes(const Op& op, int stage, State& state) {
     if (state.strike != Strike{.op = op.id, .stage = stage}) { return false; }
     state.strike.reset();
@@ -181,7 +181,7 @@ class Oracle {
   static bool fails(const Op& op) { return op.mode == Mode::failing || op.mode == Mode::permanent; }
 
   void expect(const EffectKey& key, const Op& op, const State& state, bool certain) {
-    // An attempt of a task that is lost with its worker is spent, whether the task was called or not.
+    // A task attempt that is lost with its worker is spent, whether the task's body was called or not.
     const bool spends = op.kind == Kind::task && op.mode == Mode::failing;
     Expectation made{.acc = state.acc,
                      .least = !certain ? 0
@@ -189,7 +189,7 @@ class Oracle {
                                        : calls_of(op),
                      .most = calls_of(op),
                      .after = {state.frontier.begin(), state.frontier.end()}};
-    // A call that was lost counts as one for a flaky operation, which may then need no more.
+    // A lost call may count as one of a flaky operation's failures, so that the operation needs no further one.
     if (const auto lost = observed_.lost.find(key); lost != observed_.lost.end()) { made.most += lost->second; }
     if (!expected_.emplace(key, std::move(made)).second) {
       problem("the oracle expects operation " + std::to_string(key.op) + " of " + key.actor + " twice");
@@ -208,7 +208,7 @@ class Oracle {
 
   static void join(Frontier& frontier, const Frontier& other) { frontier.insert(other.begin(), other.end()); }
 
-  // A task that was started in this state; its result, if it has one.
+  // A task that is started in this state. Returns its result, or nothing if it fails.
   std::optional<std::uint32_t> sent(const Op& op, const State& state, Frontier& frontier, bool certain = true) {
     const EffectKey key{below(op, state), op.id};
     expect(key, op, state, certain);
@@ -217,7 +217,7 @@ class Oracle {
     return mix(state.acc, static_cast<std::uint32_t>(op.id));
   }
 
-  // Likewise a child. Of one that is not certain nothing follows.
+  // A child that is started in this state. Returns its result, or nothing if it fails or is not certain to run.
   std::optional<std::uint32_t> born(const Op& op, const State& state, Frontier& frontier, bool certain = true) {
     const auto end =
         run_chain(op, {.chain = below(op, state), .acc = state.acc, .frontier = state.frontier, .certain = certain});
@@ -271,7 +271,7 @@ class Oracle {
     std::vector<std::optional<std::uint32_t>> values;
     const auto all_started = [&](bool waited_for) {
       for (const Op& part : op.parts) {
-        // What nobody waits for: tasks run, children may end with their parent.
+        // Parts that the run never waits for: a task runs anyway, a child may end with its parent.
         const bool certain = waited_for || part.kind == Kind::task;
         if (part.kind != Kind::sleep) { values.push_back(started(part, begun, frontier, certain)); }
       }
@@ -344,7 +344,7 @@ class Oracle {
     }
   }
 
-  // All of them, whatever happens to one; the first error is the one that goes on.
+  // Runs every undo block, even after one fails. The first error is the one that is rethrown.
   void undo(const Op& op, std::size_t done, State& state) {
     bool failed = false;
     bool struck = false;
@@ -370,7 +370,7 @@ class Oracle {
     }
   }
 
-  // What an operation may have begun before it was struck.
+  // An operation that was struck may or may not have begun: its effects are allowed, not required.
   void maybe(const Op& op, const State& state) {
     Frontier ignored;
     if (op.kind == Kind::step) { expect({state.actor, op.id}, op, state, false); }
@@ -404,7 +404,8 @@ class Oracle {
     compare_seen();
   }
 
-  // A step's record was lost, and before it was reached again, the run was cancelled at an earlier place.
+  // Number of calls of a step whose record was lost, in a run that was then cancelled at an earlier place, before it
+  // reached the step again.
   [[nodiscard]] std::size_t forgotten(const EffectKey& key) const {
     const auto lost = observed_.lost.find(key);
     return struck_.contains(key.actor) && lost != observed_.lost.end() ? static_cast<std::size_t>(lost->second) : 0;
@@ -412,7 +413,7 @@ class Oracle {
   [[nodiscard]] bool is_forgotten(const EffectKey& key, const std::vector<Call>& calls) const {
     return forgotten(key) >= calls.size();
   }
-  // Such a call is known by what it was given, if what undoes the run comes to the same step on another way.
+  // If the undo path reaches the same step in another way, a lost call is recognised by its input.
   [[nodiscard]] std::vector<Call> without_forgotten(const EffectKey& key, const Expectation& wanted,
                                                     std::vector<Call> calls) const {
     std::size_t left = std::min(forgotten(key), calls.size() - (wanted.least > 0 ? 1 : 0));
@@ -439,7 +440,8 @@ class Oracle {
     }
   }
 
-  // What a run was given once, it is given for ever: of any two effects one has seen what the other has, and maybe more.
+  // Values of now(), random() and uuid() never change within a run: of two effects, one has seen all values of the
+  // other.
   void compare_seen() {
     std::map<std::string, std::vector<std::string>> longest;
     for (const auto& [key, calls] : observed_.calls) {

@@ -1,8 +1,8 @@
-// Oracle: says without hapax what a program must have done.
+// Oracle: computes, without hapax, what a program must have done.
 //
-// It is told what depends on the moment (which runs ever began, how each ended, where a cancellation struck, which patch
-// was in force) and answers with every effect: what it was given, how often it is called at least and at most when no
-// record is lost, and which effects come before it. What it is told must fit: a run that nobody cancels must end as the
+// Input: the facts that depend on timing (which runs began, how each ended, where a cancellation struck, which patch
+// was in force). Output: each effect with the value it was given, the least and most calls when no record is lost, and
+// the effects that must come before it. The facts must fit the program too: a run that nobody cancels must end as the
 // tree says.
 #pragma once
 
@@ -26,15 +26,15 @@ struct ObservedRun {
 };
 
 struct Observed {
-  std::map<std::string, ObservedRun> runs;  // by actor; those that began
+  std::map<std::string, ObservedRun> runs;  // by actor; runs that began
   std::map<EffectKey, std::vector<Call>> calls;
-  std::map<EffectKey, int> lost;  // calls whose record a crash may have taken
+  std::map<EffectKey, int> lost;  // number of calls whose record a crash may have lost
   bool cancel_asked = false;
-  // The root was cancelled because nothing else could happen any more.
+  // The test cancelled the root because nothing else could happen any more.
   bool cancelled_when_idle = false;
 };
 
-// What is wrong; empty: nothing.
+// Returns all violations; empty if there is none.
 [[nodiscard]] std::vector<std::string> check(const Program& program, const std::string& chain,
                                              const Observed& observed);
 

@@ -1,6 +1,6 @@
 // Workflows on a worker whose store is away for longer than its lease.
 #include "api/stores.hpp"
-#include "engine/app_state.hpp"
+#include "app/app_state.hpp"
 #include "engine/faulty_store.hpp"
 #include "store/open.hpp"
 
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 class WorkflowOutage : public OnStore {
  protected:
-  // On the store of this test, which the test can take away.
+  // An app on this test's store, which the test can make unavailable.
   App open_faulty() {
     auto store = std::make_unique<engine::FaultyStore>(store::open(url_, {.migrate = store::Migrate::yes}));
     faulty_ = store.get();
@@ -34,8 +34,8 @@ class WorkflowOutage : public OnStore {
   engine::FaultyStore* faulty_ = nullptr;
 };
 
-// The store goes away during the step. The outcome that waits for the timer, with the step's record, is never sent: the
-// session is lost with it. What the worker then has in memory is ahead of the journal.
+// The store goes away during the step. The outcome that waits for the timer, with the step's record, is never sent, and
+// the session is lost. The worker's memory is then ahead of the journal.
 TEST_P(WorkflowOutage, OneThatWaitsIsTakenUpFromItsJournalIfItsOutcomeWasLost) {
   const Workflow<int, int> flow{"paused"};
   App app = open_faulty();
@@ -53,7 +53,7 @@ TEST_P(WorkflowOutage, OneThatWaitsIsTakenUpFromItsJournalIfItsOutcomeWasLost) {
   const Worker worker = app.work({.threads = 1, .lease = 1s});
   auto handle = app.start(flow, 1, {.workflow_id = "a"});
   while (!faulty_->away.load()) { std::this_thread::sleep_for(1ms); }
-  // Somebody else finds that it is lost.
+  // Another process's sweep finds that the session is lost.
   while (faulty_->inner().get(handle.id()).value().status == Status::running) {
     std::this_thread::sleep_for(20ms);
     (void)faulty_->inner().sweep({});
@@ -73,7 +73,7 @@ TEST_P(WorkflowOutage, OneUnreadableJournalIsSnoozedAndToldAndItsNeighboursGoOn)
   app.handle(flow, [](WorkflowContext& ctx, const int& n) { return n + ctx.wait_signal<int>("go"); });
   std::mutex mutex;
   std::string told;
-  // Nothing stays in memory, so that each claim reads the journal.
+  // No run stays in memory, so that each claim reads the journal.
   const Worker worker = app.work({.threads = 1, .workflow_cache = 0, .on_trouble = [&](std::string_view text) {
                                     const std::lock_guard lock(mutex);
                                     told += text;
@@ -85,7 +85,7 @@ TEST_P(WorkflowOutage, OneUnreadableJournalIsSnoozedAndToldAndItsNeighboursGoOn)
     return found && found->status == Status::pending && found->fence > 0;
   };
   while (!waits(bad.id()) || !waits(good.id())) { std::this_thread::sleep_for(5ms); }
-  faulty_->away.store(true);  // both are due when the worker looks next
+  faulty_->away.store(true);  // makes both workflows due at the worker's next claim
   faulty_->unreadable = bad.id();
   for (const Uuid& id : {bad.id(), good.id()}) {
     const model::Signal signal{.execution = id, .name = "go", .data = "40"};

@@ -18,7 +18,7 @@ void Outside::start(const std::shared_ptr<const Program>& program) {
   const std::string chain = "p" + std::to_string(program->seed);
   (void)app_.start(options_.sturdy ? sturdy_flow : flow, root_input(*program, chain), {.workflow_id = chain});
   programs_.emplace(program->seed, program);
-  // What hangs is cancelled at some time, and so are a few others.
+  // Programs that hang are cancelled at a random time, and so are a few others.
   if (hangs(*program) || program->cancel_after) {
     const auto after =
         Duration(static_cast<Duration::rep>(random_.fraction() * static_cast<double>(options_.cancel_within.count())));
@@ -48,7 +48,7 @@ void Outside::send_signals(const Enough& enough) {
     for (const PlannedSignal& signal : signals_of(op)) {
       try {
         handle.signal(signal.name, signal.payload, "once" + std::to_string(number++));
-      } catch (const WrongStatus&) { break; }  // it has ended without
+      } catch (const WrongStatus&) { break; }  // the workflow ended without this signal
     }
   }
 }

@@ -1,5 +1,5 @@
-// Outside: the world around programs that run on workers. Starts them, sends signals to whoever has begun, cancels, and
-// asks the oracle when all have ended.
+// Outside: the world around programs that run on workers. Starts programs, sends signals to runs that have begun,
+// cancels, and asks the oracle when all programs have ended.
 #pragma once
 
 #include "base/random.hpp"
@@ -20,23 +20,23 @@
 
 namespace hapax::generated {
 
-// One thread. Program n is the chain "p<n>".
+// Used by one thread. Program n is the chain "p<n>".
 class Outside {
  public:
   struct Options {
-    Duration cancel_within;  // of its start, if it is to be cancelled
+    Duration cancel_within;  // latest time of a cancellation, counted from the program's start
     bool sturdy = false;
   };
   Outside(App& app, MemoryLedger& ledger, const Options& options) : app_(app), ledger_(ledger), options_(options) {}
 
   void start(const std::shared_ptr<const Program>& program);
-  // Sends what is due, until that is `enough`: on a slow store the rest is left to the next call.
+  // Sends the due signals and cancellations until `enough` returns true; the next call sends the rest.
   using Enough = std::function<bool()>;
   void act(const Enough& enough = [] { return false; });
-  // Workflows of all kinds that have not ended.
+  // Number of workflows, roots and children, that have not ended.
   [[nodiscard]] std::size_t live();
 
-  // What was wrong with each that did not do as it should. `excuse` may add what the ledger cannot know.
+  // The problems of each program that broke a rule. `excuse` may add facts that the ledger cannot know.
   struct Verdict {
     std::shared_ptr<const Program> program;
     std::vector<std::string> problems;

@@ -7,12 +7,12 @@ namespace hapax::generated {
 
 namespace {
 
-// Where an operation stands, and what may stand there.
+// The place of an operation, and what is allowed there.
 struct Scope {
   int depth = 0;
   bool may_fail = true;
   bool root = false;
-  bool hangs = false;  // the run waits at its end for a cancellation, which must not be swallowed before
+  bool hangs = false;  // the run ends with a wait for a cancellation, so nothing before may swallow one
 };
 
 class Generator {
@@ -103,7 +103,7 @@ class Generator {
     if (!made.atomic) {
       draw_mode(made, scope);
     } else if (scope.may_fail && chance(10)) {
-      made.mode = Mode::permanent;  // its body is not called again
+      made.mode = Mode::permanent;  // a permanent failure: the body is not called again
     }
     return made;
   }
@@ -194,7 +194,7 @@ class Generator {
     return made;
   }
 
-  // One is soon; a timer takes part only against one other.
+  // One part ends soon; a timer races only against one other part.
   Op race(const Scope& scope) {
     Op made = op(Kind::race);
     made.way = chance(35) ? Way::any : Way::plain;
@@ -249,7 +249,7 @@ class Generator {
       return made;
     }
     Op made = op(Kind::signal);
-    made.way = Way::impatient;  // whose signal is never sent
+    made.way = Way::impatient;  // its signal is never sent
     return made;
   }
 
@@ -288,7 +288,7 @@ class Generator {
     return made;
   }
 
-  // Unless it may fail, an attempt is around it.
+  // A saga that must not fail is wrapped in an attempt.
   Op saga(const Scope& scope) {
     Op made = op(Kind::saga);
     Scope inner = inside(scope);
@@ -297,7 +297,7 @@ class Generator {
     for (int i = 0; i < parts; ++i) {
       made.body.push_back(draw(inner));
       Scope back = undoing(scope);
-      back.may_fail = chance(10) && !scope.hangs;  // what fails there takes the place of the cancellation
+      back.may_fail = chance(10) && !scope.hangs;  // a failure here replaces the cancellation
       made.undo.push_back(block(back, 1 + below(2)));
     }
     if (chance(70)) {
@@ -391,7 +391,7 @@ void collect(const Op& op, std::vector<PlannedSignal>& signals, std::size_t& ear
 
 void collect_all(const std::vector<Op>& ops, std::vector<PlannedSignal>& signals, std::size_t& early) {
   for (const Op& inner : ops) {
-    if (inner.kind != Kind::child) { collect(inner, signals, early); }  // which has its own
+    if (inner.kind != Kind::child) { collect(inner, signals, early); }  // a child has its own signals
   }
 }
 

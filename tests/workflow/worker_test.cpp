@@ -63,7 +63,7 @@ class WorkflowWorker : public OnStore {
   std::map<std::string, int> effects_;
 };
 
-// As a server asks: by a workflow of hapax's own (model/question.hpp).
+// Asks as a server does: through a workflow of hapax's own (model/question.hpp).
 class AskedFromAfar : public WorkflowWorker {
  protected:
   std::string ask(App& app, const std::string& name, const Uuid& id, const std::string& query,
@@ -90,14 +90,14 @@ TEST_P(AskedFromAfar, AWorkerThatHasTheFunctionAnswers) {
     ctx.on_query("missing", [&]() -> int { throw NotFound("no such line"); });
     ctx.on_query("wordy", [&]() -> int { throw std::runtime_error(std::string(std::size_t{3} << 20, 'x')); });
     ctx.on_query("large", [&] { return std::string(std::size_t{2} << 20, 'x'); });
-    // NOLINTNEXTLINE(misc-no-recursion): more of the stack than a usual one has
+    // NOLINTNEXTLINE(misc-no-recursion): uses more stack than a workflow has by default
     std::function<int(int)> deep = [&](int n) { return n == 0 ? ctx.patched("deep") : deep(n - 1) + (n & 1); };
     (void)deep(4000);
     ctx.step("a", [] {});
     state = "after a";
     return ctx.wait_signal<int>("go");
   });
-  // Its own queues, how many and which, have nothing to do with it.
+  // Questions are answered whichever queues the worker has.
   const Worker worker = app.work({.queues = {"flows"}, .threads = 1, .workflow_stack = 4 << 20});
   const auto handle = app.start(flow, 1, {.workflow_id = "w", .queue = "flows"});
   while (app.timeline(handle.id()).size() < 3) { std::this_thread::sleep_for(1ms); }
@@ -142,7 +142,7 @@ TEST_P(AskedFromAfar, AQuestionIsNoneOfTheWorkersQueues) {
   App app = open();
   app.handle(sums, [](WorkflowContext&, const int& n) { return n; });
   Worker worker = app.work({.threads = 1});
-  // Of a workflow that nobody has: it stays, and the worker's queues are empty nevertheless.
+  // A question to a workflow that no worker has stays pending, and the worker still counts its queues as empty.
   const TaskSpec asking{.name = "hapax.query:other", .options = {.queue = "hapax.query"}};
   const auto asked = app.start_json(asking, "{}", {.workflow_id = "q"});
   EXPECT_TRUE(worker.wait_until_empty(30s));
@@ -170,7 +170,7 @@ TEST_P(WorkflowWorker, ManyRunAtOnce) {
   for (const auto& [step, times] : effects()) { EXPECT_EQ(times, 1) << step; }
 }
 
-// Steps that take long have a thread each, also when quick ones of the same workflow came before.
+// Each long step gets its own thread, even if quick steps of the same workflow came before.
 TEST_P(WorkflowWorker, LongStepsRunSideBySide) {
   constexpr int together = 4;
   App app = open();
@@ -355,7 +355,7 @@ TEST_P(WorkflowWorker, AForkDoesNotRepeatTheStepsItBegan) {
   const Worker worker = app.work({.threads = 1});
   auto first = app.start(flow, 7, {.workflow_id = "a"});
   EXPECT_EQ(first.result_for(60s), 70);
-  for (const int steps : {2, 3}) {  // up to the step; and the sleep
+  for (const int steps : {2, 3}) {  // copies the journal up to the step, or up to the sleep
     auto fork = app.find(flow, app.fork(first.id(), steps, {.workflow_id = "from " + std::to_string(steps)}).id());
     EXPECT_EQ(fork.result_for(60s), 70) << steps;
     EXPECT_EQ(weighed.load(), 1) << steps;

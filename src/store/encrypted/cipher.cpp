@@ -54,7 +54,7 @@ ActivityChange Cipher::sealed(ActivityChange change) const {
   return change;
 }
 
-// Made storable first, as the store would: what is sealed cannot be cut any more.
+// Made storable before sealing, as the store would do: sealed text can no longer be cut.
 ErrorInfo Cipher::sealed(const Uuid& execution, const ErrorInfo& error) const {
   ErrorInfo kept = decode_error(encode_error(error));
   kept.message = seal(message_place(execution), kept.message);
@@ -108,7 +108,7 @@ void Cipher::open_error(const Uuid& execution, std::optional<ErrorInfo>& error) 
   open_text(execution, detail_place(execution), error->detail);
 }
 
-// It is admitted by now, and so are its neighbours: they are told, and its result is as good as gone.
+// The item and its batch are admitted by now and must be answered, so the holder's result counts as expired.
 void Cipher::open(Admission& admission) const {
   try {
     open_result(admission.id, admission.result);

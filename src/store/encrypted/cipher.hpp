@@ -1,8 +1,8 @@
 // Cipher: which parts of the values that cross the seam are encrypted, and what each is bound to.
 //
-// Inputs are bound to namespace and task, as a retry copies them to a new execution inside the database; results and errors
-// to their execution, also where those who wait are told of them; journal entries to execution and position; signals to
-// their name, as they may go over to a workflow's next run. Any thread.
+// Inputs are bound to namespace and task, as a retry copies them to a new execution inside the database; results and
+// errors to their execution, also in the events of waiters; journal entries to execution and position; signals to their
+// name, as a signal may move to a workflow's next run. Any thread may call.
 #pragma once
 
 #include "model/activity_state.hpp"
@@ -20,7 +20,7 @@ class Cipher {
   // ---- On the way in: copies with their payloads sealed ------------------------------------------------------------
   [[nodiscard]] NewExecution sealed(NewExecution item) const;
   [[nodiscard]] Finish sealed(Finish finish) const;
-  [[nodiscard]] JournalEntry sealed(JournalEntry entry) const;  // of the execution it names
+  [[nodiscard]] JournalEntry sealed(JournalEntry entry) const;  // bound to the execution it names
   [[nodiscard]] Advance sealed(Advance turn) const;
   [[nodiscard]] Signal sealed(Signal signal) const;
   [[nodiscard]] ActivityChange sealed(ActivityChange change) const;
@@ -33,7 +33,8 @@ class Cipher {
     return all;
   }
 
-  // ---- On the way out: opened in place. Throw DecryptionFailed naming the execution. -------------------------------
+  // ---- On the way out: opened in place. DecryptionFailed names the execution.
+  // -----------------------------------------
   void open(Admission& admission) const;
   void open(Claim& claim) const;
   void open(Execution& execution) const;

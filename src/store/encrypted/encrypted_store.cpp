@@ -1,4 +1,4 @@
-// The encrypting store: any store with its payloads sealed on the way in and opened on the way out (SPEC X5).
+// The encrypting store: wraps any store, encrypts payloads on the way in and decrypts them on the way out.
 #include <hapax/error.hpp>
 
 #include "model/unreadable.hpp"
@@ -13,9 +13,9 @@ namespace {
 
 using encrypted::Cipher;
 
-// How long a claim whose input does not open is put back: for a worker with the right keys.
+// How long a claim whose input cannot be decrypted is put back, so that a worker with the right keys may claim it.
 constexpr Duration unreadable_for = std::chrono::minutes(5);
-// Of an activity, for the one whose result is asked for.
+// How many of an activity's newest runs are searched for the run whose result is asked for.
 constexpr std::size_t runs_looked_at = 1000;
 
 class EncryptedTransaction final : public Transaction {
@@ -32,15 +32,16 @@ class EncryptedTransaction final : public Transaction {
   void* native() override { return inner_.native(); }
 
  private:
-  std::unique_ptr<Transaction> owned_;  // of one that was attached
+  std::unique_ptr<Transaction> owned_;  // only of an attached transaction
   Transaction& inner_;
   const Cipher& cipher_;
 };
 
-// Any thread, like the store inside, which it owns. Transactions must not outlive it. What it cannot open throws
-// DecryptionFailed and changes nothing, where it is asked for by itself; what stands among others (lists, activities that
-// are due, admissions, histories) is marked, so that it is not in their way. A claim whose input does not open is put back for a while, so that a worker
-// whose keys are old neither runs it nor holds it, and those that do open are handed out.
+// Any thread may call, as of the inner store, which this store owns. Transactions must not outlive this store. A
+// payload that cannot be decrypted throws DecryptionFailed where one value is asked for (outcomes of one id, holding,
+// guard, attempts, journal). Among others it is marked instead, so that the others are answered: executions,
+// admissions, outcomes of several ids, histories, due activities. A claim whose input cannot be decrypted is snoozed
+// for unreadable_for, so that a worker with old keys neither runs nor holds it; the other claims are returned.
 class EncryptedStore final : public Store {
  public:
   EncryptedStore(std::unique_ptr<Store> inner, encrypted::KeyRing keys)
@@ -79,7 +80,7 @@ class EncryptedStore final : public Store {
     std::vector<std::optional<Outcome>> all = inner_->outcomes(ids);
     for (std::optional<Outcome>& one : all) {
       if (!one) { continue; }
-      // Asked for among others it is as good as gone, so that those who wait for the others are answered.
+      // Among others, an unreadable outcome counts as expired, so that the callers waiting for the others are answered.
       try {
         cipher_.open(*one);
       } catch (const DecryptionFailed&) {
@@ -188,7 +189,7 @@ class EncryptedStore final : public Store {
     DueActivities all = inner_->due_activities(limit);
     for (DueActivity& one : all.due) {
       if (!one.last_result) { continue; }
-      // One that does not open is that activity's trouble: the others' ticks do not wait for a key.
+      // An unreadable result is this activity's trouble: other activities' ticks do not wait for a key.
       try {
         one.last_result = opened_result_of(one);
       } catch (const DecryptionFailed& error) {
@@ -223,8 +224,8 @@ class EncryptedStore final : public Store {
   }
 
  private:
-  // What does not open is left out and its error says so: people look at lists, and cancel, retry and discard what they
-  // cannot read. Whoever needs the payload itself asks model::is_unreadable().
+  // Empties payloads that cannot be decrypted and sets an error that says so: operators list such executions, and
+  // cancel, retry and discard them. Callers that need the payload itself check model::is_unreadable().
   void open_or_mark(Execution& execution) const {
     try {
       cipher_.open(execution);
@@ -235,7 +236,8 @@ class EncryptedStore final : public Store {
     }
   }
 
-  // A result is bound to its execution, which what is due does not name: it is looked for among the newest runs.
+  // A result is bound to its execution, which DueActivity does not name: the execution is searched for among the newest
+  // runs.
   [[nodiscard]] std::optional<std::string> opened_result_of(const DueActivity& due) {
     ListQuery query;
     query.ns = due.state.ns;
@@ -271,7 +273,8 @@ class EncryptedStore final : public Store {
         return true;
       }
     });
-    // Outcomes are settled by now and stay so: what cannot be put back is lost with the session, like any lost claim.
+    // The outcomes are committed by now and stay so. A claim that cannot be put back is lost with the session, like any
+    // lost claim.
     if (!unreadable.empty()) { (void)inner_->finish(unreadable); }
   }
 
@@ -279,7 +282,8 @@ class EncryptedStore final : public Store {
   const Cipher cipher_;
 };
 
-// Kept where no namespace is: which key writes, so that a program without it is told at once.
+// The setting that names the key in use is in the empty namespace. A program without that key fails when it opens the
+// store.
 constexpr std::string_view marker_ns;
 constexpr const char* marker_name = "encryption";
 

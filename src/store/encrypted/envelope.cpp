@@ -29,7 +29,7 @@ using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
 
-// A failure here is of the library or of memory, not of the data.
+// A failure here is a fault of the library or of memory, not of the data.
 void require(int code) {
   if (code != 1) { throw Error("InternalError", "OpenSSL refused to encrypt"); }
 }

@@ -1,8 +1,8 @@
-// An encrypted payload as it is stored: a JSON object, so that whatever expects JSON goes on.
+// An encrypted payload as it is stored: a JSON object, so that code that expects JSON accepts it.
 //   {"$hapax":"aes-256-gcm","key":"2026a","data":"<base64 of nonce, ciphertext and tag>"}
 //
-// AES-256-GCM with a random nonce of 96 bits. What the payload belongs to (its field and its row, in a Place) is
-// authenticated with it: moved to another place, or changed, it does not open.
+// AES-256-GCM with a random nonce of 96 bits. The payload's Place (its field and its row) is authenticated with it: a
+// payload that was changed, or moved to another place, cannot be decrypted.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -16,7 +16,7 @@
 
 namespace hapax::store::encrypted {
 
-// What a payload belongs to: a field's name and what tells its row from others.
+// The place that a payload belongs to: a field's name and the values that identify its row.
 class Place {
  public:
   explicit Place(std::string_view field) { add(field); }
@@ -25,15 +25,15 @@ class Place {
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
  private:
-  std::string bytes_;  // each part behind its length
+  std::string bytes_;  // each part after its length
 };
 
 [[nodiscard]] bool is_envelope(std::string_view text);
 
 [[nodiscard]] std::string seal(const Key& key, const Place& place, std::string_view plain);
 
-// Text that is no envelope is given back as it is: it was written before encryption was turned on, or by the store
-// itself. Throws DecryptionFailed when the key is not there, or the payload was changed or is another place's.
+// Text that is no envelope is returned as it is: it was written before encryption was turned on, or by the store
+// itself. Throws DecryptionFailed when the key is missing, or the payload was changed or belongs to another place.
 [[nodiscard]] std::string open(const KeyRing& keys, const Place& place, std::string_view text);
 
 }  // namespace hapax::store::encrypted

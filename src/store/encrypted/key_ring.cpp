@@ -19,7 +19,7 @@ constexpr std::size_t name_bytes = 32;
   throw ConfigurationError(base::echo(path) + (line > 0 ? ":" + std::to_string(line) : "") + ": " + why);
 }
 
-// Goes into JSON and into messages as it is.
+// A name goes into JSON and into messages without escaping.
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= name_bytes && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||

@@ -1,8 +1,9 @@
-// KeyRing: the keys that payloads are encrypted with (SPEC X5). Several read, one writes.
+// KeyRing: the keys that payloads are encrypted with. Every key decrypts; one encrypts.
 //
-// A file of lines "NAME BASE64", each a name of its own and 32 random bytes; the last line writes. Empty lines and those
-// that begin with # are passed over. To bring in a new key: first put its line before the last one, so that all programs
-// can read it; then move it to the end; take the old one away when nothing is left that was written with it.
+// The key file has lines "NAME BASE64", each with a name of its own and 32 random bytes; the last line's key encrypts.
+// Empty lines and lines that begin with # are ignored. To bring in a new key: first add its line before the last one,
+// so that all programs can decrypt with it; then move it to the end; remove the old line when no payload is left that
+// was written with it.
 #pragma once
 
 #include <array>
@@ -16,13 +17,13 @@ namespace hapax::store::encrypted {
 struct Key {
   std::string name;
   std::array<std::uint8_t, 32> bytes{};
-  // Tells two keys of one name apart, and nothing about the key.
+  // Distinguishes two keys of one name and reveals nothing about the key.
   [[nodiscard]] std::string check() const;
 };
 
 class KeyRing {
  public:
-  // At least one key. The last writes.
+  // At least one key. The last one encrypts.
   explicit KeyRing(std::vector<Key> keys) : keys_(std::move(keys)) {}
 
   [[nodiscard]] const Key& writing() const { return keys_.back(); }
@@ -32,8 +33,8 @@ class KeyRing {
   std::vector<Key> keys_;
 };
 
-// Both throw ConfigurationError, beginning with the place: what base/secret_file.hpp refuses, a line that is none, a name
-// that is there twice, no key at all. No part of a key is in a message.
+// Both throw ConfigurationError, with the place in front, for a file that base/secret_file.hpp refuses, a line that is
+// no key, a name that appears twice, or no key at all. No message contains any part of a key.
 [[nodiscard]] KeyRing parse_key_ring(std::string_view text, const std::string& path);
 [[nodiscard]] KeyRing read_key_ring(const std::string& path);
 

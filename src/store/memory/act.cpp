@@ -8,7 +8,7 @@ namespace hapax::store::memory {
 
 namespace {
 
-// What a new run takes over from the old one; all else starts anew.
+// The fields that a new run takes over from the old run; all others start anew.
 Record next_run(const Record& old, const RetryRequest& request, Time now) {
   const Execution& before = old.execution;
   Record record;
@@ -47,7 +47,7 @@ CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time
   const std::string_view reason = cause.reason;
   if (is_terminal(execution.status)) { return {.verdict = CancelVerdict::finished, .status = execution.status}; }
   state.note_act(cause.by, "execution.cancel", execution, reason, now);
-  // A workflow that has begun ends by itself, so that it can put right what it did.
+  // A workflow that has begun ends by itself, so that it can run its compensations.
   const bool begun = execution.kind == Kind::workflow && execution.fence > 0;
   if (execution.status == Status::pending && !begun) {
     state.end(*record, {.status = Status::cancelled, .error = cancelled_error(reason)}, now);

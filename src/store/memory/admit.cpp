@@ -42,7 +42,7 @@ Admission admitted(const Execution& execution) {
           .created_at = execution.created_at};
 }
 
-// A guard's own session, while its lease lasts.
+// The guard's own session; null when it does not exist or its lease is over.
 Session* live_session(State& state, const NewExecution& item, Time now) {
   const auto session = state.sessions.find(item.born_running->session);
   return session == state.sessions.end() || session->second.expires_at <= now ? nullptr : &session->second;
@@ -58,7 +58,8 @@ Admission take_over(State& state, Record& record, const NewExecution& item, Admi
   return answer;
 }
 
-// Whether nothing is in the way of an execution that is to be born running.
+// The session under which the execution may be born running; null when a limit, pause, delay or earlier due execution
+// prevents it.
 Session* cradle(State& state, const NewExecution& item, const Queue& queue, Time now) {
   if (queue.limited() || item.limit_key) { return nullptr; }
   if (!item.born_running || queue.settings.paused || item.run_at.value_or(now + item.delay) > now) { return nullptr; }
@@ -72,7 +73,7 @@ Session* cradle(State& state, const NewExecution& item, const Queue& queue, Time
 Admission admit(State& state, const NewExecution& item, Time now) {
   if (const auto same = state.records.find(item.id); same != state.records.end()) {
     if (state.find(item.id, now) != nullptr) { return admitted(same->second.execution); }
-    state.forget(same->second, now);  // expired, only not swept
+    state.forget(same->second, now);  // expired, but not swept yet
   }
   int run = 1;
   Record* terminated = nullptr;
@@ -80,7 +81,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   if (item.identity) {
     if (std::optional<Holder> holder = state.find_holder(item.identity->hash, now)) {
       if (holder->id == item.id) {
-        // Asked again after its record was swept; only the identity remembers it.
+        // A duplicate request after the record was swept: only the identity still has the execution's id.
         return {.verdict = AdmissionVerdict::created,
                 .id = holder->id,
                 .status = holder->status,

@@ -11,13 +11,13 @@ using Line = std::map<ReadyKey, Record*>;
 
 bool may_claim(const Execution& execution, const ClaimRequest& request, Time now) {
   if (execution.deadline && *execution.deadline <= now) { return false; }
-  // Workflows only by name: not everybody can run them.
+  // Workflows are claimed only by name: not every worker can run them.
   if (request.tasks.empty()) { return execution.kind != Kind::workflow; }
   return std::find(request.tasks.begin(), request.tasks.end(), execution.task) != request.tasks.end();
 }
 
-// The first of a line that the request may have. Those it passes over (other tasks, passed deadlines that await the
-// sweep) are the only cost beyond what it takes.
+// The first execution of a line that the request may have. Executions that are passed over (other tasks, passed
+// deadlines that the sweep will end) are the only cost beyond what the claim takes.
 Line::iterator first_claimable(Line& line, Line::iterator from, const ClaimRequest& request, Time now) {
   return std::find_if(from, line.end(),
                       [&](const auto& entry) { return may_claim(entry.second->execution, request, now); });
@@ -53,7 +53,8 @@ Claim make_claim(const Record& record, Time now) {
   return claim;
 }
 
-// The request's queues that are there and not paused, in its order, with what has come due made ready.
+// The request's queues that exist and are not paused, in the request's order. Delayed executions that are due are made
+// ready.
 std::vector<Queue*> open_queues(State& state, const ClaimRequest& request, Time now) {
   std::vector<Queue*> open;
   for (const QueueRef& name : request.queues) {
@@ -66,7 +67,7 @@ std::vector<Queue*> open_queues(State& state, const ClaimRequest& request, Time 
   return open;
 }
 
-// A claim under way: its queues in the request's order, and what those with limits have left for it.
+// One claim: its queues in the request's order, and how many executions it may still take from queues with limits.
 class Claiming {
  public:
   Claiming(State& state, const ClaimRequest& request, Session& session, Time now)
@@ -96,10 +97,10 @@ class Claiming {
   }
 
  private:
-  // The inputs of one reply are enough; what is left is the next claim's.
+  // Whether the reply has reached its byte limit; the rest is left to the next claim.
   [[nodiscard]] bool is_heavy() const { return bytes_ >= limits::claim_bytes; }
 
-  // With a rate for each key, those whose turn has come by the clock.
+  // For a queue with a rate per key: returns parked executions of the keys whose rate allows a start now.
   void unpark_allowed(Queue& queue) {
     if (!queue.settings.limits.key_rate) { return; }
     for (const auto& [name, key] : queue.keys) {
@@ -121,7 +122,7 @@ class Claiming {
     return first_claimable(queue.suspects, queue.suspects.begin(), request_, now_) != queue.suspects.end();
   }
 
-  // Starts up to `most` of a line; returns how many.
+  // Starts up to `most` executions of a line; returns how many.
   std::size_t take(Queue& queue, Line& line, std::size_t most) {
     std::optional<ClaimLimits> limits;
     if (queue.limited()) { limits.emplace(limits_of(queue)); }
@@ -178,7 +179,7 @@ class Claiming {
   int idle_;
   std::vector<Queue*> queues_;
   std::optional<Duration> wait_;
-  std::size_t bytes_ = 0;  // of inputs
+  std::size_t bytes_ = 0;  // of the inputs in the reply
   ClaimReply reply_;
 };
 

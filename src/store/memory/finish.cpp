@@ -8,8 +8,8 @@ namespace hapax::store::memory {
 
 namespace {
 
-// A finish whose effect is already there: the execution left this very fence by a finish of the same kind.
-// Expired, it is absent here as everywhere.
+// Whether the finish is a repeated one: the execution left this very fence by a finish of the same kind. An expired
+// record is absent here as everywhere.
 bool is_repeated(State& state, const Finish& finish, Time now) {
   const Record* const found = state.find(finish.id, now);
   return found != nullptr && found->execution.fence == finish.fence && found->left_by == finish.kind;
@@ -19,7 +19,7 @@ std::optional<ErrorInfo> given_error(const Finish& finish) {
   return finish.error ? std::optional(storable(*finish.error)) : std::nullopt;
 }
 
-// Whoever cancelled it says why, and who ran it says the rest.
+// The error of a cancelled finish: the reason comes from cancel(), the detail from the worker.
 ErrorInfo cancellation(const Record& record, const Finish& finish) {
   const std::string reason = record.cancel_reason.value_or("");
   if (finish.error && (reason.empty() || record.execution.kind == Kind::workflow)) { return storable(*finish.error); }
@@ -42,7 +42,7 @@ Ending ending_of(const Record& record, const Finish& finish) {
     case FinishKind::retry:
     case FinishKind::snoozed:
     case FinishKind::released:
-    case FinishKind::waiting: break;  // only of what is to be cancelled
+    case FinishKind::waiting: break;  // reached only when the execution is to be cancelled
   }
   return {.status = Status::cancelled,
           .error = cancelled_error(record.cancel_reason.value_or("")),
@@ -73,7 +73,7 @@ FinishVerdict finish(State& state, const Finish& finish, Time now) {
   Record* const record = state.find_running(finish.id, finish.fence);
   if (record == nullptr) { return is_repeated(state, finish, now) ? FinishVerdict::accepted : FinishVerdict::stale; }
   if (finish.turn && !append_turn(state, *record, finish.turn->entries, now)) { return FinishVerdict::stale; }
-  // What a turn starts may end its own workflow (terminate_existing under its identity).
+  // An execution that the turn starts may end the turn's own workflow (terminate_existing under its identity).
   if (state.find_running(finish.id, finish.fence) == nullptr) { return FinishVerdict::stale; }
   record->left_by = finish.kind;
   if (finish.kind == FinishKind::waiting) {

@@ -34,7 +34,7 @@ class MemoryListener final : public Listener {
  private:
   const std::shared_ptr<Announcements> announcements_;
   std::uint64_t seen_ = 0;    // under the announcements' mutex
-  bool interrupted_ = false;  // likewise
+  bool interrupted_ = false;  // under the announcements' mutex
 };
 
 }  // namespace

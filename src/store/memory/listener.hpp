@@ -1,4 +1,4 @@
-// Wake-ups of the memory store: a counter of announcements that waiters watch.
+// Wakeups of the memory store: a counter of announcements that listeners watch.
 #pragma once
 
 #include "store/store.hpp"
@@ -10,7 +10,7 @@
 
 namespace hapax::store::memory {
 
-// Shared by the store and its listeners, so that a listener may outlive the store. Any thread.
+// Shared by the store and its listeners, so that a listener may outlive the store. Any thread may call.
 struct Announcements {
   std::mutex mutex;
   std::condition_variable changed;

@@ -1,4 +1,4 @@
-// The memory store: the seam over State, one mutex around every verb.
+// The memory store: implements Store over State, with one mutex around every verb.
 #include <hapax/error.hpp>
 
 #include "base/clock.hpp"
@@ -16,8 +16,8 @@ namespace hapax::store {
 
 namespace {
 
-// For tests, the simulator and queues that need not outlive their process. Any thread; a call never waits for anything
-// but the mutex. Each verb works on a consistent state and, apart from running out of memory, cannot fail half-way.
+// For tests, the simulator and queues that need not outlive their process. Any thread may call; a call waits for the
+// mutex only. Each verb leaves a consistent state and cannot fail half-way, except when memory runs out.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(const OpenOptions& options)
@@ -323,7 +323,7 @@ class MemoryStore final : public Store {
   }
 
  private:
-  // One result per item in order, all at one instant, under the mutex.
+  // One result per item, in order, all at one instant, under the mutex.
   template <class Result, class Item, class Function>
   std::vector<Result> each(std::span<const Item> items, Function function) {
     const std::lock_guard lock(mutex_);
@@ -335,7 +335,7 @@ class MemoryStore final : public Store {
     return results;
   }
 
-  // How many of the items the function says yes to.
+  // How many of the ids the function returns true for.
   template <class Function>
   int count(std::span<const Uuid> ids, Function function) {
     int total = 0;

@@ -20,8 +20,8 @@ bool may_be_purged(const Record& record) {
 
 bool may_be_moved(const Record&) { return true; }
 
-// At most `limit` of the queue's pending executions that may go. Of ordered keys the first by sequence, whatever state they are in,
-// so that those left behind are the later ones; then others, due ones first.
+// At most `limit` of the queue's pending executions that may go. Executions of ordered keys come first, by sequence and
+// whatever their state, so that those left behind are the later ones; then all others, due ones first.
 std::vector<Record*> pending(const Queue& queue, int limit, bool (*may_go)(const Record&)) {
   std::vector<Record*> some;
   const auto take = [&](const auto& line, bool ordered) {

@@ -29,7 +29,8 @@ bool matches(const Execution& execution, const ListQuery& query, Time now) {
          (!query.dead_only || execution.dead);
 }
 
-// A page under way: what is added to it has its payloads or not, as the query asks, and is as much as the query allows.
+// A page of a list: keeps payloads only if the query asks for them, and is full at the query's limit or at
+// limits::list_bytes.
 class Page {
  public:
   explicit Page(const ListQuery& query) : query_(query) {}

@@ -12,7 +12,8 @@ bool is_held_by(const Record* record, const Uuid& session) {
   return record != nullptr && record->execution.session == session;
 }
 
-// Rows the session does not know although their claim was answered or given up: the reply was lost.
+// Releases the executions that the session does not know although their claim was answered or given up: the reply was
+// lost.
 int release_unknown(State& state, Session& session, const Beat& beat, Time now) {
   std::set<std::pair<Uuid, std::int64_t>> held;
   for (const Held& one : beat.held) { held.emplace(one.id, one.fence); }
@@ -36,7 +37,7 @@ void open_session(State& state, const NewSession& session, Time now) {
   at->second.expires_at = now + session.lease;
   if (!is_new) { return; }
   at->second.started_at = now;
-  // Guards that ran under it when it was lost, and that nobody has taken over, are its own again.
+  // The session gets back the guards that ran under it when it was lost and that no caller has taken over.
   const auto left = state.guards_left.find(session.id);
   if (left == state.guards_left.end()) { return; }
   at->second.running = std::move(left->second);

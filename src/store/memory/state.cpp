@@ -134,7 +134,7 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
   if (execution.deadline) { deadlines.emplace(*execution.deadline, execution.id); }
   identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
   enter_queue(record, now);
-  // It may have been the one of its key that stood in the line.
+  // The execution may have been the claimable one of its key.
   if (execution.limit_key && !execution.limit_key->ordered) {
     unpark(queues[execution.queue], *execution.limit_key, now);
   }
@@ -334,7 +334,7 @@ void State::leave_key(Record& record, Time now) {
   Key& key = found->second;
   key.members.erase(record.sequence);
   unpark(queue, found->first, now);
-  // A rate that is still to be waited for outlives the executions it was spent on.
+  // A rate that has not recovered yet outlives the executions that used it.
   const bool idle = key.members.empty() && (!key.load.arrival || *key.load.arrival <= now);
   if (idle) { queue.keys.erase(found); }
 }

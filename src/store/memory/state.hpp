@@ -1,8 +1,8 @@
-// What the memory store knows, and the few moves an execution can make in it.
+// The memory store's state, and the few moves that an execution can make in it.
 //
-// A plain value guarded by MemoryStore's mutex: nothing here locks, reads a clock or blocks. Each verb of the seam is
-// written once more above these moves (admit.cpp, claim.cpp, finish.cpp, …), so that the rules listed in store.hpp can
-// be read off the code: this store is the model that the SQL stores are compared with.
+// A plain value guarded by MemoryStore's mutex: nothing here locks, reads a clock or blocks. Each verb is written above
+// these moves (admit.cpp, claim.cpp, finish.cpp, …), so that the code shows the rules of
+// docs/architecture/store-rules.md: this store is the model that the SQL stores are compared with.
 #pragma once
 
 #include "model/claim_limits.hpp"
@@ -20,29 +20,30 @@
 
 namespace hapax::store::memory {
 
-// Whose journal entry waits for an execution's end.
+// The journal entry of a workflow that waits for an execution's end.
 struct Waiter {
   Uuid execution;
   std::int32_t position = 0;
 };
 
-// An execution, live or finished, with all that hangs on it. Owned by State::records; its address is stable.
+// An execution, live or finished, with everything that belongs to it. Owned by State::records; its address is stable.
 struct Record {
   Execution execution;
   std::optional<std::string> stored_effect_key;
   std::int64_t claim_number = 0;
-  std::optional<FinishKind> left_by;  // the finish that took it off its present fence
-  // Set with execution.cancel_requested, or by a newer request that overtook it: it does not go back into the line.
+  std::optional<FinishKind> left_by;  // the finish by which it left its present fence
+  // Set with execution.cancel_requested, or when a newer request overtook the execution: it does not become pending
+  // again.
   std::optional<std::string> cancel_reason;
-  std::vector<Attempt> attempts;  // those that ended, in the order of their fences
+  std::vector<Attempt> attempts;  // attempts that ended, in the order of their fences
   std::map<std::int32_t, JournalEntry> journal;
-  std::int64_t sequence = 0;  // among those of its limit key, from 1
+  std::int64_t sequence = 0;  // order within its limit key, from 1; head_sequence once claimed
   bool stub = false;
   std::vector<Event> events;  // by number
   std::set<std::string> signal_keys;
   std::vector<Waiter> waiters;
 
-  // When it stops running without an end. A workflow ends by itself.
+  // Whether it ends as cancelled when it stops running without an end. A workflow ends by itself.
   [[nodiscard]] bool to_be_cancelled() const { return cancel_reason.has_value() && execution.kind != Kind::workflow; }
 };
 
@@ -61,7 +62,7 @@ using ActivityName = std::pair<std::string, std::string>;  // namespace and id
 
 // Live executions of one limit key.
 struct Key {
-  // Which parked one goes back first: by sequence if ordered, else by claim order.
+  // Which parked execution returns first: by sequence if the key is ordered, else by claim order.
   using Place = std::pair<std::int64_t, ReadyKey>;
 
   KeyLoad load;
@@ -78,11 +79,11 @@ struct ThroughputTick {
 
 struct Queue {
   QueueSettings settings;
-  std::map<ReadyKey, Record*> ready;     // due, never lost
+  std::map<ReadyKey, Record*> ready;     // due, never lost before
   std::map<ReadyKey, Record*> suspects;  // due, lost before
   std::map<TimedId, Record*> delayed;    // by run_at
   std::set<TimedId> dead;                // dead letters, by expiry
-  bool keyed = false;                    // a limit key was once used
+  bool keyed = false;                    // an execution with a limit key was admitted once
   std::optional<Time> arrival;           // the rate limit's state
   std::map<LimitKey, Key> keys;
   std::int64_t parked = 0;
@@ -99,19 +100,19 @@ struct Session {
   std::map<Uuid, Record*> running;
 };
 
-// An activity, also one that was removed.
+// An activity; removed ones are kept.
 struct StoredActivity {
   ActivityState state;
   std::vector<ActivityVersion> versions;  // oldest first
   bool removed = false;
 };
 
-// How an execution ends. `was_lost` and `pending` endings belong to no attempt, so the record names no worker.
+// How an execution ends.
 struct Ending {
   Status status = Status::completed;
   std::optional<std::string> result;
   std::optional<ErrorInfo> error;
-  std::optional<Duration> ran_for;  // none: the attempt began when it was claimed
+  std::optional<Duration> ran_for;  // none: the attempt started at its claim
   std::optional<Keep> keep;         // of a guard
 };
 
@@ -119,9 +120,9 @@ struct State {
   std::map<Uuid, Record> records;
   std::map<QueueRef, Queue> queues;
   std::map<Uuid, Session> sessions;
-  std::map<Uuid, std::map<Uuid, Record*>> guards_left;  // running ones, by the session that is gone
+  std::map<Uuid, std::map<Uuid, Record*>> guards_left;  // running guards, by the session that is gone
   std::map<base::Digest, IdentityRow> identities;
-  std::map<base::Digest, base::Digest> names;  // to identities that have them, or had them and are gone
+  std::map<base::Digest, base::Digest> names;  // to the identity that has or had the name
   std::set<TimedId> deadlines;                 // of live executions
   std::set<TimedId> expiries;                  // of finished ones
   std::int64_t last_sequence = 0;
@@ -132,50 +133,51 @@ struct State {
   std::map<ActivityName, StoredActivity> activities;
   std::set<std::pair<Time, ActivityName>> due;                          // by next_due
   std::map<std::string, std::int64_t, std::less<>> generations;         // by namespace
-  std::set<std::pair<Uuid, Uuid>> children;                             // parent and child, of all that have one
-  std::vector<QueueRef> woken;                                          // by the present call
+  std::set<std::pair<Uuid, Uuid>> children;                             // parent and child
+  std::vector<QueueRef> woken;                                          // queues that the present call woke
   std::map<std::string, std::int32_t, std::less<>> catalogue_versions;  // by namespace
-  std::map<base::Digest, std::string> buried_in;                        // of tombstones: the namespace
+  std::map<base::Digest, std::string> buried_in;                        // the namespace of each tombstone
 
   // ---- Looking -----------------------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.
   [[nodiscard]] Record* find(const Uuid& id, Time now);
-  // Null unless it runs under exactly that fence.
+  // Null unless the execution runs under exactly that fence.
   [[nodiscard]] Record* find_running(const Uuid& id, std::int64_t fence);
-  // Who holds the identity now.
+  // The present holder of the identity.
   [[nodiscard]] std::optional<Holding> find_holding(const base::Digest& identity, Time now) const;
   [[nodiscard]] std::optional<Holder> find_holder(const base::Digest& identity, Time now) const;
-  // Moves what has come due from delayed to ready.
+  // Moves the delayed executions that are due to ready or suspects.
   void promote(Queue& queue, Time now);
 
   // ---- Moves ---------------------------------------------------------------------------------------------------
-  // Takes a new pending execution in and makes it the holder of its identity, if it has one.
   // The identity that has the name.
   [[nodiscard]] std::optional<base::Digest> name_owner(const base::Digest& name) const;
+  // Adds a new pending execution and makes it the holder of its identity, if it has one.
   Record& insert(Record record, const IdentityRow& identity, Time now);
-  // A pending execution gets another input, instant and deadline.
+  // Gives a pending holder the fields of a newer request.
   void replace(Record& record, const NewExecution& by, Time now);
   // pending → running, attempt and fence raised.
   void start(Record& record, Session& session, std::int64_t claim_number, Time now);
-  // A running guard goes to another caller, under the next fence.
+  // Gives a running guard to another caller, under the next fence.
   void take_over(Record& record, Session& session, const NewExecution& by, Time now);
-  // The session goes; the guards that ran under it run on without one.
+  // Deletes the session; its guards run on without one.
   void end_session(std::map<Uuid, Session>::iterator session);
-  // A running guard is nobody's: the next caller takes it over.
+  // Takes a running guard from its session: the next caller takes it over.
   void abandon(Record& record);
-  // running → pending, due at run_at. The next of its key may go, unless what follows is its end, which lets it go.
+  // running → pending, due at run_at. The next execution of its key may start, unless `next` is `stays`: the caller
+  // then ends the execution, which lets the next one start.
   enum class Next : std::uint8_t { may_go, stays };
   void wait(Record& record, Time run_at, Time now, Next next = Next::may_go);
-  // running → pending as if never claimed; cancelled if that was asked for.
+  // running → pending as if never claimed. Ends as cancelled if that was requested.
   void release(Record& record, Time now);
   // pending or running → finished.
   void end(Record& record, Ending ending, Time now);
-  // The running attempt is over, as a row of its own.
+  // Adds a row for the running attempt, which is over.
   void add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at, Time now);
   void leave_dead_letters(Record& record);
-  // A guard is forgotten, whether it runs or has ended.
+  // Deletes a guard, running or ended.
   void forget_guard(Record& record);
-  // A finished execution is forgotten, with all that hangs on it.
+  // Deletes a finished execution with everything that belongs to it.
   void forget(Record& record, Time now);
 
   // ---- Pending executions and their queues -------------------------------------------------------------------------
@@ -183,28 +185,28 @@ struct State {
   void leave_queue(Record& record);
 
   // ---- Workflows ---------------------------------------------------------------------------------------------------
-  // An event for a live execution; a waiting one becomes due.
+  // Adds an event to a live execution; a workflow that waits becomes due.
   void tell(Record& record, Event event, Time now);
-  // The journal entry at that place waits for the execution's end, which may have come already.
+  // Makes the journal entry wait for the execution's end; if it has ended already, the event is added at once.
   void wait_for(const Uuid& awaited, const Waiter& waiter, Time now);
-  // What ended is told to those who wait for it.
+  // Adds the event of the execution's end to each live waiter.
   void tell_waiters(Record& record, Time now);
 
   // ---- Limit keys --------------------------------------------------------------------------------------------------
-  // A live execution joins the key it has in its queue, at the tail, or leaves it; then the next may go.
+  // join_key adds a live execution at the tail of its limit key; leave_key removes it, and the next may start.
   void join_key(Record& record);
   void leave_key(Record& record, Time now);
   [[nodiscard]] Key* key_of(const Record& record);
   [[nodiscard]] std::optional<Keyed> keyed(const Record& record);
   void park(Record& record);
-  // Those that may go back into the line by the rule of model/claim_limits.hpp, the next first.
+  // The parked executions that may become claimable by the rule of model/claim_limits.hpp, the first one first.
   [[nodiscard]] std::vector<Record*> next_parked(const LimitKey& name, const Key& key) const;
   static constexpr int any_weight = std::numeric_limits<int>::max();
   void unpark(Queue& queue, const LimitKey& name, Time now, int heaviest = any_weight);
   void unpark_all(Queue& queue, Time now);
   void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
             Time now);
-  // Somebody did this to an execution; nothing is written of what hapax does itself.
+  // Writes the audit line of an actor's act on an execution; nothing when the actor is unknown (hapax itself).
   void note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail, Time now);
 
  private:
@@ -212,10 +214,10 @@ struct State {
   void put_in_line(Record& record, Time now);
 };
 
-// {"Cancelled", reason}: the error of what was cancelled.
+// The error {"Cancelled", reason} of a cancelled execution.
 [[nodiscard]] ErrorInfo cancelled_error(std::string_view reason);
 
-// An error as any store gives it back: valid text within the limits.
+// An error as every store returns it: valid text within the limits.
 [[nodiscard]] ErrorInfo storable(const ErrorInfo& error);
 
 }  // namespace hapax::store::memory

@@ -7,7 +7,7 @@ namespace hapax::store::memory {
 
 namespace {
 
-// The worker is gone: the execution waits for another, unless it has taken too many with it.
+// The execution's worker is lost: the execution becomes pending again, unless it was lost max_lost times.
 void lose(State& state, Record& record, SweepReport& report, Time now) {
   Execution& execution = record.execution;
   state.add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
@@ -33,7 +33,7 @@ void sweep_sessions(State& state, int limit, SweepReport& report, Time now) {
   int budget = limit;
   for (auto next = state.sessions.begin(); next != state.sessions.end();) {
     Session& session = next->second;
-    // The clock was set back: its lease is no longer for that.
+    // Shortens a lease that the clock, set back, has made longer.
     session.expires_at = std::min(session.expires_at, now + session.opened.lease);
     if (session.expires_at > now) {
       ++next;
@@ -75,7 +75,7 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
     state.forget(state.records.at(state.expiries.begin()->second), now);
     report.expired += 1;
   }
-  // A key's rate outlives the executions it was spent on, until it is paid.
+  // A key's rate outlives the executions that used it, until it has recovered.
   for (auto& [name, queue] : state.queues) {
     std::erase_if(queue.keys, [now](const auto& key) {
       return key.second.members.empty() && (!key.second.load.arrival || *key.second.load.arrival <= now);

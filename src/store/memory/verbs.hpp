@@ -1,4 +1,4 @@
-// The verbs of the seam as functions on the memory store's state. The caller holds the store's mutex.
+// The verbs of store.hpp as functions on the memory store's state. The caller holds the store's mutex.
 #pragma once
 
 #include "store/memory/state.hpp"
@@ -25,7 +25,7 @@ void open_session(State& state, const NewSession& session, Time now);
 [[nodiscard]] std::vector<Uuid> cancel_requests(const State& state, const Uuid& session);
 void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] std::vector<SessionInfo> sessions(const State& state);
-// What goes back into the line when the session goes: all that it runs but guards.
+// The executions that become pending again when the session goes: all that it runs except guards.
 [[nodiscard]] std::vector<Record*> claimed(const Session& session);
 
 // sweep.cpp
@@ -47,7 +47,7 @@ struct CancelCause {
   const Actor& by;
 };
 [[nodiscard]] CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time now);
-// The workflow has been ended by others: what it started and does not outlive it is cancelled.
+// Called when the store ended a workflow: cancels the child workflows that do not outlive it.
 void close_children(State& state, const Execution& parent, Time now);
 [[nodiscard]] RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Time now);
 [[nodiscard]] bool discard(State& state, const Uuid& id, const Actor& by, Time now);
@@ -91,13 +91,13 @@ void touch_tokens(State& state, std::span<const Uuid> ids, Time now);
 [[nodiscard]] DueActivities due_activities(State& state, int limit, Time now);
 
 // workflow.cpp
-// Appends the entries with what they start; false, and nothing done, when one of the positions is taken.
+// Appends the entries and admits the executions that they start; false, and nothing done, when a position is taken.
 [[nodiscard]] bool append_turn(State& state, Record& record, const std::vector<JournalEntry>& entries, Time now);
 [[nodiscard]] AdvanceReply advance(State& state, const Advance& turn, Time now);
 [[nodiscard]] History history(State& state, const HistoryRequest& request, Time now);
 [[nodiscard]] SignalResult signal(State& state, const Signal& signal, const Actor& by, Time now);
 void plant(Record& record, const Seed& seed, Time now);
-// The run that goes on where this one ends.
+// Makes the next run of a workflow that continues.
 void continue_run(State& state, Record& record, const Turn& turn, Time now);
 
 // journal.cpp

@@ -1,4 +1,4 @@
-// Turns, events and those who wait.
+// Turns, events and waiters of workflows.
 #include "model/refusal.hpp"
 #include "store/memory/verbs.hpp"
 
@@ -17,7 +17,7 @@ Event refused(const Admission& admission, std::int32_t position) {
           .error = refusal_of(admission)};
 }
 
-// Admits what an entry starts; the entry waits for its end.
+// Admits the execution that an entry starts; the entry waits for its end.
 void start_child(State& state, const Uuid& parent, JournalEntry& entry, Time now) {
   const Admission admission = admit(state, *entry.start, now);
   Record& record = state.records.at(parent);
@@ -72,7 +72,7 @@ History history(State& state, const HistoryRequest& request, Time now) {
 
 SignalResult signal(State& state, const Signal& signal, const Actor& by, Time now) {
   Record* record = state.find(signal.execution, now);
-  // Each run of a chain knows the next; the last is the one that listens.
+  // Each run of a chain has the id of the next run; the last run gets the signal.
   while (record != nullptr && record->execution.continued_as) {
     record = state.find(*record->execution.continued_as, now);
   }
@@ -123,7 +123,7 @@ void continue_run(State& state, Record& record, const Turn& turn, Time now) {
   IdentityRow identity;
   if (before.identity) {
     const auto held = state.identities.find(*before.identity);
-    // Another run may have taken it over.
+    // A newer run may have taken the identity over.
     if (held != state.identities.end() && held->second.execution == before.id) {
       made.execution.identity = before.identity;
       identity.hold_for = held->second.hold_for;
@@ -159,7 +159,7 @@ void State::tell(Record& record, Event event, Time now) {
 void State::wait_for(const Uuid& awaited, const Waiter& waiter, Time now) {
   Record* const record = find(awaited, now);
   if (record == nullptr) {
-    // Only its identity is still held: the result cannot be told any more.
+    // Only the execution's identity is still held; its result is gone.
     tell(records.at(waiter.execution),
          {.kind = EventKind::refused, .position = waiter.position, .child = awaited, .error = expired_error()}, now);
     return;

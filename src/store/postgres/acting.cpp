@@ -64,8 +64,8 @@ void note_cancelled(Connection& connection, const Actor& by, std::string_view re
 
 }  // namespace
 
-// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips, 1 more with an audit line. After a commit whose answer
-// was lost, what has ended for this very reason was ended by it.
+// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips, 1 more with an audit line. When a commit's answer
+// was lost, the repetition counts an execution that ended as cancelled for this very reason as cancelled by it.
 std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) {
   if (ids.empty()) { return {}; }
   bool maybe_committed = false;
@@ -95,7 +95,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     for (const Uuid& id : ids) {
       CancelResult result = found[id];
       if (!seen.insert(id).second && result.verdict == CancelVerdict::cancelled) {
-        result.verdict = CancelVerdict::finished;  // asked for twice: the second meets what the first did
+        result.verdict = CancelVerdict::finished;  // named twice: the second meets what the first did
       }
       results.push_back(result);
     }

@@ -37,7 +37,8 @@ WHERE ns = $1::text AND id = $2::text ORDER BY version DESC)"};
 constexpr Statement generation_statement{"hapax_activity_generation",
                                          "SELECT generation FROM {s}.activity_generations WHERE ns = $1::text"};
 
-// One more than asked for: the next. With none due there is a row still, for the clock and the next.
+// Reads one more than `limit`, as the next due one. When nothing is due the result still has one row, with the clock
+// and the next due time.
 constexpr std::string_view due_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 due AS MATERIALIZED (
@@ -51,7 +52,8 @@ constexpr Statement live_statement{"hapax_activity_live", R"(
 SELECT u.place, r.id FROM unnest($1::uuid[]) WITH ORDINALITY u(parent, place)
 CROSS JOIN LATERAL (SELECT l.id FROM {s}.live l WHERE l.parent = u.parent ORDER BY l.id LIMIT 1002) r)"};
 
-// One that fails for weeks is not walked through to its last result: a thousand runs back it has none.
+// Looks at the newest 1,000 runs only, so that an activity which has failed for weeks is not searched back to its last
+// result.
 constexpr Statement results_statement{"hapax_activity_results", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
 SELECT u.place, r.result FROM unnest($1::uuid[]) WITH ORDINALITY u(parent, place)
@@ -127,7 +129,7 @@ void read_runs(Connection& connection, std::vector<DueActivity>& due, std::int64
 
 }  // namespace
 
-// 1 round trip, as have the next two.
+// 1 round trip, as in the next two functions.
 std::vector<ActivityState> PostgresStore::activities(const ActivityQuery& query) {
   return read([&](Connection& connection) {
     Params params;
@@ -169,8 +171,8 @@ std::int64_t PostgresStore::activity_generation(std::string_view ns) {
   });
 }
 
-// 1 statement in 1 round trip when nothing is due, else 3 in 2, however many are. It reads what is due and the one behind.
-// An activity that changes in between has another revision, so that what is decided by this is not applied.
+// 1 statement in 1 round trip when nothing is due, else 3 in 2, however many are. If an activity changes between the
+// two, its revision differs, so a change based on this reply is not applied.
 DueActivities PostgresStore::due_activities(int limit) {
   return read([&](Connection& connection) {
     const auto most = static_cast<std::size_t>(std::clamp(limit, 0, limits::list_page));

@@ -14,13 +14,13 @@ namespace {
 
 using namespace model;
 
-// In the order given, which is that of the locks.
+// Inserts in the given order, which is the lock order.
 constexpr Statement make_rows{"hapax_activity_make", R"(
 INSERT INTO {s}.activities (ns, id, uuid, revision, version, kind, removed, cursor, created_at, updated_at, definition)
 SELECT u.ns, u.id, u.uuid, 0, 0, 0, true, 0, 0, 0, '' FROM unnest($1::text[], $2::text[], $3::uuid[]) u(ns, id, uuid)
 ON CONFLICT (ns, id) DO NOTHING)"};
 
-// Likewise. OFFSET 0 leaves the planner no other way than by key, one after the other.
+// Locks in the given order. OFFSET 0 forces the planner to look up row by row, by key.
 constexpr Statement lock_rows{"hapax_activity_lock", R"(
 SELECT u.place, a.revision, a.version, a.kind, a.paused, a.removed, a.next_due, a.same
 FROM unnest($1::int[], $2::text[], $3::text[], $4::text[]) u(place, ns, id, definition)
@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
   FROM {s}.activities x WHERE x.ns = u.ns AND x.id = u.id
   OFFSET 0 FOR NO KEY UPDATE) a)"};
 
-// What is null stays as it is, but for next_due. The rows are locked and there.
+// A null leaves the column as it is, except next_due. The rows exist and are locked.
 constexpr Statement write_rows{"hapax_activity_write", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 u AS MATERIALIZED (
@@ -69,18 +69,18 @@ std::string storable(std::string_view text) { return base::keep_head(base::escap
 
 bool may_make(const ActivityChange& change) { return change.revision == 0 && change.definition; }
 
-// Definitions, pauses and removals.
+// Whether the change raises the namespace's generation: definitions, pauses and removals do.
 bool is_told(const ActivityChange& change) {
   return change.revision && (change.definition || change.pause || change.remove);
 }
 
-// None: as it was. What is made again begins with none of the old texts.
+// None: unchanged. An activity that is created again starts with an empty note.
 std::optional<std::string> note_of(const ActivityChange& change, bool is_made) {
   if (change.revision && change.pause) { return storable(change.pause->note); }
   return is_made ? std::optional<std::string>("") : std::nullopt;
 }
 
-// A new definition begins without the trouble of the old one.
+// A new definition starts without the trouble of the old one.
 std::optional<std::string> trouble_of(const ActivityChange& change, const ActivityTally& tally, bool is_new) {
   if (!change.trouble.empty()) { return storable(change.trouble); }
   if (!tally.trouble.empty()) { return storable(tally.trouble); }

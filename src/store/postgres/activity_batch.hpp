@@ -1,7 +1,7 @@
-// Changes of activities in one transaction: which rows are locked, what is decided of each, and what is written.
+// Changes of activities in one transaction: which rows are locked, what is decided for each, and what is written.
 //
-// The rows are locked by namespace and id, so that two tickers whose batches overlap wait for each other and never cross;
-// who had to wait reads what the other one wrote, finds another revision and does nothing.
+// Rows are locked by namespace and id, so that two tickers with overlapping batches wait for each other and never
+// deadlock. The ticker that waited reads the other's revision, which is not the one it expects, and does nothing.
 #pragma once
 
 #include "model/activity_state.hpp"
@@ -19,24 +19,25 @@ class ActivityBatch {
  public:
   ActivityBatch(std::span<const model::ActivityChange> changes, std::int64_t offset_us);
 
-  // 1 statement, or 2 where something may be new. What is new gets a row that counts as removed, and is locked with the
-  // rest.
+  // 1 statement, or 2 when an activity may be new. A new activity gets a row that counts as removed, which is locked
+  // with the rest.
   [[nodiscard]] std::vector<Call> lock_calls() const;
-  // The last one's result. Decides what is applied.
+  // Takes the result of the last of lock_calls(). Decides which changes are applied.
   void read(const Result& locked);
 
   [[nodiscard]] bool applies() const;
-  // Of those that are applied, in their order.
+  // The executions to admit for the applied changes, in order.
   [[nodiscard]] Items items() const;
   void count(std::vector<model::Admission> admissions);
-  // Of those that started a run.
+  // The executions to stop for the changes that started a run.
   [[nodiscard]] StopRequest stops() const;
 
   // 1 statement: states, versions, audit and generations.
   [[nodiscard]] Call write_call() const;
   [[nodiscard]] const std::vector<model::ActivityReply>& replies() const { return replies_; }
 
-  // One that is applied and raises a revision, by which a commit whose answer was lost is known.
+  // An applied change that raises a revision. After a commit whose answer was lost, the stored revision shows whether
+  // it was kept.
   struct Raised {
     const model::ActivityChange* change = nullptr;
     std::int64_t revision = 0;
@@ -44,7 +45,7 @@ class ActivityBatch {
   [[nodiscard]] std::optional<Raised> raised() const;
 
  private:
-  // A row as it was locked, and then as it is to be.
+  // A row: first as it was locked, after decide() as it will be written.
   struct Row {
     std::int64_t revision = 0;
     int version = 0;
@@ -53,8 +54,8 @@ class ActivityBatch {
     bool removed = false;
     std::optional<Time> next_due;
     bool same_definition = false;
-    bool is_made = false;         // it was not there
-    bool is_new_version = false;  // its definition is another
+    bool is_made = false;         // the activity did not exist
+    bool is_new_version = false;  // the definition changed
     model::ActivityTally tally;
   };
 

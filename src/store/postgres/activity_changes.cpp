@@ -10,12 +10,12 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// How long it waits for any lock: of another ticker, or of somebody's open transaction that has one of its runs.
+// How long to wait for any lock: another ticker's, or that of a caller's open transaction which has one of the runs.
 constexpr Duration patience = std::chrono::seconds(5);
 
 constexpr Statement transaction_number{"hapax_activity_transaction", "SELECT pg_current_xact_id()::text"};
 constexpr Statement transaction_status{"hapax_activity_status", "SELECT pg_xact_status($1::text::xid8)"};
-// A server that crashed may give the number of a transaction that it lost to another one.
+// A server that crashed may reuse the id of a transaction it lost. So the raised revision is checked as well.
 constexpr Statement is_raised{"hapax_activity_raised", R"(
 SELECT $1::text IS NULL OR EXISTS (
   SELECT FROM {s}.activities WHERE ns = $1::text AND id = $2::text AND revision >= $3::bigint))"};
@@ -34,7 +34,7 @@ Items items_of(std::span<const ActivityChange> changes) {
   return items;
 }
 
-// Those that belong to nothing before them, and then those whose run was created.
+// Admits the items that depend on no other item, and then the dependants of runs that were created.
 std::vector<Admission> admit_runs(const AdmissionWork& work, const Items& items) {
   const std::vector<std::optional<std::size_t>> of = dependants(items);
   std::vector<Admission> admissions(items.size());
@@ -64,9 +64,10 @@ Params raised_params(const std::optional<ActivityBatch::Raised>& raised) {
 
 }  // namespace
 
-// Begin and lock, admit, write and commit: 7 statements in 3 round trips for a span of ticks whose runs are new, whatever
-// their number; 1 round trip more for task instances; one statement more when an activity may be new. Round trips more: 1 to number two or more runs with limit
-// keys, 4 when runs are there already, 1 to 4 to stop others, 1 for limit keys that this freed. 2 when nothing is applied.
+// Begin and lock, admit, write and commit: 7 statements in 3 round trips for a span of ticks whose runs are new,
+// however many. One more statement when an activity may be new. More round trips: 1 for task instances, 1 to number two
+// or more runs with limit keys, 4 when runs exist already, 1 to 4 to stop other runs, 1 for limit keys that were freed.
+// 2 when nothing is applied.
 std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, std::span<const ActivityChange> changes,
                                                       std::optional<SentChange>& sent) {
   ensure_queues(connection, items_of(changes));
@@ -104,7 +105,7 @@ std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, st
   return batch.replies();
 }
 
-// After a lost answer the server is asked what became of the transaction, which it may still be working on.
+// After a lost answer, asks the server for the transaction's status. The transaction may still be in progress.
 bool PostgresStore::was_committed(const SentChange& sent) {
   const auto deadline = std::chrono::steady_clock::now() + settings_.read_back_patience();
   std::string trouble = "it is still under way";
@@ -137,7 +138,7 @@ std::vector<ActivityReply> PostgresStore::change_activities(std::span<const Acti
       const Pool::Lease lease = pool_.acquire();
       return change_once(*lease, changes, sent);
     } catch (const SqlError& error) {
-      // A unique violation: another transaction took the name of one of the runs meanwhile.
+      // A unique violation means that another transaction took the name of one of the runs meanwhile.
       const bool renamed = error.is_unique_violation() && attempt < transient_attempts;
       if (!renamed && !may_repeat(error, attempt)) { throw_mapped(error, settings_.location); }
     } catch (const ConnectionBroken& broken) {

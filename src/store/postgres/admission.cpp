@@ -15,7 +15,7 @@ using namespace model;
 
 constexpr Statement patience_statement{"hapax_lock_timeout", "SELECT set_config('lock_timeout', $1::text, true)"};
 
-// fence: only of what is still held under the claim it was born with.
+// The fence is returned only for a row that its birth claim still holds.
 constexpr Statement read_back{"hapax_admit_read_back", R"(
 SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run, created_at, fence,
        CASE WHEN state = 1 THEN session END, claim_number
@@ -80,7 +80,7 @@ std::optional<std::vector<Admission>> admit_fresh(const AdmissionWork& work, con
     if (results.front().rows() > 0) { return read_fresh(results.front(), items); }
   } catch (const SqlError& error) {
     if (error.is_logarithm_of_zero()) { throw_catalogue_changed(); }
-    // An id that is there already is one that was asked for before.
+    // An id that exists already was admitted by an earlier try.
     met = error.is_division_by_zero() || error.is_unique_violation();
     if (!met) { throw; }
   }

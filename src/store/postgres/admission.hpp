@@ -1,4 +1,4 @@
-// Admission on one connection: who is new, who meets a holder, and what each is answered.
+// Admission on one connection: which requests create an execution, which meet a holder, and what each is answered.
 #pragma once
 
 #include "model/catalogue_version.hpp"
@@ -16,18 +16,18 @@ namespace hapax::store::postgres {
 
 struct AdmissionWork {
   Connection& connection;
-  const QueueIds& queues;  // all queues of the items are known, and marked if they get limit keys
+  const QueueIds& queues;  // knows all queues of the items; those that get limit keys are marked
   std::int64_t offset_us = 0;
-  FreedKeys& freed;  // gets the limit keys of holders that made way
+  FreedKeys& freed;  // gets the limit keys of holders that were ended
 };
 
 using Items = std::vector<const model::NewExecution*>;
 
-// By which versions of their catalogues they were made. All that admit here throw CatalogueChanged, having changed nothing,
-// when one of the catalogues is newer.
+// The versions of the catalogues that the requests were made by. Every admission function here throws CatalogueChanged,
+// having changed nothing, when a catalogue is newer.
 [[nodiscard]] model::CatalogueVersions made_by(const Items& items);
 
-// Whether one of them has a name (IdentityClaim::name).
+// Whether any item has a name (IdentityClaim::name).
 [[nodiscard]] bool has_names(const Items& items);
 
 // Items without identity, at most a few hundred: one statement, one round trip, its own transaction.
@@ -36,23 +36,23 @@ using Items = std::vector<const model::NewExecution*>;
 // Many items without identity, limit key or weight: COPY in one transaction, two round trips.
 [[nodiscard]] std::vector<model::Admission> admit_by_copy(const AdmissionWork& work, const Items& items);
 
-// Items with identities whose holders, if any, just answer: one pipeline, one round trip, one transaction. Nothing is
-// returned, and nothing was changed, when only the steps of admit_in_transaction can tell, as a holder must make way for a
-// new run. Waits at most `patience` for other transactions' locks (SqlError, lock timeout).
+// Items with identities whose holders, if any, need only be answered: one pipeline, one round trip, one transaction.
+// Returns nothing and changes nothing when a holder must be displaced, which only admit_in_transaction can do. Waits at
+// most `patience` for other transactions' locks (SqlError, lock timeout).
 [[nodiscard]] std::optional<std::vector<model::Admission>> admit_simple_identities(const AdmissionWork& work,
                                                                                    const Items& items,
                                                                                    Duration patience);
 
-// Everything, step by step in the transaction that is open on the connection.
+// Any items, step by step in the transaction that is open on the connection.
 [[nodiscard]] std::vector<model::Admission> admit_in_transaction(const AdmissionWork& work, const Items& items);
 
-// Items with identities, all of them new: one statement, one round trip, its own transaction. Nothing is returned, and
-// nothing was changed, when they have too little in common (fresh_rows.hpp), or, with `met` set, one is not new.
+// Items with identities that are all new: one statement, one round trip, its own transaction. Returns nothing and
+// changes nothing when the items have too little in common (fresh_rows.hpp) or, with `met` set, when one is not new.
 [[nodiscard]] std::optional<std::vector<model::Admission>> admit_fresh(const AdmissionWork& work, const Items& items,
                                                                        Duration patience, bool& met);
 
-// The same for many, without limit key or weight and none to be born running: two COPYs in one transaction, three round
-// trips. They need not have anything in common.
+// admit_fresh() for many items without limit keys, weights or `born_running`: two COPYs in one transaction, three round
+// trips. The items need not have anything in common.
 [[nodiscard]] std::optional<std::vector<model::Admission>> admit_fresh_by_copy(const AdmissionWork& work,
                                                                                const Items& items, Duration patience,
                                                                                bool& met);
@@ -61,8 +61,8 @@ using Items = std::vector<const model::NewExecution*>;
 [[nodiscard]] Call lock_patience(Duration patience);
 [[nodiscard]] std::string lock_timeout_text(Duration patience);
 
-// What the store has under these ids: the answer to an admission whose own answer was lost. An id that is not there is
-// missing from the map.
+// The executions that the store has under these ids: the answer to an admission whose own answer was lost. The map
+// lacks ids that are not stored.
 [[nodiscard]] std::unordered_map<Uuid, model::Admission> read_back_admissions(Connection& connection,
                                                                               const Items& items);
 

@@ -18,7 +18,7 @@ namespace {
 
 using namespace model;
 
-// Fails with a logarithm of zero when one of the catalogues is newer than the requests: it takes all or none.
+// Fails with a logarithm of zero, copying nothing, when a catalogue is newer than the requests.
 constexpr const char* plain_copy = R"(
 SELECT {now} + %lld, coalesce(string_agg(id::text, ','), ''),
        ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
@@ -27,8 +27,8 @@ COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost
                attempt_timeout, retry, effect_key, parent, labels) FROM STDIN (FORMAT binary))";
 constexpr std::int16_t plain_columns = 17;
 
-// Fails with a division by zero when one of the queues drains, and with a unique violation when one of the identities is
-// there, or one of the names: it takes all or none.
+// Copies all items or none: fails with a division by zero when a queue drains, and with a unique violation when an
+// identity or a name exists already.
 constexpr const char* fresh_copy = R"(
 SELECT {now} + %lld, coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true),
        1 / min(CASE WHEN draining THEN 0 ELSE 1 END),
@@ -121,7 +121,7 @@ std::string literal(Connection& connection, std::string_view text) {
   return quoted.get();
 }
 
-// Which of the catalogues are newer than the requests, as a condition on their versions.
+// A condition on catalogue_versions `v` that finds catalogues newer than the requests.
 std::string newer_condition(Connection& connection, const Items& items) {
   std::string text = "false";
   const auto made = made_by(items);
@@ -131,7 +131,8 @@ std::string newer_condition(Connection& connection, const Items& items) {
   return text;
 }
 
-// The text that goes to the server. The condition is put in last, so that nothing looks for marks in a namespace's name.
+// The text that goes to the server. The condition is filled in last, so that no mark is searched for in a namespace's
+// name.
 std::string copy_text(const AdmissionWork& work, std::string text, const Items& items) {
   replace_once(text, "%lld", std::to_string(work.offset_us));
   text = work.connection.sql(text);
@@ -187,7 +188,7 @@ std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items,
   replace_once(text, "%queues", queue_list(queues));
   CopyQuery query(work.connection, copy_text(work, std::move(text), items));
   std::int64_t now = 0;
-  std::unordered_map<std::int32_t, std::int64_t> windows;  // of queues that have one
+  std::unordered_map<std::int32_t, std::int64_t> windows;  // of queues that have a dedup window
   {
     const Result answer = opening_answer(query);
     const char* at = PQgetvalue(answer.get(), 0, 0);
@@ -263,7 +264,7 @@ std::optional<std::vector<Admission>> admit_fresh_by_copy(const AdmissionWork& w
   try {
     return copy_fresh(work, items, *order, patience);
   } catch (const SqlError& error) {
-    // An id that is there already is one that was asked for before.
+    // An id that exists already was admitted by an earlier try.
     met = error.is_division_by_zero() || error.is_unique_violation();
     if (!met) { throw; }
   }

@@ -22,7 +22,7 @@ namespace {
 
 using namespace model;
 
-// Repoints identities to new runs. Their rows are locked by this transaction, so each is there.
+// Repoints identities to new runs. This transaction has locked the rows, so each exists.
 constexpr Statement repoint{"hapax_repoint_identities", R"(
 UPDATE {s}.identities i
 SET execution = u.execution, run = u.run, fingerprint = u.fingerprint, created_at = {now} + $1::bigint,
@@ -33,7 +33,7 @@ FROM unnest($2::bytea[], $3::uuid[], $4::int[], $5::bytea[], $6::bigint[], $7::b
        u(identity, execution, run, fingerprint, dedup_window, throttle, queue_id, name)
 WHERE i.identity = u.identity)"};
 
-// Of holders that are locked: where they stand, if not where the request does (HolderPlace).
+// For locked holders that differ from the request in task, queue or limit key: which of these differs (HolderPlace).
 constexpr Statement places_statement{"hapax_holder_places", R"(
 SELECT l.id, CASE WHEN l.queue_id <> u.queue_id THEN 3 WHEN l.limit_key IS DISTINCT FROM u.limit_key THEN 2 ELSE 1 END
 FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[]) u(id, task, queue_id, limit_key)
@@ -41,7 +41,7 @@ JOIN {s}.live l ON l.id = ANY (ARRAY[u.id])
 WHERE l.task <> u.task OR l.queue_id <> u.queue_id OR l.limit_key IS DISTINCT FROM u.limit_key)"};
 static_assert(static_cast<int>(HolderPlace::other_task) == 1 && static_cast<int>(HolderPlace::other_queue) == 3);
 
-// They run on, but end rather than wait again.
+// Overtaken holders run on, but end as cancelled instead of becoming pending again.
 constexpr Statement overtake_statement{"hapax_overtake", R"(
 UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND cancel_error IS NULL)"};
 
@@ -74,7 +74,7 @@ Holder as_holder(const Admission& admission, const NewExecution& item) {
   return holder;
 }
 
-// Of a holder that makes way for nobody.
+// The answer when the holder is not displaced.
 Admission answer_of(const Holder& holder, const NewExecution& item, Time now) {
   return decide_admission(holder, *item.identity, now).admission;
 }
@@ -96,7 +96,7 @@ struct Displacing {
   std::optional<Uuid> overtaken;
 };
 
-// Steps through a batch in an open transaction.
+// Admits a batch step by step in an open transaction.
 class Stepper {
  public:
   Stepper(const AdmissionWork& work, const Items& items)
@@ -117,7 +117,7 @@ class Stepper {
   }
 
  private:
-  // So that those of a batch keep their order among their limit key, whatever the round that admits them.
+  // Reserved ahead, so that a batch's items keep their order within a limit key in whichever round they are admitted.
   void reserve_sequences() {
     const auto keyed = std::count_if(items_.begin(), items_.end(), [](const auto* item) { return item->limit_key; });
     sequences_.resize(items_.size());
@@ -137,10 +137,10 @@ class Stepper {
       const NewExecution& item = *items_[index];
       if (answers_[index] || (item.identity && !seen.insert(item.identity->hash).second)) { continue; }
       const bool is_named = item.identity && item.identity->name;
-      // Of two that ask for one name the second waits for the next round, which knows what became of the first.
+      // Of two items that ask for one name, the second waits for the next round, which knows the outcome of the first.
       if (is_named && !names.insert(*item.identity->name).second) { continue; }
       indexes.push_back(index);
-      if (is_named && names_.is_taken(item)) { continue; }  // not inserted: it meets its holder, or nobody
+      if (is_named && names_.is_taken(item)) { continue; }  // not inserted: it meets its holder, or is refused
       rows.push_back({.item = &item, .takes_identity = item.identity.has_value(), .sequence = sequences_[index]});
     }
     if (indexes.empty()) { return false; }
@@ -162,7 +162,7 @@ class Stepper {
     return true;
   }
 
-  // Guards are inserted apart from the others.
+  // Guards are inserted by a statement of their own.
   Inserted insert(const std::vector<NewRow>& rows) {
     std::vector<NewRow> guards, others;
     for (const NewRow& row : rows) { (is_guard(*row.item) ? guards : others).push_back(row); }
@@ -181,7 +181,7 @@ class Stepper {
     return read_inserted(work_.connection.query(*call.statement, call.params));
   }
 
-  // A guard that has no session to run under.
+  // Whether the item is a guard whose session is gone.
   [[nodiscard]] static bool is_orphan(const NewExecution& item, const Inserted& inserted) {
     return is_guard(item) && !inserted.sessions.contains(item.born_running->session);
   }
@@ -222,7 +222,7 @@ class Stepper {
         } else if (is_orphan(item, inserted)) {
           answers_[index] = session_gone(item);
         }
-        continue;  // it vanished after the insert met it: the next round takes it
+        continue;  // the holder vanished after the insert met it: the next round admits the item
       }
       std::optional<Holder> holder = found->second.holder;
       Displacing next{.index = index};
@@ -267,7 +267,7 @@ class Stepper {
     if (!displacing.empty()) { displace(displacing); }
   }
 
-  // Asked only for requests to which it matters.
+  // Reads the places only for requests in a mode in which the latest request counts (debounce, keep_last).
   std::map<Uuid, HolderPlace> places_of_holders(const std::vector<std::size_t>& losers, const HeldIdentities& held) {
     Array ids(Type::uuid), tasks(Type::text), queues(Type::int4), keys(Type::text);
     bool any = false;
@@ -294,7 +294,7 @@ class Stepper {
     return places;
   }
 
-  // A queue that has begun to drain since it was looked at takes none, and then its holders stay what they are.
+  // A queue that began to drain since it was checked admits nothing, and then the holders stay what they are.
   void displace(const std::vector<Displacing>& displacing) {
     const bool holders_first = std::ranges::any_of(
         displacing, [&](const Displacing& one) { return one.terminated && items_[one.index]->born_running; });
@@ -305,8 +305,8 @@ class Stepper {
     repoint_identities(entered);
   }
 
-  // As a holder that is about to end is not in the way of one that is to be born running. False, and nothing done, if a
-  // queue drains.
+  // Ends the holders before the insert, because a live holder would keep the new run from being born running. Returns
+  // false, having done nothing, if a queue drains.
   bool displace_holders_first(const std::vector<Displacing>& displacing) {
     work_.connection.command("SAVEPOINT hapax_displace");
     const FreedKeys freed_before = work_.freed;
@@ -331,7 +331,7 @@ class Stepper {
     return insert(rows);
   }
 
-  // Answers them; gives those that are in.
+  // Answers each item. Returns those that were inserted.
   std::vector<Displacing> enter(const std::vector<Displacing>& displacing, const Inserted& inserted) {
     std::vector<Displacing> entered;
     for (const Displacing& one : displacing) {
@@ -403,9 +403,10 @@ class Stepper {
   const Items& items_;
   std::vector<std::optional<Admission>> answers_;
   std::vector<std::optional<std::int64_t>> sequences_;
-  Items fresh_;  // what was inserted
+  Items fresh_;  // items that were inserted
   NameOwners names_;
-  // Asked about by the first insert alone: once something is written, a transaction of the caller's goes on as it began.
+  // Checked only by the first insert: once something is written, a caller's transaction continues under the catalogue
+  // it began with.
   CatalogueVersions made_by_;
 };
 
@@ -459,7 +460,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
     if (won && &winner == item) {
       answers.push_back(created(*item, 1, inserted));
     } else {
-      // The statement answers for everybody who did not win, or takes all of it back.
+      // The statement answered for every request that did not win, or undid everything.
       answers.push_back(answer_of(
           won ? as_holder(created(winner, 1, inserted), winner) : held.at(item->identity->hash).holder.value(), *item,
           inserted.now));

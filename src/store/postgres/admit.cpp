@@ -15,7 +15,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// One of the turns of those who wait alone.
+// One of the two turns of admissions that wait for another open transaction.
 class LoneTurn {
  public:
   explicit LoneTurn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
@@ -30,10 +30,10 @@ class LoneTurn {
 // From this many rows on COPY is faster than arrays.
 constexpr std::size_t copy_from = 500;
 
-// How long a batch waits in its transaction for an identity that somebody's open transaction has, and how long it waits
-// in all. Most of that it waits without a connection and without its own locks: many who wait for one transaction must not
-// keep the others from theirs, so each looks for a moment, rests, and looks again. A large batch rests longer, as each
-// look sends all of it.
+// How long a batch waits inside its transaction for an identity that another open transaction has taken, and how long
+// in all. Most of that time the batch waits without a connection and without locks of its own, so that many batches
+// which wait for one transaction do not block the others: each tries for a moment, rests, and tries again. A large
+// batch rests longer, as each try sends all of it.
 constexpr Duration batch_patience = std::chrono::milliseconds(20);
 constexpr Duration whole_patience = std::chrono::seconds(30);
 constexpr Duration lone_look = std::chrono::milliseconds(5);
@@ -57,7 +57,7 @@ bool is_alive(Connection& connection, int backend) {
   return RowReader(connection.query(backend_lives, Params().int4(backend)), 0).boolean();
 }
 
-// How long holders are asked about after one was met.
+// How long admissions ask about holders after one was met.
 constexpr std::chrono::seconds meeting_time{10};
 
 std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
@@ -69,10 +69,10 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 
 }  // namespace
 
-// Round trips: 1 without identity (2 by COPY), 1 with identities that are new or just answered (3 by COPY; and once in vain
-// when one was met for the first time in a while, or a lone guard is not new), 5 or more when a holder makes way; one more,
-// once, for each batch with a queue that is new to this process, or whose first limit key it is; one when a holder with a
-// limit key made way. Seeds go by steps too.
+// Round trips: 1 without identity (2 by COPY). With identities that are new or only answered 1 (3 by COPY), and 1 in
+// vain when a holder was met for the first time in a while or a lone guard is not new. 5 or more by steps: when a
+// holder is displaced, for seeds, and for names that could not be admitted as new. 1 more for a batch with a queue that
+// is new to this process, and for its first limit key; 1 more when a holder with a limit key was ended.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
   bool identity = false;
   bool copies = items.size() >= copy_from;
@@ -113,7 +113,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     if (met) { meet_for_a_while(); }
   }
   std::optional<std::vector<Admission>> simple;
-  // Names go by steps, which ask for their owners before they insert.
+  // Items with names go by steps, which look up the names' owners before they insert.
   if (!seeded && !has_names(items)) { simple = admit_simple_identities(work, items, patience); }
   if (simple) {
     admissions = std::move(*simple);
@@ -148,19 +148,20 @@ void PostgresStore::ensure_keyed(Connection& connection, const Items& items) {
   for (const QueueRef& queue : unkeyed) { limited_.add(queue); }
 }
 
-// Admits, and after a lost answer reads back which ids are there: those were admitted, the rest is asked for again. An
-// id that its first, still unfinished transaction inserts meanwhile is a unique violation, and read back too.
+// Admits, and after a lost answer reads back which ids are stored: those were admitted, the rest is requested again. An
+// id that the first, still unfinished transaction inserts meanwhile is a unique violation, and is read back too.
 //
-// The server process of the lost connection must be gone before ids are asked for again. A process that stalled may still
-// have the first request before it, and would admit the same ids once more after their executions have run and left
-// `live`. The process is never ended from here: a commit that waits for a replica would then be visible, and not safe.
-// Behind a pooler PQbackendPID names no process of the server, and ids are asked for again at once (running.md).
+// The server process of the lost connection must be gone before ids are requested again. A stalled process may still
+// have the first request to read, and would admit the same ids once more after their executions have run and left
+// `live`. This function never terminates that process: a commit that waits for a replica would then be visible but not
+// safe. Behind a pooler PQbackendPID names no process of the server, and ids are requested again at once
+// (docs/operating/running.md).
 std::vector<Admission> PostgresStore::admit_until_known(const Items& items, Duration patience) {
   std::unordered_map<Uuid, Admission> known;
   std::vector<Admission> answered;
   Items open = items;
   bool unknown = false;  // an earlier attempt may still commit
-  bool silent = false;   // a server left one without an answer: the whole keeps to the answer timeout
+  bool silent = false;   // a server left an attempt without an answer: all attempts together keep to the answer timeout
   const auto begun = std::chrono::steady_clock::now();
   for (int attempt = 1; !open.empty(); ++attempt) {
     bool lost = false;
@@ -219,7 +220,7 @@ std::unordered_map<Uuid, Admission> PostgresStore::read_back_until_known(const I
     try {
       const Pool::Lease lease = acquire_to_read_back();
       for (int look = 1;; ++look) {
-        // Asked first: ids that are not there when the process is gone will never be.
+        // Check the process before the ids: ids that are missing once the process is gone will never appear.
         const bool is_decided = !lost_backend || !is_alive(*lease, *lost_backend);
         std::unordered_map<Uuid, Admission> found = read_back_admissions(*lease, items);
         if (is_decided || found.size() == items.size()) { return found; }
@@ -247,7 +248,7 @@ std::vector<Admission> PostgresStore::admit_patiently(const Items& items) {
   const auto give_up = std::chrono::steady_clock::now() + whole_patience;
   for (Duration rest = rest_min;; rest = std::min(rest * 2, lone ? lone_rest_max : batch_rest_max)) {
     try {
-      // A few at a time, whatever their number.
+      // At most two threads wait this way at a time, however many ask.
       const LoneTurn turn(lone_turns_);
       return admit_until_known(items, lone ? lone_look : batch_patience);
     } catch (const SqlError& error) {
@@ -262,7 +263,7 @@ std::vector<Admission> PostgresStore::admit_patiently(const Items& items) {
   }
 }
 
-// All of them or none (SPEC D11).
+// Admits all items or none.
 std::vector<Admission> PostgresStore::admit(std::span<const NewExecution> items) {
   check_not_lending();
   const Items pointers = point_to(items);

@@ -8,8 +8,8 @@ namespace {
 
 using namespace model;
 
-// The rows are locked against being lost or finished until the entries are committed. Each is looked for by its id: OFFSET 0
-// and + 0 leave the planner no other way, such as all that runs, which is little while the table is empty.
+// The row locks keep the runs from being lost or finished until the entries are committed. OFFSET 0 and `+ 0` make the
+// planner look up each run by its id. Otherwise it may scan all running rows, which seem few while the table is empty.
 constexpr std::string_view advance_head = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 run AS MATERIALIZED (

@@ -1,4 +1,4 @@
-// A batch of turns that only append, on one connection.
+// A batch of workflow turns that only append journal entries, on one connection.
 #pragma once
 
 #include "model/turn.hpp"
@@ -16,15 +16,16 @@ class AdvanceBatch {
  public:
   explicit AdvanceBatch(std::span<const model::Advance> turns);
 
-  // This one is left out. Before calls().
+  // Leaves this turn out. Call before calls().
   void bar(std::size_t index) { barred_[index] = true; }
-  // The entries, and losses that are forgiven: 1 or 2 statements. A taken position is a unique violation.
+  // 1 or 2 statements: append the entries, and reset `lost` for turns with clears_lost. A taken position is a unique
+  // violation.
   [[nodiscard]] std::vector<Call> calls(const Children& children, std::int64_t offset_us) const;
-  // Those of a batch in which each runs under its fence, nothing is started and no loss forgiven: the cheaper one, which
-  // fails with a division by zero if one does not. None when the batch is another.
+  // One cheaper statement for a batch in which every run holds its fence, nothing is started and no `lost` is reset.
+  // The statement fails with a division by zero if a run does not hold its fence. None when a turn resets `lost`.
   [[nodiscard]] std::optional<Call> call_of_all(std::int64_t offset_us) const;
   static void read_all(const Result& result, std::vector<model::AdvanceReply>& replies);
-  // The result of the first of calls(): those that ran under their fences are accepted.
+  // Takes the result of the first of calls(). Turns of runs that held their fences are accepted.
   static void read(const Result& result, std::vector<model::AdvanceReply>& replies);
 
  private:

@@ -13,8 +13,8 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// Writes inside the transaction that is open on a connection. Commit and rollback are its owner's. Nothing is sent that
-// may be refused for what others did: it would spoil the transaction.
+// Writes inside the transaction that is open on a connection, whose owner commits or rolls back. Sends no statement
+// that may fail because of what other transactions did, as a failure would abort this one.
 class AttachedTransaction final : public Transaction {
   template <class Work>
   auto guarded(const Work& work) {
@@ -35,7 +35,7 @@ class AttachedTransaction final : public Transaction {
     check_open();
   }
 
-  // 1 round trip without identities, else 1 or more; waits for other transactions as long as the caller's settings say.
+  // 1 round trip without identities, else 1 or more. Waits for other transactions as long as the caller's settings say.
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     check_open();
     Items pointers;
@@ -123,8 +123,9 @@ class AttachedTransaction final : public Transaction {
     return {.connection = connection, .queues = store_.queue_ids(), .offset_us = store_.offset_us(), .freed = freed};
   }
 
-  // Queues are made and marked outside, so that their numbers hold whether this transaction commits or not. The owner of a
-  // pooled connection must not wait for another one of the pool.
+  // Queues are created and marked on another connection, so that their ids hold whether this transaction commits or
+  // not. That connection is not from the pool when this one is, because a pool user must not wait for a second
+  // connection.
   void ensure_queues(const Items& items) {
     if (store_.queue_ids().unknown(items).empty() && store_.queue_ids().unkeyed(items).empty()) { return; }
     if (owner_ == Owner::caller) {
@@ -146,8 +147,8 @@ class AttachedTransaction final : public Transaction {
     throw StaleLease(*stale_);
   }
 
-  // Under no queue's lock: it would hold up every claim of the queue for as long as the caller's transaction is open. So
-  // it may miss what a claim parks at the same time, which is the sweep's then.
+  // Unparks without the queue's lock, which would block every claim of the queue while the caller's transaction is
+  // open. So this may miss what a claim parks at the same time, which is left to the sweep.
   void unpark(Connection& connection, const FreedKeys& freed) {
     if (freed.empty()) { return; }
     const Call call = unpark_unlocked_call(freed, store_.offset_us());
@@ -160,7 +161,7 @@ class AttachedTransaction final : public Transaction {
     }
   }
 
-  // The server refuses everything but a rollback after an error, the commit too.
+  // After an error the server refuses everything but a rollback, also the commit.
   void abort_transaction() {
     try {
       Connection connection(store_.settings(), native_);
@@ -181,7 +182,7 @@ void attach_lose_reply(Connection& connection) {
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
-// Which store lends this thread a transaction.
+// The store that lends this thread a transaction.
 thread_local const PostgresStore* lending = nullptr;
 
 class Lending {
@@ -209,8 +210,9 @@ void PostgresStore::check_not_lending() const {
   }
 }
 
-// BEGIN, what the caller does, COMMIT: 2 round trips and the caller's. The connection is planned as the server's settings
-// say, as the caller's own statements run on it, and goes back to the pool: a caller leaves it as it was.
+// BEGIN, what the caller does, COMMIT: 2 round trips and the caller's. The connection plans as the server's settings
+// say, because the caller's own statements run on it. The connection returns to the pool, so the caller must leave its
+// session settings as they were.
 void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
   check_not_lending();
   try {

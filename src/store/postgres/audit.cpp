@@ -15,7 +15,7 @@ constexpr Statement note{"hapax_audit", R"(
 INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
 VALUES ($2::text, {now} + $1::bigint, $3::text, $4::text, $5::text, $6::text))"};
 
-// Where they are now, live or not; each is in one place. Details come one for each.
+// Finds each execution in live or history; it is in exactly one. There is one detail for each.
 constexpr Statement note_acts{"hapax_audit_acts", R"(
 INSERT INTO {s}.audit (ns, at, actor, action, subject, detail)
 SELECT q.ns, {now} + $1::bigint, $2::text, $3::text, u.id::text, u.detail

@@ -1,4 +1,4 @@
-// The audit: a line for each thing that somebody changed, written in the transaction that changes it.
+// The audit: a line for each change that an actor made, written in the transaction of the change.
 #pragma once
 
 #include "model/audit.hpp"
@@ -14,7 +14,7 @@ namespace hapax::store::postgres {
 
 [[nodiscard]] Call audit_call(const model::AuditLine& line, std::int64_t offset_us);
 
-// What somebody did to executions, which are live or finished when the line is written.
+// Things that an actor did to executions. Each execution is live or finished when the line is written.
 struct Acts {
   struct One {
     Uuid execution;
@@ -26,11 +26,12 @@ struct Acts {
 };
 [[nodiscard]] Call act_call(const Acts& acts, std::int64_t offset_us);
 
-// A live holder that has ended for this request: 1 round trip when that is somebody's act, else none.
+// Writes the line for a live holder that was terminated for this request: 1 round trip when the request names an actor,
+// else none.
 void note_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
                      std::int64_t offset_us);
 
-// Deletes up to `limit` lines that are older than they are kept; true when there may be more.
+// Deletes up to `limit` lines older than limits::audit_kept. True when there may be more.
 [[nodiscard]] bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

@@ -17,7 +17,8 @@ constexpr Statement settings_statement{"hapax_settings",
 constexpr Statement version_statement{"hapax_catalogue_version",
                                       "SELECT version FROM {s}.catalogue_versions WHERE ns = $1::text"};
 
-// Nothing comes back when somebody else is just adding it: it was waited for, and the next call sees it.
+// Returns no row when another transaction just added the task: the statement waited for that transaction, and the next
+// call sees its row.
 constexpr Statement declare{"hapax_task_declare", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
@@ -69,7 +70,8 @@ bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 // 1 round trip.
 StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
   return read([&](Connection& connection) {
-    // The version first: each statement sees what was committed before it, and entries may be newer than their version.
+    // Reads the version first: each statement sees what was committed before it, so entries may be newer than their
+    // version but never older.
     const std::vector<Call> calls{{&version_statement, Params().text(ns)},
                                   {&tasks_statement, Params().text(ns)},
                                   {&settings_statement, Params().text(ns)}};
@@ -117,7 +119,8 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
   });
 }
 
-// 1 round trip, as are the next ones. After a lost answer it is asked again, and may answer that it was there just so.
+// 1 round trip, as in the next functions. A call that is repeated after a lost answer may report that the entry was
+// already stored.
 bool PostgresStore::put_task(const TaskEntry& entry, std::string_view actor) {
   return run([&](Connection& connection) {
     Params params;

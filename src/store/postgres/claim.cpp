@@ -26,18 +26,20 @@ due AS MATERIALIZED (
     ORDER BY l.run_at LIMIT $4::bigint FOR UPDATE SKIP LOCKED) d)
 UPDATE {s}.live SET state = 0 WHERE ctid = ANY (ARRAY(SELECT tid FROM due)))"};
 
-// How rows are taken. The lateral subqueries walk the claim index of one queue after the other, in the request's order,
-// and lock row by row; the outer LIMIT stops them, so no more is locked than taken, and nothing of the backlog is read.
+// How rows are claimed. The lateral subqueries walk the claim index of one queue after the other, in the request's
+// order, and lock row by row. The outer LIMIT stops them, so no more rows are locked than claimed and the backlog is
+// not read.
 //
-// Why ctid is right. FOR UPDATE returns the newest version of each row and locks it, so its ctid can't move before this
-// transaction ends. If that version is newer than the statement's snapshot (another transaction changed the row between
-// snapshot and lock, and it still qualifies), the outer UPDATE does not see it: the row stays ready for the next claim,
-// and `missed` says so. No row can be updated that was not locked and checked, and none twice.
+// Why ctid is right: FOR UPDATE returns the newest version of each row and locks it, so its ctid cannot change before
+// this transaction ends. If that version is newer than the statement's snapshot (another transaction changed the row
+// between snapshot and lock, and the row still qualifies), the outer UPDATE does not see it: the row stays ready for
+// the next claim, and the answer says that more is due. No row is updated that was not locked and checked, and none
+// twice.
 //
-// The inputs of one reply are bounded by bytes ($9): `light` is what of `fresh`, in its order, comes before the bound. The
-// rest stays ready, and the answer says that more is due. The size of an input is known without reading it.
+// The inputs of one reply are bounded by bytes ($9): `light` is the part of `fresh`, in order, that begins before the
+// bound. The rest stays ready, and the answer says that more is due. The size of an input is known without reading it.
 //
-// Queues with limits are passed over, and named in the answer: they take the long way (limited_claim.hpp).
+// Queues with limits are passed over and named in the answer; they are claimed by limited_claim.hpp.
 constexpr const char* claim_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 named AS MATERIALIZED (
@@ -116,7 +118,7 @@ Names queue_names(const ClaimRequest& request) {
   return names;
 }
 
-// A row with where it stands in the order of the request; rows come back in the table's order.
+// A row with its place in the request's order. Rows come back in the table's order.
 struct Placed {
   std::size_t queue_place = 0;
   Time run_at{};
@@ -150,7 +152,7 @@ Placed read_claim(RowReader& reader, Time now) {
   claim.parent = reader.optional_uuid();
   if (const auto labels = reader.optional_bytes()) { claim.labels = decode_labels(*labels); }
   if (const auto key = reader.optional_bytes()) { claim.limit_key = decode_limit_key(*key); }
-  claim.inbox = reader.int8();  // none reads as 0
+  claim.inbox = reader.int8();  // NULL reads as 0
   return placed;
 }
 

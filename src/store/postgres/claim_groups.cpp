@@ -11,7 +11,7 @@ namespace {
 
 using namespace model;
 
-// Which of the request's queues, by place, have an execution due that was lost before.
+// The request's queues, by place, that have a due execution which was lost before.
 constexpr Statement survey{"hapax_claim_survey", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT u.place::int FROM t, unnest($2::text[], $3::text[]) WITH ORDINALITY u(ns, name, place)
@@ -71,7 +71,7 @@ class GroupedClaim {
     std::vector<QueueRef> queues;
   };
 
-  // The inputs of one reply are enough; what is left is the next claim's.
+  // Whether the reply's inputs have reached limits::claim_bytes. The rest is left to the next claim.
   [[nodiscard]] bool is_heavy() const { return bytes_ >= limits::claim_bytes; }
   [[nodiscard]] int left() const { return request_.limit - static_cast<int>(reply_.claims.size()); }
 

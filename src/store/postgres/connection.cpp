@@ -17,11 +17,11 @@ namespace {
 
 constexpr Duration connect_timeout_most = std::chrono::hours(1);
 
-// See Planning. JIT is off as the disabled paths' fictitious costs would wake it up.
+// See Planning. JIT is off, as the disabled paths' fictitious costs would enable it.
 constexpr const char* hot_options =
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
     " -c enable_bitmapscan=off -c enable_sort=off -c jit=off -c default_transaction_isolation=read\\ committed"
-    // Rows are locked for milliseconds, except by callers' own transactions: those must not hold up a worker.
+    // Rows are locked for milliseconds, except by callers' own transactions, which must not block a worker.
     " -c lock_timeout=1000";
 
 std::string sqlstate_of(const PGresult* result) {
@@ -29,7 +29,7 @@ std::string sqlstate_of(const PGresult* result) {
   return state == nullptr ? "" : state;
 }
 
-// The server ends the session with this error, whatever its code.
+// Whether the server ends the session with this error, whatever its code.
 bool is_fatal(const PGresult* result) {
   const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   return severity != nullptr && (std::string_view(severity) == "FATAL" || std::string_view(severity) == "PANIC");
@@ -51,8 +51,9 @@ Connection::~Connection() {
   if (owned_) { PQfinish(connection_); }
 }
 
-// A pooler that knows no startup options refuses the planner's: a host that refuses a connection with them is asked without.
-// A server that was starting up meanwhile takes them the next time, a pooler never does.
+// A pooler that knows no startup options refuses the planner's. So a host that refuses a connection with them is tried
+// without. If that works they are tried once more: a server that was starting up takes them this time, a pooler never
+// does.
 void Connection::connect(Planning planning) {
   std::string trouble;
   const std::size_t first = hosts_->first();
@@ -83,8 +84,8 @@ void Connection::connect(Planning planning) {
   throw StoreUnavailable(settings_.location + ": " + trouble);
 }
 
-// What the URL says (libpq's connect_timeout, seconds), or a few seconds for each of several hosts. Less when the server
-// has just left a call without an answer.
+// The URL's connect_timeout (seconds), or up to 3 s for each of several hosts. Less when the server has just left a
+// call without an answer.
 Duration Connection::host_time(const ConnectionOptions& options) const {
   Duration time = hosts_->size() > 1 ? std::min<Duration>(host_timeout_usual, settings_.connect_timeout)
                                      : settings_.connect_timeout;
@@ -105,7 +106,7 @@ std::string Connection::look_at_timeline() {
     const bool current = number == 0 || hosts_->is_current(static_cast<std::uint32_t>(number));
     return current ? "" : "another server was promoted over it";
   } catch (const SqlError&) {
-    return "";  // a role that may not ask
+    return "";  // the role may not read the timeline
   } catch (const ConnectionBroken& broken) { return broken.what(); }
 }
 
@@ -173,7 +174,7 @@ void Connection::fail(const std::string& what) {
 
 void Connection::fail_silent(const std::string& what) {
   broken_ = true;
-  // A borrowed connection tells nothing of the store's own.
+  // A borrowed connection says nothing about the store's own connections.
   if (hosts_ != nullptr) {
     settings_.learned->unanswering.store(true);
     hosts_->hung(host_);
@@ -190,7 +191,7 @@ void Connection::flush() {
     const int left = PQflush(connection_);
     if (left == 0) { return; }
     if (left < 0) {
-      // The server may have said why before it closed; that waits in the input.
+      // The server may have sent a reason before it closed, which is in the input.
       if (PQconsumeInput(connection_) == 0 || PQstatus(connection_) != CONNECTION_OK) {
         fail(one_line(PQerrorMessage(connection_)));
       }
@@ -219,9 +220,9 @@ void Connection::check(const Result& result) {
     fail(message);
   }
   SqlError error(state, message);
-  // A session keeps the read-only default that it began with, and a standby stays one: only a new connection may write.
+  // A session keeps the read-only default that it began with, and a standby stays one. Only a new connection may write.
   if (error.is_read_only()) { broken_ = true; }
-  // A pooler hands this connection sessions that others prepared statements in. From now on nothing is prepared.
+  // A pooler gives this connection sessions in which others prepared statements. From now on nothing is prepared.
   if (error.is_mixed_up_statement() && owned_ && prepares_) {
     settings_.learned->unprepared.store(true);
     broken_ = true;
@@ -229,7 +230,7 @@ void Connection::check(const Result& result) {
   throw error;
 }
 
-// All results of what was sent; the last counts, an error before any.
+// Reads all results of what was sent. Returns the last, or throws the first error.
 Result Connection::collect() {
   Result last;
   Result error;
@@ -310,8 +311,8 @@ std::vector<Result> Connection::pipeline(std::span<const Call> calls, const char
   return run_steps(steps, before_commit);
 }
 
-// The durability of a transaction of our own travels in the same round trip: before all else, but behind a BEGIN, which
-// could not set the isolation level after a query.
+// A transaction of the store's own states its durability in the same round trip: before all else, but after a BEGIN,
+// which could not set the isolation level after a query.
 std::vector<Result> Connection::run_steps(std::span<const Step> own_steps, const char* before_commit) {
   static const Params no_params;
   std::vector<Step> steps(own_steps.begin(), own_steps.end());

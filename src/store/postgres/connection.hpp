@@ -1,8 +1,8 @@
 // Connection: one libpq connection, used by one thread at a time.
 //
 // Statements are prepared on first use (or sent unnamed with prepared=off). A refused statement throws SqlError and
-// leaves the connection usable; ConnectionBroken leaves it good for nothing. Waits are bounded: a server
-// that is silent for the settings' answer_time() counts as gone (an AnswerLimit says otherwise).
+// leaves the connection usable. After ConnectionBroken the connection must not be used again. Waits are bounded: a
+// server that is silent for the settings' answer_time(), or for an AnswerLimit, counts as gone.
 #pragma once
 
 #include "store/postgres/awake_wait.hpp"
@@ -22,51 +22,55 @@
 
 namespace hapax::store::postgres {
 
-// How the server is to plan. `hot` pins the plans of the engine's statements: generic, by index, never a scan of a
-// whole table, so that a plan made while `live` was empty is still right with a million rows in it. `plain` is for
-// people's questions, migrations and clean-up. Behind a pooler (prepared=off) both are plain.
+// How the server plans. `hot` pins the plans of the engine's statements: generic, by index, never a scan of a whole
+// table, so that a plan made while `live` was empty is still right with a million rows in it (decision 12). `plain` is
+// for ad-hoc queries, migrations and clean-up. Behind a pooler (prepared=off) both are plain.
 enum class Planning : std::uint8_t { hot, plain };
 
 class Connection {
  public:
-  // Connects to one of the hosts, each within its time (hosts.hpp), or throws StoreUnavailable.
+  // Connects to one of the hosts, each within its own time limit (hosts.hpp), or throws StoreUnavailable.
   Connection(const Settings& settings, std::shared_ptr<Hosts> hosts, Planning planning);
-  // Works on a caller's connection: nothing is prepared on it, and it is not closed.
+  // Works on a caller's connection. Prepares nothing on that connection and does not close it.
   Connection(const Settings& settings, PGconn* borrowed);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // One statement, one round trip, its own transaction unless one is open. That transaction states its durability.
+  // One statement: one round trip, and one transaction unless one is open. A transaction of its own states its
+  // durability (durability.hpp).
   Result query(const Statement& statement, const Params& params);
-  // All calls in one round trip under one Sync, and so in one transaction that is committed at its end (unless one is
-  // open). Throws the first call's error; then none has taken effect. `before_commit` names a fault point.
+  // All calls in one round trip under one Sync, and so in one transaction that is committed at the end, unless one is
+  // open. Throws the first failed call's error; then no call has taken effect. `before_commit` names a fault point.
   std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
-  // The same of one call whose caller does nothing else: it waits awake (awake_wait.hpp).
+  // pipeline() of one call whose caller does nothing else meanwhile: polls for the answer before it sleeps
+  // (awake_wait.hpp).
   Result call_awake(const Call& call, const char* before_commit);
   // Begins a transaction that states its durability: 1 round trip.
   void begin();
-  // SQL without parameters in the simple protocol; results as text. Several statements give the last one's result.
+  // SQL without parameters in the simple protocol, with results as text. Several statements return the last one's
+  // result.
   Result command(const std::string& sql);
-  // A one-off with parameters (unnamed), for reads and clean-up: outside a transaction it states no durability.
+  // An unnamed one-off statement with parameters, for reads and clean-up. Outside a transaction it states no
+  // durability.
   Result query_text(const std::string& sql, const Params& params, bool binary_result = true);
 
   [[nodiscard]] std::string sql(std::string_view text) const { return expand(text, settings_.quoted_schema); }
   [[nodiscard]] PGconn* native() const { return connection_; }
   [[nodiscard]] bool is_broken() const;
   [[nodiscard]] bool in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
-  // After a failure whose state is unclear: never to be used again.
+  // Marks the connection as unusable, after a failure that leaves its state unknown.
   void give_up() { broken_ = true; }
-  // The next result of what was sent; null at its end. Throws SqlError only from check().
+  // The next result of what was sent, or null at the end. Does not check it: only check() throws SqlError.
   Result next_result();
   // Throws if the result is an error.
   void check(const Result& result);
-  // Sends all that is buffered, reading meanwhile so that neither side waits for the other.
+  // Sends all that is buffered. Reads meanwhile, so that client and server never wait for each other.
   void flush();
   [[noreturn]] void fail(const std::string& what);
 
-  // While it lives, the connection waits this long for an answer: longer for COPY, sweeps, clean-up and migrations,
-  // shorter where something is asked again.
+  // While an AnswerLimit lives, the connection waits this long for an answer: longer for COPY, sweeps, clean-up and
+  // migrations, shorter where a request is repeated.
   class AnswerLimit {
    public:
     explicit AnswerLimit(Connection& connection, Duration limit = long_answer)
@@ -84,26 +88,27 @@ class Connection {
 
  private:
   void connect(Planning planning);
-  // Returns what went wrong; empty: it is connected.
+  // Returns what went wrong, or an empty string once connected.
   std::string connect_to(const ConnectionOptions& options, Planning planning, Duration at_most, bool& timed_out);
-  // Returns why the server may not be used: it is a primary that another was promoted over. 1 round trip.
+  // Returns why the server may not be used: the server is a primary over which another one was promoted. Empty
+  // otherwise. 1 round trip.
   [[nodiscard]] std::string look_at_timeline();
   [[nodiscard]] Duration host_time(const ConnectionOptions& options) const;
   [[nodiscard]] std::chrono::milliseconds answer_limit() const;
-  // No answer in time.
+  // Fails because no answer came in time.
   [[noreturn]] void fail_silent(const std::string& what);
-  // One step of a pipeline; the parameters stay the caller's.
+  // One step of a pipeline. The caller keeps the parameters alive.
   struct Step {
     const Statement* statement;
     const Params* params;
   };
   std::vector<Result> run_steps(std::span<const Step> steps, const char* before_commit);
-  // Whether a call that is sent now is a transaction of this store's own, which has to state its durability.
+  // Whether a call that is sent now is a transaction of this store's own, which must state its durability.
   [[nodiscard]] bool states_durability() const { return owned_ && !in_transaction(); }
   void prepare(const Statement& statement);
   void send(const Statement& statement, const Params& params);
   Result collect();
-  // Waits for the socket; false when the time is over.
+  // Waits for the socket. False when the time is up.
   bool wait_socket(short events, std::chrono::milliseconds at_most) const;
 
   const Settings& settings_;
@@ -111,12 +116,12 @@ class Connection {
   bool awake_ = false;            // in call_awake()
   std::shared_ptr<Hosts> hosts_;  // null: borrowed
   std::size_t host_ = 0;
-  std::optional<Duration> answer_limit_;  // none: the settings'
+  std::optional<Duration> answer_limit_;  // none: that of the settings
   PGconn* connection_ = nullptr;
   bool owned_ = true;
-  bool prepares_ = true;  // as it was when the first statement was prepared
+  bool prepares_ = true;  // fixed before the first statement is prepared
   bool broken_ = false;
-  std::unordered_map<const Statement*, std::string> texts_;  // prepared, or just expanded when nothing is
+  std::unordered_map<const Statement*, std::string> texts_;  // prepared, or only expanded when nothing is prepared
 };
 
 }  // namespace hapax::store::postgres

@@ -22,7 +22,7 @@ CopyQuery::CopyQuery(Connection& connection, const std::string& text) : connecti
 
 Result CopyQuery::answer() {
   Result answer;
-  for (int results = 0; results < 2; ++results) {  // the durability's, then the question's
+  for (int results = 0; results < 2; ++results) {  // the durability's, then the SELECT's
     answer = connection_.next_result();
     if (answer.get() == nullptr || PQresultStatus(answer.get()) != PGRES_TUPLES_OK) { refuse(answer); }
   }
@@ -31,7 +31,7 @@ Result CopyQuery::answer() {
 
 void CopyQuery::begin() {
   Result next = connection_.next_result();
-  // The end of the copy before.
+  // The end of the previous COPY.
   if (next.get() != nullptr && PQresultStatus(next.get()) == PGRES_COMMAND_OK) { next = connection_.next_result(); }
   if (next.get() == nullptr || PQresultStatus(next.get()) != PGRES_COPY_IN) { refuse(next); }
   static constexpr char signature[] = "PGCOPY\n\377\r\n";
@@ -60,7 +60,7 @@ void CopyQuery::end() {
   }
 }
 
-// The first error counts.
+// Throws the first error.
 void CopyQuery::finish() {
   Result error;
   while (true) {

@@ -1,7 +1,7 @@
-// CopyQuery: a question and one or more COPY … FROM STDIN (FORMAT binary), sent as one simple query.
+// CopyQuery: a SELECT and one or more COPY … FROM STDIN (FORMAT binary), sent as one simple query.
 //
-// So they are one transaction, which is committed when the last copy has ended. A refused statement throws SqlError when the
-// server has told of it, at the latest from finish(); then nothing was kept, and the connection is usable. One thread.
+// The simple query is one transaction, committed when the last COPY has ended. A refused statement throws SqlError when
+// its error arrives, at the latest from finish(); then nothing was kept and the connection is usable. For one thread.
 //
 //   CopyQuery query(connection, "SELECT …; COPY a …; COPY b …");
 //   answer(); begin(); row()…; rows_end(); end(); begin(); row()…; rows_end(); end(); finish();
@@ -20,13 +20,13 @@ class CopyQuery {
   CopyQuery(const CopyQuery&) = delete;
   CopyQuery& operator=(const CopyQuery&) = delete;
 
-  // What the question was answered, as text.
+  // The result of the SELECT, as text.
   [[nodiscard]] Result answer();
   void begin();
-  // The buffer that a row of so many columns is to be appended to.
+  // The buffer to which the caller appends a row of `columns` columns.
   [[nodiscard]] std::string& row(std::int16_t columns);
   void rows_end();
-  // After the last copy's the server commits.
+  // Ends the current COPY. After the last one the server commits.
   void end();
   // Waits for the commit.
   void finish();

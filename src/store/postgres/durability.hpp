@@ -1,9 +1,10 @@
-// The durability of what this store acknowledges (SPEC P1), stated in each transaction of its own.
+// The durability of what this store acknowledges, stated in each transaction of its own: an acknowledged write survives
+// power loss.
 //
-// synchronous_commit may be turned off for the server, the database or the role while hapax runs, and a pooler hands every
-// transaction another session. So no check and no setting of a session lasts: each transaction raises `off` and `local` to
-// `on` for itself, and pins any other value (`remote_write`, `remote_apply`) against a reload before its commit
-// (docs/decisions/0044).
+// synchronous_commit may be turned off for the server, the database or the role while hapax runs, and a pooler gives
+// every transaction another session. So no check at start and no session setting lasts: each transaction raises `off`
+// and `local` to `on` for itself, and pins any other value (`remote_write`, `remote_apply`) against a reload before its
+// commit (decision 44).
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -20,12 +21,12 @@ inline constexpr const char* durability_text =
 
 inline constexpr Statement durability_statement{"hapax_durability", durability_text};
 
-// Whether it is one of those values.
+// Whether each transaction raises this value to `on`.
 [[nodiscard]] inline bool is_raised(std::string_view synchronous_commit) {
   return synchronous_commit == "off" || synchronous_commit == "local";
 }
 
-// What a session begins with, beneath what transactions state for themselves.
+// The session's own default, beneath what transactions state for themselves.
 [[nodiscard]] std::string synchronous_commit_beneath(Connection& connection);
 
 }  // namespace hapax::store::postgres

@@ -16,7 +16,7 @@ namespace {
 
 using namespace model;
 
-// Replaces each mark, where it is there.
+// Replaces the first occurrence of each mark that the text has.
 std::string fill(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& marks) {
   std::string whole(text);
   for (const auto& [mark, by] : marks) {
@@ -26,12 +26,13 @@ std::string fill(std::string_view text, const std::vector<std::pair<std::string_
   return whole;
 }
 
-// A row found by id and fence is deleted and written to history in the same statement, so an execution is in exactly
-// one of them at any commit. One with a cancel_error ends rather than wait again: its cancellation was asked for, or a newer
-// request overtook it. Whoever cancelled it says why: its worker's detail goes where a cancel_error ends with an empty one
-// (a quote inside of JSON text has a backslash before it). Left joins, as an attached transaction may have a snapshot older
-// than its queue. How long it is kept is model::kept: 7 days (workflows 30) unless the queue says, a stub for 10 minutes
-// where nothing is.
+// One statement deletes a row, found by id and fence, and writes it to history, so at any commit an execution is in
+// exactly one of the two. A row with a cancel_error ends instead of becoming pending again: its cancellation was
+// requested, or a newer request overtook it. The canceller's reason stands, with the worker's detail inserted where
+// cancel_error ends with an empty one (a quote inside JSON text has a backslash before it); of a workflow, or without a
+// reason, the worker's error stands. Left joins, as an attached transaction may have a snapshot older than its queue.
+// Retention is model::kept: 7 days (workflows 30) unless the queue says otherwise, and 10 minutes for a stub where the
+// retention is 0.
 constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -70,7 +71,8 @@ constexpr std::string_view queue_expiry =
     "coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END";
 constexpr std::string_view queue_stub = "g.status = 2 AND q.retention_us = 0";
 
-// The same of what just completes. Rows that are otherwise are not found, and then there are too few.
+// end_text for executions that plainly complete. Rows with waiters or a limit key are not found, and then the count is
+// too low.
 constexpr std::string_view complete_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -103,8 +105,8 @@ constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
   FROM gone g CROSS JOIN LATERAL unnest(g.waiters, g.waiter_positions) w(waiter, position)
   WHERE g.waiters IS NOT NULL AND g.continued_as IS NULL GROUP BY w.waiter),)";
 
-// `was` is the row as it ran: RETURNING shows only what it became. Its fence is the same, so its session is right. With
-// + 0 the planner finds rows by id, and does not look through all that run.
+// `was` is the row as it ran, because RETURNING shows only the new values. The fence is the same, so the session is the
+// one that ran it. With `+ 0` the planner finds rows by id instead of scanning all running rows.
 constexpr std::string_view wait_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 back AS (
@@ -135,7 +137,7 @@ back AS (
     worker = excluded.worker, started_at = excluded.started_at, ended_at = excluded.ended_at, error = excluded.error)
 SELECT id, lost, max_lost, cancelled, queue_id, limit_key FROM back)";
 
-// The instants' least is the first, and never_due ($8) if there is none.
+// least() of the wake times is the first one, or never_due ($8) if there is none.
 constexpr std::string_view pause_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 back AS (
@@ -156,9 +158,9 @@ std::string with_entries(std::string_view text, const std::string& entries) {
   return fill(text, {{"{entries}", entries}});
 }
 
-// With `tells`, what is behind `told` costs every ending a fifth more, although it finds nothing to do unless somebody
-// waits. So there is one without, which fails with a division by zero if somebody does.
-// With `keeps`, the records of some are kept as they say, not as their queue does.
+// `tells`: the CTEs after `told` cost every ending a fifth more, although they find nothing to do unless there is a
+// waiter. So there is a statement without them, which fails with a division by zero if there is one. `keeps`: some
+// records say themselves how long they are kept.
 std::string end_sql(bool tells, bool appends, bool keeps) {
   const int next = tells ? 12 : 10;
   const std::string entries = appends ? ", kept AS (" + append_sql(keeps ? next + 2 : next, "gone") + ")\n" : "";

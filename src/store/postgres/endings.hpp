@@ -1,4 +1,4 @@
-// How executions leave `live`, or go back in line: the statements behind finish, cancel, purge and sweep.
+// How executions leave `live` or become pending again: the statements behind finish, cancel, purge and sweep.
 #pragma once
 
 #include "model/turn.hpp"
@@ -14,42 +14,43 @@ namespace hapax::store::postgres {
 // An execution that ends: its row moves from live to history.
 struct Ending {
   Uuid id;
-  std::int64_t fence = -1;                   // below zero: whatever it is, running or not
-  std::optional<Status> status;              // none: only if its cancellation was asked for, as cancelled
+  std::int64_t fence = -1;                   // below zero: any fence, running or not
+  std::optional<Status> status;              // none: ends only if its cancellation was requested, as cancelled
   std::optional<model::FinishKind> left_by;  // set by a worker's finish
   std::optional<std::string> result;
-  std::optional<std::string> error;  // encoded; cancelled without one: the canceller's reason
+  std::optional<std::string> error;  // encoded; a cancelled one without it gets the canceller's reason
   std::optional<Duration> ran_for;   // none: the attempt began at its claim
-  std::optional<Uuid> continued_as;  // the run that goes on, which is there and has its waiters
-  std::optional<model::Keep> keep;   // of a guard; none: by its queue's retention
+  std::optional<Uuid> continued_as;  // the next run, which exists and has taken over the waiters
+  std::optional<model::Keep> keep;   // of a guard; none: as its queue's retention says
 };
 
-// What else a batch does.
+// Options of a batch of endings.
 struct EndingBatch {
-  // False: nobody waits for any of them, and none is continued. If somebody does, the statement fails with a division by
-  // zero. It is the cheaper one.
+  // True: the statement sends `ended` events to waiting workflows. False selects a cheaper statement for executions
+  // that have no waiters and are not continued, which fails with a division by zero if one has a waiter.
   bool tells = true;
-  std::vector<Uuid> later;  // rows that the same transaction will touch after this (telling.hpp)
-  EntryArrays entries;      // of those that end, kept only with the ending
+  std::vector<Uuid> later;  // rows that the same transaction changes later (telling.hpp)
+  EntryArrays entries;      // journal entries, written only for executions that end
 };
 
-// Returns (id, queue, limit key and, if it tells, queues in which somebody who waited became due) of those that ended. One statement, which
-// tells all who waited; the caller has the ids in order, so that locks are taken in order.
+// One statement that ends executions and, if the batch tells, sends an event to each waiter. Returns (id, queue, limit
+// key and, if the batch tells, the queues in which a waiter became due) for each that ended. The caller passes the ids
+// sorted, so that locks are taken in order.
 [[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch = {});
 
-// Executions that complete, each running under its fence, without anybody who waits for it and without a limit key: what
-// most are. One statement for all of them, which tells nothing and fails with a division by zero if one is otherwise.
+// One statement for executions that all complete, each running under its fence, without waiters and without a limit
+// key, as most do. Sends no events. Fails with a division by zero if one is different.
 [[nodiscard]] Call complete_all_call(const std::vector<Ending>& endings, std::int64_t offset_us, EntryArrays entries);
 
 enum class BackInLine : std::int16_t {
-  retry = 4,  // the values of FinishKind where there is one
+  retry = 4,  // values of FinishKind, where one exists
   snoozed = 5,
   released = 6,
   forgotten = -1,  // released by a beat or by the session's end
   lost = -2,
 };
 
-// A running execution that waits again.
+// A running execution that becomes pending again.
 struct Waiting {
   Uuid id;
   std::int64_t fence = 0;
@@ -59,8 +60,9 @@ struct Waiting {
   Duration ran_for{0};               // retry, snoozed
 };
 
-// Returns (id, lost, max_lost, to be cancelled, queue, limit key) of those that wait again. Tasks whose cancellation was
-// asked for are left as they are, to be ended, except the lost. Entries are kept only of those that wait again.
+// Returns (id, lost, max_lost, to be cancelled, queue, limit key) for each that became pending. A task whose
+// cancellation was requested is left unchanged, for the caller to end, unless it was lost. Entries are written only for
+// those that became pending.
 [[nodiscard]] Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries = {});
 
 // A workflow that waits for events.
@@ -70,10 +72,11 @@ struct Pause {
   const model::Turn* turn = nullptr;
 };
 
-// The same columns. Whether there are events that it has not seen is looked at under the row's lock.
+// Returns the columns of wait_call(), with "due at once" in place of "to be cancelled". Events that the run has not
+// seen are looked for under the row's lock.
 [[nodiscard]] Call pause_call(const std::vector<Pause>& pauses, std::int64_t offset_us, EntryArrays entries = {});
 
-// In microseconds; far beyond any record's end, where it is kept for ever.
+// In microseconds. A record that is kept for ever gets a value far beyond any record's expiry.
 [[nodiscard]] std::int64_t keep_us(const model::Keep& keep);
 
 // {"Cancelled", reason}, encoded.

@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> types{"uuid", "bigint", "int", "smallint", "text", "bytea", "uuid"};
 
-// The first `count` of them as parameters from `first` on.
+// The first `count` types as parameters, numbered from `first`.
 std::string arrays(int first, std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {
@@ -46,8 +46,8 @@ std::string arrays(int first, std::size_t count) {
 
 }  // namespace
 
-// IS TRUE keeps the IN from becoming a join, which without hashing would compare each with each; so it is one look into
-// a hash table for each entry.
+// IS TRUE keeps the planner from turning IN into a join, which without hash joins would compare every pair. As a
+// subplan it costs one hash table probe for each entry.
 std::string append_sql(int first, std::string_view source) {
   return "INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data, child)\n"
          "  SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data, e.child\n"

@@ -1,4 +1,4 @@
-// Journal entries as statements take them, and the part of a statement that appends them.
+// Journal entries as statement parameters, and the part of a statement that appends them.
 #pragma once
 
 #include "model/turn.hpp"
@@ -11,7 +11,8 @@
 
 namespace hapax::store::postgres {
 
-// Which execution an entry started, by the entry's address; none: it started nothing, or was refused.
+// The execution that an entry started, by the entry's address. An entry that started nothing, or was refused, is
+// missing.
 using Children = std::unordered_map<const model::JournalEntry*, Uuid>;
 
 class EntryArrays {
@@ -22,9 +23,9 @@ class EntryArrays {
   void add(const Uuid& execution, std::int64_t fence, std::span<const model::JournalEntry> entries,
            const Children& children);
   [[nodiscard]] bool empty() const { return empty_; }
-  // Seven arrays.
+  // Adds seven arrays.
   void append_to(Params& params);
-  // Without those of what was started, when nothing was.
+  // Adds six arrays, without the children: for entries that started nothing.
   void append_six_to(Params& params);
 
  private:
@@ -35,11 +36,11 @@ class EntryArrays {
   Array children_{Type::uuid, expected_};
 };
 
-// An INSERT of those entries whose execution is an `id` of `source`, behind a CTE `t` with the time: so an entry is kept
-// with the change that `source` makes, or neither is. A taken position is a unique violation. `first` is the number of
-// the first of the seven parameters.
+// An INSERT of the entries whose execution is an `id` of `source`, after a CTE `t` with the time. So an entry is
+// written together with the change that `source` makes, or neither is. A taken position is a unique violation. `first`
+// is the number of the first of the seven parameters.
 [[nodiscard]] std::string append_sql(int first, std::string_view source);
-// The same of all entries, for a statement that fails unless every execution is one it changes. Six parameters.
+// An INSERT of all entries, for a statement that fails unless it changes every execution. Six parameters.
 [[nodiscard]] std::string append_all_sql(int first);
 
 }  // namespace hapax::store::postgres

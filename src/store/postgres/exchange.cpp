@@ -20,7 +20,7 @@ constexpr int side_by_side = 128;
 constexpr Statement holdings_statement{"hapax_session_holdings", R"(
 SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
-// How long less is hoped for of outcomes after it was in vain, and they are told after somebody turned out to wait for one.
+// How long a failed assumption about outcomes lasts, and how long waiters are looked for after one was met.
 constexpr std::chrono::minutes telling_time{1};
 
 void exchange_lose_reply(Connection& connection) {
@@ -38,8 +38,9 @@ bool goes_by_steps(const Finish& finish, bool with_entries) {
 
 }  // namespace
 
-// Outcomes whose turns start or continue something go before the others, in a transaction of their own. When the rest fails
-// and is done again, they are not: one that waits may be somebody else's by then, under the next fence.
+// Outcomes whose turns start or continue something are finished first, in a transaction of their own. When the rest
+// fails and is repeated, these are not repeated: a run that now waits may be claimed by another session by then, under
+// the next fence.
 Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
                                       const ClaimRequest* claim, Stepped& stepped, bool& maybe_committed) {
   std::vector<std::size_t> places;
@@ -70,9 +71,9 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
   return exchange;
 }
 
-// Outcomes, the promotion of what is due and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 5 statements.
-// A second round trip only for finishes that did not find their execution running, one for limit keys that they freed,
-// and those of claim_in_groups() when queues with limits are asked for: then outcomes are committed before.
+// Outcomes, promotion of due executions and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 5 statements.
+// 1 or 2 more round trips for finishes that did not find their execution running, 1 for limit keys that they freed, and
+// those of claim_in_groups() when queues with limits are claimed, whose claim follows the commit of the outcomes.
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
@@ -145,7 +146,7 @@ void PostgresStore::add_names(Connection& connection, const std::set<std::int32_
   for (const std::int32_t queue : queues) { names.insert(queue_ids_.name(connection, queue)); }
 }
 
-// Queues that turned out to have limits: nobody here knew.
+// Claims from queues with limits that LimitedQueues did not know yet.
 void PostgresStore::claim_passed_over(Connection& connection, const ClaimRequest& claim,
                                       const std::vector<QueueRef>& queues, ClaimReply& reply) {
   for (const QueueRef& queue : queues) { limited_.add(queue); }
@@ -168,8 +169,8 @@ ClaimWork PostgresStore::claim_work(Connection& connection) {
       .connection = connection, .queues = queue_ids_, .limited = limited_, .looks = looks_, .offset_us = offset_us()};
 }
 
-// 1 round trip. Two claims of one session at the same instant may both find it empty-handed: a worker that asks twice at
-// once has itself to blame for the neighbour.
+// 1 round trip. Two simultaneous claims of one session may both find that it holds nothing, and then a suspect may run
+// beside another execution. So a worker should not send two claims at once.
 std::optional<ClaimRequest> PostgresStore::with_holdings(const ClaimRequest& claim) {
   return read([&](Connection& connection) -> std::optional<ClaimRequest> {
     const Result result = connection.query(holdings_statement, Params().uuid(claim.session));
@@ -182,10 +183,10 @@ std::optional<ClaimRequest> PostgresStore::with_holdings(const ClaimRequest& cla
   });
 }
 
-// Large batches go side by side on two connections, as a claim and an outcome cost a server process about the same and
-// neither needs the other: 2 commits in place of 1, in a good half of the time. What a failed half leaves behind is what
-// a lost answer leaves: finishes are repeated, and rows claimed in vain are released by the next beat. Not with limits,
-// which must see what the outcomes freed.
+// Claims and outcomes of large batches go side by side on two connections, as each costs a server process about the
+// same and neither needs the other: 2 commits instead of 1, in little more than half the time (decision 13). A failed
+// half leaves what a lost answer leaves: finishes are repeated, and rows claimed in vain are released by the next beat.
+// Queues with limits are excluded, as their claim must see what the outcomes freed.
 Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
   check_not_lending();
   if (claim != nullptr && claim->by_holdings) {
@@ -205,9 +206,9 @@ Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRe
   return exchange;
 }
 
-// After a lost answer: rows under the claim's number say that the transaction was committed; then only the verdicts are
-// asked for again, as a repeated finish changes nothing. Without such rows the whole is done again: finishes that were
-// kept answer as before, and rows that a late commit may still claim are released by a beat that does not know them.
+// After a lost answer, rows under the claim's number prove that the transaction was committed. Then only the verdicts
+// are requested again, as a repeated finish changes nothing. Without such rows everything is done again: finishes that
+// were kept answer as before, and rows that a late commit still claims are released by a beat that does not know them.
 Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim) {
   bool maybe_committed = false;
   Stepped stepped;
@@ -226,12 +227,12 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       return exchange_once(*lease, finishes, claim, stepped, maybe_committed);
     } catch (const SqlError& error) {
       if (error.is_unique_violation() && !stepped.all) {
-        // A turn's position is taken. Nothing was kept; by steps it is found out whose.
+        // A turn's position is taken. Nothing was kept. The repetition by steps finds out which turn it is.
         stepped.all = true;
         continue;
       }
       if (error.is_division_by_zero() && attempt < transient_attempts) {
-        // It was hoped for too much. Nothing was kept.
+        // An assumption of the statement was wrong (FinishBatch::Hope). Nothing was kept.
         hope_less_for_a_while();
         continue;
       }

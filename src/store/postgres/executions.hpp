@@ -6,11 +6,11 @@
 
 namespace hapax::store::postgres {
 
-// Both lists have the same columns; live rows join their session as `x` for the worker's name.
+// Both lists have the same columns. Live rows join their session as `x` for the worker's name.
 extern const char* const live_columns;     // of "live l LEFT JOIN sessions x ON x.id = l.session"
 extern const char* const history_columns;  // of "history h"
 
-// Reads one row of either list. The queue's number is left to the caller to name.
+// A row of either list. The caller looks up the queue's name.
 struct ExecutionRow {
   model::Execution execution;
   std::int32_t queue_id = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace model;
 
-// left_by is the kind of the finish that took the execution off the fence it has. An expired record is absent.
+// left_by is the kind of the finish that ended the attempt under the current fence. An expired record counts as absent.
 constexpr Statement left_by_statement{"hapax_left_by", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $4::bigint AS now)
 SELECT u.place, coalesce(l.left_by, h.left_by)
@@ -26,7 +26,7 @@ bool goes_on(FinishKind kind) {
   return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released;
 }
 
-// And is kept as its queue says, as no guard is.
+// Whether it completes and its queue's retention applies, which is never so for a guard.
 bool completes(const Finish& finish) { return finish.kind == FinishKind::completed && !finish.keep; }
 
 std::optional<Status> final_status(FinishKind kind) {
@@ -95,7 +95,7 @@ FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_u
   order_.reserve(finishes.size());
   index_.reserve(finishes.size());
   for (std::size_t i = 0; i < finishes.size(); ++i) {
-    // A second finish of one execution in a batch is settled after the first, as a repeated one.
+    // A second finish of the same execution in a batch is settled after the first, as a repeated one.
     if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
   }
   std::sort(order_.begin(), order_.end(),
@@ -127,7 +127,8 @@ std::vector<Call> FinishBatch::calls() {
       add_entries(of_pauses);
       continue;
     }
-    // Those that go on are among the endings too: the statement ends them if they are to be cancelled.
+    // Finishes that go on are among the endings too, because that statement ends those whose cancellation was
+    // requested.
     endings.push_back(ending_of(finish));
     add_entries(ending.entries);
     if (goes_on(finish.kind)) {
@@ -175,7 +176,7 @@ void FinishBatch::read(std::span<const Result> results) {
   if (pauses_) { read_paused(results[calls_ - 1]); }
 }
 
-// A wait that was over at once.
+// Reads queues in which a wait was over at once.
 void FinishBatch::read_paused(const Result& result) {
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);

@@ -13,11 +13,12 @@ namespace {
 
 using namespace model;
 
-// set_config comes before the first identity is asked for, as that needs the time. Identities come in their order, so that
-// two batches that have some in common wait for each other rather than both for ever. One that is taken fails the statement:
-// ON CONFLICT would look for each before it is written, and once more confirm it after. They are counted so that they come
-// first: a batch that waits for one of them has written nothing else. All are of one namespace, so that there is one
-// version to compare; the logarithm fails the statement when the catalogue is newer.
+// set_config is in the same CTE as the time, which the identities need, so the lock timeout is set before the first
+// identity is inserted. Identities are inserted in sorted order, so that two batches with common identities wait for
+// each other instead of deadlocking. A taken identity fails the statement: ON CONFLICT would look up each identity
+// before it is written and confirm it afterwards. Counting the identities forces their insert to come first: a batch
+// that waits for one of them has written nothing else. All items are of one namespace, so there is one version to
+// compare; the logarithm fails the statement when the catalogue is newer.
 constexpr const char* fresh_text = R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
@@ -42,7 +43,8 @@ FROM t, q)";
 constexpr const char* plain_rows =
     "t, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[]) u(id, input, identity, identity_key)";
 
-// As free_part in insert_rows.cpp, of the one queue and the one session. Each probe of a partial index.
+// Like free_part in insert_rows.cpp, for the one queue and the one session. Each condition is one probe of a partial
+// index.
 constexpr const char* free_column = R"(,
        NOT q.paused AND NOT q.limited
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0)
@@ -51,7 +53,7 @@ constexpr const char* free_column = R"(,
                                                   AND l.run_at <= (SELECT now FROM t))
          AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $18::uuid) AS free)";
 
-// OFFSET 0 keeps `born` from being worked out once for every column that uses it.
+// OFFSET 0 keeps `born` from being computed again for every column that uses it.
 constexpr const char* born_rows = R"((
     SELECT i.*, t.now, CASE WHEN i.claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
     FROM t, q, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[], $19::bigint[])
@@ -67,7 +69,7 @@ std::string fill(const std::vector<std::pair<std::string_view, std::string_view>
   return text;
 }
 
-// With names: all that is asked for may have one, and none is born running.
+// The statement of items that are not born running; with `names`, any of them may have a name.
 std::string plain_text(std::string_view name, std::string_view names, std::string_view namespaces,
                        std::string_view versions) {
   return fill({{"{free}", ""},
@@ -119,7 +121,8 @@ bool shares(const NewExecution& one, const NewExecution& first) {
          one.identity->dedup_window == first.identity->dedup_window;
 }
 
-// The session that all that may be born running would be born for; no answer when there are several.
+// The one session for which items may be born running. The inner optional is empty if there is none, the outer if there
+// are several.
 std::optional<std::optional<Uuid>> one_session(const Items& items) {
   std::optional<Uuid> session;
   for (const NewExecution* item : items) {

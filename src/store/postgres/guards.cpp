@@ -8,8 +8,9 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// What almost all look-ups need: no row when nobody has the identity, one that is not live when it has ended. What is
-// neither is for the statement below. An execution is either live or in history.
+// Answers almost all look-ups: no row when nothing holds the identity, and the record of a guard that has ended. A row
+// without a record means a live guard, a stub or another special case, for which guard_statement is run. An execution
+// is either live or in history.
 constexpr std::string_view ended_text = R"(
 SELECT {now} + $1::bigint, i.execution, i.fingerprint, h.id IS NULL, h.task, h.identity_key, h.status, h.result, h.error,
        coalesce(h.started_at, h.created_at), h.finished_at, h.expires_at, h.fence, h.attempt_timeout,
@@ -24,8 +25,8 @@ const Statement& ended_statement() {
   return statement;
 }
 
-// Of those that are kept for ever, which are in no day's partition: that halves the statement. With + 0 the record is found
-// by its id, and not among all that never expire.
+// The same for records that are kept for ever, which are in no day partition: that halves the cost. With `+ 0` the
+// record is found by its id instead of among all records that never expire.
 const Statement& lasting_statement() {
   static const std::string& text = keep_text([] {
     static constexpr std::string_view whole = "{s}.history h";
@@ -38,7 +39,7 @@ const Statement& lasting_statement() {
   return statement;
 }
 
-// A live one is not looked for in history. Of at most one row.
+// A live guard is not looked for in history. Returns at most one row.
 constexpr Statement guard_statement{"hapax_guard", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT (SELECT now FROM t), i.execution, i.fingerprint, l.id IS NOT NULL, coalesce(l.task, h.task),
@@ -55,7 +56,7 @@ LEFT JOIN LATERAL (
   WHERE l.id IS NULL AND y.id = i.execution AND y.stub IS NULL AND y.expires_at > (SELECT now FROM t) LIMIT 1) h ON true
 WHERE i.identity = $2::bytea AND i.hold_until IS NULL AND (l.id IS NOT NULL OR h.id IS NOT NULL))"};
 
-// Identities before live rows before history, as all others lock them.
+// Deletes identities before live rows before history, the order in which all other statements lock them.
 constexpr Statement identities_statement{"hapax_forget_identities", R"(
 DELETE FROM {s}.identities WHERE identity = ANY (ARRAY(
   SELECT l.identity FROM {s}.live l WHERE l.id = ANY ($1::uuid[]) AND l.kind = 2
@@ -107,7 +108,8 @@ Guard read_guard(RowReader& reader) {
 
 }  // namespace
 
-// 1 round trip for one that has ended or was never begun, 2 for one in progress, or that expires where others do not.
+// 1 round trip for a guard that has ended or was never begun. 2 for one in progress, and for one that expires when the
+// records before it were kept for ever.
 std::optional<Guard> PostgresStore::guard(const base::Digest& identity) {
   std::optional<Guard> guard = read([&](Connection& connection) -> std::optional<Guard> {
     const Params params = Params().int8(offset_us()).digest(identity);

@@ -6,7 +6,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// What is live is not looked for among the finished.
+// A live execution is not looked for in history.
 constexpr std::string_view asked = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 asked AS MATERIALIZED (

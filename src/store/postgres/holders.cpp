@@ -8,10 +8,10 @@ namespace {
 
 using namespace model;
 
-// A holder in live is not looked for in history: l.id IS NULL stops the probe of the partitions. Whoever took its identity
-// in this very transaction is not asked about. Division by zero takes the transaction back, which then goes by steps as a
-// whole: for a holder that makes way, and where there is no answer here, as the identity is free, or held by the very id
-// that asks (asked again).
+// A live holder is not looked for in history: l.id IS NULL stops the probe of the partitions. Identities that this very
+// transaction inserted are skipped. Division by zero undoes the transaction, which then goes by steps as a whole: for a
+// holder that must be displaced, for a free identity, and for an identity held by the requested id itself (a repeated
+// request).
 constexpr std::string_view ask_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
@@ -37,13 +37,13 @@ constexpr Statement lock_identities{"hapax_lock_identities", R"(
 SELECT identity, execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at
 FROM {s}.identities WHERE identity = ANY ($1::bytea[]) ORDER BY identity FOR UPDATE)"};
 
-// Of a running guard that may be taken over, the session too: its lease is looked at when the row is locked.
+// For a running guard that may be taken over, returns its session too: the lease is read once the row is locked.
 constexpr Statement lock_live{"hapax_lock_live_holders", R"(
 SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, fence, run, created_at, false,
        CASE WHEN kind = 2 AND attempt_timeout IS NOT NULL AND state = 1 THEN session END
 FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
-// Also those that have expired and are not swept yet. The first row has the time, whatever else there is.
+// Finds also records that have expired and are not swept yet. Every row has the time, and there is at least one row.
 constexpr Statement finished_holders{"hapax_finished_holders", R"(
 SELECT t.now, CASE WHEN cardinality($3::uuid[]) > 0 THEN
          ARRAY(SELECT s.id FROM {s}.sessions s WHERE s.id = ANY ($3::uuid[]) AND s.expires_at > t.now) END,
@@ -61,7 +61,7 @@ LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[i.execution])
 LEFT JOIN LATERAL (SELECT * FROM {s}.history x WHERE l.id IS NULL AND x.id = i.execution LIMIT 1) h ON true
 WHERE i.identity = $2::bytea)";
 
-// A running guard `l` that has lost its session, and may be taken over (model::is_abandoned).
+// Whether `l` is a running guard that has lost its session and may be taken over (model::is_abandoned).
 constexpr std::string_view abandoned_text =
     "coalesce(l.kind = 2 AND l.attempt_timeout IS NOT NULL AND NOT EXISTS (SELECT FROM {s}.sessions x WHERE x.id = "
     "l.session AND x.expires_at > (SELECT now FROM t)), false)";
@@ -127,7 +127,7 @@ EndedHolder read_ended(RowReader& reader) {
   return ended;
 }
 
-// `sessions` gets those that the leases of running guards depend on, by the guard.
+// `sessions` gets, by guard, the sessions whose leases decide whether the guard may be taken over.
 std::map<Uuid, LiveHolder> lock_live_holders(Connection& connection, const std::vector<Uuid>& executions,
                                              std::map<Uuid, Uuid>& sessions) {
   std::map<Uuid, LiveHolder> live;

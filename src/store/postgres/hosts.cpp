@@ -20,7 +20,7 @@ bool is_of_a_host(const std::string& name) { return name == "host" || name == "h
 
 }  // namespace
 
-// One port may stand for all hosts. Lists whose lengths do not fit are left to libpq, which says what is wrong with them.
+// One port may apply to all hosts. Lists of unequal length are left to libpq, which reports what is wrong with them.
 Hosts::Hosts(const ConnectionOptions& options) {
   std::size_t count = 1;
   for (const auto& [name, value] : options) {

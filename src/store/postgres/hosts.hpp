@@ -1,8 +1,8 @@
-// Hosts: the servers that a URL names, and which of them is asked first.
+// Hosts: the servers that a URL names, and which of them is tried first. Any thread may use it.
 //
-// libpq tries the hosts of a URL under one deadline when it does not block, so that one that hangs keeps it from the rest.
-// Here each host is an attempt of its own with a time of its own. The host that answered last is asked first: connections
-// do not go back to a host that was left, unless the other fails too. Any thread.
+// In non-blocking mode libpq tries all hosts of a URL under one deadline, so that a host that hangs keeps it from the
+// rest. Here each host is an attempt of its own with its own time limit. The host that answered last is tried first:
+// connections do not return to an abandoned host unless the other one fails too.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ class Hosts {
   explicit Hosts(const ConnectionOptions& options);
 
   [[nodiscard]] std::size_t size() const { return hosts_.size(); }
-  // The options to connect to one of them with.
+  // The options to connect to one host.
   [[nodiscard]] const ConnectionOptions& at(std::size_t host) const { return hosts_[host]; }
   [[nodiscard]] std::size_t first() const { return first_.load(std::memory_order_relaxed); }
   void answered(std::size_t host) { first_.store(host, std::memory_order_relaxed); }
-  // The host left a call without an answer: the next one is asked first.
+  // Reports that the host left a call without an answer. The next host is then tried first.
   void hung(std::size_t host);
-  // False for a server on an older timeline than one that was seen: a primary that another was promoted over.
+  // False for a server on an older timeline than one seen before: a primary over which another server was promoted.
   [[nodiscard]] bool is_current(std::uint32_t timeline);
 
  private:

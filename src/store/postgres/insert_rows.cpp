@@ -13,8 +13,8 @@ namespace {
 
 using model::NewExecution;
 
-// Due at once, with default settings: what most enqueues are. Those that come over HTTP have labels too, as they say who
-// asked.
+// Rows due at once with default settings, as most enqueues are. Enqueues over HTTP have labels too, which name the
+// actor.
 constexpr const char* insert_rows_plain_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
@@ -26,9 +26,9 @@ made AS (
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current})
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])";
 
-// The same with an identity each, which all of them take: keyed enqueues, starts of workflows, runs of activities. Each
-// array is a table of its own to the server, so that fewer of them cost less by their number. coalesce keeps the planner from
-// making a join of IN, by nested loops as it takes a batch for few rows.
+// Rows that are as plain, each with an identity to take: keyed enqueues, starts of workflows, runs of activities. Each
+// array is a function scan for the server, so fewer arrays cost proportionally less. coalesce keeps the planner from
+// turning IN into a join, which would be nested loops because the planner expects few rows.
 constexpr const char* held_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
@@ -57,9 +57,9 @@ made AS (
   FROM item WHERE coalesce(id IN (SELECT execution FROM held), false))
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], ARRAY(SELECT execution FROM held))";
 
-// Queues in which nothing is in the way of one that is to be born running, and the sessions it may be born for, worked out
-// once for the batch. A queue has something due when a ready row or a delayed one whose time has come is in it, each one
-// probe of a partial index.
+// Queues in which an execution may be born running, and the sessions it may be born for, computed once for the batch. A
+// queue has something due when it has a ready row, or a delayed one whose time has come; each check is one probe of a
+// partial index.
 constexpr const char* free_part = R"(
 free AS MATERIALIZED (
   SELECT q.id FROM {s}.queues q
@@ -88,7 +88,7 @@ made AS (
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1),
        ARRAY(SELECT execution FROM held))";
 
-// Whatever they have. OFFSET 0 keeps `born` from being worked out once for every column that uses it.
+// Rows with any fields. OFFSET 0 keeps `born` from being computed again for every column that uses it.
 constexpr const char* items_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
@@ -133,7 +133,7 @@ made AS (
   RETURNING id, state)
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1), {held})";
 
-// Guards: whatever else is in their queue, but for no session that is gone.
+// Guards run whatever else is in their queue, but not for a session that is gone.
 constexpr Statement insert_guards{"hapax_insert_guards", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),
@@ -165,7 +165,7 @@ void fill_in(std::string& text, std::string_view mark, std::string_view by) {
   text.replace(text.find(mark), mark.size(), by);
 }
 
-// The statement with its look at the catalogues.
+// Fills in the comparison with the catalogues' versions.
 std::string with_catalogues(std::string text, int last) {
   fill_in(text, "{draining}", draining_text(last));
   fill_in(text, "{current}", current_text);

@@ -5,7 +5,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// The live rows are locked against being lost or finished until the entries are committed.
+// The row locks keep the executions from being lost or finished until the entries are committed.
 constexpr Statement append{"hapax_journal_append", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 entry AS MATERIALIZED (
@@ -45,7 +45,7 @@ std::vector<JournalEntry> read_entries(Connection& connection, const Uuid& execu
   return entries;
 }
 
-// Whether the entry is there just as it was sent: then it was kept although its answer was lost.
+// Whether the entry is stored exactly as sent: an earlier try kept it although its answer was lost.
 bool is_kept(Connection& connection, const JournalEntry& entry, std::int64_t offset_us) {
   for (const JournalEntry& kept : read_entries(connection, entry.execution, offset_us)) {
     if (kept.position == entry.position) {
@@ -90,7 +90,7 @@ std::vector<FinishVerdict> PostgresStore::journal_append(std::span<const Journal
     }
     std::vector<FinishVerdict> verdicts;
     for (const JournalEntry& entry : entries) {
-      // Of two entries for one position the first was kept, so the second finds it gone from the set.
+      // Of two entries for one position, the first was kept and removes it from the set, so the second is stale.
       const bool accepted =
           kept.erase({entry.execution, entry.position}) > 0 || (again && is_kept(connection, entry, offset_us()));
       verdicts.push_back(accepted ? FinishVerdict::accepted : FinishVerdict::stale);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace model;
 
-// How often one claim asks for more of the line, when all it got was parked. Then it is the next claim's turn.
+// How many batches of candidates one claim reads when all it got were parked. The rest is left to the next claim.
 constexpr int looks_per_claim = 8;
 
 constexpr Statement mark_held{"hapax_mark_held", R"(
@@ -27,8 +27,8 @@ unmarked AS MATERIALIZED (
     AND l.state = 1 AND l.queue_id = $2::int AND l.held IS NULL FOR UPDATE SKIP LOCKED)
 UPDATE {s}.live SET held = true WHERE id = ANY (ARRAY(SELECT id FROM unmarked)) AND state + 0 = 1)"};
 
-// Counts only what the limits ask for. Behind the statement that locks the queue, so that it sees all that claimers
-// before this one have taken.
+// Counts only what the limits need. Runs after the statement that locks the queue, so that it sees everything that
+// earlier claims took.
 constexpr Statement load{"hapax_limited_load", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT t.now, q.limited, NOT q.paused AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $3::uuid), q.limits,
@@ -43,7 +43,7 @@ SELECT t.now, q.limited, NOT q.paused AND EXISTS (SELECT FROM {s}.sessions x WHE
        (SELECT l.run_at FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2 ORDER BY l.run_at LIMIT 1)
 FROM t CROSS JOIN {s}.queues q WHERE q.id = $2::int)"};
 
-// The next of a line, locked, each with how its key stands.
+// The next due executions in claim order, locked, each with the state of its limit key.
 constexpr const char* candidates_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 c AS MATERIALIZED (
@@ -61,7 +61,7 @@ SELECT c.id, coalesce(c.weight, 1), c.limit_key,
        (SELECT r.arrival FROM {s}.rates r WHERE r.queue_id = $2::int AND r.limit_key = c.limit_key), c.bytes
 FROM c ORDER BY c.priority DESC, c.run_at, c.id)";
 
-// At the instant by which the limits were worked out. They are locked and in line.
+// Starts executions that are locked and ready, at the time for which the limits were computed.
 constexpr const char* start_text = R"(
 WITH taken AS (
   UPDATE {s}.live l
@@ -115,7 +115,7 @@ struct Candidate {
   std::optional<std::string> limit_key;
   KeyLoad load;
   bool first = true;
-  int bytes = 0;  // of its input
+  int bytes = 0;  // of the input
 };
 
 Candidate read_candidate(const Result& result, int row) {
@@ -131,7 +131,7 @@ Candidate read_candidate(const Result& result, int row) {
   return candidate;
 }
 
-// One queue's claim under way.
+// The claim of one queue, in progress.
 class LimitedClaim {
  public:
   LimitedClaim(const ClaimWork& work, const ClaimRequest& request, const QueueOrder& order, std::int32_t queue)
@@ -149,11 +149,11 @@ class LimitedClaim {
  private:
   struct Key {
     KeyLoad load;
-    std::optional<int> parked_weight;  // the least of those parked of whom it is the turn, as far as they were seen
+    std::optional<int> parked_weight;  // smallest weight of the parked executions seen whose turn it is
     bool has_started = false;
   };
 
-  // False when there is nothing to be had here.
+  // False when the claim can take nothing here.
   bool lock_and_load() {
     pending_.push_back(TransactionGuard::begin_call());
     pending_.push_back(lock_queues_call({queue_}));
@@ -193,7 +193,7 @@ class LimitedClaim {
     }
   }
 
-  // With a rate for each key, those whose turn has come by the clock.
+  // With a rate per limit key: unparks the keys whose rate allows a start now.
   void unpark_allowed() {
     const LookPositions::Place from = work_.looks.get(queue_);
     pending_.push_back(parked_keys_call(from.first, from.second, queue_, work_.offset_us));
@@ -215,7 +215,7 @@ class LimitedClaim {
     if (!freed.empty()) { pending_.push_back(unpark_call(freed, work_.offset_us)); }
   }
 
-  // Offers what is due until enough have started, the queue's limits are reached or the line ends.
+  // Offers due executions until enough have started, a limit of the queue is reached, or there are no more.
   void take_line(const Statement& line, int most) {
     most = std::min(most, limits::claim_batch);
     int chunk = most;
@@ -317,7 +317,7 @@ class LimitedClaim {
   std::optional<ClaimLimits> meter_;
   bool has_suspects_ = false;
   int started_ = 0;
-  std::size_t bytes_ = 0;  // of the inputs of those
+  std::size_t bytes_ = 0;  // of the inputs of the started executions
   std::map<std::string, Key> keys_;
   std::vector<Call> pending_;
   QueueReply reply_;

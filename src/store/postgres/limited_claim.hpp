@@ -1,5 +1,5 @@
-// Claiming from one queue with limits or limit keys (SPEC D12, D13, P6), in a transaction that has the queue's row locked
-// against other claims. The rules are model::ClaimLimits; this finds what they ask for.
+// Claiming from one queue with limits or limit keys, in a transaction that locks the queue's row against other claims.
+// The rules are model::ClaimLimits; this file finds the rows and counts that the rules ask for.
 #pragma once
 
 #include "model/execution.hpp"
@@ -20,28 +20,29 @@ struct ClaimWork {
   std::int64_t offset_us = 0;
 };
 
-// What is wanted of the queue.
+// The part of a claim request that concerns one queue.
 struct QueueOrder {
   model::QueueRef queue;
-  int limit = 1;         // at most so many
-  int idle = 1;          // likewise: what could start at once
-  bool suspect = false;  // one that was lost before, alone, if one may start
-  bool fresh = true;     // others, if no such one was given
+  int limit = 1;         // executions at most
+  int idle = 1;          // executions that the session can start at once
+  bool suspect = false;  // claim a suspect (an execution that was lost before), alone, if one may start
+  bool fresh = true;     // claim others, if no suspect was claimed
 };
 
 struct QueueReply {
-  bool is_limited = true;  // false: the queue has no limits any more, and nothing was claimed
+  bool is_limited = true;  // false: the queue no longer has limits, and nothing was claimed
   std::vector<model::Claim> claims;
   bool suspects_due = false;
   std::optional<Duration> next_due;
 };
 
-// 3 round trips when something starts, 2 when the limits leave no room; 1 more with a rate for each key, and for every
-// so many executions that are parked on the way. A queue whose row stays locked is passed over.
+// 3 round trips when something starts, 2 when the limits leave no room; 1 more with a rate per limit key, and 1 for
+// each further batch of candidates when some are parked. Passes over a queue whose row stays locked.
 [[nodiscard]] QueueReply claim_limited(const ClaimWork& work, const model::ClaimRequest& request,
                                        const QueueOrder& order);
 
-// Marks what runs in a queue that has limits since a moment ago (live.held): claims that were under way then did not.
+// Marks executions that run in a queue which got limits less than a minute ago (live.held): claims that were in
+// progress then did not mark them.
 [[nodiscard]] Call mark_held_call(std::int32_t queue, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

@@ -1,7 +1,7 @@
-// LimitedQueues: which queues have limits or limit keys, as far as this process has noticed. Any thread.
+// LimitedQueues: the queues that have limits or limit keys, as far as this process has noticed. Any thread may use it.
 //
-// A hint that saves the look: a claim that passes a limited queue over says so, and one that finds a remembered queue
-// without limits forgets it.
+// The set is only a hint that saves a look-up: a claim that passes over a queue with limits reports it, and a claim
+// that finds a remembered queue without limits removes it.
 #pragma once
 
 #include "model/execution.hpp"
@@ -39,10 +39,11 @@ class LimitedQueues {
   std::set<model::QueueRef> queues_;
 };
 
-// LookPositions: where the last look for parked keys of a queue ended, so that the next goes on there. Any thread.
+// LookPositions: where the last search for parked keys of a queue ended, so that the next one continues there. Any
+// thread may use it.
 class LookPositions {
  public:
-  // The look over all queues has none.
+  // (queue, limit key). The search over all queues is stored under queue 0.
   using Place = std::pair<std::int32_t, std::string>;
 
   [[nodiscard]] Place get(std::int32_t look) const {

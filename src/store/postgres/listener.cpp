@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds poll_interval{200};
 constexpr std::chrono::seconds reconnect_interval{1};
 constexpr std::chrono::seconds connect_limit{2};
 constexpr std::chrono::seconds probe_after{4};    // of silence
-constexpr std::chrono::seconds silence_limit{8};  // a probe goes unanswered: the connection is dead
+constexpr std::chrono::seconds silence_limit{8};  // after a probe without answer the connection counts as dead
 
 }  // namespace
 
@@ -92,7 +92,7 @@ bool PostgresListener::wait(Duration at_most) {
     if (connection_ == nullptr && can_listen() && now >= next_connect_) {
       connect(now);
       if (connection_ != nullptr) {
-        return true;  // what was announced while there was no connection was missed
+        return true;  // announcements made without a connection were missed
       }
     }
     if (connection_ != nullptr) { probe(now); }

@@ -1,4 +1,4 @@
-// PostgresListener: waits for NOTIFY on a connection of its own, or polls where that can't be.
+// PostgresListener: waits for NOTIFY on a connection of its own, or polls where that is not possible.
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -9,8 +9,8 @@
 
 namespace hapax::store::postgres {
 
-// One thread waits, any may interrupt. A connection that is lost, or silent for ten seconds, is made anew; until then,
-// and behind a pooler without listen_url, it answers "maybe" several times a second, so that waiters look themselves.
+// One thread waits; any thread may interrupt. A lost connection, or one that is silent for 8 s, is replaced. Until
+// then, and behind a pooler without listen_url, wait() returns true every 200 ms, so that callers look themselves.
 class PostgresListener final : public Listener {
  public:
   explicit PostgresListener(const Settings& settings);
@@ -24,7 +24,7 @@ class PostgresListener final : public Listener {
 
   [[nodiscard]] bool can_listen() const { return settings_.listen != nullptr || settings_.prepares(); }
   void connect(Clock::time_point now);
-  // Reads what has come; true if there was a notification.
+  // Reads what has arrived. True if there was a notification, or one may have been missed.
   bool read();
   void probe(Clock::time_point now);
   bool take_interrupt();

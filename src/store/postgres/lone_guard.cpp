@@ -10,7 +10,8 @@ namespace {
 
 using namespace model;
 
-// set_config comes before the identity is asked for, as that needs the time.
+// set_config is in the same CTE as the time, which the identity needs, so the lock timeout is set before the identity
+// is inserted.
 constexpr Statement admit_statement{"hapax_admit_guard", R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
@@ -27,7 +28,8 @@ SELECT $4::uuid, $6::int, $8::text, $9::bytea, 2, 1, created_at, created_at, $3:
 FROM held RETURNING created_at)"};
 static_assert(static_cast<int>(Kind::guard) == 2);
 
-// As end_text in endings.cpp, of one that completes and is kept as it says. With + 0 the planner finds the row by id.
+// Like end_text in endings.cpp, for one guard that completes with its own retention. With `+ 0` the planner finds the
+// row by id.
 constexpr std::string_view lone_guard_end_text = R"(
 WITH gone AS (
   DELETE FROM {s}.live l WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1
@@ -52,7 +54,8 @@ std::string end_into(std::string_view table) {
   return text.replace(text.find(mark), mark.size(), table);
 }
 
-// What is kept for ever is in no day's partition. Where it is known, finding it costs more than the rest of the insert.
+// Records that are kept for ever are in the default partition, which is named here because routing an insert to its
+// partition costs more than the rest of the insert.
 const Statement& end_statement(bool for_ever) {
   static const std::string& expiring = keep_text(end_into("history"));
   static const std::string& lasting = keep_text(end_into("history_default"));

@@ -1,14 +1,15 @@
 // Version 3: identity windows, limits, the catalogue.
 //
-// A build that knows only version 2 would claim from queues with limits without looking at them, so it may not go on.
+// A build that knows only version 2 would claim from queues without regard to their limits, so it must not run on this
+// version.
 #include "store/postgres/migrations.hpp"
 
 namespace hapax::store::postgres {
 
 namespace {
 
-// retention_us: none means the default of the execution's kind. `limited` tells claims to take the long way; when it
-// became so is kept, as claims that were under way then did not mark what they took (live.held).
+// retention_us: NULL means the default of the execution's kind. `limited` makes claims respect limits. `limited_since`
+// is when it became true, as claims in progress at that time did not mark what they took (live.held).
 constexpr std::string_view queues = R"(
 ALTER TABLE {s}.queues
   ALTER COLUMN retention_us DROP NOT NULL,
@@ -22,8 +23,8 @@ ALTER TABLE {s}.queues
 constexpr std::string_view queues_retention =
     "UPDATE {s}.queues SET retention_us = NULL WHERE retention_us = 604800000000";
 
-// Nothing of it is set on what has neither a limit key nor ran under limits. `held` is set by claims under limits and
-// means something only while the row runs. weight: none is 1. A parked row has state 3.
+// These columns are NULL for an execution without limit key that never ran under limits. `held` is set by claims under
+// limits and has a meaning only while the row runs. weight: NULL is 1. A parked row has state 3.
 constexpr std::string_view live = R"(
 ALTER TABLE {s}.live
   ADD COLUMN held boolean,
@@ -33,7 +34,7 @@ ALTER TABLE {s}.live
 
 constexpr std::string_view live_sequence = "CREATE SEQUENCE {s}.live_sequence";
 
-// All of a key by what they do; those of an ordered key in their order.
+// All executions of a limit key by state, and those of an ordered key by sequence.
 constexpr std::string_view live_keys =
     "CREATE INDEX live_keys ON {s}.live (queue_id, limit_key, state, sequence) WHERE limit_key IS NOT NULL";
 constexpr std::string_view live_parked =
@@ -46,7 +47,7 @@ ALTER TABLE {s}.history
   ADD COLUMN weight int,
   ADD COLUMN limit_key text COLLATE "C")";
 
-// hold_until, ended_as and ended_at are those of a tombstone: the execution's record is gone.
+// hold_until, ended_as and ended_at are set for a tombstone: the execution's record is gone.
 constexpr std::string_view identities = R"(
 ALTER TABLE {s}.identities
   ADD COLUMN hold_for bigint,
@@ -55,8 +56,9 @@ ALTER TABLE {s}.identities
 constexpr std::string_view identities_tombstones =
     "CREATE INDEX identities_tombstones ON {s}.identities (hold_until) WHERE hold_until IS NOT NULL";
 
-// Theoretical arrival times (model/rate.hpp): of a queue under the empty key, which no encoded limit key is. One that has
-// passed means as much as none. They are not columns of `queues`, which every enqueue and claim reads.
+// Theoretical arrival times (model/rate.hpp). The queue's own is stored under the empty key, which no encoded limit key
+// equals. A time that has passed means the same as none. These are not columns of `queues`, which every enqueue and
+// claim reads.
 constexpr std::string_view rates = R"(
 CREATE TABLE {s}.rates (
   queue_id int NOT NULL,

@@ -1,15 +1,16 @@
 // Version 4: workflows.
 //
-// A build that knows only version 3 would end what somebody waits for without telling, so it may not go on.
+// A build that knows only version 3 would end executions without sending events to their waiters, so it must not run on
+// this version.
 #include "store/postgres/migrations.hpp"
 
 namespace hapax::store::postgres {
 
 namespace {
 
-// Nothing of it is set on a plain task. `inbox` is the number of the newest event, none: 0. Who waits for an execution
-// stands in its own row, so that whoever ends it, and so has its newest version, knows them all. A workflow that waits
-// has left_by 7 and is not running.
+// These columns are NULL for a plain task. `inbox` is the number of the newest event; NULL is 0. The waiters of an
+// execution are stored in its own row, so that the transaction which ends it, and so has its newest version, knows them
+// all. A workflow that waits has left_by 7 and is not running.
 constexpr std::string_view migration_4_live = R"(
 ALTER TABLE {s}.live
   ADD COLUMN inbox bigint,
@@ -21,8 +22,8 @@ constexpr std::string_view migration_4_history = "ALTER TABLE {s}.history ADD CO
 
 constexpr std::string_view journal = "ALTER TABLE {s}.journal ADD COLUMN child uuid";
 
-// signal_key: k: and what the sender gave, or i: and a number of the store's own, by which a signal whose answer was lost is
-// found again. Rows with numbers below zero are no events: they are the keys of an earlier run's signals.
+// signal_key: "k:" and the sender's key, or "i:" and an id made by the store, by which a signal whose answer was lost
+// is found again. Rows with numbers below zero are not events: they hold the keys of an earlier run's signals.
 constexpr std::string_view events = R"(
 CREATE TABLE {s}.events (
   execution uuid NOT NULL,

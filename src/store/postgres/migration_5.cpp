@@ -1,15 +1,16 @@
 // Version 5: activities.
 //
-// A build that knows only version 4 neither reads nor changes them, and runs what they start like anything else: it may
-// go on beside builds that tick.
+// A build that knows only version 4 neither reads nor changes activities, and runs what they start like any execution.
+// So it may run beside builds that tick.
 #include "store/postgres/migrations.hpp"
 
 namespace hapax::store::postgres {
 
 namespace {
 
-// A removed one stays, so that one made again goes on with its revisions, versions and counts. next_due is set only of
-// what the ticker has to look at. Each tick is an update of one row: space in the page, and vacuum early.
+// The row of a removed activity stays, so that an activity created again continues its revisions, versions and counts.
+// next_due is set only for activities that the ticker must look at. Each tick updates one row, so pages keep free space
+// and vacuum starts early.
 constexpr std::string_view activities = R"(
 CREATE TABLE {s}.activities (
   ns text COLLATE "C" NOT NULL,
@@ -55,13 +56,13 @@ CREATE TABLE {s}.activity_generations (
   generation bigint NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0))";
 
-// What has no parent pays nothing. The history's one is built under a lock that outcomes wait for.
+// Executions without parent are not in these indexes. The history's index is built under a lock that outcomes wait for.
 constexpr std::string_view live_parent = "CREATE INDEX live_parent ON {s}.live (parent, id) WHERE parent IS NOT NULL";
 constexpr std::string_view history_parent =
     "CREATE INDEX history_parent ON {s}.history (parent, id) WHERE parent IS NOT NULL";
 
-// SPEC S9: one record of each run and of each of its task instances. What was retried or continued is told by the
-// execution that followed. LATERAL, so that those of one activity are found by the indexes of parents.
+// One record of each run and of each of its task instances. A run that was retried or continued is shown by the
+// execution that followed. LATERAL, so that the runs of one activity are found by the parent indexes.
 constexpr std::string_view activity_runs = R"(
 CREATE VIEW {s}.activity_runs AS
 SELECT a.ns AS namespace, a.id AS activity, e.identity_key AS run_id, e.id AS execution, e.task,
@@ -82,7 +83,7 @@ CROSS JOIN LATERAL (
   FROM {s}.history h WHERE h.parent = a.uuid AND h.retried_as IS NULL AND h.continued_as IS NULL) e
 JOIN {s}.queues q ON q.id = e.queue_id)";
 
-// The tasks of the definition and, of a workflow, its children.
+// The tasks of the activity's definition and, for a workflow, its children.
 constexpr std::string_view task_instances = R"(
 CREATE VIEW {s}.task_instances AS
 SELECT a.ns AS namespace, a.id AS activity, r.identity_key AS run_id, e.identity_key AS task_instance_id,

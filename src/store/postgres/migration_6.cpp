@@ -1,15 +1,15 @@
-// Version 6: tokens, and the audit's indexes.
+// Version 6: tokens, and indexes of the audit.
 //
-// A build that knows only version 4 or 5 serves nothing that tokens guard, and what it writes to the audit is found by the
-// new indexes all the same: it may go on beside newer ones.
+// A build that knows only version 4 or 5 serves no API that tokens guard, and the new indexes also cover the audit
+// lines it writes. So it may run beside newer builds.
 #include "store/postgres/migrations.hpp"
 
 namespace hapax::store::postgres {
 
 namespace {
 
-// A revoked one stays: the audit names it, and a server whose last token is revoked must not open up. The hash is the
-// SHA-256 of the secret, which is nowhere.
+// A revoked token stays: the audit names it, and a server whose last token is revoked must not become open to all. The
+// hash is the SHA-256 of the secret, which is stored nowhere.
 constexpr std::string_view tokens = R"(
 CREATE TABLE {s}.tokens (
   id uuid NOT NULL PRIMARY KEY,

@@ -1,8 +1,8 @@
-// Version 7, a block a change.
+// Version 7, one block for each change.
 //
-// A build that knows only version 4, 5 or 6 asks for nothing that is not there any more, and its looks at the views go
-// through the new functions. It raises the catalogue's version by the triggers when it declares a task, and asks for none
-// when it admits; the tombstones it makes have no queue. So it may go on beside newer ones.
+// A build that knows only version 4, 5 or 6 uses nothing that this version removes, and its queries of the views go
+// through the new functions. When it declares a task, the triggers raise the catalogue's version; it compares no
+// version when it admits; its tombstones have no queue. So it may run beside newer builds.
 #include "store/postgres/migrations.hpp"
 
 namespace hapax::store::postgres {
@@ -11,17 +11,17 @@ namespace {
 
 // ---- The key is called task_id, as everywhere else -----------------------------------------------------------------
 
-// Before the view is replaced, which cannot rename a column.
+// Runs before the view is replaced, as a replacement cannot rename a column.
 constexpr std::string_view key_is_task_id = "ALTER VIEW {s}.executions RENAME COLUMN identity_key TO task_id";
 
 // ---- Stored text never fails a query (decision 42) -----------------------------------------------------------------
 //
-// Payloads are kept as the bytes that came, and jsonb holds less than JSON allows: no \u0000, no number beyond numeric
-// (1e-20000), nothing that is not UTF-8. The functions below answer for all bytes; an exception block is the only
-// judge that agrees with the cast. PARALLEL UNSAFE, as an exception block is a subtransaction.
+// Payloads are stored as the bytes that were sent, and jsonb holds less than JSON allows: no \u0000, no number beyond
+// numeric (1e-20000), nothing that is not UTF-8. The functions below return a value for any bytes. Only an exception
+// block agrees with the cast about which bytes are valid. PARALLEL UNSAFE, as an exception block is a subtransaction.
 
-// A number below 1e-400 is one that no double tells from 0, and jsonb writes it out with all its zeros: 16 KiB for nine
-// bytes. A payload with more than 1,000 of them is shown as text too.
+// No double distinguishes a number below 1e-400 from 0, but jsonb writes it out with all its zeros: 16 KiB for nine
+// bytes. A payload with more than 1,000 such numbers is shown as text too.
 constexpr std::string_view as_json = R"(
 CREATE OR REPLACE FUNCTION {s}.as_json(payload bytea) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
 AS $$
@@ -49,7 +49,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
   RETURN to_jsonb(stored);
 END $$)";
 
-// As json, the labels are read without a look at their numbers; the tags alone are strings, which jsonb holds.
+// As json, the labels are parsed without checking their numbers. Only the tags are cast to jsonb, and they are strings.
 constexpr std::string_view has_tag = R"(
 CREATE FUNCTION {s}.has_tag(labels text, tag text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
 AS $$
@@ -59,7 +59,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
   RETURN false;
 END $$)";
 
-// model::MetadataMatch. As json, not jsonb, a number is as it was written.
+// model::MetadataMatch. In json, unlike jsonb, a number stays as it was written.
 constexpr std::string_view has_metadata = R"(
 CREATE FUNCTION {s}.has_metadata(labels text, key text, value text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
@@ -74,7 +74,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
   RETURN false;
 END $$)";
 
-// As in version 4 and 5, but for the casts and the name of the key.
+// As in versions 4 and 5, except for the casts and the name of the key.
 constexpr std::string_view migration_7_executions = R"(
 CREATE OR REPLACE VIEW {s}.executions AS
 SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
@@ -149,7 +149,7 @@ JOIN {s}.queues q ON q.id = e.queue_id)";
 
 // ---- A declaration counts on every server at once (decision 47), and a tombstone answers by namespace ------------
 
-// Raised by each change of a namespace's tasks and settings, whoever makes it: an admission compares it with the version
+// Raised by each change of a namespace's tasks and settings, by any build. An admission compares it with the version
 // that its request was made by. Rows are never deleted.
 constexpr std::string_view catalogue_versions = R"(
 CREATE TABLE {s}.catalogue_versions (
@@ -174,7 +174,8 @@ constexpr std::string_view settings_changed = R"(
 CREATE TRIGGER settings_changed AFTER INSERT OR UPDATE OR DELETE ON {s}.settings
 FOR EACH ROW EXECUTE FUNCTION {s}.raise_catalogue_version())";
 
-// Of a tombstone: the queue of the execution whose record is gone, so that asking for its result is answered by namespace.
+// For a tombstone: the queue of the execution whose record is gone, so that a request for its result is answered only
+// in its namespace.
 constexpr std::string_view identities_queue = "ALTER TABLE {s}.identities ADD COLUMN queue_id int";
 constexpr std::string_view identities_buried =
     "CREATE INDEX identities_buried ON {s}.identities (execution) WHERE hold_until IS NOT NULL";

@@ -17,11 +17,12 @@ CREATE TABLE {s}.queues (
   UNIQUE (ns, name)
 ))";
 
-// Every admission asks which queues drain; hardly any does.
+// Every admission reads the draining queues; hardly any queue drains.
 constexpr std::string_view queues_draining = "CREATE INDEX queues_draining ON {s}.queues (id) WHERE draining";
 
-// Pending and running only. Updates move rows between partial indexes, so they are never HOT; the space left in each
-// page keeps the new version beside the old. Vacuum starts early and unthrottled: dead rows are what slows a queue.
+// Pending and running executions only. Updates move rows between partial indexes, so they are never HOT; the space left
+// in each page keeps the new version beside the old. Vacuum starts early and unthrottled, because dead rows slow a
+// queue most.
 constexpr std::string_view migrations_live = R"(
 CREATE TABLE {s}.live (
   id uuid NOT NULL PRIMARY KEY,
@@ -113,7 +114,7 @@ CREATE TABLE {s}.history (
 
 constexpr std::string_view history_dead = "CREATE INDEX history_dead ON {s}.history (queue_id, id) WHERE dead";
 
-// The net under the days that nobody made a partition for. Its rows go one by one, so it has an index by expiry.
+// For days that have no partition. The rows here are deleted one by one, so there is an index by expiry.
 constexpr std::string_view history_default = "CREATE TABLE {s}.history_default PARTITION OF {s}.history DEFAULT";
 constexpr std::string_view history_default_expiry =
     "CREATE INDEX history_default_expiry ON {s}.history_default (expires_at)";
@@ -156,7 +157,7 @@ CREATE TABLE {s}.sessions (
   tasks text COLLATE "C" NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0))";
 
-// jsonb can't hold \u0000, which JSON may: one such payload must not break every look at the view.
+// jsonb cannot hold \u0000, which JSON can: one such payload must not break every query of the view.
 constexpr std::string_view json_or_null = R"(
 CREATE FUNCTION {s}.as_json(payload bytea) RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT replace(convert_from(payload, 'UTF8'), '\u0000', '\ufffd')::jsonb $$)";
@@ -198,7 +199,7 @@ CREATE TABLE {s}.journal (
   PRIMARY KEY (execution, position)
 ))";
 
-// What finished in each second, as the sessions' beats tell; kept for an hour.
+// Executions that finished in each second, as reported by the sessions' beats. Kept for an hour.
 constexpr std::string_view queue_stats = R"(
 CREATE TABLE {s}.queue_stats (
   queue_id int NOT NULL,

@@ -1,4 +1,4 @@
-// Which identities have the names that a batch asks for (IdentityClaim::name, decision 58).
+// The identities that have the names a batch asks for (IdentityClaim::name, decision 58).
 #pragma once
 
 #include "store/postgres/admission.hpp"
@@ -7,18 +7,18 @@
 
 namespace hapax::store::postgres {
 
-// Read once, in the transaction that admits the batch. A name that another transaction takes meanwhile is a unique violation
-// of the insert, after which the batch is asked for again.
+// Read once, in the transaction that admits the batch. A name that another transaction takes meanwhile makes the insert
+// fail with a unique violation, after which the batch is admitted again.
 class NameOwners {
  public:
-  // One statement and round trip if an item has a name, else none.
+  // 1 round trip if an item has a name, else none.
   NameOwners(Connection& connection, const Items& items);
 
   // Whether another identity has the item's name.
   [[nodiscard]] bool is_taken(const model::NewExecution& item) const;
-  // Whether the item's identity has its name; true if it asks for none.
+  // Whether the item's identity has its name. True if the item asks for none.
   [[nodiscard]] bool holds(const model::NewExecution& item) const;
-  // The item was inserted.
+  // Records that the item was inserted.
   void took(const model::NewExecution& item);
 
  private:

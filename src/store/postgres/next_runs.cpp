@@ -10,7 +10,7 @@ namespace {
 
 using namespace model;
 
-// The window stays as it was given; nobody knows the fingerprint of a later run's input.
+// The dedup window stays. The fingerprint is cleared, as no request gave the next run's input.
 constexpr Statement next_runs_repoint{"hapax_next_identities", R"(
 UPDATE {s}.identities i
 SET execution = u.next, run = l.run + 1, fingerprint = NULL, created_at = {now} + $1::bigint
@@ -18,7 +18,8 @@ FROM unnest($2::uuid[], $3::uuid[]) u(before, next) JOIN {s}.live l ON l.id = AN
 WHERE i.identity = l.identity AND i.execution = u.before)"};
 
 // Signals that the old run has not used, and a cancellation that it has not seen, come first in the new inbox, in their
-// order. The keys of all other signals are kept below zero, so that one of them sent again still changes nothing.
+// order. The keys of all other signals are kept under numbers below zero, so that a repeated signal still changes
+// nothing.
 constexpr Statement carry{"hapax_next_carry", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 run AS MATERIALIZED (

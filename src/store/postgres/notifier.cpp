@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds spacing{5};
 constexpr std::chrono::seconds pause_after_failure{1};
-constexpr std::size_t payload_bytes = 1000;  // the server takes 8000; names are for people only
+constexpr std::size_t payload_bytes = 1000;  // the server takes 8000; the names only inform people
 constexpr std::size_t queues_max = 10'000;
 
 constexpr Statement notify{"hapax_notify", "SELECT pg_notify($1::text, $2::text)"};

@@ -1,8 +1,8 @@
-// Notifier: tells other processes that queues may have work, from a thread and connection of its own.
+// Notifier: notifies other processes that queues may have work, from a thread and connection of its own.
 //
-// NOTIFY takes a cluster-wide lock at commit, so it is kept out of the transactions that matter and sent once for all
-// queues that were announced meanwhile: the first at once, then at most one every few milliseconds. A hint that can't
-// be sent is dropped; listeners poll anyway. The thread starts with the first announcement. Any thread may announce.
+// NOTIFY takes a cluster-wide lock at commit. So it stays out of the store's other transactions and is sent once for
+// all queues that were announced meanwhile: the first at once, then at most one every 5 ms. A notification that cannot
+// be sent is dropped, as listeners poll anyway. The thread starts with the first announcement. Any thread may announce.
 #pragma once
 
 #include "model/execution.hpp"
@@ -17,7 +17,7 @@
 
 namespace hapax::store::postgres {
 
-// The channel of a schema, as an unquoted name.
+// The NOTIFY channel of a schema, unquoted.
 [[nodiscard]] std::string channel_name(const Settings& settings);
 
 class Notifier {

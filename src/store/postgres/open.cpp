@@ -10,7 +10,7 @@ namespace hapax::store {
 
 namespace {
 
-// One connection for what is done before there is a store.
+// A connection for work that comes before there is a store.
 template <class Work>
 auto on_connection(const postgres::Settings& settings, const Work& work) {
   try {

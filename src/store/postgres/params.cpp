@@ -20,7 +20,7 @@ void put_big_endian(std::string& out, Unsigned value) {
   out.append(bytes, sizeof(Unsigned));
 }
 
-// An element of an array: its length, then itself.
+// An element of an array: its length, then its bytes.
 template <class Unsigned>
 void put_element(std::string& out, Unsigned value) {
   char bytes[4 + sizeof(Unsigned)];
@@ -66,7 +66,7 @@ void put_int64(std::string& out, std::int64_t value) { put_big_endian(out, stati
 
 Array::Array(Type element, std::size_t expected) : element_(element), expected_(expected) {}
 
-// One without elements takes no memory.
+// Reserves memory with the first element, so an empty array has none.
 std::string& Array::next() {
   if (count_++ == 0) {
     data_.reserve(array_header_bytes + expected_ * 20);

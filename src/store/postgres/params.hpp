@@ -1,6 +1,7 @@
-// Parameters of a statement in PostgreSQL's binary format, and arrays as unnest() takes them.
+// Parameters of a statement in PostgreSQL's binary format, and arrays for unnest().
 //
-// Binary spares both sides the formatting: a uuid is 16 bytes, a bytea is itself. Values, owned, one statement each.
+// Binary spares both sides the formatting: a uuid is 16 bytes, a bytea is sent as it is. Each Params owns its values
+// and belongs to one statement.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -16,7 +17,7 @@
 
 namespace hapax::store::postgres {
 
-// Object ids of the built-in types; fixed for ever by PostgreSQL.
+// Object ids of the built-in types, which PostgreSQL never changes.
 enum class Type : unsigned {
   boolean = 16,
   bytea = 17,
@@ -28,12 +29,12 @@ enum class Type : unsigned {
   uuid = 2950,
 };
 
-// Big-endian bytes of an integer at the end of `out`.
+// Append the big-endian bytes of an integer to `out`.
 void put_int16(std::string& out, std::int16_t value);
 void put_int32(std::string& out, std::int32_t value);
 void put_int64(std::string& out, std::int64_t value);
 
-// One-dimensional array parameter, built element by element.
+// A one-dimensional array parameter, built element by element.
 class Array {
  public:
   explicit Array(Type element, std::size_t expected = 8);
@@ -45,7 +46,7 @@ class Array {
   void int8(std::int64_t value);
   void float8(double value);
   void uuid(const Uuid& value);
-  // text and bytea
+  // For text and bytea.
   void bytes(std::string_view value);
   void digest(const base::Digest& value);
   void optional_bytes(const std::optional<std::string>& value);
@@ -53,11 +54,11 @@ class Array {
   void optional_uuid(const std::optional<Uuid>& value);
 
   [[nodiscard]] Type element() const { return element_; }
-  // The finished parameter; the array is empty afterwards.
+  // The finished parameter. The array is empty afterwards.
   [[nodiscard]] std::string take();
 
  private:
-  // Where the next element goes.
+  // The buffer for the next element.
   std::string& next();
 
   Type element_;
@@ -83,7 +84,7 @@ class Params {
   Params& digest(const base::Digest& value);
   Params& array(Array&& array);
 
-  // The arrays that libpq's calls take; valid until the next change.
+  // The arrays that libpq takes. Valid until the next change.
   struct Raw {
     int count = 0;
     const unsigned* types = nullptr;

@@ -12,9 +12,9 @@ constexpr Statement lock_queues{"hapax_queues_lock", R"(
 SELECT id FROM {s}.queues WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE)"};
 
 constexpr std::string_view condition_mark = "{condition}";
-// What is chosen is locked only then: nothing is written to those that stay. One that somebody else has locked is left to
-// the next look of the sweep. `state + 0` keeps the planner from reading all that is parked, which it takes for little
-// while the table is empty.
+// Rows are locked only once they are chosen, so nothing is written to the others. A row that another transaction has
+// locked is left to the sweep. `state + 0` keeps the planner from reading all parked rows, which seem few while the
+// table is empty.
 constexpr std::string_view unpark_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 freed AS MATERIALIZED (
@@ -79,7 +79,7 @@ found AS MATERIALIZED (
 UPDATE {s}.live SET state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
 WHERE id = ANY (ARRAY(SELECT id FROM found)) AND state = 3)"};
 
-// From key to key: one probe of the index each, however many are parked behind it.
+// Steps from key to key with one index probe each, however many executions are parked under a key.
 constexpr Statement parked_keys{"hapax_parked_keys", R"(
 WITH RECURSIVE key AS (
   (SELECT l.queue_id, l.limit_key FROM {s}.live l

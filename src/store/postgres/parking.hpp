@@ -1,11 +1,12 @@
-// Parked executions (model/claim_limits.hpp) and how they get back into the line.
+// Parked executions (model/claim_limits.hpp) and how they become claimable again.
 //
-// What frees a limit key (an ending, a release, a move) is committed first; then one parked execution of the key is
-// looked for under the lock of its queue's row, which claims hold while they count and park. So either the claim saw the
-// key free, or this comes after it and sees what it parked. A process that dies in between leaves the key to the sweep.
+// Whatever frees a limit key (an ending, a release, a move) is committed first. Then parked executions of that key are
+// searched for under the lock of the queue's row, which claims hold while they count and park. So either the claim saw
+// the key free, or the search comes after the claim and sees what it parked. If a process dies in between, the sweep
+// requeues them.
 //
-// Who has a queue's row locked never waits for rows of `live` (SKIP LOCKED throughout), so it may be waited for by those
-// who have such rows.
+// A transaction that has a queue's row locked never waits for rows of `live` (SKIP LOCKED throughout), so a transaction
+// that has such rows locked may wait for the queue's row.
 #pragma once
 
 #include "model/claim_limits.hpp"
@@ -19,12 +20,12 @@
 
 namespace hapax::store::postgres {
 
-// Limit keys of queues in which something was freed.
+// Limit keys under which something was freed.
 class FreedKeys {
  public:
   struct Freed {
-    int places = 0;                                  // how many have left
-    int heaviest = std::numeric_limits<int>::max();  // of those that may go back into the line
+    int places = 0;                                  // how many executions left
+    int heaviest = std::numeric_limits<int>::max();  // the greatest weight that may be unparked
   };
   using Keys = std::map<std::pair<std::int32_t, std::string>, Freed>;
 
@@ -32,9 +33,10 @@ class FreedKeys {
   void add(std::int32_t queue, const std::string& limit_key, int heaviest) {
     keys_[{queue, limit_key}] = {.places = 1, .heaviest = heaviest};
   }
-  // Rows of end_call: (id, queue, limit key or none).
+  // Reads rows of end_call(): (id, queue, limit key or none).
   void add_ended(const Result& result);
-  // Rows of wait_call, in which the same come last. An ordered key stays its execution's.
+  // Reads rows of wait_call(), which end with queue and limit key. An ordered key is not freed: it stays with its
+  // execution.
   void add_waiting(const Result& result);
 
   [[nodiscard]] bool empty() const { return keys_.empty(); }
@@ -44,16 +46,18 @@ class FreedKeys {
   Keys keys_;
 };
 
-// FOR NO KEY UPDATE, by number. Lock and count must be two statements: the second sees what the lock waited for.
+// Locks queue rows FOR NO KEY UPDATE, by id. Lock and count must be two statements, so that the second sees what the
+// lock waited for.
 [[nodiscard]] Call lock_queues_call(const std::vector<std::int32_t>& queues);
-// Of each key those that may go back into the line by the rule of model/claim_limits.hpp.
+// Unparks, for each key, the executions that the rule of model/claim_limits.hpp allows.
 [[nodiscard]] Call unpark_call(const FreedKeys& freed, std::int64_t offset_us);
-// Both for one pipeline.
+// lock_queues_call() and unpark_call(), for one pipeline.
 [[nodiscard]] std::vector<Call> unpark_calls(const FreedKeys& freed, std::int64_t offset_us);
-// Without the lock, for a caller's own transaction, which may stay open for long: what a claim parks meanwhile is left
-// to the sweep. Does nothing in a transaction with one snapshot for all: a row that changed since would spoil it.
+// unpark_call() without the lock, for a caller's own transaction, which may stay open for long. The sweep unparks
+// executions that a claim parks meanwhile. Does nothing above READ COMMITTED: updating a row that changed since the
+// snapshot would fail the transaction.
 [[nodiscard]] Call unpark_unlocked_call(const FreedKeys& freed, std::int64_t offset_us);
-// All of a queue.
+// Unparks all executions of a queue.
 [[nodiscard]] Call unpark_all_call(std::int32_t queue, std::int64_t offset_us);
 
 // A key with parked executions.
@@ -61,16 +65,17 @@ struct ParkedKey {
   std::int32_t queue = 0;
   std::string limit_key;
   model::KeyLoad load;
-  int weight = 1;            // of the first parked one
-  bool head_parked = false;  // the lowest sequence is a parked one's
-  std::string limits;        // of the queue
-  Time at{};                 // when it was looked at
+  int weight = 1;            // of the first parked execution
+  bool head_parked = false;  // the execution with the lowest sequence is parked
+  std::string limits;        // the queue's limits, encoded
+  Time at{};                 // the store's time of this look-up
 
-  // Whether its turn has come, as far as its key's order goes.
+  // Whether the order of its key lets a parked execution start.
   [[nodiscard]] bool in_turn() const { return !model::decode_limit_key(limit_key).ordered || head_parked; }
 };
 
-// Keys behind (queue, limit key), at most limits::parked_keys_per_look of queues up to `last`, in order.
+// Keys with parked executions after (queue, limit key), in order, of queues up to `last`: at most
+// limits::parked_keys_per_look.
 [[nodiscard]] Call parked_keys_call(std::int32_t queue, const std::string& limit_key, std::int32_t last,
                                     std::int64_t offset_us);
 [[nodiscard]] std::vector<ParkedKey> read_parked_keys(const Result& result);

@@ -11,7 +11,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// What a partition is called and covers. Bounds are days of microseconds since the epoch.
+// A partition's name and bounds, in microseconds since the epoch at day boundaries.
 struct Day {
   std::string name;
   std::int64_t from = 0;
@@ -19,10 +19,11 @@ struct Day {
   bool in_default = false;  // rows of that day are in the default partition
 };
 
-// Retentions in use (and those of queues that say none) from today on, three days ahead each, that have no partition yet.
-// Workflows' 30 days only once one of them went to the default partition, and then for ever: every partition is one more
-// to probe for each look into history. Stubs expire today. None for a role that does not own history, whose sweeps leave
-// partitions to whoever does (docs/operating/security.md); until then rows go to the default partition.
+// Days without a partition: for each retention in use (including the defaults) the day it reaches from today, and three
+// days more. The workflows' default of 30 days counts once a workflow went to the default partition, and from then on:
+// every partition is one more probe for each look-up in history. Stubs expire today. Returns nothing for a role that
+// does not own history, whose sweeps leave partitions to the owner (docs/operating/security.md); until then rows go to
+// the default partition.
 constexpr const char* missing_days = R"(
 WITH day AS (SELECT 86400000000::bigint AS us),
 t AS (SELECT ({now} + $1::bigint) / day.us AS today FROM day),
@@ -46,7 +47,7 @@ WHERE to_regclass(format('%I.%I', $2::text,
   AND (SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = format('%I.history', $2::text)::regclass)
 ORDER BY w.number LIMIT 100)";
 
-// Partitions that ended before now, oldest first, and whether this role may drop them. The name tells the day.
+// Partitions that ended before now, oldest first, and whether this role may drop them. The name contains the day.
 constexpr const char* past_days = R"(
 SELECT c.relname::text, pg_has_role(c.relowner, 'USAGE') FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = format('%I.history', $2::text)::regclass AND c.relname ~ '^history_[0-9]{8}$'
@@ -54,7 +55,7 @@ WHERE i.inhparent = format('%I.history', $2::text)::regclass AND c.relname ~ '^h
 ORDER BY c.relname LIMIT 30)";
 
 std::string schema_name(Connection& connection) {
-  // Stored unquoted in the catalogues; {s} is the quoted identifier.
+  // PostgreSQL's catalogues have the unquoted name; {s} is the quoted identifier.
   const std::string quoted = connection.sql("{s}");
   std::string name;
   for (std::size_t i = 1; i + 1 < quoted.size(); ++i) {
@@ -64,7 +65,8 @@ std::string schema_name(Connection& connection) {
   return name;
 }
 
-// Waiting for a lock on history holds up every finish that comes after, so it is short. False when not to be had.
+// Waiting for a lock on history blocks every later finish, so the wait is at most 50 ms. False when the lock was not
+// free.
 bool under_short_lock(Connection& connection, const std::string& sql) {
   connection.command("BEGIN; SET LOCAL lock_timeout = '50ms'");
   try {
@@ -73,8 +75,8 @@ bool under_short_lock(Connection& connection, const std::string& sql) {
     return true;
   } catch (const SqlError& error) {
     connection.command("ROLLBACK");
-    // Not to be had now, made by somebody else meanwhile, or rows of that day just went into the default partition.
-    // (relation, type or catalogue row exists; overlapping bounds; no such table; rows outside the bounds)
+    // The lock is taken, another process made the partition meanwhile, or rows of that day just went into the default
+    // partition. (relation, type or catalogue row exists; overlapping bounds; no such table; rows outside the bounds)
     static constexpr std::array<std::string_view, 6> benign{"42P07", "42710", "23505", "42P17", "42P01", "23514"};
     if (error.is_lock_timeout() || error.is_transient() ||
         std::find(benign.begin(), benign.end(), error.sqlstate()) != benign.end()) {
@@ -94,8 +96,8 @@ void make_partition(Connection& connection, const Day& day) {
                                               std::to_string(day.to) + ")"));
 }
 
-// Rows of `table` whose execution is in the partition, at most `limit`. Locked before they are deleted by ctid: an
-// identity that an admission takes over meanwhile is another row version by then, and not deleted.
+// Deletes at most `limit` rows of `table` whose execution is in the partition. Rows are locked before they are deleted
+// by ctid: an identity that an admission takes over meanwhile has another row version by then, and is not deleted.
 std::int64_t delete_hanging(Connection& connection, const std::string& table, const std::string& match,
                             const std::string& partition, int limit) {
   const std::string sql =
@@ -104,7 +106,8 @@ std::int64_t delete_hanging(Connection& connection, const std::string& table, co
   return connection.query_text(sql, Params().int8(limit)).affected();
 }
 
-// Identities whose window is not over become tombstones (model::tombstone_until) and are no longer the partition's.
+// Turns identities whose window is not over into tombstones (model::tombstone_until), which no longer depend on the
+// partition.
 std::int64_t bury(Connection& connection, const std::string& partition, std::int64_t offset_us, int limit) {
   const std::string sql = connection.sql(
       "WITH due AS MATERIALIZED (SELECT x.ctid AS tid, p.id, p.run, p.created_at, p.finished_at, p.status, p.queue_id"
@@ -119,7 +122,7 @@ std::int64_t bury(Connection& connection, const std::string& partition, std::int
   return connection.query_text(sql, Params().int8(limit).int8(offset_us)).affected();
 }
 
-// False while somebody has one of them locked: without the partition its window would be lost.
+// False while another transaction has one of them locked: its window would be lost with the partition.
 bool has_no_identities(Connection& connection, const std::string& partition) {
   const Result left = connection.query_text(
       connection.sql("SELECT EXISTS (SELECT FROM {s}.identities x JOIN {s}." + partition +

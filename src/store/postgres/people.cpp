@@ -36,7 +36,8 @@ std::string first_word(std::string_view text) {
   return word;
 }
 
-// A read-only transaction refuses changes to tables; statements that reach around it (COPY to a file) are not begun.
+// A read-only transaction refuses changes to tables. Statements that have effects outside it (COPY to a file) are
+// refused here.
 void check_reads(std::string_view statement) {
   static constexpr std::array<std::string_view, 6> reading{"select", "with", "values", "table", "explain", "show"};
   const std::string word = first_word(statement);
@@ -45,7 +46,7 @@ void check_reads(std::string_view statement) {
   }
 }
 
-// Of pg_type, the same on every server.
+// From pg_type, the same on every server.
 constexpr Oid bool_oid = 16;
 bool is_plain(Oid type) {
   constexpr std::array<Oid, 8> plain = {bool_oid, 20, 21, 23, 26, 700, 701, 1700};  // integers, floats, numeric
@@ -79,7 +80,7 @@ void add_rows(TextTable& table, const Result& result, int max_rows) {
   }
 }
 
-// Rows come one by one, so that a table of millions costs no more than what is shown of it.
+// Rows are read one by one, so that a table of millions costs no more than the rows that are shown.
 TextTable read_table(Connection& connection, const std::string& statement, int max_rows) {
   TextTable table;
   PGconn* const native = connection.native();

@@ -1,4 +1,4 @@
-// Seeds: what a workflow has behind it when it is admitted.
+// Seeds: the journal and events that a workflow starts with when it is admitted.
 #pragma once
 
 #include "model/turn.hpp"
@@ -8,8 +8,8 @@
 
 namespace hapax::store::postgres {
 
-// Journal and inbox of executions that were just inserted in the open transaction. One statement, 1 round trip; nothing
-// when none of them has a seed.
+// Writes journal and inbox of executions that were just inserted in the open transaction: 1 round trip, none when no
+// item has a seed.
 void plant(Connection& connection, const std::vector<const model::NewExecution*>& fresh, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

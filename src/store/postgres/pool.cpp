@@ -10,7 +10,8 @@ Pool::Pool(const Settings& settings) : settings_(settings), pid_(getpid()) {}
 
 Pool::~Pool() {
   if (getpid() == pid_) { return; }
-  // A forked child: saying goodbye on the shared sockets would end the parent's sessions, so they are let go of.
+  // In a forked child: closing the shared sockets properly would end the parent's sessions, so the connections are
+  // leaked.
   for (auto& idle : idle_) {
     for (auto& connection : idle) { (void)connection.release(); }
   }
@@ -30,7 +31,7 @@ Pool::Lease Pool::acquire(Planning planning) {
   check_process();
   auto& mine = idle_[static_cast<int>(planning)];
   auto& others = idle_[1 - static_cast<int>(planning)];
-  std::unique_ptr<Connection> closing;  // outside the lock, as closing talks to the server
+  std::unique_ptr<Connection> closing;  // destroyed outside the lock, as closing talks to the server
   {
     std::unique_lock lock(mutex_);
     const bool free = freed_.wait_for(lock, settings_.connect_timeout,

@@ -1,7 +1,7 @@
-// Pool: a bounded number of connections, lent to one thread each.
+// Pool: a bounded number of connections, each lent to one thread at a time.
 //
-// Any thread may acquire; a lease gives its connection back when it ends, unless it broke. A forked child must open a
-// store of its own: sharing a socket with the parent would mix up both, so it gets UsageError.
+// Any thread may acquire. A lease returns its connection when it ends, unless the connection broke. A forked child gets
+// UsageError and must open a store of its own: sharing a socket with the parent would corrupt both sessions.
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -36,10 +36,10 @@ class Pool {
     Planning planning_;
   };
 
-  // Waits at most the connect timeout for a free place (then StoreBusy), and connects if none is idle
-  // (StoreUnavailable).
+  // Waits at most the connect timeout for a free connection (then throws StoreBusy), and connects if none is idle (may
+  // throw StoreUnavailable).
   [[nodiscard]] Lease acquire(Planning planning = Planning::hot);
-  // After a connection broke: those that idle are likely dead too, so the next ones are made anew.
+  // Closes idle connections after one broke: they are likely dead too, so the next ones are made anew.
   void drop_idle();
   void check_process() const;
 

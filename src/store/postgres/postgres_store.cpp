@@ -67,7 +67,7 @@ bool PostgresStore::may_repeat(const SqlError& error, int attempt) {
 
 bool PostgresStore::may_reconnect(int attempt, std::chrono::steady_clock::time_point begun) {
   pool_.drop_idle();
-  // A server that left a call without an answer gets one more chance, and less time for it.
+  // A server that left a call without an answer gets one more try, with a shorter limit.
   const bool twice = attempt >= 2 && settings_.learned->unanswering.load();
   return !twice && attempt < lost_attempts && std::chrono::steady_clock::now() - begun < settings_.answer_timeout;
 }

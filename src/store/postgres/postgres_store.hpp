@@ -1,9 +1,9 @@
 // PostgresStore: the Store on PostgreSQL.
 //
-// Any thread may call any verb; each takes a connection of the pool for as long as it runs. The verbs are written in
-// the files of their topics (admit.cpp, exchange.cpp, sweep.cpp, …) on top of functions that work on one connection.
-// Deadlocks are kept rare by order: rows are locked by id, identities by hash, and background work skips what is
-// locked.
+// Any thread may call any verb; each call takes one connection of the pool while it runs. The verbs are implemented in
+// files named after their topic (admit.cpp, exchange.cpp, sweep.cpp, …) on top of functions that work on one
+// connection. A fixed lock order keeps deadlocks rare: rows are locked by id, identities by hash, and background work
+// skips locked rows.
 #pragma once
 
 #include "store/open.hpp"
@@ -107,8 +107,9 @@ class PostgresStore final : public Store {
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] Pool& pool() { return pool_; }
 
-  // Runs `work(connection)` and, as far as that is safe, again: after a deadlock or serialization failure (nothing was
-  // kept) and after a lost connection. So `work` is a read, or a write that means the same when it is done twice.
+  // Runs `work(connection)` and repeats it where that is safe: after a deadlock or serialization failure (nothing was
+  // kept) and after a lost connection. So `work` must be a read, or a write that has the same effect when it is done
+  // twice.
   template <class Work>
   auto run(Planning planning, const Work& work, Doing doing = Doing::storing) {
     const auto begun = std::chrono::steady_clock::now();
@@ -130,7 +131,7 @@ class PostgresStore final : public Store {
     return run(Planning::hot, work);
   }
 
-  // The same for what stores nothing that a caller sent.
+  // run() for work that stores nothing a caller sent.
   template <class Work>
   auto read(Planning planning, const Work& work) {
     return run(planning, work, Doing::reading);
@@ -141,37 +142,41 @@ class PostgresStore final : public Store {
   }
 
   using Items = std::vector<const NewExecution*>;
-  // Before items with limit keys are admitted; on a connection with no transaction open.
+  // Marks the queues of items with limit keys. Call it before the items are admitted, with no transaction open.
   void ensure_keyed(Connection& connection, const Items& items);
-  // Queues and keys, before items are admitted in a transaction.
+  // Creates the items' queues and marks those that get limit keys. Call it before the items are admitted, with no
+  // transaction open.
   void ensure_queues(Connection& connection, const Items& items);
 
-  // Throws UsageError on a thread that has a transaction of this store lent: what it does would not be part of it.
+  // Throws UsageError on a thread that has a lent transaction of this store open, because the call would not be part of
+  // it.
   void check_not_lending() const;
 
   static constexpr int transient_attempts = 10;
   static constexpr int lost_attempts = 4;
 
-  // Whether the same again may work after a refused statement, of which nothing was kept: at once after a deadlock, on new
-  // connections (the idle ones are dropped) after one that may not write.
+  // Whether to repeat after a refused statement, of which nothing was kept. A deadlock is repeated on the same
+  // connections; a read-only error also drops the idle connections, so that the repetition connects anew.
   [[nodiscard]] bool may_repeat(const SqlError& error, int attempt);
   static void back_off(int attempt);
   [[nodiscard]] static std::int64_t steady_seconds();
-  // Whether to try once more after a lost connection: not too often, and no longer than answer_timeout after `begun`. The
-  // idle connections are dropped, as they are likely lost as well.
+  // Whether to retry after a lost connection: at most lost_attempts times, and not later than answer_timeout after
+  // `begun`. Also drops the idle connections, which are likely lost as well.
   [[nodiscard]] bool may_reconnect(int attempt, std::chrono::steady_clock::time_point begun);
-  // A connection to read back on after a commit whose answer was lost. Tries for the connect timeout, as the server may
-  // be restarting, then throws CommitUnknown.
+  // A connection on which to read back after a commit whose answer was lost. Tries for Settings::read_back_patience(),
+  // as the server may be restarting, then throws CommitUnknown.
   Pool::Lease acquire_to_read_back();
 
  private:
   std::vector<Admission> admit_once(Connection& connection, const Items& items, Duration patience);
   std::vector<Admission> admit_until_known(const Items& items, Duration patience);
-  // `lost_backend`: the server process that may still commit them; waits until it is gone, or throws CommitUnknown.
+  // `lost_backend` is the server process that may still commit the items. Waits until that process is gone, or throws
+  // CommitUnknown.
   std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items, std::optional<int> lost_backend);
   std::vector<Admission> admit_patiently(const Items& items);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
-  // Outcomes that go step by step; with `all`, each with entries does. What became of those that have gone, by their places.
+  // Outcomes that are finished by steps (finish_by_steps). With `all`, every outcome that has journal entries is one.
+  // `verdicts` holds the results so far, by place in the batch.
   struct Stepped {
     bool all = false;
     std::map<std::size_t, FinishVerdict> verdicts;
@@ -186,28 +191,30 @@ class PostgresStore final : public Store {
   std::vector<AdvanceReply> advance_by_steps(Connection& connection, std::span<const Advance> turns, bool again);
   // Changes of activities whose commit was sent.
   struct SentChange {
-    std::string transaction;  // the server's number for it
-    Params raised;            // a row that it changed, and the revision it then has
+    std::string transaction;  // the server's transaction id
+    Params raised;            // namespace and id of one changed row, and its new revision
     std::vector<ActivityReply> replies;
   };
   std::vector<ActivityReply> change_once(Connection& connection, std::span<const ActivityChange> changes,
                                          std::optional<SentChange>& sent);
   bool was_committed(const SentChange& sent);
-  // What is hoped for of outcomes, which decides the statement they are sent with: less, for a while, after it was in vain.
+  // Which special cases a batch of outcomes is assumed not to have (FinishBatch::Hope), which selects its statement.
+  // After a failed assumption the store assumes less for 1 min.
   [[nodiscard]] FinishBatch::Hope hope() const;
   void hope_less_for_a_while();
   void tell_for_a_while();
-  // Whether admissions ask about holders at once: for a while after one was met.
+  // Whether admissions ask about holders at once. True for 10 s after an admission met a holder.
   [[nodiscard]] bool is_meeting() const;
   void meet_for_a_while();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
-  // The claim with `alone` as the session's holdings have it; none: it runs one that has to run alone.
+  // The claim with `alone` set by what the session holds. None: the session runs an execution that must run alone. 1
+  // round trip.
   std::optional<ClaimRequest> with_holdings(const ClaimRequest& claim);
   ClaimWork claim_work(Connection& connection);
-  // Committed already: limit keys were freed. 1 round trip if any was, none otherwise. Never throws: what can't be done
-  // is left to the sweep.
+  // Requeues parked executions of limit keys that a committed transaction freed. 1 round trip if any key was freed,
+  // else none. Never throws: a failure is left to the sweep.
   void unpark(Connection& connection, const FreedKeys& freed);
   void unpark_stranded(Connection& connection);
 
@@ -222,8 +229,8 @@ class PostgresStore final : public Store {
   std::atomic<std::int64_t> telling_until_ = 0;  // steady_seconds()
   std::atomic<std::int64_t> mixed_until_ = 0;
   std::atomic<std::int64_t> meeting_until_ = 0;
-  // Guards' records that were kept for ever, as far as they followed each other: after enough of them the next is looked
-  // for among such first.
+  // How many guard records in a row were kept for ever, up to lasting_enough. Once there, the next look-up tries the
+  // records that are kept for ever first (guards.cpp).
   static constexpr int lasting_enough = 16;
   std::atomic<int> lasting_guards_ = lasting_enough;
   Notifier notifier_;

@@ -8,7 +8,7 @@ namespace {
 
 using model::QueueRef;
 
-// Rows that another transaction is just creating are waited for, and then read by the second SELECT of the next call.
+// The insert waits for rows that another transaction is creating; the next call's second SELECT reads them.
 constexpr Statement create{"hapax_queues_create", R"(
 WITH wanted AS MATERIALIZED (SELECT DISTINCT ns, name FROM unnest($1::text[], $2::text[]) u(ns, name)),
 made AS (
@@ -29,7 +29,8 @@ WHERE id = ANY ($1::int[]) AND NOT keyed)"};
 }  // namespace
 
 void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queues) {
-  // Twice is enough: a name that the first statement neither made nor saw was being made by somebody else.
+  // Two queries are enough: a name that the first query neither created nor saw was being created by another
+  // transaction.
   for (int round = 0; round < 3; ++round) {
     Array spaces(Type::text);
     Array names(Type::text);

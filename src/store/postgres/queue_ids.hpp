@@ -1,6 +1,6 @@
-// QueueIds: the numbers that queues have in the tables, remembered by this process.
+// QueueIds: the ids of queues in the tables, cached by this process.
 //
-// Rows of `queues` are never deleted or renumbered, so what was committed once stays right. Any thread.
+// Rows of `queues` are never deleted or renumbered, so a committed id stays right. Any thread may use it.
 #pragma once
 
 #include "model/execution.hpp"
@@ -18,21 +18,22 @@ namespace hapax::store::postgres {
 
 class QueueIds {
  public:
-  // Makes sure that all of these are known, creating queues that are not there: no round trip when they are, one
-  // otherwise. On a connection with no transaction open, as only committed numbers may be remembered.
+  // Makes sure that all of these queues are known, creating missing ones: no round trip when all are known, else one,
+  // or up to three while other transactions create them. Call it with no transaction open, as only committed ids may be
+  // cached.
   void ensure(Connection& connection, const std::vector<model::QueueRef>& queues);
-  // Of queues that ensure() has seen.
+  // The id of a queue that ensure() has seen.
   [[nodiscard]] std::int32_t id(const model::QueueRef& queue) const;
-  // Those of the items' queues that are not known yet, each once.
+  // The items' queues that are not known yet, each once.
   [[nodiscard]] std::vector<model::QueueRef> unknown(const std::vector<const model::NewExecution*>& items) const;
-  // Those of the queues of items with a limit key that are not known to have had one. Of queues that ensure() has seen.
+  // The queues of items with a limit key that are not known to be marked (ensure_keyed()), each once.
   [[nodiscard]] std::vector<model::QueueRef> unkeyed(const std::vector<const model::NewExecution*>& items) const;
-  // Marks the queues: from now on claims go by their keys. Before an execution with a key is admitted, on a connection
-  // with no transaction open; one round trip, once a process and queue.
+  // Marks queues that ensure() has seen, so that claims of them respect limit keys. Call it before an execution with a
+  // limit key is admitted, with no transaction open. One round trip, once per process and queue.
   void ensure_keyed(Connection& connection, const std::vector<model::QueueRef>& queues, std::int64_t offset_us);
   // Looks the queue up without creating it.
   [[nodiscard]] std::optional<std::int32_t> find(Connection& connection, const model::QueueRef& queue);
-  // The queue with that number, read from the table if it is new to this process.
+  // The queue with that id, read from the table if it is new to this process.
   [[nodiscard]] model::QueueRef name(Connection& connection, std::int32_t id);
 
  private:
@@ -44,10 +45,10 @@ class QueueIds {
   std::set<model::QueueRef> keyed_;
 };
 
-// What ensure_keyed() does, for a transaction that finds out late.
+// The statement of ensure_keyed(), for use inside a transaction.
 [[nodiscard]] Call mark_keyed_call(const std::vector<std::int32_t>& queues, std::int64_t offset_us);
 
-// The numbers of a batch's queues, one item after the other: neighbours mostly share theirs. One thread.
+// The ids of a batch's queues, item by item: neighbours mostly share theirs. One thread.
 class BatchQueueIds {
  public:
   explicit BatchQueueIds(const QueueIds& ids) : ids_(ids) {}

@@ -10,7 +10,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// Behind it the settings are read in a statement of their own, which sees what the lock waited for.
+// Runs after the statement that locks the queue's row, so that it sees what the lock waited for.
 constexpr Statement read_settings{"hapax_queue_settings", R"(
 SELECT paused, draining, retention_us, failed_retention_us, dedup_window_us, limits
 FROM {s}.queues WHERE id = $1::int)"};
@@ -22,8 +22,8 @@ SET paused = $3::boolean, draining = $4::boolean, retention_us = $5::bigint, fai
     limited_since = CASE WHEN limited OR $8::text IS NULL THEN limited_since ELSE {now} + $1::bigint END
 WHERE id = $2::int)"};
 
-// Of rates that are no more, what was spent counts against the new ones for so long at most. $3: the queue's own, $4:
-// of each key; none: nothing is remembered. $5 and $6: which of them have changed.
+// For rates that were replaced, caps how long the starts spent under the old rate count against the new one: $3 for the
+// queue's rate, $4 for each key's; NULL forgets them. $5 and $6 say which of the two rates changed.
 constexpr Statement carry_rates_over{"hapax_carry_rates", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 changed AS MATERIALIZED (
@@ -59,8 +59,9 @@ SELECT q.name, q.paused, q.draining, q.retention_us, q.failed_retention_us, q.de
 FROM q CROSS JOIN t LEFT JOIN going g ON g.queue_id = q.id LEFT JOIN dead d ON d.queue_id = q.id
 LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
 
-// Of ordered keys, key by key and by sequence, whatever state they are in; with $3 also workflows that have begun. Which
-// of them could be locked is told: behind one that could not, its key is somebody else's for the moment.
+// Executions with ordered keys, key by key and by sequence, whatever their state; with $3 also workflows that have
+// begun. The result says which of them could be locked: after one that could not, another transaction has the key for
+// the moment.
 constexpr Statement ordered_statement{"hapax_queue_ordered", R"(
 WITH RECURSIVE key AS (
   (SELECT l.limit_key FROM {s}.live l
@@ -87,7 +88,8 @@ locked AS MATERIALIZED (
 SELECT f.id, f.limit_key, k.id IS NOT NULL FROM first f LEFT JOIN locked k ON k.id = f.id
 ORDER BY f.limit_key, f.sequence)"};
 
-// Of all others, due ones first; what a claimer has locked is about to run and is passed over.
+// All other pending executions, due ones first. An execution that a claimer has locked is about to run and is passed
+// over.
 constexpr Statement pending_statement{"hapax_queue_pending", R"(
 WITH ready AS MATERIALIZED (
   SELECT id, limit_key FROM {s}.live
@@ -116,7 +118,7 @@ delayed AS MATERIALIZED (
 SELECT id, limit_key FROM ready UNION ALL SELECT id, limit_key FROM suspects
 UNION ALL SELECT id, limit_key FROM parked UNION ALL SELECT id, limit_key FROM delayed)"};
 
-// At the tail of its key in the other queue, in the order given.
+// Moves each to the tail of its key in the other queue, in the order given.
 constexpr Statement move_statement{"hapax_queue_move", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 item AS MATERIALIZED (
@@ -136,8 +138,8 @@ struct Pending {
   std::optional<std::string> limit_key;
 };
 
-// What they are for. Of a purge, workflows that have begun are left out, and what somebody has locked is passed over. Of
-// a move, what is behind one that somebody has locked must not overtake it.
+// The purpose for which executions are locked. A purge leaves out workflows that have begun and passes over locked
+// rows. In a move, an execution behind a locked one of the same key must not overtake it.
 enum class For : std::uint8_t { purge, move };
 
 std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, int limit, For what) {
@@ -158,7 +160,7 @@ std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, in
   return ordered;
 }
 
-// 2 round trips, 1 when those of ordered keys are enough.
+// 2 round trips, 1 when executions with ordered keys fill the limit.
 std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit, For what) {
   std::vector<Pending> pending = lock_ordered(connection, queue, limit, what);
   const std::int64_t left = limit - std::ssize(pending);
@@ -172,7 +174,7 @@ std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, in
   return pending;
 }
 
-// 2 round trips, 1 where none has an identity.
+// 2 round trips, 1 when none has an identity.
 void check_leaving(Connection& connection, const QueueRef& from, const std::vector<Pending>& moving) {
   Array ids(Type::uuid, moving.size());
   for (const Pending& one : moving) { ids.uuid(one.id); }
@@ -231,7 +233,8 @@ Call carry_rates_call(std::int32_t queue, const QueueLimits& before, const Queue
 
 }  // namespace
 
-// 2 round trips, 3 when the queue is new. Limits that change are looked at anew by all that was parked under the old.
+// 2 round trips, 3 when the queue is new. When limits change, all parked executions are unparked, to be judged by the
+// new limits.
 void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& patch) {
   run([&](Connection& connection) {
     queue_ids_.ensure(connection, {queue});
@@ -268,7 +271,7 @@ void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& pat
   });
 }
 
-// 1 round trip; counts what is live.
+// 1 round trip. Counts all live rows of the namespace.
 std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
   return read(Planning::plain, [&](Connection& connection) {
     const Result result = connection.query_text(connection.sql(list_text), Params().int8(offset_us()).text(ns));

@@ -11,7 +11,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// Live first: the limit ends the search there, before any partition is looked at.
+// Searches live first: LIMIT ends the search there, before any partition is read.
 constexpr const char* get_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT * FROM (
@@ -30,7 +30,7 @@ SELECT h.id, h.status, h.result, h.error, h.continued_as, false FROM {s}.history
 WHERE h.id = ANY (ARRAY(SELECT u FROM unnest($2::uuid[]) u WHERE u NOT IN (SELECT id FROM going)))
   AND h.expires_at > (SELECT now FROM t))"};
 
-// Of a record that is past its retention and not deleted yet, or of a tombstone.
+// Finds a record that is past its retention and not deleted yet, or a tombstone.
 constexpr Statement expired_statement{"hapax_has_expired", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT EXISTS (SELECT FROM {s}.history h JOIN {s}.queues q ON q.id = h.queue_id
@@ -54,8 +54,9 @@ std::string fill(std::string text) {
   return text;
 }
 
-// Without payloads they are not read at all. With them, what stands before each row is summed up by their sizes, which are
-// known without reading them, and the page ends behind the row that brings it to limits::list_bytes.
+// Without `payloads`, inputs and results are not read at all. With them, the sizes of the rows before each row are
+// summed, which are known without reading the payloads, and the page ends after the row that reaches
+// limits::list_bytes.
 std::string fill_page(const std::string& text, bool payloads) {
   std::string filled = fill(text);
   if (payloads) {
@@ -79,7 +80,7 @@ const Statement& get_statement() {
   return statement;
 }
 
-// A condition on both tables, or on one.
+// Conditions on live and history, with their parameters.
 struct Filter {
   std::string live;
   std::string history;
@@ -247,8 +248,8 @@ std::optional<Holding> PostgresStore::holding(const base::Digest& identity) {
   return read([&](Connection& connection) { return find_holding(connection, identity, offset_us()); });
 }
 
-// 1 round trip. Newest first by merging the tables' id indexes, so a page costs what it shows plus what it filters out; of
-// one parent by merging those of parents.
+// 1 round trip. Newest first by merging the tables' id indexes, so a page costs the rows it shows and those it filters
+// out. With a parent, by merging the parent indexes.
 std::vector<Execution> PostgresStore::list(const ListQuery& query) {
   return read(Planning::plain, [&](Connection& connection) {
     Filter filter = make_filter(query, offset_us());

@@ -10,7 +10,7 @@ namespace {
 
 using namespace model;
 
-// A parked one is back in the line, where its key is looked at anew.
+// A parked holder becomes ready or delayed again, and a claim checks its key anew.
 constexpr Statement replace_statement{"hapax_replace", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 item AS MATERIALIZED (
@@ -60,7 +60,7 @@ void replace(const AdmissionWork& work, const std::vector<Replacing>& replacing)
     RowReader reader(replaced, row);
     const std::int32_t queue = reader.int4();
     const std::optional<std::string> key = reader.optional_bytes();
-    // It may have been the one of its key that stood in the line.
+    // The holder may have been the one execution of its key that was not parked.
     if (key && !decode_limit_key(*key).ordered) { work.freed.add(queue, *key); }
   }
 }

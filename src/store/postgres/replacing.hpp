@@ -1,4 +1,4 @@
-// Debounce and keep_last: a pending holder gets what the latest request has.
+// Debounce and keep_last: a pending holder gets the latest request's fields.
 #pragma once
 
 #include "store/postgres/admission.hpp"
@@ -8,11 +8,11 @@
 namespace hapax::store::postgres {
 
 struct Replacing {
-  Uuid id;                                  // of the holder, whose rows this transaction has locked
-  const model::NewExecution* by = nullptr;  // all of it but its id, identity and effect key
+  Uuid id;                                  // the holder, whose rows this transaction has locked
+  const model::NewExecution* by = nullptr;  // everything except its id, identity and effect key replaces the holder's
 };
 
-// 1 round trip. The holders are pending, and have never started.
+// 1 round trip. The holders are pending and have never started.
 void replace(const AdmissionWork& work, const std::vector<Replacing>& replacing);
 
 }  // namespace hapax::store::postgres

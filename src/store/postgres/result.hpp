@@ -35,8 +35,8 @@ class Result {
   std::unique_ptr<PGresult, Clear> result_;
 };
 
-// Reads the columns of one row in order. The caller knows the statement's column types; a NULL read by a getter that
-// is not optional gives zero or empty.
+// Reads the columns of one row in order. The caller knows the statement's column types. A getter that is not optional
+// reads NULL as zero or empty.
 class RowReader {
  public:
   RowReader(const Result& result, int row) : result_(result.get()), row_(row) {}

@@ -23,7 +23,7 @@ SELECT CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run FROM {s}.live WHERE id
 UNION ALL
 SELECT status, run FROM {s}.history WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
 
-// Fingerprint and window stay with the identity as long as it is held.
+// Fingerprint and window stay with the identity if it is still held.
 constexpr Statement retrying_repoint{"hapax_retry_repoint", R"(
 UPDATE {s}.identities
 SET execution = $2::uuid, run = $3::int, created_at = {now} + $4::bigint,
@@ -35,7 +35,8 @@ constexpr Statement take_identity{"hapax_retry_take", R"(
 INSERT INTO {s}.identities (identity, execution, run, created_at)
 VALUES ($1::bytea, $2::uuid, $3::int, {now} + $4::bigint) ON CONFLICT (identity) DO NOTHING)"};
 
-// The row is locked and has been judged: whether it has expired is not asked again. Its expiry ($5) names its partition.
+// The row is locked, and find_finished() has checked its expiry, so this does not check it again. The expiry ($5)
+// selects its partition.
 constexpr Statement copy_run{"hapax_retry_copy", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
@@ -73,7 +74,7 @@ std::optional<Finished> find_finished(Connection& connection, const Uuid& id, st
   return finished;
 }
 
-// Fills in status and run of `result.existing`, if it is there.
+// Fills in status and run of `result.existing`. False if it is not stored.
 bool describe_existing(Connection& connection, RetryResult& result, std::int64_t offset_us) {
   const Result found = connection.query(find_any, Params().int8(offset_us).uuid(result.existing));
   if (found.rows() == 0) { return false; }
@@ -83,10 +84,10 @@ bool describe_existing(Connection& connection, RetryResult& result, std::int64_t
   return true;
 }
 
-// Makes the new run the identity's holder; returns another execution that holds it, if one does.
+// Makes the new run the identity's holder, or returns the other execution that holds it.
 std::optional<Holder> claim_identity(Connection& connection, const base::Digest& identity, const RetryRequest& request,
                                      int run, std::int64_t offset_us) {
-  constexpr int rounds = 3;  // a row that was neither there nor to be inserted was being made by somebody else
+  constexpr int rounds = 3;  // each lost race with another transaction's insert costs one
   for (int round = 0; round < rounds; ++round) {
     const HeldIdentities held = lock_holders(connection, {identity}, {}, offset_us).held;
     const auto found = held.find(identity);
@@ -115,7 +116,8 @@ RetryResult retry_one(Connection& connection, const RetryRequest& request, const
       result.verdict = RetryVerdict::not_finished;
       return result;
     }
-    // Nobody else makes a run of this id: an earlier try, whose answer was lost, made it before the old run expired.
+    // Only this request creates a run with this id: an earlier try, whose answer was lost, created it before the old
+    // run expired.
     result.existing = request.new_id;
     if (!describe_existing(connection, result, offset_us)) { return {}; }
     result.verdict = RetryVerdict::created;

@@ -7,7 +7,8 @@
 
 namespace hapax::store::postgres {
 
-// 2 to 6 round trips, 1 more with an audit line. Asked for again with the same new id, it answers created again and changes nothing.
+// 2 to 6 round trips, 1 more with an audit line. A repeated call with the same new id answers created again and changes
+// nothing.
 [[nodiscard]] model::RetryResult retry_one(Connection& connection, const model::RetryRequest& request,
                                            const model::Actor& by, std::int64_t offset_us);
 

@@ -18,13 +18,14 @@ int applied_version(Connection& connection) {
   return RowReader(result, 0).int4();
 }
 
-// One version, if it is still the next: another process may have been faster while this one waited for the lock.
+// Applies one version, if it is still the next one: another process may have applied it while this one waited for the
+// lock.
 void apply(Connection& connection, const Settings& settings, int version) {
   connection.begin();
   connection.query_text("SELECT pg_advisory_xact_lock(hashtext($1)::bigint)",
                         Params().text("hapax migrate " + settings.schema), false);
   if (version == 1) {
-    // Asked for rather than IF NOT EXISTS: that believes what this server process knew before it waited for the lock.
+    // A query rather than IF NOT EXISTS, which relies on what this server process knew before it waited for the lock.
     const Result there = connection.query_text("SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1",
                                                Params().text(settings.schema));
     if (RowReader(there, 0).int8() == 0) { connection.command(connection.sql("CREATE SCHEMA {s}")); }

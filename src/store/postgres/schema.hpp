@@ -8,7 +8,7 @@ namespace hapax::store::postgres {
 
 inline constexpr int newest_schema_version = 8;
 
-// 0 when there is nothing yet.
+// 0 when there is no schema yet.
 [[nodiscard]] int schema_version(Connection& connection);
 
 MigrationReport migrate(Connection& connection, const Settings& settings, int to_version);
@@ -16,8 +16,8 @@ MigrationReport migrate(Connection& connection, const Settings& settings, int to
 // Throws NotFound, with the name of a similar schema, unless the schema has hapax tables.
 void require_schema(Connection& connection, const Settings& settings);
 
-// Throws SchemaMismatch, saying what to run, unless this build works with the schema that is there: its own version, or a
-// newer one that says so (schema_version.usable_from), so that deploys can roll.
+// Throws SchemaMismatch, saying what to run, unless this build works with the stored schema: its own version, or a
+// newer one that allows this build (schema_version.usable_from), so that deploys can roll.
 void check_schema_version(Connection& connection, const Settings& settings);
 
 }  // namespace hapax::store::postgres

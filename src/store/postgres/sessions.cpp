@@ -35,12 +35,13 @@ WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.s
 constexpr Statement running_statement{"hapax_session_running", R"(
 SELECT id, fence, claim_number, cancel_requested, kind = 2 FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
-// Guards that are nobody's: the next caller takes them over.
+// Guards that the session no longer knows. The next caller takes them over.
 constexpr Statement abandon_statement{"hapax_abandon", R"(
 UPDATE {s}.live SET session = '00000000-0000-0000-0000-000000000000'
 WHERE id = ANY ($1::uuid[]) AND session = $2::uuid AND state = 1 AND kind = 2)"};
 
-// Only for a session that is there: a beat that finds it gone is repeated with a new one, counts and all.
+// Counts only for a session that exists: a beat that finds its session gone is repeated with a new session and the same
+// counts.
 constexpr Statement count_statement{"hapax_queue_stats", R"(
 INSERT INTO {s}.queue_stats AS q (queue_id, at, completed, failed, retried)
 SELECT u.queue_id, ({now} + $1::bigint) / 1000000 * 1000000, u.completed, u.failed, u.retried
@@ -76,7 +77,7 @@ Call progress_call(const Beat& beat) {
 }
 
 Call count_call(const Beat& beat, const QueueIds& queues, std::int64_t offset_us) {
-  std::map<std::int32_t, QueueCount> sums;  // a queue twice in one statement would be refused
+  std::map<std::int32_t, QueueCount> sums;  // one statement must not update a row twice
   for (const QueueCount& count : beat.counts) {
     QueueCount& sum = sums[queues.id(count.queue)];
     sum.completed += count.completed;
@@ -96,12 +97,12 @@ Call count_call(const Beat& beat, const QueueIds& queues, std::int64_t offset_us
   return {&count_statement, std::move(params)};
 }
 
-// A cancellation that is asked for between the two statements of release() would be met by neither.
+// Without this lock, a cancellation requested between the two statements of release() would be seen by neither.
 constexpr Statement lock_held{"hapax_session_lock_held",
                               "SELECT id FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE"};
 
-// Gives back what a session holds but does not know: back in line, or cancelled if that was asked for. Returns the limit
-// keys that this frees.
+// Requeues executions that a session holds but does not know, or ends them as cancelled if that was requested. Returns
+// the limit keys that this frees.
 FreedKeys release(Connection& connection, const std::vector<model::Held>& forgotten, std::int64_t offset_us) {
   std::vector<Ending> endings;
   std::vector<Waiting> waiting;
@@ -137,7 +138,8 @@ void PostgresStore::open_session(const NewSession& session) {
   });
 }
 
-// 1 round trip of 2 to 4 statements; a second one when something has to be released.
+// 1 round trip of 2 to 4 statements; 1 more each to abandon guards, to release executions, and for limit keys that this
+// frees.
 BeatReply PostgresStore::beat(const Beat& beat) {
   return run([&](Connection& connection) {
     BeatReply reply;
@@ -208,12 +210,13 @@ std::vector<Uuid> PostgresStore::cancel_requests(const Uuid& session) {
   });
 }
 
-// A claim that comes between finds no session at its commit; the sweep takes back what it holds. 5 round trips.
+// A claim that commits meanwhile leaves rows whose session is gone, which the sweep requeues. 5 round trips, 1 more
+// when something is released.
 void PostgresStore::close_session(const Uuid& session) {
   read([&](Connection& connection) {
     FreedKeys freed;
     TransactionGuard guard(connection);
-    // Deleted last: what ends as cancelled here still names its worker.
+    // The session is deleted last, so that executions which end as cancelled here still name their worker.
     const bool known = connection.query(lock_statement, Params().uuid(session)).rows() > 0;
     const Result result = connection.query(running_statement, Params().uuid(session));
     std::vector<model::Held> held;
@@ -222,7 +225,7 @@ void PostgresStore::close_session(const Uuid& session) {
       const Uuid id = reader.uuid();
       const std::int64_t fence = reader.int8();
       reader.skip(2);
-      // Guards run on without it.
+      // Guards run on without the session.
       if (!reader.boolean()) { held.push_back({.id = id, .fence = fence}); }
     }
     if (!held.empty()) {

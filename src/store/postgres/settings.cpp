@@ -39,7 +39,7 @@ std::string percent_decode(std::string_view text) {
   return out;
 }
 
-// Takes what is ours out of the query part and leaves a URL that libpq understands.
+// Takes hapax's own parameters out of the query part and leaves a URL that libpq understands.
 std::vector<std::pair<std::string, std::string>> take_own_parameters(std::string& url) {
   static constexpr std::array<std::string_view, 6> ours{"schema",     "prepared", "pool",
                                                         "listen_url", "awake",    "answer_timeout"};
@@ -70,7 +70,7 @@ ConnectionOptions libpq_options(const std::string& url, std::string_view field) 
                                                                             &PQconninfoFree);
   if (parsed == nullptr) {
     const std::unique_ptr<char, decltype(&PQfreemem)> owned(message, &PQfreemem);
-    // libpq repeats the URL in its message, so only its kind of complaint is passed on.
+    // libpq repeats the URL, which may contain a password, so its message is not passed on.
     throw InvalidArgument(std::string(field), base::quoted(display_url(url)) +
                                                   " is not a PostgreSQL URL; expected "
                                                   "postgresql://user:password@host:port/database?parameters");
@@ -88,7 +88,7 @@ void set_default(ConnectionOptions& options, const std::string& name, const std:
   if (!given) { options.emplace_back(name, value); }
 }
 
-// A peer that vanished without a word is noticed within ten seconds, idle or not.
+// A peer that vanished is noticed within 10 s, whether the connection is idle or not.
 void add_defaults(ConnectionOptions& options) {
   set_default(options, "application_name", "hapax");
   set_default(options, "client_encoding", "UTF8");
@@ -96,7 +96,7 @@ void add_defaults(ConnectionOptions& options) {
   set_default(options, "keepalives_interval", "2");
   set_default(options, "keepalives_count", "3");
   set_default(options, "tcp_user_timeout", "10000");
-  // Of several hosts the one that takes writes is meant; a standby only reads.
+  // Several hosts mean the one that accepts writes; a standby only reads.
   const bool several = std::any_of(options.begin(), options.end(), [](const auto& option) {
     return option.first.starts_with("host") && option.second.find(',') != std::string::npos;
   });

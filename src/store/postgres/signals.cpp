@@ -12,7 +12,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// Where each stands, behind the statement that sent it: it is kept when its key is there.
+// The state of each receiver, read after the statement that sends: a signal is kept when its key is stored.
 constexpr Statement look{"hapax_signal_look", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT u.place, l.id IS NOT NULL, h.id IS NOT NULL, coalesce(l.kind, h.kind),
@@ -24,7 +24,7 @@ LEFT JOIN LATERAL (
   WHERE l.id IS NULL AND y.id = u.id AND y.expires_at > (SELECT now FROM t) LIMIT 1) h ON true
 LEFT JOIN {s}.events x ON x.execution = u.id AND x.signal_key = u.key AND x.signal_key IS NOT NULL)"};
 
-// Signals of one call on their way to the runs that listen.
+// Delivers the signals of one call to the runs that are live now.
 class Delivery {
  public:
   Delivery(std::span<const Signal> signals, const std::vector<std::string>& keys, std::int64_t offset_us)
@@ -56,7 +56,8 @@ class Delivery {
     return calls;
   }
 
-  // `results` are those of calls(). A run that was continued meanwhile, or came meanwhile, is asked for again.
+  // `results` are those of calls(). A signal to a run that was continued, or was created meanwhile, stays open and is
+  // sent again.
   void read(std::span<const Result> results, Connection& connection, QueueIds& queues) {
     std::unordered_map<Uuid, QueueRef> due;
     for (int row = 0; row < results[0].rows(); ++row) {
@@ -107,7 +108,7 @@ class Delivery {
       result.verdict = SignalVerdict::finished;
     } else if (is_kept) {
       result.verdict = SignalVerdict::accepted;
-      // The first of a call that went there has woken it.
+      // Only the first signal of a call to an execution reports that it woke it.
       if (auto woken = due.extract(result.execution)) { result.woken = std::move(woken.mapped()); }
     } else {
       return false;
@@ -120,7 +121,7 @@ class Delivery {
   std::vector<Open> open_;
 };
 
-// 1 round trip, none when nobody is known to have sent them, or none was taken.
+// 1 round trip, none when the sender is not known or no signal was accepted.
 void note_signals(Connection& connection, const Actor& by, std::span<const Signal> signals,
                   const std::vector<SignalResult>& results, std::int64_t offset_us) {
   Acts acts{.by = by, .action = "execution.signal", .done = {}};
@@ -135,9 +136,9 @@ void note_signals(Connection& connection, const Actor& by, std::span<const Signa
 
 }  // namespace
 
-// 2 statements in 1 round trip for one signal, and one more for each link of a chain of runs; two more round trips for
-// several signals, or with an audit line, which are one transaction. What has no key gets one, by which it is known when it is sent again after
-// a lost answer.
+// 2 statements in 1 round trip for one signal, and 1 more round trip for each link in a chain of continued runs. 2 more
+// round trips for several signals, which are one transaction. With an audit line 3 more. A signal without a key gets
+// one, by which it is recognised when it is sent again after a lost answer.
 std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals, const Actor& by) {
   if (signals.empty()) { return {}; }
   std::vector<std::string> keys;
@@ -160,7 +161,7 @@ std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals,
       }
       base::fault_point("postgres.signal.after_commit");
     } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); } catch (const SqlError& error) {
-      // Somebody else sent the same key at the same time: this one meets it when it is sent again.
+      // Another transaction sent the same key at the same time. The repetition finds it.
       if (error.is_unique_violation()) { throw SqlError("40001", error.what()); }
       throw;
     }

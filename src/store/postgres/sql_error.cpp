@@ -20,7 +20,7 @@ void throw_mapped(const SqlError& error, const std::string& location, Doing doin
     throw SchemaMismatch(message + "; the schema is missing or older than this build: run hapax migrate");
   }
   if (state == "55P03" || error.is_transient() || state == "57014") { throw StoreBusy(message); }
-  // Stored text is valid, so this is about a parameter, also of a statement that reads.
+  // Stored text is valid, so this error is about a parameter, even in a statement that only reads.
   if (state == "22021" || state == "22P05") {
     throw InvalidArgument("text", "the database can't store it: " + std::string(error.what()));
   }
@@ -29,7 +29,7 @@ void throw_mapped(const SqlError& error, const std::string& location, Doing doin
   if (is_about_data && doing == Doing::reading) {
     throw StoreUnavailable(message + " (SQLSTATE " + state + ", of what is stored; hapax doctor says more)");
   }
-  // Something in the request itself: sent again it would be refused again.
+  // The request itself is at fault: a repetition would be refused too.
   if (is_about_data) { throw InvalidArgument("request", "the database refused it: " + std::string(error.what())); }
   static constexpr std::array<std::string_view, 9> unavailable{
       "53",     // out of disk, memory, connections

@@ -1,6 +1,4 @@
-// What goes wrong on a connection, before it is told to callers: a refused statement, or a connection that broke.
-//
-// Internal to this folder. Store verbs catch both, retry or read back where that is right, and throw hapax errors.
+// Failures of a connection: a refused statement, or a connection that broke.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +14,36 @@ class SqlError : public std::runtime_error {
   SqlError(std::string sqlstate, const std::string& message)
       : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
   [[nodiscard]] const std::string& sqlstate() const { return sqlstate_; }
-  // Serialization failure, deadlock, or a pooler between: the same again may work.
+  // Serialization failure, deadlock, or a pooler in between: a repetition may work.
   [[nodiscard]] bool is_transient() const {
     return sqlstate_ == "40001" || sqlstate_ == "40P01" || is_mixed_up_statement();
   }
-  // A prepared statement is there already, or is not there: the session is not the one that it was prepared in.
+  // A prepared statement exists already or is missing: the session is not the one that it was prepared in.
   [[nodiscard]] bool is_mixed_up_statement() const { return sqlstate_ == "42P05" || sqlstate_ == "26000"; }
   // The session may not write: its default is read-only, or its server is a standby.
   [[nodiscard]] bool is_read_only() const { return sqlstate_ == "25006"; }
   [[nodiscard]] bool is_lock_timeout() const { return sqlstate_ == "55P03"; }
   [[nodiscard]] bool is_unique_violation() const { return sqlstate_ == "23505"; }
   [[nodiscard]] bool is_division_by_zero() const { return sqlstate_ == "22012"; }
-  // How a statement takes itself back for a catalogue that has changed: apart from what division by zero says.
+  // How a statement undoes itself when a catalogue has changed. The code differs from division by zero, which has
+  // another meaning.
   [[nodiscard]] bool is_logarithm_of_zero() const { return sqlstate_ == "2201E"; }
 
  private:
   std::string sqlstate_;
 };
 
-// The connection is gone. Whether the last transaction was committed is not known if its commit had been sent.
+// The connection is gone. If its commit had been sent, it is unknown whether the last transaction was committed.
 class ConnectionBroken : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The connection closes with these: the server ends sessions, it does not refuse a statement.
+// Whether the server ends the session with this SQLSTATE, rather than refuse one statement.
 [[nodiscard]] bool ends_connection(std::string_view sqlstate);
 
-// What a statement was for. A data error (division, overflow, constraint) of a statement that stores what a caller sent
-// is about that; of one that only reads, it is about what is stored already, by whomever.
+// The purpose of a statement. A data error (division, overflow, constraint) of a statement that stores a caller's
+// values is about those values; of a statement that only reads, it is about stored data.
 enum class Doing : std::uint8_t { storing, reading };
 
 // Throws the hapax error that a refused statement means to a caller.

@@ -17,7 +17,7 @@ std::string expand(std::string_view text, const std::string& quoted_schema) {
   static constexpr std::string_view schema_mark = "{s}";
   static constexpr std::string_view now_mark = "{now}";
   static constexpr std::string_view next_mark = "{next}";
-  // clock_timestamp() moves on while a transaction waits for a lock, as a lease does.
+  // clock_timestamp() advances while a transaction waits for a lock, as a lease does.
   static constexpr std::string_view now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
   std::string out;
   out.reserve(text.size() + 256);

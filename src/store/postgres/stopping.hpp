@@ -1,4 +1,4 @@
-// Executions that somebody stops who does not run them, in the open transaction of a connection.
+// Executions that are stopped from outside, in the open transaction of a connection.
 #pragma once
 
 #include "model/execution.hpp"
@@ -12,18 +12,19 @@
 namespace hapax::store::postgres {
 
 struct StopRequest {
-  // What waits is ended. What runs is asked to stop; a workflow that has begun is told, and ends by itself.
+  // Pending executions are ended. Running ones are asked to stop. A workflow that has begun gets a cancel event and
+  // ends by itself.
   std::vector<Uuid> cancel;
-  std::vector<Uuid> terminate;  // ended, also when it runs
+  std::vector<Uuid> terminate;  // ended, also when running
   std::string_view reason;
 };
 
-// Of all that is live: the rest has ended, or never was. Rows are locked by id, as everywhere. 1 to 4 round trips.
+// Results of those that are live; a missing id has ended or never was. Rows are locked by id, as everywhere. 1 to 4
+// round trips, and those of close_children() when a begun workflow is ended.
 [[nodiscard]] std::unordered_map<Uuid, model::CancelResult> stop(Connection& connection, const StopRequest& request,
                                                                  std::int64_t offset_us, FreedKeys& freed);
 
-// Workflows among these were ended by others: child workflows that do not outlive them are cancelled. 1 round trip when
-// there are none.
+// Cancels the child workflows of ended workflows that must not outlive their parent. 1 round trip when there are none.
 void close_children(Connection& connection, const std::vector<Uuid>& ended, std::int64_t offset_us, FreedKeys& freed);
 
 }  // namespace hapax::store::postgres

@@ -17,20 +17,20 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// The clock was set back: their leases are no longer for that. Locked ones are being renewed, or swept.
+// Sessions whose leases end too far ahead because the clock was set back. Locked ones are being renewed or swept.
 constexpr Statement far_sessions{"hapax_far_sessions", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 UPDATE {s}.sessions SET expires_at = (SELECT now FROM t) + lease_us WHERE id = ANY (ARRAY(
   SELECT id FROM {s}.sessions WHERE expires_at > (SELECT now FROM t) + lease_us FOR UPDATE SKIP LOCKED)))"};
 
-// Locked rows are passed over: another sweeper has them.
+// Locked rows are passed over, as another sweeper has them.
 constexpr Statement lost_sessions{"hapax_lost_sessions", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT id FROM {s}.sessions WHERE expires_at <= (SELECT now FROM t) ORDER BY id LIMIT $2::bigint
 FOR UPDATE SKIP LOCKED)"};
 
-// Sessions that running rows name but that are gone: a claim that was committed just after its session was swept. Not of
-// guards, which run on until somebody takes them over.
+// Sessions that running rows name but that are gone: a claim committed just after its session was swept. Guards are
+// left out, as they run on until another caller takes them over.
 constexpr Statement orphans{"hapax_orphan_sessions", R"(
 SELECT DISTINCT l.session FROM {s}.live l
 WHERE l.state = 1 AND l.kind <> 2 AND NOT EXISTS (SELECT FROM {s}.sessions s WHERE s.id = l.session) LIMIT $1::bigint)"};
@@ -51,7 +51,7 @@ ORDER BY deadline LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
 constexpr Statement old_stats{"hapax_old_stats",
                               "DELETE FROM {s}.queue_stats WHERE at < {now} + $1::bigint - 3600000000"};
 
-// A theoretical arrival that has passed means as much as none.
+// A theoretical arrival time that has passed means the same as none.
 constexpr Statement old_rates{"hapax_old_rates", R"(
 DELETE FROM {s}.rates WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM {s}.rates WHERE arrival <= {now} + $1::bigint ORDER BY arrival LIMIT $2::bigint
@@ -63,7 +63,7 @@ std::vector<Uuid> read_ids(const Result& result) {
   return ids;
 }
 
-// One sweep: what it tells, the limit keys that it frees, and the rows that it and earlier sweeps left.
+// One sweep: its report, the limit keys that it frees, and the rows that it and earlier sweeps set aside.
 struct Sweep {
   SetAside& aside;
   std::int64_t offset_us = 0;
@@ -71,14 +71,14 @@ struct Sweep {
   FreedKeys freed;
 };
 
-// Is this about the data of a row? Deadlocks, the disk, the server and its schema are the whole store's.
+// Whether the error is about the data of a row. Deadlocks, the disk, the server and its schema concern the whole store.
 bool is_of_a_row(const SqlError& error) {
   const std::string& state = error.sqlstate();
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0");
 }
 
-// Does `work` behind a savepoint: what is wrong with the data that it met, having undone it all; nothing when it was done. 2
-// round trips.
+// Does `work` after a savepoint. If the data it met is at fault, undoes all of it and returns the error; returns
+// nothing on success. 2 round trips.
 template <class Work>
 std::optional<std::string> try_apart(Connection& connection, Sweep& sweep, Work work) {
   const SweepReport report = sweep.report;
@@ -101,7 +101,8 @@ std::optional<std::string> try_apart(Connection& connection, Sweep& sweep, Work 
   return trouble;
 }
 
-// Does `work` on all rows at once; where a row fails it, on each half by itself, until the bad rows are alone and set aside.
+// Does `work` on all rows at once. If a row makes it fail, does it on each half separately, until the bad rows are
+// alone and set aside.
 template <class Row, class Work>
 void try_in_halves(Connection& connection, Sweep& sweep, std::span<const Row> rows, const Work& work) {
   if (rows.empty()) { return; }
@@ -118,7 +119,7 @@ void try_in_halves(Connection& connection, Sweep& sweep, std::span<const Row> ro
   try_in_halves(connection, sweep, rows.subspan(half), work);
 }
 
-// Running executions wait again, or end if they were lost too often or are to be cancelled.
+// Lost executions become pending again, or end if they were lost too often or must be cancelled.
 void lose(Connection& connection, Sweep& sweep, std::span<const Waiting> waiting) {
   const Call call = wait_call({waiting.begin(), waiting.end()}, sweep.offset_us);
   const Result back = connection.query(*call.statement, call.params);
@@ -149,7 +150,7 @@ void lose(Connection& connection, Sweep& sweep, std::span<const Waiting> waiting
   if (!dead.empty()) { close_children(connection, dead, sweep.offset_us, sweep.freed); }
 }
 
-// A session with a row that was set aside stays until that row is mended: `forget` passes over it.
+// A session with a row that was set aside stays until that row is repaired: `forget` passes over it.
 void sweep_sessions(Connection& connection, int limit, Sweep& sweep) {
   TransactionGuard guard(connection);
   connection.query(far_sessions, Params().int8(sweep.offset_us));
@@ -209,7 +210,7 @@ void add(SweepReport& total, const SweepReport& part) {
   total.more = total.more || part.more;
 }
 
-// A part that fails for its data does not keep the others from their turn; what is wrong with the whole store does.
+// A part that fails because of its data does not stop the other parts; an error that concerns the whole store does.
 template <class Part>
 void try_part(SweepReport& report, Part part) {
   try {
@@ -222,7 +223,7 @@ void try_part(SweepReport& report, Part part) {
 }  // namespace
 
 // Each kind of work is a transaction of its own, bounded by the limit: 5 and 4 round trips when there is nothing to do,
-// and 1 for limit keys. Each row is judged by itself: rows go together, and in halves where one of them is bad.
+// and 1 for limit keys. Rows are processed together, and in halves when one of them fails.
 SweepReport PostgresStore::sweep(const SweepRequest& request) {
   if (set_aside_.size() > 0) { set_aside_.forget_old(now()); }
   SweepReport report;

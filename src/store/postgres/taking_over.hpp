@@ -1,4 +1,4 @@
-// Guards that have lost their caller go to another.
+// Running guards whose caller is lost and that another caller takes over.
 #pragma once
 
 #include "model/execution.hpp"
@@ -14,8 +14,7 @@ struct TakingOver {
   model::Admission* admission = nullptr;  // gets the fence
 };
 
-// Their rows and identities are locked by the open transaction, and the sessions of those who take them are there. 1 round
-// trip.
+// The open transaction has locked the guards' rows and identities, and the new callers' sessions exist. 1 round trip.
 void take_over(Connection& connection, const std::vector<TakingOver>& guards, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

@@ -10,8 +10,8 @@ using namespace model;
 
 constexpr std::string_view later_mark = "{later}";
 
-// A row that this statement has deleted is neither locked nor updated: it ends here and needs no telling. The count of
-// `locked` is looked at before the first row is updated.
+// A row that this statement has deleted is neither locked nor updated: it ends here and needs no event. The count of
+// `locked` forces the locks to be taken before the first update.
 constexpr std::string_view telling = R"(
 locked AS MATERIALIZED (
   SELECT l.id FROM {s}.live l

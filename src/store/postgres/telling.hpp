@@ -1,7 +1,7 @@
-// Events for workflows: how the inbox of a live row is raised, whoever does it.
+// Events for workflows: how every sender raises the inbox of a live row.
 //
-// One statement, or part of one, raises the inbox of each row that is told something, makes it due if it waits, and writes
-// the events under the numbers that this gives. Rows are locked by id. What is not live is told nothing.
+// One statement, or part of one, raises the inbox of each receiving row, makes the row due if it waits, and writes the
+// events under the numbers that this gives. Rows are locked by id. Executions that are not live receive nothing.
 #pragma once
 
 #include "model/turn.hpp"
@@ -15,25 +15,27 @@
 
 namespace hapax::store::postgres {
 
-// The CTEs `locked`, `woken` (id, queue_id, due: whether it became due by this) and `noted`, behind `t` (now) and `told`,
-// one row each with `many`, the count, and arrays of what it is told. `later` are rows that the same transaction will touch after this: they are locked with those that are told, so that two transactions that tell
-// each other's rows take them in one order.
+// The CTEs `locked`, `woken` (id, queue_id, due: whether this made it due) and `noted`, to follow `t` (now) and `told`,
+// which has one row per receiver with `many`, the count, and arrays of its events. `later` are rows that the same
+// transaction changes later: they are locked together with the receivers, so that two transactions which send to each
+// other's rows lock in one order.
 [[nodiscard]] std::string telling_sql(std::string_view later);
 
-// One event each, `number` and `at` set by the store. By execution, in the order given. Returns (id, queue, due) of
-// those who are live.
+// Sends events, in the order given within each execution. The store sets `number` and `at`. Returns (id, queue, due) of
+// the receivers that are live.
 [[nodiscard]] Call tell_call(const std::vector<model::Event>& events, std::int64_t offset_us);
-// Adds the queues in which something became due.
+// Adds the queues in which an execution became due.
 void read_woken(const Result& result, std::set<std::int32_t>& woken);
 
-// A signal on its way; the key is that of the column, never empty.
+// A signal to send. The key is that of events.signal_key, never empty.
 struct Sending {
   Uuid execution;
   const model::Signal* signal = nullptr;
   std::string key;
 };
 
-// Tells live workflows what has a key they do not know yet. Keys are distinct within each. Returns (id, queue, due).
+// Sends live workflows the signals whose key they do not have yet. Keys are distinct within each workflow. Returns (id,
+// queue, due).
 [[nodiscard]] Call send_call(const std::vector<Sending>& signals, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

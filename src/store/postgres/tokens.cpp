@@ -9,7 +9,7 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// Asked for again after a lost answer, it finds its own row and writes nothing.
+// Repeated after a lost answer, the statement finds its own row and writes nothing.
 constexpr Statement tokens_add{"hapax_token_add", R"(
 WITH made AS (
   INSERT INTO {s}.tokens (id, ns, name, hash, scopes, created_at, created_by, expires_at)
@@ -44,7 +44,7 @@ noted AS (
   SELECT ns, revoked_at, $4::text, 'token.revoke', id::text, name FROM gone)
 SELECT count(*) FROM gone)"};
 
-// Rows that another server is touching are fresh.
+// Rows that another server is touching count as fresh.
 constexpr Statement touch{"hapax_token_touch", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 stale AS MATERIALIZED (
@@ -104,7 +104,7 @@ bool PostgresStore::has_tokens() {
   return read([&](Connection& connection) { return RowReader(connection.query(any, Params()), 0).boolean(); });
 }
 
-// After a lost answer it is asked again, and may answer that it was revoked already.
+// A call that is repeated after a lost answer may report that the token was already revoked.
 bool PostgresStore::revoke_token(std::string_view ns, const Uuid& id, const Actor& by) {
   return run([&](Connection& connection) {
     Params params;

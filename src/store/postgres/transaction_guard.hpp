@@ -1,5 +1,5 @@
-// An explicit transaction of several round trips: rolled back unless it was committed. Begin and commit are round trips
-// of their own, unless they travel in the first and the last pipeline.
+// An explicit transaction of several round trips: rolled back unless it was committed. Begin and commit each cost a
+// round trip, unless they travel in the first and the last pipeline.
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -10,7 +10,7 @@ namespace hapax::store::postgres {
 class TransactionGuard {
  public:
   explicit TransactionGuard(Connection& connection) : connection_(connection) { connection_.begin(); }
-  // begin_call() is the first of what is sent next.
+  // For a transaction whose begin_call() is the first call that is sent next.
   struct Pipelined {};
   TransactionGuard(Connection& connection, Pipelined) : connection_(connection) {}
   ~TransactionGuard() {
@@ -28,7 +28,7 @@ class TransactionGuard {
     connection_.command("COMMIT");
     done_ = true;
   }
-  // commit_call() was the last of a pipeline that succeeded.
+  // Records that commit_call() was the last call of a pipeline that succeeded.
   void committed() { done_ = true; }
 
   [[nodiscard]] static Call begin_call() {

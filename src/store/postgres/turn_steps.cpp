@@ -13,14 +13,14 @@ namespace {
 
 using namespace model;
 
-// Before the runs' own rows, as admission takes them: identities, then live rows.
+// Locks identities before the runs' own rows, in the order of admission: identities, then live rows.
 constexpr Statement turn_steps_lock_identities{"hapax_turn_identities", R"(
 WITH found AS MATERIALIZED (
   SELECT u.place, l.id, l.identity FROM unnest($1::int[], $2::uuid[]) u(place, id)
   JOIN {s}.live l ON l.id = ANY (ARRAY[u.id]) WHERE l.identity IS NOT NULL ORDER BY l.identity)
 SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = ANY (ARRAY[f.identity]) AND i.execution = f.id FOR UPDATE OF i)"};
 
-// As in advance.cpp: each by its id.
+// As in advance.cpp, each row is looked up by its id.
 constexpr Statement lock_runs{"hapax_turn_lock", R"(
 SELECT u.place FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
 CROSS JOIN LATERAL (

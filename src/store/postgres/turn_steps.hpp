@@ -1,5 +1,5 @@
-// Turns with more than entries to append, step by step in the open transaction of a connection: what they start is
-// admitted, what they meet is waited for, and a run goes on as the next.
+// Workflow turns that do more than append entries, step by step in the open transaction of a connection: they start
+// executions, wait for executions that exist already, and continue as a next run.
 #pragma once
 
 #include "store/postgres/admission.hpp"
@@ -11,40 +11,40 @@
 
 namespace hapax::store::postgres {
 
-// A run that wants to append.
+// A run that appends to its journal.
 struct TurnItem {
   Uuid execution;
   std::int64_t fence = 0;
   const std::vector<model::JournalEntry>* entries = nullptr;
-  const model::Turn* continued = nullptr;  // of a finish that continues
+  const model::Turn* continued = nullptr;  // set for a finish that continues as a next run
 };
 
-// Used in this order: lock_calls(), read_locks(), start(), calls(), read(). In between the caller may bar turns, and
-// appends the entries of the others with children() behind calls(). One thread, one transaction.
+// Used in this order: lock_calls(), read_locks(), start(), calls(). The caller may leave out turns in between, and
+// appends the entries of the proceeding ones, with children(), after calls(). One thread, one transaction.
 class TurnSteps {
  public:
-  // Executions are distinct. All queues of starts and next runs are known, and marked if they get limit keys.
+  // Executions must be distinct. All queues of starts and next runs must be known, and marked if they get limit keys.
   TurnSteps(const AdmissionWork& work, std::vector<TurnItem> items);
 
-  // What the items need of admission, to be made known before the transaction.
+  // The executions that the items start, whose queues must be made known before the transaction.
   [[nodiscard]] static Items started_by(const std::vector<TurnItem>& items);
 
-  // Two or three statements: identities of those that continue, the runs by id, and which positions are taken.
+  // Two or three statements: lock the identities of runs that continue, lock the runs by id, and find taken positions.
   [[nodiscard]] std::vector<Call> lock_calls();
   void read_locks(std::span<const Result> results);
 
-  // Whether it runs under its fence and none of its positions is taken.
+  // Whether the turn proceeds: the run holds its fence and none of its positions is taken.
   [[nodiscard]] bool goes(std::size_t index) const;
-  // When all of its entries are there under its fence just as they were sent: since when.
+  // If all entries of the turn are stored under its fence exactly as sent: since when.
   [[nodiscard]] std::optional<Time> kept_since(std::size_t index) const;
 
-  // Admits what those that go start: the round trips of admit_in_transaction, and two for each link of a chain when what
-  // was met has ended.
+  // Admits what the proceeding turns start. Costs the round trips of admit_in_transaction(), and two for each link in a
+  // chain of continued runs when an existing execution has ended.
   void start();
-  // Up to five statements: waiters, events, identities, next runs, and what is carried over to them.
+  // Up to five statements: waiters, events, identities, next runs, and what the next runs take over.
   [[nodiscard]] std::vector<Call> calls();
   [[nodiscard]] const Children& children() const { return children_; }
-  // Queues that got something that is due, or will be.
+  // Queues that got an execution which is due now or later.
   [[nodiscard]] const std::set<model::QueueRef>& woken() const { return woken_; }
 
  private:
@@ -56,11 +56,11 @@ class TurnSteps {
   struct Kept {
     model::JournalEntry entry;
     std::size_t turn = 0;
-    std::size_t place = 0;  // among its turn's
+    std::size_t place = 0;  // index among its turn's entries
   };
 
   void meet(const model::Admission& admission, const TurnItem& item, const model::JournalEntry& entry);
-  // Those that have ended tell so; one that was continued is looked for at its next run.
+  // Sends an event for each awaited execution that has ended. A continued one is followed to its next run.
   void settle_ended();
   void refuse_expired(const Meeting& meeting);
   [[nodiscard]] Call wait_call() const;
@@ -70,7 +70,7 @@ class TurnSteps {
   const std::vector<TurnItem> items_;
   std::vector<bool> runs_;
   std::vector<bool> taken_;
-  std::vector<bool> holds_;  // its identity, by the row
+  std::vector<bool> holds_;  // whether the run holds its identity
   std::vector<Kept> kept_;
   bool continues_ = false;
   std::vector<Meeting> waiters_;

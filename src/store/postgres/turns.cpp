@@ -25,8 +25,8 @@ void lose_reply(Connection& connection, const char* fault_name) {
 
 }  // namespace
 
-// 1 round trip when nothing is started; else those of advance_by_steps(). One turn whose lease is gone costs a second one,
-// and one whose positions are taken makes all go by steps.
+// 1 round trip when nothing is started, else those of advance_by_steps(). A turn whose lease is gone costs a second
+// round trip for the batch, and a turn whose positions are taken makes the whole batch go by steps.
 std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns) {
   if (turns.empty()) { return {}; }
   bool stepwise = std::any_of(turns.begin(), turns.end(), starts);
@@ -65,8 +65,8 @@ std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns)
   });
 }
 
-// Lock, admit, append: 3 round trips or more, as admission needs them. `again`: its answer may have been lost before, so
-// that entries which are there just so are this call's own.
+// Lock, admit, append: 3 round trips or more, as admission needs. `again`: an earlier try's answer may have been lost,
+// so entries that are stored exactly as sent are this call's own.
 std::vector<AdvanceReply> PostgresStore::advance_by_steps(Connection& connection, std::span<const Advance> turns,
                                                           bool again) {
   std::vector<TurnItem> items;
@@ -105,7 +105,7 @@ std::vector<AdvanceReply> PostgresStore::advance_by_steps(Connection& connection
   return replies;
 }
 
-// Likewise, with the outcomes of the runs.
+// The same steps as advance_by_steps(), with the outcomes of the runs.
 std::vector<FinishVerdict> PostgresStore::finish_by_steps(Connection& connection, std::span<const Finish> finishes,
                                                           std::set<QueueRef>& woken) {
   std::vector<TurnItem> items = turn_items(finishes);

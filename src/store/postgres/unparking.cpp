@@ -20,8 +20,9 @@ void PostgresStore::unpark(Connection& connection, const FreedKeys& freed) {
   }
 }
 
-// Keys that nothing will free: who should have taken one out of the park died before, or could not. 1 round trip when
-// nothing is parked, else 2. Which of their keys have room beyond what stands in line is for the statement that unparks.
+// Unparks keys that no later event frees, because the process that should have unparked them died or failed. 1 round
+// trip when nothing is parked, else 2. The unparking statement decides which keys have room for more than what is
+// already claimable.
 void PostgresStore::unpark_stranded(Connection& connection) {
   constexpr std::int32_t all_queues = 0;
   const LookPositions::Place from = looks_.get(all_queues);

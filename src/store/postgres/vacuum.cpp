@@ -7,7 +7,7 @@ namespace hapax::store::postgres {
 namespace {
 
 constexpr std::int64_t every = 50'000;
-constexpr int rest_factor = 9;  // of the time it took
+constexpr int rest_factor = 9;  // rests this many times as long as the last vacuum took
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void Vacuum::run() {
   try {
     const Pool::Lease lease = pool_.acquire(Planning::plain);
     const Connection::AnswerLimit patience(*lease);
-    // Without TRUNCATE, which would lock out everybody else for a moment.
+    // Without TRUNCATE, which would briefly lock out all other transactions.
     lease->command(lease->sql("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {s}.live"));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): autovacuum is still there
   }

@@ -1,6 +1,6 @@
-// What people do to executions. A cancel: 1 SELECT and the moves of an ending, or 1 UPDATE; of a workflow that has begun
-// 1 SELECT and the telling more (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE, and 1 INSERT and 1 UPDATE more
-// with an identity. With somebody's name 1 INSERT more for the audit. One fdatasync for the whole call.
+// Operators' acts on executions. A cancel: 1 SELECT and the cost of an ending, or 1 UPDATE; for a workflow that has
+// begun, 1 SELECT more and the cost of tell() (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE; with an
+// identity 1 INSERT and 1 UPDATE more. A known actor costs 1 INSERT more for the audit line. One fdatasync per call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
@@ -48,7 +48,7 @@ std::optional<Execution> find_ended(WriteTransaction& tx, const Uuid& id) {
   return cursor.bind(id, tx.now()).next() ? std::optional(read_ended_execution(cursor)) : std::nullopt;
 }
 
-// What a new run takes over from the old one; all else starts anew.
+// The fields that a new run takes over from the old run; all others start anew.
 NewExecution next_run(const Execution& before, const RetryRequest& request) {
   NewExecution item;
   item.id = request.new_id;
@@ -94,7 +94,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
     if (!ended.bind(id, tx.now()).next()) { return {}; }
     return {.verdict = CancelVerdict::finished, .status = static_cast<Status>(ended.small(0))};
   }
-  // A workflow that has begun ends by itself, so that it can put right what it did.
+  // A workflow that has begun ends by itself, so that it can run its compensations.
   const bool begun = found->is_workflow() && found->fence > 0;
   if (found->state == LiveState::running || begun) {
     found.done();

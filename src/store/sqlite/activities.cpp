@@ -1,9 +1,10 @@
-// Activities. A tick: 1 SELECT and 1 UPDATE, and what its runs cost to admit (admit.cpp: 2 SELECTs and 2 INSERTs for each,
-// and 1 SELECT for each queue) and the earlier ones to end (act.cpp). One that came too late: 1 SELECT. Counts alone:
-// 1 SELECT, 1 UPDATE. A definition, pause or removal 1 INSERT or UPDATE more, a new version and an audit line 1 INSERT each.
-// One fdatasync for the whole call, none if nothing was changed.
+// Activities. A tick: 1 SELECT and 1 UPDATE, and the cost of admitting its runs (admit.cpp: 2 SELECTs and 2 INSERTs
+// each, 1 SELECT per queue) and of ending earlier runs (act.cpp). A change of an old revision: 1 SELECT. Counts alone:
+// 1 SELECT, 1 UPDATE. A definition, pause or removal: 1 INSERT or UPDATE more; a new version and an audit line: 1
+// INSERT each. One fdatasync per call, none if nothing was changed.
 //
-// The ticker's look: 1 SELECT by an index that has none but those with a tick to come, and 2 more for each that is due.
+// The ticker's read: 1 SELECT by an index that has only activities with a tick to come, and 2 more for each activity
+// that is due.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/identity.hpp"
@@ -23,7 +24,7 @@ constexpr const char* find_sql = "SELECT " HAPAX_ACTIVITY_COLUMNS " FROM activit
 constexpr const char* insert_sql =
     "INSERT INTO activities(" HAPAX_ACTIVITY_COLUMNS
     ") VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)";
-// Numbered like those of insert_sql.
+// The parameters are numbered as in insert_sql.
 constexpr const char* update_sql =
     "UPDATE activities SET revision = ?4, version = ?5, kind = ?6, paused = ?7, removed = ?8, cursor = ?9,"
     " next_due = ?10, last_started = ?11, started = ?12, duplicates = ?13, missed = ?14, overlapped = ?15,"
@@ -82,7 +83,7 @@ StoredActivity read_activity(const Cursor& cursor) {
   return stored;
 }
 
-// One that was removed too.
+// Finds a removed activity too.
 std::optional<StoredActivity> find(Connection& db, std::string_view ns, std::string_view id) {
   Cursor cursor = db.use(find_sql);
   return cursor.bind(ns, id).next() ? std::optional(read_activity(cursor)) : std::nullopt;
@@ -110,7 +111,7 @@ void count(ActivityState& state, const ActivityCounts& counts, std::string_view 
   if (!trouble.empty()) { state.trouble = storable_text(trouble); }
 }
 
-// What one that is made, or made again, starts with.
+// Sets the fields with which a new activity, or one made again after its removal, starts.
 void make(ActivityState& state, const ActivityChange& change, bool is_new, Time now) {
   if (is_new) {
     state.ns = change.ns;
@@ -260,7 +261,7 @@ std::int64_t activity_generation(ReadTransaction& tx, std::string_view ns) {
 DueActivities due_activities(ReadTransaction& tx, int limit) {
   DueActivities report{.now = tx.now(), .due = {}, .next = {}};
   Cursor cursor = tx.db().use(due_sql);
-  // One more than asked for, as that is the next.
+  // One more than asked for: the additional one is the next.
   cursor.bind(std::int64_t{std::max(limit, 0)} + 1);
   while (cursor.next()) {
     ActivityState state = read_activity(cursor).state;

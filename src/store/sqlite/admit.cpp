@@ -1,8 +1,9 @@
-// Admission. Without identity: 1 INSERT an item, and 1 SELECT for each queue of the batch; no identity table is touched
-// (SPEC I14). With identity: 1 INSERT more for a new one; for a held one that INSERT, which does nothing, and up to 4
-// SELECTs; a pending holder that is replaced: 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
-// it is ordered. With a seed: 1 INSERT for each entry and event, 1 UPDATE. A guard: 1 SELECT for each session of the batch
-// more; one that takes a holder over, what take_over costs. A name: 1 SELECT more where its identity is not new. From eight with identities on most INSERTs are of 32 or 8.
+// Admission. Without identity: 1 INSERT per item and 1 SELECT per queue of the batch; identity tables are not touched.
+// With identity: 1 INSERT more for a new identity; for a held one that INSERT, which does nothing, and up to 4 SELECTs;
+// for a pending holder that is replaced, 1 SELECT and 2 or 3 UPDATEs. With a limit key: 1 INSERT more, and 1 SELECT if
+// the key is ordered. With a seed: 1 INSERT per entry and event, 1 UPDATE. A guard: 1 SELECT more per session of the
+// batch; a guard that takes a holder over, the cost of take_over. A name: 1 SELECT more where its identity is not new.
+// In a batch of eight or more items with identities, most INSERTs have 32 or 8 rows.
 #include "model/claim_limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -41,12 +42,13 @@ constexpr const char* any_delayed_due_sql =
 
 bool has_row(Cursor& cursor) { return cursor.next(); }
 
-// The queue in which the last look found nothing due. Each birth under a session leaves it so; anything else ends it.
+// The queue in which the last check found nothing due. A birth under a session keeps this true; any other admission
+// ends it.
 struct Clear {
   std::int64_t queue_id = 0;
 };
 
-// Whether nothing is in the way of an execution that is to be born running.
+// Whether the execution may be born running: no limit, pause, delay or earlier due execution prevents it.
 bool may_be_born_running(WriteTransaction& tx, const BornRunning& born, const QueueRow& queue, Time run_at,
                          const Clear& clear) {
   if (queue.limited() || queue.settings.paused || run_at > tx.now() || tx.worker_of(born.session) == nullptr) {
@@ -57,7 +59,7 @@ bool may_be_born_running(WriteTransaction& tx, const BornRunning& born, const Qu
           !has_row(tx.db().use(any_delayed_due_sql).bind(line::delayed(queue.id), tx.now())));
 }
 
-// Of a guard: a session of its caller to run under, while its lease lasts.
+// A guard may run only under an existing session of its caller whose lease is not over.
 bool may_run(WriteTransaction& tx, const NewExecution& item) {
   return item.kind != Kind::guard || tx.is_live(item.born_running->session);
 }
@@ -66,7 +68,7 @@ Admission created(const Uuid& id, Status status, int run, Time created_at) {
   return {.verdict = AdmissionVerdict::created, .id = id, .status = status, .run = run, .created_at = created_at};
 }
 
-// The id is live already: an earlier request asked again.
+// The answer when the id is live already: the request is a duplicate of an earlier one.
 std::optional<Admission> present(WriteTransaction& tx, const Uuid& id) {
   Cursor cursor = tx.db().use(present_sql);
   if (!cursor.bind(id).next()) { return std::nullopt; }
@@ -81,7 +83,7 @@ std::optional<int> weight_of(const NewExecution& item) {
   return item.weight == 1 ? std::nullopt : std::optional(item.weight);
 }
 
-// The pending holder gets all that the request has but its id, identity and effect key.
+// Gives the pending holder every field of the request except its id, identity and effect key.
 void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   FoundLive found(tx, id);
   Waiting held = waiting_like(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
@@ -95,7 +97,7 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
             by.attempt_timeout, retry_of(by), encode_labels(by.labels), weight_of(by), by.input, id)
       .run();
   if (held.limit_key) {
-    // It may have been the one of its key that stood in the line.
+    // The holder may have been the execution of its key that was claimable.
     key_waits(
         tx,
         {.id = id, .queue_id = held.queue_id, .key = *held.limit_key, .priority = held.priority, .run_at = held.run_at},
@@ -139,7 +141,7 @@ Admission insert(WriteTransaction& tx, const NewExecution& item, const QueueRow&
   return admission;
 }
 
-// The identity is in the table already: somebody holds it, or did.
+// Admits an item whose identity is in the table already: an execution holds it, or held it.
 Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* waited) {
   if (std::optional<Admission> again = present(tx, item.id)) { return *again; }
   const IdentityClaim& identity = *item.identity;
@@ -185,7 +187,7 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
     if (decision.overtakes) { tx.db().use(overtake_sql).bind(overtaken_reason, holder->id).run(); }
     mark_superseded(tx, identity.hash, *holder);
   } else if (before) {
-    // It holds no more, but its record may still be there: a stub.
+    // The earlier execution no longer holds the identity, but its record may still exist: a stub.
     mark_superseded(tx, identity.hash, {.id = before->execution, .status = Status::completed});
   }
   hold_identity(tx, identity.hash, item.id, row);
@@ -193,7 +195,8 @@ Admission admit_known(WriteTransaction& tx, const NewExecution& item, bool* wait
   return insert(tx, item, queue, row.run, waited, nowhere);
 }
 
-// Most identities are new, and then taking one is all the asking there is.
+// Inserts the item's identity; false if the table has it. Most identities are new, and then this INSERT is the only
+// check.
 bool takes_identity(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue) {
   IdentityRow row;
   row.fingerprint = item.identity->fingerprint;
@@ -210,13 +213,13 @@ Admission admit_with_identity(WriteTransaction& tx, const NewExecution& item, bo
   return admit_known(tx, item, waited);
 }
 
-// From so many on the identities of a batch are taken in their order, which is that of their pages.
+// Batches of at least this many items take their identities in key order, which is the order of the index pages.
 constexpr std::size_t worth_sorting = rows_min;
 
-// A batch in which so many identities were known has more of them: then each is asked for by itself.
+// After this many known identities in one batch, more are likely: the rest are inserted one by one.
 constexpr int known_expected_max = 8;
 
-// The queue of each item; empty unless all have identities and open queues.
+// The queue of each item; empty unless all items have identities and their queues are not draining.
 std::vector<const QueueRow*> queues_of_sortable(WriteTransaction& tx, std::span<const NewExecution> items) {
   std::vector<const QueueRow*> queues;
   if (items.size() < worth_sorting) { return queues; }
@@ -229,10 +232,10 @@ std::vector<const QueueRow*> queues_of_sortable(WriteTransaction& tx, std::span<
   return queues;
 }
 
-// Places in the order of the identities and, where these are the same, in their own.
+// The items' indexes, ordered by identity; equal identities keep their order in the batch.
 std::vector<std::size_t> by_identity(std::span<const NewExecution> items) {
   struct Key {
-    std::uint64_t begin;  // of the hash; tells almost all of them apart
+    std::uint64_t begin;  // the hash's first 8 bytes, which differ for almost all
     std::size_t place;
   };
   std::vector<Key> keys;
@@ -277,7 +280,7 @@ std::vector<bool> take_identities(WriteTransaction& tx, std::span<const NewExecu
   return taken;
 }
 
-// Such as go together: those that were not there already are added to `admissions`, up to the first that was.
+// Inserts items that go together. Adds an admission for each, up to the first whose id is live already.
 void insert_together(WriteTransaction& tx, std::span<const NewExecution> items, std::span<const QueueRow* const> queues,
                      Clear& clear, std::vector<Admission>& admissions) {
   const NewExecution& first = items.front();
@@ -292,7 +295,7 @@ void insert_together(WriteTransaction& tx, std::span<const NewExecution> items, 
   }
 }
 
-// Of two with one identity the first takes it, and is in when the second meets it.
+// Of two items with one identity, the first takes the identity and is inserted before the second meets it.
 std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items,
                                     std::span<const QueueRow* const> queues) {
   const std::vector<bool> taken = take_identities(tx, items, queues);

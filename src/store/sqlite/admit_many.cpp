@@ -1,5 +1,5 @@
-// Many rows by one INSERT (many_rows.hpp). OR FAIL keeps the rows before the one that is in the way, and spares SQLite a copy
-// of every page it changes.
+// Many rows by one INSERT (many_rows.hpp). OR FAIL keeps the rows before the one that conflicts, and spares SQLite a
+// copy of every page that it changes.
 #include "model/labels.hpp"
 #include "model/retry.hpp"
 #include "store/sqlite/many_rows.hpp"
@@ -31,7 +31,7 @@ const ManyRows& live_many() {
   return many;
 }
 
-// Rows it made before it met one that was there.
+// How many rows the statement made before a row conflicted.
 std::size_t run_until_taken(WriteTransaction& tx, Cursor& cursor, std::size_t rows) {
   return cursor.run_unless_taken() ? rows : static_cast<std::size_t>(tx.db().changes());
 }

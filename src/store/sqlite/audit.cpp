@@ -1,4 +1,4 @@
-// The audit. A line costs 1 INSERT in the transaction it tells of; reading it, 1 SELECT.
+// The audit. A line costs 1 INSERT in the transaction of its act; a read costs 1 SELECT.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "store/sqlite/verbs.hpp"

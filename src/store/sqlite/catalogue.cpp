@@ -1,5 +1,6 @@
-// The catalogue of tasks and the settings that are of no queue: small tables that are read whole. A change
-// costs 1 SELECT, 1 statement for the change with its trigger's and 1 INSERT for its audit line; what changes nothing, no fdatasync.
+// The catalogue of tasks, and the settings that belong to no queue: small tables that are read whole. A change costs 1
+// SELECT, 1 statement with its trigger's statement, and 1 INSERT for the audit line. A call that changes nothing costs
+// no fdatasync.
 #include "model/catalogue_version.hpp"
 #include "store/sqlite/verbs.hpp"
 

@@ -31,8 +31,8 @@ ChangeListener::~ChangeListener() {
   } catch (const UsageError&) { db_.abandon(); }
 }
 
-// The own connection tells of every commit, this process's too; whether another process made one is told by the
-// writer's own connection, which is asked only then.
+// This listener's connection sees every commit, also those of its own process. Only the writer's connection can tell
+// whether another process committed, so it is asked only after a commit was seen.
 bool ChangeListener::changed() {
   writer_.check_process();
   const std::int64_t version = data_version(db_);

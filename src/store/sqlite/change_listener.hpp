@@ -1,4 +1,4 @@
-// Wake-ups across processes: looks at PRAGMA data_version, often while there is traffic, seldom when there is none.
+// Wakeups across processes by polling PRAGMA data_version, often while there is traffic and rarely when there is none.
 #pragma once
 
 #include "store/sqlite/connection.hpp"
@@ -11,13 +11,14 @@
 
 namespace hapax::store::sqlite {
 
-// A look costs 2 to 3 µs: while there is traffic up to 2,000 a second, after half a second of silence 50.
+// A poll costs 2 to 3 µs. While there is traffic there are up to 2,000 polls a second; after half a second of silence,
+// 50.
 inline constexpr Duration shortest_look = std::chrono::microseconds(500);
 inline constexpr Duration longest_look = std::chrono::milliseconds(20);
-// The pause is this part of the time since the last change.
+// The pause between polls is the time since the last change divided by this.
 inline constexpr int look_fraction = 20;
 
-// Must not outlive the store. One thread waits; any may interrupt.
+// Must not outlive the store. One thread waits; any thread may interrupt.
 class ChangeListener final : public Listener {
  public:
   explicit ChangeListener(Writer& writer);

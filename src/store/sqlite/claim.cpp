@@ -1,6 +1,6 @@
-// Claiming. For each queue looked at: 1 SELECT of its settings, 1 for delayed ones that have come due, 2 on the claim
-// index; 1 UPDATE for each execution handed out. Never reads history, and no more of live than it hands out
-// (and what it passes over: other tasks, passed deadlines). Queues with limits: see claim_limited.cpp.
+// Claims. For each queue: 1 SELECT of its settings, 1 for delayed executions that are due, 2 on the claim index; 1
+// UPDATE for each execution claimed. A claim never reads history, and of live only the executions that it returns or
+// passes over (other tasks, passed deadlines). Queues with limits: see claim_limited.cpp.
 #include "base/limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
@@ -15,7 +15,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// How many delayed executions one claim makes ready at most; the rest follow with the next claims.
+// How many delayed executions one claim makes ready at most; the next claims do the rest.
 constexpr int promotion_batch = 5000;
 
 constexpr const char* line_sql = "SELECT " HAPAX_CLAIM_COLUMNS
@@ -25,7 +25,7 @@ constexpr const char* start_sql =
     "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
     "claimed_at = ?,"
     " finish_kind = NULL WHERE id = ?";
-// In a queue that counts what runs: those without a limit key are marked.
+// For a queue that counts its running executions: those without a limit key are marked as counted.
 constexpr const char* start_counted_sql =
     "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
     "claimed_at = ?,"
@@ -47,7 +47,8 @@ void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& requ
   }
 }
 
-// Adds the first of a line that the request may have to `claims`, up to `limit` in all; they are not yet started.
+// Adds the first executions of a line range that the request may have to `claims`, up to `limit` in all. These are not
+// started yet.
 void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
           std::size_t limit, std::vector<Claim>& claims) {
   std::size_t bytes = input_bytes(claims);
@@ -62,7 +63,8 @@ void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const 
   }
 }
 
-// The request's queues that are there and not paused, in its order, with what has come due made ready.
+// The request's queues that exist and are not paused, in the request's order. Delayed executions that are due are made
+// ready.
 std::vector<const QueueRow*> open_queues(WriteTransaction& tx, const ClaimRequest& request) {
   std::vector<const QueueRow*> open;
   for (const QueueRef& name : request.queues) {
@@ -77,7 +79,7 @@ std::vector<const QueueRow*> open_queues(WriteTransaction& tx, const ClaimReques
   return open;
 }
 
-// A claim under way, over its queues in the request's order.
+// One claim over the request's queues, in the request's order.
 class Claiming {
  public:
   Claiming(WriteTransaction& tx, const ClaimRequest& request)
@@ -95,7 +97,7 @@ class Claiming {
     const auto limit = static_cast<std::size_t>(request_.limit);
     for (const QueueRow* const queue : queues_) { take(line::ready(queue->id), *queue, limit); }
     if (reply_.claims.size() < limit) {
-      // What the inputs of one reply leave over is the next claim's.
+      // A reply that ended at its byte limit leaves executions that are due now.
       reply_.next_due = input_bytes(reply_.claims) >= limits::claim_bytes ? Duration{0} : next_due();
     }
     return std::move(reply_);
@@ -109,7 +111,7 @@ class Claiming {
     return !due.empty();
   }
 
-  // Starts what the request may have of a line, up to `limit` in all.
+  // Starts the executions of a line range that the request may have, up to `limit` in all.
   void take(line::Range range, const QueueRow& queue, std::size_t limit) {
     const std::size_t before = reply_.claims.size();
     if (queue.limited()) {

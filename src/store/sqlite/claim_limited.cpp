@@ -1,8 +1,8 @@
-// Claiming from a queue with limits (SPEC D12, D13, P6). The writer's lock is the lock against other claims.
+// Claims from a queue with limits. The writer's lock keeps other claims out.
 //
-// For each such queue: 1 SELECT along the line, without payloads; 1 count if it limits how many run; for each limit key
-// met, 1 to 3 SELECTs. For each execution handed out: 1 SELECT of it, and with a key or a count 1 statement on `limited`.
-// For each one parked: 2 UPDATEs. For what rates were used up: 1 UPDATE a queue, 1 INSERT or UPDATE a key.
+// For each such queue: 1 SELECT along the line range, without payloads; 1 count if the queue limits running executions;
+// 1 to 3 SELECTs for each limit key met. For each execution claimed: 1 SELECT, and with a key or a count 1 statement on
+// `limited`. For each execution parked: 2 UPDATEs. For the rates used: 1 UPDATE per queue, 1 INSERT or UPDATE per key.
 #include "base/limits.hpp"
 #include "model/claim_limits.hpp"
 #include "store/sqlite/claim_row.hpp"
@@ -17,7 +17,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// How many executions one claim parks at most in a queue; the rest follow with the next claims.
+// How many executions one claim parks at most in a queue; the next claims do the rest.
 constexpr int parking_batch = 5000;
 
 constexpr const char* claim_limited_line_sql =
@@ -70,10 +70,10 @@ struct Candidate {
   std::optional<std::string> key;
   std::int64_t rank = 0;
   int weight = 1;
-  Claim claim;  // of one that starts
+  Claim claim;  // only of a candidate that starts
 };
 
-// Offers a line's executions to the queue's limits; what came of it is written when the walk is over.
+// Walks along a line range and offers its executions to the queue's limits. The results are written after the walk.
 class LimitedWalk {
  public:
   LimitedWalk(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, int idle)
@@ -82,7 +82,7 @@ class LimitedWalk {
         request_(request),
         limits_(queue.settings.limits, load_of(tx, queue, request.session), idle, tx.now()) {}
 
-  // `bytes`: of the inputs that the reply has already.
+  // `bytes`: of the inputs that are in the reply already.
   void walk(line::Range range, std::size_t most, std::size_t bytes) {
     Cursor cursor = tx_.db().use(claim_limited_line_sql);
     cursor.bind(range.first, range.last);
@@ -122,7 +122,8 @@ class LimitedWalk {
     }
   }
 
-  // Until more may start; more than that may be to be parked, and others behind it.
+  // How long until more may start. 0 when the walk stopped at parking_batch: other executions may be claimable behind
+  // those to park.
   [[nodiscard]] std::optional<Duration> wait() const {
     return unfinished_ ? std::optional(Duration{0}) : limits_.wait();
   }
@@ -138,7 +139,7 @@ class LimitedWalk {
     const auto [known, is_new] = keys_.try_emplace(*candidate.key);
     if (is_new) { known->second.load = load_of(tx_, queue_, *candidate.key); }
     Keyed keyed{.load = &known->second.load, .ordered = is_ordered(*candidate.key)};
-    // With one of it running the key has no room anyway, so who is first need not be asked.
+    // If one of the key runs, the key has no room, so the order within the key does not matter.
     if (keyed.ordered && keyed.load->running == 0) {
       keyed.first = !is_preceded(tx_, queue_.id, *candidate.key, candidate.rank);
     }
@@ -149,7 +150,7 @@ class LimitedWalk {
 
   void write_parked(const Candidate& candidate) {
     park(tx_, candidate.id, queue_.id, candidate.priority);
-    // So that unpark_allowed finds the key.
+    // unpark_allowed finds the key by this row.
     if (queue_.settings.limits.key_rate) {
       tx_.db().use(know_rate_sql).bind(queue_.id, *candidate.key, tx_.now()).run();
     }
@@ -202,7 +203,7 @@ void unpark_allowed(WriteTransaction& tx, const QueueRow& queue) {
   {
     Cursor cursor = tx.db().use(waiting_keys_sql);
     cursor.bind(queue.id);
-    // By arrival: behind the first that has to wait, all have to.
+    // The keys come in order of arrival: after the first that has to wait, all have to.
     while (cursor.next() && !key_wait(limits, {.arrival = cursor.time(1)}, 1, tx.now())) {
       allowed.push_back(cursor.string(0));
     }
@@ -219,7 +220,7 @@ std::optional<Duration> next_key_start(WriteTransaction& tx, const QueueRow& que
   cursor.bind(queue.id);
   while (cursor.next()) {
     const KeyLoad load{.arrival = cursor.time(1)};
-    // By arrival: those behind have to wait for longer, whatever their weight.
+    // The keys come in order of arrival: later ones wait longer, whatever their weight.
     if (least && key_wait(limits, load, 1, tx.now()) >= least) { break; }
     const std::vector<NextParked> next = next_parked(tx, queue.id, cursor.string(0));
     if (next.empty()) { continue; }

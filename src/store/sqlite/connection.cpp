@@ -9,7 +9,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// A path is a path: SQLite would read "file:…" as a URI and ":memory:" as no file at all.
+// SQLite would read "file:…" as a URI and ":memory:" as no file; here both are paths.
 std::string plain_path(const std::string& path) {
   return path.starts_with("file:") || path.starts_with(":") ? "./" + path : path;
 }

@@ -1,6 +1,6 @@
 // Connection, Statement and Cursor: the sqlite3 handles with their lifetimes.
 //
-// A Connection and all its statements are used by one thread at a time; whoever owns the connection sees to that.
+// One thread at a time uses a Connection and its statements; the connection's owner ensures this.
 #pragma once
 
 #include "base/sha256.hpp"
@@ -37,8 +37,8 @@ class Statement {
   std::string_view path_;
 };
 
-// One use of a statement: bind, step, read columns; the statement is reset when the cursor goes. Bound text and bytes
-// are not copied: they must stay where they are until the last step.
+// One use of a statement: bind, step, read columns. The destructor resets the statement. Bound text and bytes are not
+// copied: they must stay in place until the last step.
 class Cursor {
  public:
   explicit Cursor(Statement& statement) : statement_(&statement), handle_(statement.handle()) {}
@@ -46,7 +46,7 @@ class Cursor {
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
-  // Binds all parameters, from the first.
+  // Binds all parameters, starting with the first.
   template <class... Values>
   Cursor& bind(const Values&... values) {
     int index = 0;
@@ -84,15 +84,15 @@ class Cursor {
     if (code != SQLITE_DONE) { fail(code); }
     return false;
   }
-  // To the end, rows passed over.
+  // Steps to the end and ignores rows.
   void run() {
     while (next()) {}
     reset();
   }
-  // Like run, but a violated constraint answers false: the statement did nothing (one OR FAIL, as much as changes() says), the
-  // transaction goes on.
+  // Like run(), but a violated constraint returns false and the transaction goes on. The statement then did nothing;
+  // one with OR FAIL kept the rows that changes() counts.
   [[nodiscard]] bool run_unless_taken();
-  // Before using the cursor's statement again with other values.
+  // Call before using the cursor's statement again with other values.
   void reset() { sqlite3_reset(handle_); }
 
   [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
@@ -120,7 +120,7 @@ class Cursor {
     copy_bytes(column, digest.data(), digest.size());
     return digest;
   }
-  // nullopt for NULL, else what `read` (a member of Cursor) gives.
+  // nullopt for NULL, else the value that `read` (a member of Cursor) returns.
   template <class Value>
   [[nodiscard]] std::optional<Value> optional(int column, Value (Cursor::*read)(int) const) const {
     return is_null(column) ? std::nullopt : std::optional<Value>((this->*read)(column));
@@ -158,24 +158,25 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // The statement of this literal, prepared at first use. Keyed by address: `sql` must be a constant of the program.
+  // The statement of this literal, prepared at its first use. The key is the address: `sql` must be a constant of the
+  // program.
   [[nodiscard]] Statement& prepared(const char* sql);
   [[nodiscard]] Cursor use(const char* sql) { return Cursor(prepared(sql)); }
-  // Several statements, not kept.
+  // Runs one or more statements; does not keep them.
   void execute(const char* sql);
-  // The single integer a statement answers, not kept.
+  // The single integer that a statement returns. The statement is not kept.
   [[nodiscard]] std::int64_t integer(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
-  // Rows the last INSERT, UPDATE or DELETE touched.
+  // How many rows the last INSERT, UPDATE or DELETE changed.
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
 
   [[nodiscard]] sqlite3* handle() const { return handle_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[noreturn]] void fail(int code, std::string_view doing) const;
 
-  // Do not checkpoint when the handle is closed: for a writer that could not get the lock file.
+  // Makes closing the handle skip the checkpoint: for readers, and for a writer that must not touch the log.
   void leave_wal_alone();
-  // In a forked child: forget the handle without closing it, as the parent's file locks hang on it.
+  // For a forked child: drops the handle without closing it, as closing would drop the parent's file locks.
   void abandon();
 
  private:

@@ -13,7 +13,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// Names of the files beside `path` that may be stores.
+// The names of the files beside `path` that may be stores.
 std::vector<std::string> neighbours(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   std::vector<std::string> names;
@@ -57,10 +57,10 @@ void set_up_writer(Connection& db) {
                            ": write-ahead logging is not possible here (journal mode " + mode +
                            "); use a file on a local disk");
   }
-  // FULL: a commit is on disk before it is acknowledged (P1). A log that could not be recycled for a while and grew
-  // gives its space back. No spill: pages of an open transaction stay in memory, as SQLite 3.40 writes a log that
-  // cannot be recovered when pages go there early and a savepoint behind which they were changed is rolled back
-  // (decision 22).
+  // synchronous = FULL: a commit is on the disk before it is acknowledged. journal_size_limit: a log that could not be
+  // recycled for a while and grew gives its space back. cache_spill = OFF: pages of an open transaction stay in memory.
+  // When SQLite 3.40 writes such pages to the log early, and a savepoint is rolled back that was made before they
+  // changed, the log cannot be recovered (decision 22).
   db.execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
       "PRAGMA cache_spill = OFF; PRAGMA journal_size_limit = 67108864");

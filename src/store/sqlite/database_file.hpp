@@ -1,4 +1,4 @@
-// Opening the database file: what is checked, set and migrated before anybody works with it.
+// Opening the database file: the checks, settings and migration before any work with it.
 #pragma once
 
 #include "store/open.hpp"
@@ -9,9 +9,10 @@
 
 namespace hapax::store::sqlite {
 
-// Throws NotFound: the file at `path` is no store, because of `what`. Tells the file beside it that has a similar name.
+// Throws NotFound: the file at `path` is no store, for the reason `what`. The message names a neighbouring file with a
+// similar name.
 [[noreturn]] void refuse_missing(const std::string& path, const std::string& what);
-// `path` itself; StoreUnavailable for a directory, NotFound for a file that must exist and does not.
+// Returns `path`. Throws StoreUnavailable for a directory, NotFound for a file that must exist and does not.
 [[nodiscard]] const std::string& checked_path(const std::string& path, bool must_exist);
 
 // Holds the lock file for a scope.
@@ -26,10 +27,10 @@ class Locked {
   FileLock& lock_;
 };
 
-// Write-ahead log, full synchronisation and the writer's other settings. Under the lock file.
+// Sets the write-ahead log, full synchronisation and the writer's other settings. Called under the lock file.
 void set_up_writer(Connection& db);
 
-// migrate_sqlite of store/open.hpp.
+// Implements migrate_sqlite of store/open.hpp.
 MigrationReport migrate_file(const std::string& path, int to_version);
 
 }  // namespace hapax::store::sqlite

@@ -1,4 +1,4 @@
-// What `hapax doctor` finds in a SQLite store.
+// The findings of `hapax doctor` for a SQLite store.
 #include "store/overdue_finding.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -11,13 +11,14 @@ namespace {
 
 using Level = Finding::Level;
 
-// The release that fixed the write-ahead log's reset racing a commit.
+// The SQLite release that fixed the WAL-reset bug: a reset of the log could race a commit.
 constexpr int wal_reset_fixed = 3051003;
 constexpr std::uintmax_t low_disk_bytes = 256ULL << 20;
-// Less than the write-ahead log needs: a commit may still find room in a recycled log, and the next one not.
+// Less than the write-ahead log needs: one commit may still fit into a recycled log, and the next one may fail.
 constexpr std::uintmax_t full_disk_bytes = 16ULL << 20;
 constexpr int long_wal_pages = 8 * checkpoint_pages;
-// A look over every page is cheap up to here; larger files are left to PRAGMA integrity_check by hand.
+// quick_check of a file with at most this many pages is cheap; for larger files the operator runs PRAGMA
+// integrity_check.
 constexpr std::int64_t checked_pages = 50'000;
 constexpr Duration overdue_after = std::chrono::minutes(1);
 

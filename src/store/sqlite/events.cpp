@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* recipient_sql =
     "SELECT kind, state, finish_kind, run_at, queue_id, priority, lost, limit_key FROM live WHERE id = ?";
-// Numbered by what is there, not by live.inbox: an id may have had a life before.
+// Numbered by the stored events, not by live.inbox: an execution with that id may have existed before.
 constexpr const char* events_insert_sql =
     "INSERT INTO events(execution, number, kind, at, position, status, child, name, error, data)"
     " VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM events WHERE execution = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8,"

@@ -1,4 +1,5 @@
-// What happens to a workflow from outside: the table `events`, and live.inbox, the number of its newest event.
+// Events of workflows (signals, ends of children, refusals, cancellations): the table `events`, and live.inbox, the
+// number of an execution's newest event.
 #pragma once
 
 #include "store/sqlite/live_row.hpp"
@@ -10,18 +11,18 @@
 
 namespace hapax::store::sqlite {
 
-// A live execution that may be told something.
+// A live execution that may receive an event.
 struct Recipient {
   Uuid id;
   Kind kind = Kind::task;
   LiveState state = LiveState::ready;
-  bool sleeps = false;  // it waits for an event, or for an instant to come
+  bool sleeps = false;  // it waits for an event or for a future instant
   std::int64_t queue_id = 0;
   int priority = 0;
   int lost = 0;
   std::optional<std::string> limit_key;
 };
-// None when it has ended. 1 SELECT.
+// None when the execution has ended. 1 SELECT.
 [[nodiscard]] std::optional<Recipient> find_recipient(WriteTransaction& tx, const Uuid& id);
 
 struct NewEvent {
@@ -33,18 +34,20 @@ struct NewEvent {
   std::optional<std::string_view> error;  // as JSON
   std::optional<std::string_view> data;
 };
-// One that sleeps becomes due. 1 INSERT, 1 UPDATE; with a limit key 1 UPDATE more.
+// Inserts an event for the execution, which becomes due if it sleeps. 1 INSERT, 1 UPDATE; with a limit key 1 UPDATE
+// more.
 void tell(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event);
-// The same, if it is live.
+// The same by id; does nothing if the execution is not live.
 void tell(WriteTransaction& tx, const Uuid& id, const NewEvent& event);
 
-// False when a signal with that key came before. 1 INSERT.
+// False when an earlier signal had that key. 1 INSERT.
 [[nodiscard]] bool is_first_signal(WriteTransaction& tx, const Uuid& execution, std::string_view key);
 
-// The signals that `turn` leaves to the next run go over to it, and all signal keys. 1 INSERT, 2 UPDATEs.
+// Copies the signals that `turn` leaves for the next run to that run, and moves all signal keys to it. 1 INSERT, 2
+// UPDATEs.
 void carry_signals(WriteTransaction& tx, const Uuid& from, const Uuid& to, const Turn& turn);
 
-// What a new execution was sent before it began. 1 INSERT each, 1 UPDATE.
+// Inserts the events that a new execution starts with. 1 INSERT each, 1 UPDATE.
 void plant_events(WriteTransaction& tx, const Uuid& execution, const std::vector<Event>& events);
 
 [[nodiscard]] std::vector<Event> read_events(Connection& db, const Uuid& execution, std::int64_t after);

@@ -12,7 +12,7 @@ using namespace hapax::model;
 
 namespace {
 
-constexpr int own_columns = 26;  // where the columns that live and history do not share begin
+constexpr int own_columns = 26;  // the first column that live and history do not share
 
 Execution read_options(const Cursor& cursor) {
   Execution execution;

@@ -1,4 +1,4 @@
-// Rows of live and history as Execution values, for those who read.
+// Rows of live and history as Execution values, for the reading verbs.
 #pragma once
 
 #include "model/execution.hpp"
@@ -6,8 +6,8 @@
 
 namespace hapax::store::sqlite {
 
-// What read_live_execution and read_ended_execution expect, in order; `queues` and, for live rows, `sessions` are
-// joined.
+// The columns that read_live_execution and read_ended_execution expect, in order. `queues` and, for live rows,
+// `sessions` are joined.
 #define HAPAX_EXECUTION_OPTIONS(table)                                                                                 \
   table ".id, queues.ns, queues.name, " table ".task, " table ".kind, " table ".input, " table ".priority, " table     \
         ".run, " table ".attempt, " table ".max_attempts, " table ".lost, " table ".max_lost, " table ".fence, " table \
@@ -25,7 +25,7 @@ namespace hapax::store::sqlite {
   "history.status, history.started_at, history.worker, history.result, history.error, history.finished_at," \
   " history.expires_at, history.dead, history.retried_as, history.note, history.continued_as"
 
-// With the tables they come from.
+// The same columns with their FROM clauses.
 #define HAPAX_LIVE_EXECUTION                            \
   HAPAX_LIVE_EXECUTION_COLUMNS                          \
   " FROM live JOIN queues ON queues.id = live.queue_id" \

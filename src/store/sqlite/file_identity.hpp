@@ -1,4 +1,4 @@
-// FileIdentity: notices that the file behind a path is another one, or gone.
+// FileIdentity: notices that the file behind a path was deleted or replaced.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace hapax::store::sqlite {
 
-// Goes by stat() and never opens the file: closing any descriptor of a database file drops the locks that SQLite holds on it
-// for the whole process. Any thread may ask once note() has returned.
+// Uses stat() and never opens the file: closing any descriptor of a database file drops the locks that SQLite holds on
+// it for the whole process (decision 50). Any thread may call change() once note() has returned.
 class FileIdentity {
  public:
-  // Remembers which file `path` names now. A process may change its working directory afterwards.
+  // Remembers which file `path` names now. The process may change its working directory afterwards.
   void note(const std::string& path);
-  // Empty while the path names that file; else what became of the file: "was deleted" or "was replaced by another file". A path that
-  // cannot be looked at for another reason says nothing about the file.
+  // Empty while the path names that file; else "was deleted" or "was replaced by another file". Also empty when stat()
+  // fails for another reason than a missing file: such a failure says nothing about the file.
   [[nodiscard]] std::string change() const;
 
  private:

@@ -23,14 +23,14 @@ namespace hapax::store::sqlite {
 namespace {
 
 constexpr Duration first_pause = std::chrono::microseconds(30);
-// Of those who are next, and of all others.
+// The longest pause between two tries: of the processes at the front, and of all others.
 constexpr Duration front_pause = std::chrono::milliseconds(1);
 constexpr Duration line_pause = std::chrono::milliseconds(10);
-// Who has waited longer goes before all who have not.
+// A process that has waited longer than this goes before all that have waited less.
 constexpr Duration patience = std::chrono::milliseconds(50);
 constexpr std::size_t pid_bytes = 11;  // ten digits and a newline
 
-// Locks of the open file description on one byte each; they do not meet flock's lock on the whole file.
+// Open file description locks on one byte each, independent of the flock on the whole file.
 enum class Lane : std::uint8_t { turnstile = 0, overdue = 1 };
 
 struct flock range_of(Lane lane, short kind) {
@@ -59,8 +59,8 @@ bool is_taken(int file, Lane lane) {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-// Calls `attempt` until it answers true or the time is over, ever less often: dozens that wait must leave the processors
-// to the one that has the lock.
+// Calls `attempt` until it returns true or the time is over, with growing pauses: dozens of waiting processes must
+// leave the processors to the lock's holder.
 template <class Attempt>
 bool keep_trying(Attempt attempt, Instant begun, Instant until, Duration longest_pause) {
   while (!attempt()) {
@@ -95,7 +95,7 @@ int read_pid(int file) {
   return pid;
 }
 
-// Beside the file itself, as SQLite does with its log: two names of one store must meet at one lock.
+// The lock file is beside the real file, as SQLite's log is: two names of one store must use one lock.
 std::string path_for(const std::string& database_path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::weakly_canonical(database_path, error);
@@ -139,13 +139,14 @@ void FileLock::acquire(Duration timeout, Duration waited) {
 
 void FileLock::release() { ::flock(file_, LOCK_UN); }
 
-// Written only when somebody else held the lock since, so that a process alone does not touch the file's times.
+// Writes the pid only when another process held the lock since, so that a single process does not touch the file's
+// times.
 void FileLock::write_pid() {
   const int pid = static_cast<int>(::getpid());
   if (read_pid(file_) == pid) { return; }
   char text[pid_bytes + 1];
   std::snprintf(text, sizeof text, "%10d\n", pid);
-  // A pid that cannot be written (a full disk) costs a message its number, nothing else.
+  // If the pid cannot be written (a full disk), only an error message lacks it.
   [[maybe_unused]] const ssize_t written = ::pwrite(file_, text, pid_bytes, 0);
 }
 

@@ -1,12 +1,12 @@
-// FileLock: the lock between processes that covers every write transaction and checkpoint (DESIGN "SQLite").
+// FileLock: the lock between processes that covers every write transaction and every checkpoint.
 //
-// A flock on `<database>.lock`, never on the database itself: closing a descriptor of that one would drop SQLite's own
-// locks. A turnstile in front makes it fair: who waits holds the turnstile, so a process that writes without pause
-// cannot overtake it; and who has waited long for the turnstile itself, as dozens of processes do at times, keeps those
-// back who have not. A lock that is free costs five system calls. The holder's pid stands in the file for people and for
-// messages.
+// FileLock is a flock on `<database>.lock`, never on the database itself: closing a descriptor of the database would
+// drop SQLite's own locks. A turnstile in front of the flock makes it fair: the next process in line holds the
+// turnstile, so a process that writes without pause cannot overtake it. A process that has waited 50 ms for the
+// turnstile, as happens with dozens of processes, goes before all that have waited less. Taking a free lock costs five
+// system calls. The file contains the holder's pid, for people and error messages.
 //
-// One thread at a time acquires and releases; holder() may be called by any.
+// One thread at a time acquires and releases; any thread may call holder().
 #pragma once
 
 #include <hapax/time.hpp>
@@ -18,14 +18,15 @@ namespace hapax::store::sqlite {
 
 class FileLock {
  public:
-  // Makes the file if it is not there. Throws StoreUnavailable when it cannot.
+  // Creates the file if it does not exist. Throws StoreUnavailable when it cannot be opened.
   explicit FileLock(const std::string& database_path);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
-  // Throws StoreBusy, naming the holder's pid, when it is not free within `timeout`. Of that, `waited` has gone by already,
-  // for others of this process who wanted it too; a tenth is left in any case.
+  // Throws StoreBusy, naming the holder's pid, when the lock is not free within `timeout`. `waited` is the part of the
+  // timeout that the caller has spent waiting for other threads of this process; at least a tenth of the timeout is
+  // left in any case.
   void acquire(Duration timeout, Duration waited = Duration::zero());
   [[nodiscard]] bool try_acquire();
   void release();

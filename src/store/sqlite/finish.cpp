@@ -1,7 +1,6 @@
-// Outcomes. One that ends its execution: 1 SELECT, 1 INSERT, 1 DELETE; many that complete plainly go together
-// (finish_many.cpp). A retry or snooze: 1 SELECT, 1 INSERT, 1 UPDATE.
-// A refused one: 1 or 2 SELECTs. With a turn, 1 INSERT for each of its entries more, and if it starts something, 1 SELECT
-// and what that costs (turn.cpp). Waiting: 1 SELECT, 1 UPDATE.
+// Outcomes. A finish that ends its execution: 1 SELECT, 1 INSERT, 1 DELETE; many plain completions share statements
+// (finish_many.cpp). A retry or snooze: 1 SELECT, 1 INSERT, 1 UPDATE. A stale one: 1 or 2 SELECTs. A turn: 1 INSERT
+// more for each entry and, if it starts executions, 1 SELECT and their cost (turn.cpp). Waiting: 1 SELECT, 1 UPDATE.
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/labels.hpp"
@@ -17,8 +16,8 @@ namespace {
 
 constexpr const char* finish_ended_sql = "SELECT fence, finish_kind FROM history WHERE id = ? AND expires_at > ?";
 
-// A finish whose effect is already there: the execution left this very fence by a finish of the same kind.
-// Expired, it is absent here as everywhere.
+// Whether the finish is a repeated one: the execution left this very fence by a finish of the same kind. An expired
+// record is absent here as everywhere.
 bool is_repeated(WriteTransaction& tx, const FoundLive& found, const Finish& finish) {
   const int kind = static_cast<int>(finish.kind);
   if (found) { return found->fence == finish.fence && found->finish_kind == kind; }
@@ -36,7 +35,7 @@ std::optional<std::string> given_error(const Finish& finish) {
   return finish.error ? std::optional(encode_error(*finish.error)) : std::nullopt;
 }
 
-// Whoever cancelled it says why, and who ran it says the rest.
+// The error of a cancelled finish: the reason comes from cancel(), the detail from the worker.
 std::string cancellation(const LiveRow& row, const Finish& finish) {
   const std::string_view reason = row.cancel_reason.value_or("");
   if (!finish.error) { return cancelled_error(reason); }
@@ -71,7 +70,7 @@ Ending ending_of(const LiveRow& row, const Finish& finish, Time now) {
     case FinishKind::retry:
     case FinishKind::snoozed:
     case FinishKind::released:
-    case FinishKind::waiting: break;  // only of what is to be cancelled
+    case FinishKind::waiting: break;  // reached only when the execution is to be cancelled
   }
   ending.status = Status::cancelled;
   if (!ending.error) { ending.error = cancelled_error(row.cancel_reason.value_or("")); }
@@ -82,7 +81,7 @@ bool runs_under(const FoundLive& found, std::int64_t fence) {
   return found && found->state == LiveState::running && found->fence == fence;
 }
 
-// The turn's entries and what they start. False when it cannot be taken.
+// Appends the turn's entries and admits the executions that they start. False when the turn is stale.
 bool take_turn(WriteTransaction& tx, FoundLive& found, const Finish& finish) {
   const std::vector<JournalEntry>& entries = finish.turn->entries;
   if (!append_entries(tx, finish.id, finish.fence, entries)) { return false; }
@@ -90,7 +89,7 @@ bool take_turn(WriteTransaction& tx, FoundLive& found, const Finish& finish) {
   found.done();
   start_children(tx, finish.id, entries);
   found.again(finish.id);
-  // It may have started what takes its own place.
+  // A started execution may have taken this workflow's identity and ended it.
   return runs_under(found, finish.fence);
 }
 

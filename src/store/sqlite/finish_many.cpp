@@ -1,5 +1,6 @@
-// Many executions that complete at once. What is looked at first is all that could make one of them different; when there
-// is anything, each goes by itself (finish.cpp). The columns of their rows go from live to history inside SQLite.
+// Many executions that complete at once. The first statement checks for everything that could make one of them
+// different; if anything does, each goes by itself (finish.cpp). SQLite copies the columns of their rows from live to
+// history.
 #include "model/retention.hpp"
 #include "store/sqlite/many_rows.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -22,7 +23,7 @@ const ManyRows& plain_many() {
   return many;
 }
 
-// OR FAIL keeps the rows before the one that is in the way, and spares SQLite a copy of every page it changes.
+// OR FAIL keeps the rows before the one that conflicts, and spares SQLite a copy of every page that it changes.
 const ManyRows& history_many() {
   static const ManyRows& many = *new ManyRows(
       "INSERT OR FAIL INTO history(id, queue_id, expires_at, status, fence, finish_kind, dead, session, task, kind,"
@@ -43,7 +44,7 @@ const ManyRows& delete_many() {
   return many;
 }
 
-// What they have in common.
+// The values that all the executions share.
 struct Common {
   std::int64_t queue_id = 0;
   Kind kind = Kind::task;
@@ -67,7 +68,7 @@ std::optional<Common> common_of(WriteTransaction& tx, std::span<const Finish> fi
   return cursor.next() && cursor.integer(0) == std::ssize(finishes) ? std::optional(common) : std::nullopt;
 }
 
-// How many rows were made before one was there already.
+// How many rows were made before a row existed already.
 std::size_t insert_history(WriteTransaction& tx, std::span<const Finish> finishes, const Common& common,
                            Time expires_at) {
   const std::string* const worker = tx.worker_of(common.session);
@@ -103,7 +104,7 @@ bool complete_together(WriteTransaction& tx, std::span<const Finish> finishes) {
   if (!append_rows(tx, entries)) { return false; }
   const std::size_t made = insert_history(tx, finishes, *common, kept_until.at);
   if (made < finishes.size()) {
-    // An id that was admitted once more after its first life had ended, or two outcomes of one execution.
+    // An id was admitted once more after its first execution had ended, or two of the outcomes are of one execution.
     for (const Finish& finish : finishes.first(made)) { tx.db().use(forget_sql).bind(finish.id).run(); }
     take_back_rows(tx, entries);
     return false;

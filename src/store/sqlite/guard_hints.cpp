@@ -26,7 +26,7 @@ std::optional<GuardHint> GuardHints::find(const base::Digest& identity) const {
   const std::uint64_t before = place.version.load(std::memory_order_acquire);
   if (before == 0 || before % 2 != 0) { return std::nullopt; }
   Words held;
-  // Acquiring each keeps the second look at the version behind them.
+  // Acquire loads keep the second read of the version after them.
   std::ranges::transform(place.held, held.begin(),
                          [](const auto& word) { return word.load(std::memory_order_acquire); });
   if (place.version.load(std::memory_order_relaxed) != before ||
@@ -53,11 +53,11 @@ void GuardHints::put(const base::Digest& identity, const GuardHint& hint) {
   held[has_fingerprint_at] = hint.fingerprint ? 1 : 0;
   Place& place = (*memory_)[place_of(identity)];
   std::uint64_t version = place.version.load(std::memory_order_relaxed);
-  // Somebody else who writes it now may have it.
+  // Another thread is writing this slot now; its hint is as good.
   if (version % 2 != 0 || !place.version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel)) {
     return;
   }
-  // Releasing each keeps them behind the odd version.
+  // Release stores keep these words after the odd version.
   for (std::size_t i = 0; i < words; ++i) { place.held[i].store(held[i], std::memory_order_release); }
   place.version.store(version + 2, std::memory_order_release);
 }

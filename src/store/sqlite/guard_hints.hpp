@@ -1,9 +1,9 @@
-// GuardHints: under which execution identities of completed guards were last found, so that a repeated call looks into one
-// table instead of two.
+// GuardHints: a cache from the identity of a completed guard to the execution that held it, so that a duplicate call
+// reads one table instead of two.
 //
-// A hint is no answer: whoever follows it finds the record in the store as it is now, and that no later run has taken over
-// its identity (history.superseded), or asks without it. Any thread; nobody waits. Bounded: identities that share a place
-// displace each other.
+// A hint is no answer: the caller reads the execution's record and checks that it is still valid and that no later run
+// has taken over its identity (history.superseded); otherwise the caller looks the identity up without the hint. Any
+// thread may call; no call waits. Bounded: identities that share a slot displace each other.
 #pragma once
 
 #include <hapax/uuid.hpp>
@@ -21,7 +21,7 @@ namespace hapax::store::sqlite {
 
 struct GuardHint {
   Uuid execution;
-  std::optional<base::Digest> fingerprint;  // of the identity; it stays while the execution holds it
+  std::optional<base::Digest> fingerprint;  // of the identity; constant while the execution holds it
 };
 
 class GuardHints {
@@ -31,12 +31,12 @@ class GuardHints {
 
  private:
   static constexpr std::size_t places = 1024;
-  // Identity, execution, fingerprint and whether there is one.
+  // The identity, the execution, the fingerprint, and whether there is a fingerprint.
   static constexpr std::size_t words = 4 + 2 + 4 + 1;
   using Words = std::array<std::uint64_t, words>;
 
   struct Place {
-    std::atomic<std::uint64_t> version{0};  // 0: never written; odd while it is
+    std::atomic<std::uint64_t> version{0};  // 0: never written; odd: being written
     std::array<std::atomic<std::uint64_t>, words> held{};
   };
   using Table = std::array<Place, places>;
@@ -45,7 +45,7 @@ class GuardHints {
 
   std::once_flag made_;
   std::unique_ptr<Table> memory_;
-  std::atomic<Table*> table_{nullptr};  // none until the first is put
+  std::atomic<Table*> table_{nullptr};  // null until the first put()
 };
 
 }  // namespace hapax::store::sqlite

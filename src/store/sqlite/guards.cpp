@@ -1,5 +1,5 @@
-// Guards (SPEC §8). A look at one that has completed: 1 SELECT by primary keys, of one table if this process has seen it
-// before; at others 2, in a transaction the second.
+// Guards. Reading a completed guard: 1 SELECT by primary keys, of one table if this process has read the guard before.
+// Any other guard: 2 SELECTs, the second in a transaction.
 #include "model/labels.hpp"
 #include "store/sqlite/limited.hpp"
 #include "store/sqlite/line.hpp"
@@ -11,7 +11,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// Columns of both tables under one name, the live ones first: at most one of the rows is there.
+// Columns of both tables under one name, live before history: at most one of the two rows exists.
 constexpr const char* guard_sql =
     "SELECT i.execution, i.fingerprint, l.id IS NOT NULL, coalesce(l.task, h.task), coalesce(l.identity_key, "
     "h.identity_key),"
@@ -23,13 +23,13 @@ constexpr const char* guard_sql =
     " FROM identities i LEFT JOIN live l ON l.id = i.execution LEFT JOIN sessions s ON s.id = l.session"
     " LEFT JOIN history h ON h.id = i.execution AND l.id IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL AND (l.id IS NOT NULL OR (h.stub IS NULL AND h.expires_at > ?2))";
-// What almost all look-ups need: no row when nobody has the identity. An execution is either live or in history. Each
-// column has its price, and every text or blob among them an allocation.
+// Has what almost every look-up needs; no row when the identity is not held. An execution is either live or in history.
+// Every column costs time, and every text or blob among them an allocation.
 constexpr const char* outcome_sql =
     "SELECT h.expires_at, h.result, h.started_at, h.finished_at, h.fence, h.status, i.execution, i.fingerprint"
     " FROM identities i LEFT JOIN history h ON h.id = i.execution AND h.stub IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL";
-// The same of an execution that had the identity, as long as it has it.
+// The same for an execution that held the identity when last read, if it still holds it.
 constexpr const char* hinted_sql =
     "SELECT expires_at, result, started_at, finished_at, fence FROM history"
     " WHERE id = ?1 AND status = 2 AND superseded = 0 AND stub IS NULL";
@@ -80,7 +80,7 @@ std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity) {
 
 namespace {
 
-// A completed one. False when it does not say when it began.
+// Reads a completed guard. False when its record has no start time.
 bool read_completed(const Cursor& cursor, Time now, Guard& guard) {
   guard.started_at = cursor.time(2);
   if (guard.started_at == Time()) { return false; }
@@ -108,7 +108,7 @@ bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& ident
   }
   Cursor cursor = read.db().use(outcome_sql);
   if (!cursor.bind(identity).next()) { return true; }
-  // NULL reads as 0, which is another status.
+  // NULL reads as 0, which is not Status::completed.
   const bool completed = static_cast<Status>(cursor.small(5)) == Status::completed;
   if (!completed || !read_completed(cursor, read.now(), found.emplace())) {
     found.reset();

@@ -1,4 +1,4 @@
-// Identities: who holds one now.
+// Identities and their present holders.
 #include "store/sqlite/verbs.hpp"
 
 namespace hapax::store::sqlite {
@@ -40,7 +40,7 @@ constexpr const char* delete_tombstones_sql =
     "DELETE FROM identities WHERE identity IN (SELECT identity FROM identities INDEXED BY identities_hold_until"
     " WHERE hold_until IS NOT NULL AND hold_until <= ? LIMIT ?)";
 
-// A guard's session is looked at too. 1 or 2 SELECTs.
+// 1 SELECT; for a guard 1 more, for its session.
 std::optional<LiveHolder> find_live(Connection& db, const Uuid& id, Time now) {
   Cursor cursor = db.use(live_sql);
   if (!cursor.bind(id).next()) { return std::nullopt; }

@@ -1,5 +1,5 @@
-// The journal of an execution: 1 SELECT and 1 INSERT an entry, one fdatasync a call. What a workflow has behind it:
-// 3 SELECTs.
+// The journal of an execution: 1 SELECT and 1 INSERT per entry, one fdatasync per call. A workflow's history: 3
+// SELECTs.
 #include "model/labels.hpp"
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/verbs.hpp"

@@ -16,7 +16,7 @@ class LentTransaction final : public Transaction {
 
   std::vector<Admission> admit(std::span<const NewExecution> items) override {
     check_open();
-    check_catalogues(tx_, items);  // has changed nothing when it throws
+    check_catalogues(tx_, items);  // outside or_broken: it has changed nothing when it throws
     return or_broken([&] { return sqlite::admit(tx_, items); });
   }
 
@@ -54,7 +54,7 @@ class LentTransaction final : public Transaction {
     }
   }
 
-  // What failed half-way must not be committed, even if the caller's function goes on.
+  // A verb that failed half-way must not be committed, even if the caller's function continues.
   template <class Verb>
   std::invoke_result_t<Verb> or_broken(const Verb& verb) {
     try {

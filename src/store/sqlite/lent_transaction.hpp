@@ -1,4 +1,4 @@
-// A write transaction lent to a caller's function (SPEC D9, D10).
+// A write transaction lent to a caller's function, which writes its own rows in it.
 #pragma once
 
 #include "store/sqlite/writer.hpp"
@@ -8,8 +8,9 @@
 
 namespace hapax::store::sqlite {
 
-// Begins, calls fn on this thread with the writer's connection, commits; rolls back if fn throws, if a finish in it was
-// stale, or if fn ended the transaction by its own hand (then UsageError; a COMMIT of its own never takes effect).
+// Begins a transaction, calls fn on this thread with the writer's connection, and commits. Rolls back if fn throws, if
+// a finish in it was stale, or if fn ended the transaction itself: then UsageError, and fn's own COMMIT never takes
+// effect.
 void lend_transaction(Writer& writer, const std::function<void(Transaction&)>& fn);
 
 }  // namespace hapax::store::sqlite

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* join_sql =
     "INSERT INTO limited(execution, queue_id, state, limit_key, rank, run_at) VALUES (?, ?, 0, ?, ?, ?)";
-// Three looks at the end of the key's stretches of the index.
+// Reads the end of each of the key's three ranges of the index.
 constexpr const char* last_rank_sql =
     "SELECT max(coalesce((SELECT max(rank) FROM limited WHERE queue_id = ?1 AND state = 0 AND limit_key = ?2), 0),"
     " coalesce((SELECT max(rank) FROM limited WHERE queue_id = ?1 AND state = 1 AND limit_key = ?2), 0),"
@@ -40,7 +40,7 @@ constexpr const char* next_parked_sql =
     " CROSS JOIN live ON live.id = next.execution ORDER BY next.rank, next.run_at, next.execution";
 constexpr const char* key_running_sql =
     "SELECT count(*) FROM limited INDEXED BY limited_order WHERE queue_id = ? AND state = 1 AND limit_key = ?";
-// One look at the start of each of the key's stretches of the index.
+// Reads the start of each of the key's three ranges of the index.
 constexpr const char* preceded_sql =
     "SELECT 1 FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ? AND state IN (0, 1, 2) AND limit_key = ? AND rank < ? LIMIT 1";
@@ -67,7 +67,7 @@ void put_in_line(WriteTransaction& tx, std::int64_t place, const Uuid& id) {
   tx.db().use(unpark_sql).bind(id).run();
 }
 
-// How many of its task stand before it in the line, counted up to `most`.
+// How many claimable executions of its key and task come before it, counted up to `most`.
 std::int64_t in_line_before(WriteTransaction& tx, const NextParked& one, std::int64_t queue_id, std::string_view key,
                             std::int64_t most) {
   Cursor cursor = tx.db().use(in_line_sql);
@@ -91,7 +91,7 @@ void leave_key(WriteTransaction& tx, const Uuid& id, std::int64_t queue_id, std:
 
 void key_waits(WriteTransaction& tx, const KeyMember& member, bool ran) {
   tx.db().use(wait_sql).bind(member.run_at, member.id).run();
-  // An ordered one is the head of its key until it ends.
+  // A claimed execution of an ordered key stays the head of its key until it ends.
   if (ran && !is_ordered(member.key)) { unpark(tx, member.queue_id, member.key); }
 }
 

@@ -1,5 +1,5 @@
-// Listing: one SELECT on live and one on history, each newest first and no longer than the page, merged. That on the
-// history of what a parent started is a union by status, as its index is; the database merges it row by row.
+// Lists: one SELECT on live and one on history, each newest first and no longer than the page, merged. For a parent's
+// ended executions the SELECT is a union by status, as the index is; SQLite merges it row by row.
 #include "base/limits.hpp"
 #include "model/list_page.hpp"
 #include "store/sqlite/execution_row.hpp"
@@ -13,21 +13,22 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// CROSS JOIN keeps the order: rows newest first until the page is full, each row's queue looked up, nothing sorted. The
-// few rows that an index of their own finds (dead letters, runs of an identity) are sorted instead.
+// CROSS JOIN fixes the join order: rows come newest first until the page is full, each row's queue is looked up, and
+// nothing is sorted. The few rows that an index of their own finds (dead letters, runs of an identity) are sorted
+// instead.
 constexpr const char* live_columns = HAPAX_LIVE_EXECUTION_COLUMNS
     " FROM live CROSS JOIN queues ON queues.id = live.queue_id LEFT JOIN sessions ON sessions.id = live.session";
 constexpr const char* ended_columns =
     HAPAX_ENDED_EXECUTION_COLUMNS " FROM history CROSS JOIN queues ON queues.id = history.queue_id";
 constexpr const char* few_ended_columns = HAPAX_ENDED_EXECUTION;
-// What a parent started: by indexes in which it is newest first already.
+// The executions that a parent started, by indexes that have them newest first.
 constexpr const char* live_child_columns = HAPAX_LIVE_EXECUTION_COLUMNS
     " FROM live INDEXED BY live_parent CROSS JOIN queues ON queues.id = live.queue_id"
     " LEFT JOIN sessions ON sessions.id = live.session";
 constexpr const char* ended_child_columns = HAPAX_ENDED_EXECUTION_COLUMNS
     " FROM history INDEXED BY history_parent CROSS JOIN queues ON queues.id = history.queue_id";
 
-// Rows are looked for without their payloads: those of a page are read by id, and of no others.
+// The search reads no payloads; payloads are read by id, only for the rows of the page.
 constexpr const char* live_payload_sql = "SELECT input FROM live WHERE id = ?";
 constexpr const char* ended_payloads_sql = "SELECT input, result FROM history WHERE id = ?";
 
@@ -51,14 +52,14 @@ class Filter {
     add(condition);
     bind_.push_back([value](Cursor& cursor, int index) { cursor.put(index, value); });
   }
-  // The condition goes on, with another value.
+  // Continues the last condition with another value.
   template <class Value>
   void add_more(std::string_view rest, const Value& value) {
     text_ += rest;
     bind_.push_back([value](Cursor& cursor, int index) { cursor.put(index, value); });
   }
   [[nodiscard]] const std::string& text() const { return text_; }
-  // Behind `index` values of others; returns how many there are then.
+  // Binds the values after the first `index` parameters; returns how many parameters are bound then.
   [[nodiscard]] int bind(Cursor& cursor, int index) const {
     for (const auto& put : bind_) { put(cursor, ++index); }
     return index;
@@ -74,12 +75,13 @@ bool asks_for(const ListQuery& query, Status status) {
          std::find(query.statuses.begin(), query.statuses.end(), status) != query.statuses.end();
 }
 
-// What live and history have in common. Values outlive the query: the closures keep views into it.
+// The conditions that live and history share. The closures keep views into the query, which outlives them.
 void add_common(Filter& filter, const std::string& table, const ListQuery& query) {
   filter.add("queues.ns = ?", std::string_view(query.ns));
   if (query.queue) { filter.add("queues.name = ?", std::string_view(*query.queue)); }
   if (query.task) { filter.add(table + ".task = ?", std::string_view(*query.task)); }
-  // Rows of other namespaces may be asked too. json_each fails on what is no JSON, so CASE keeps it from such labels.
+  // The condition may be evaluated on rows of other namespaces. json_each fails on text that is not JSON; CASE keeps
+  // such labels away from it.
   const std::string if_labels_read = "CASE WHEN json_valid(" + table + ".labels) THEN EXISTS (SELECT 1 FROM json_each(";
   if (query.tag) {
     filter.add(if_labels_read + table + ".labels, '$.tags') WHERE json_each.value = ?) END",
@@ -87,7 +89,8 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
   }
   for (const MetadataMatch& match : query.metadata) {
     filter.add(if_labels_read + table + ".labels, '$.metadata') AS m WHERE m.key = ?", std::string_view(match.key));
-    // -> gives a number as it was written, where m.atom is its value; it does not find keys that have a quote in them.
+    // -> returns a number as it was written, where m.atom has its value; but -> does not find keys that contain a
+    // quote.
     const std::string number = "coalesce(" + table + ".labels -> m.fullkey, CAST(m.atom AS TEXT))";
     filter.add_more(" AND CASE m.type WHEN 'text' THEN m.value WHEN 'integer' THEN " + number + " WHEN 'real' THEN " +
                         number + " WHEN 'object' THEN NULL WHEN 'array' THEN NULL ELSE m.type END = ?) END",
@@ -107,7 +110,7 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
   }
 }
 
-// An identity's runs: the one that holds it now, and those that later runs took over from.
+// An identity's runs: its holder, and the runs whose identity a later run took over.
 void add_identity(Filter& filter, const std::string& table, const base::Digest& identity) {
   if (table == "live") {
     filter.add("live.id IN (SELECT execution FROM identities WHERE identity = ?", identity);
@@ -118,7 +121,7 @@ void add_identity(Filter& filter, const std::string& table, const base::Digest& 
   }
 }
 
-// What passes any of the filters, which have no row in common. The id is the first column.
+// The rows that pass any of the filters, newest first; no row passes two. The id is the first column.
 std::vector<Execution> read(ReadTransaction& tx, const char* columns, std::span<const Filter> filters, int limit,
                             Execution (*row)(const Cursor&)) {
   std::string sql;
@@ -146,7 +149,7 @@ std::vector<Execution> list_live(ReadTransaction& tx, const ListQuery& query, in
   return read(tx, query.parent ? live_child_columns : live_columns, {&filter, 1}, limit, read_live_execution);
 }
 
-// As stored, of those that are asked for.
+// The stored numbers of the terminal statuses that the query asks for.
 std::vector<std::string> ended_statuses(const ListQuery& query) {
   std::vector<std::string> statuses;
   for (const Status status : {Status::completed, Status::failed, Status::cancelled, Status::timed_out}) {
@@ -177,7 +180,7 @@ std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, i
   return read(tx, few ? few_ended_columns : ended_columns, {&filter, 1}, limit, read_ended_execution);
 }
 
-// In order, up to limits::list_bytes; the page ends there.
+// Fills in payloads in order, up to limits::list_bytes; the page ends there.
 void add_payloads(ReadTransaction& tx, std::vector<Execution>& page) {
   std::size_t bytes = 0;
   std::size_t filled = 0;

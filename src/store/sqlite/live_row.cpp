@@ -109,9 +109,9 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
     const std::string* const label = tx.worker_of(*row.session);
     worker = label != nullptr ? std::optional<std::string_view>(*label) : std::nullopt;
   }
-  // What ends while pending keeps the finish that brought it there: its worker may still repeat it.
+  // An execution that ends while pending keeps the kind of its last finish: its worker may still repeat that finish.
   const std::optional<int> finish_kind = ending.finish_kind ? code_of(ending.finish_kind) : row.finish_kind;
-  // Named, as what is bound must live until the statement has run.
+  // A named variable, as a bound value must live until the statement has run.
   const std::optional<Uuid> session = by_attempt ? row.session : std::nullopt;
   Cursor insert = tx.db().use(insert_history_sql);
   insert.bind(row.id, row.queue_id, kept_until.at, static_cast<int>(ending.status), row.fence, finish_kind,
@@ -122,7 +122,8 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
               ending.result, kept_until.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key,
               row.weight, kept_until.stub ? std::optional(1) : std::nullopt, ending.continued_as);
   if (!insert.run_unless_taken()) {
-    // An id admitted once more after its first life had ended: the later life is the one told.
+    // The id was admitted once more after its first execution had ended: the later execution replaces the earlier
+    // record.
     tx.db().use(live_row_delete_history_sql).bind(row.id).run();
     insert.run();
   }

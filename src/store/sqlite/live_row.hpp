@@ -1,4 +1,4 @@
-// A row of `live` as the verbs read it inside a write transaction, and the moves it can make.
+// A row of `live` as the verbs read it inside a write transaction, and the moves that an execution can make.
 #pragma once
 
 #include "store/sqlite/write_transaction.hpp"
@@ -12,7 +12,7 @@ namespace hapax::store::sqlite {
 // Persisted; never renumber.
 enum class LiveState : std::uint8_t { ready = 0, running = 1, delayed = 2, parked = 3 };
 
-// Text is a view into the statement that read it: good until that is reset.
+// Text fields are views into the statement that read the row: valid until that statement is reset.
 struct LiveRow {
   Uuid id;
   std::int64_t queue_id = 0;
@@ -56,8 +56,8 @@ struct LiveRow {
   [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
   [[nodiscard]] bool is_workflow() const { return static_cast<Kind>(kind) == Kind::workflow; }
   [[nodiscard]] bool is_guard() const { return static_cast<Kind>(kind) == Kind::guard; }
-  // Whether it ends as cancelled when its attempt is over. A workflow ends by itself.
-  // When it stops running without an end: that was asked for, or a newer request overtook it.
+  // Whether the execution ends as cancelled when it stops running without an end: its cancellation was requested, or a
+  // newer request overtook it. A workflow ends by itself.
   [[nodiscard]] bool to_be_cancelled() const { return (cancel_requested || cancel_reason) && !is_workflow(); }
 };
 
@@ -72,7 +72,7 @@ struct LiveRow {
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
 
-// One row by its id; 1 SELECT.
+// One row, found by its id. 1 SELECT.
 class FoundLive {
  public:
   FoundLive(WriteTransaction& tx, const Uuid& id);
@@ -80,9 +80,9 @@ class FoundLive {
   [[nodiscard]] explicit operator bool() const { return found_; }
   [[nodiscard]] const LiveRow& operator*() const { return row_; }
   [[nodiscard]] const LiveRow* operator->() const { return &row_; }
-  // The row's text is no longer needed; it may now be changed without the reader in the way.
+  // Call done() when the row's text is no longer needed: the row may then be changed without an open reader on it.
   void done() { cursor_.reset(); }
-  // Reads it once more, when others may have changed it since. 1 SELECT.
+  // Reads the row once more, when other statements may have changed it since. 1 SELECT.
   void again(const Uuid& id);
 
  private:
@@ -96,27 +96,27 @@ struct Ending {
   Status status = Status::completed;
   std::optional<std::string_view> result;
   std::optional<std::string> error;       // as JSON
-  std::optional<Time> started_at;         // of the attempt that ended it; none: it was pending or lost
-  std::optional<FinishKind> finish_kind;  // none: the store itself ended it
-  std::optional<int> lost;                // when the ending is itself a loss: the new count
+  std::optional<Time> started_at;         // of the attempt that ended the execution; none: it was pending or lost
+  std::optional<FinishKind> finish_kind;  // none: the store ended the execution
+  std::optional<int> lost;                // for an ending by a loss: the new count
   std::optional<Keep> keep;               // of a guard
-  std::optional<Uuid> continued_as;       // the run that goes on: those who wait, wait for that one
+  std::optional<Uuid> continued_as;       // the next run of a workflow: waiters now wait for that run
 };
 
-// The columns of a new row of `history` that do not come from the live row are in `ending`. 1 INSERT, 1 DELETE; with a
-// limit key, in a queue that counts what runs, when its identity was taken over, or when somebody waits for it, what
-// that costs (limited.hpp, waiters.hpp). The one way out of live but for complete_together
-// (verbs.hpp), which takes only such as nobody waits for: whoever waits is told here.
+// Moves the row from live to history; `ending` has the columns that the live row lacks. 1 INSERT, 1 DELETE; a limit
+// key, a queue that counts running executions, an identity that was taken over and waiters cost more (limited.hpp,
+// waiters.hpp). Every row leaves live through this function, which notifies the waiters, except through
+// complete_together (verbs.hpp), which takes only executions without waiters.
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
 
-// Where a pending execution stands in the lines of `live`.
+// A pending execution's place in the claim order of `live`.
 struct Place {
   std::int64_t line = 0;
   LiveState state = LiveState::ready;
 };
 [[nodiscard]] Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now);
 
-// running → pending, due at run_at. 1 UPDATE; what limits cost on top (limited.hpp).
+// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (limited.hpp).
 struct Waiting {
   std::int64_t queue_id = 0;
   int priority = 0;
@@ -129,18 +129,18 @@ struct Waiting {
   bool workflow = false;  // keeps its progress
   std::string stuck;      // of a workflow
 };
-// As the row stands, with another instant and attempt.
+// The row's present values, with another instant and attempt.
 [[nodiscard]] Waiting waiting_like(const LiveRow& row, Time run_at, int attempt);
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting);
 
-// running → pending as if never claimed; a task is cancelled if that was asked for.
+// running → pending as if never claimed. A task whose cancellation was requested ends as cancelled instead.
 void release_running(WriteTransaction& tx, FoundLive& found);
 
-// A row in attempts for the running attempt. 1 INSERT.
+// Adds a row to attempts for the running attempt. 1 INSERT.
 void add_attempt(WriteTransaction& tx, const LiveRow& row, std::string_view outcome,
                  const std::optional<std::string>& error, Time started_at);
 
-// {"Cancelled", reason} as stored.
+// The error {"Cancelled", reason} as it is stored.
 [[nodiscard]] std::string cancelled_error(std::string_view reason);
 
 }  // namespace hapax::store::sqlite

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* vfs_name = "hapax-log";
 constexpr int gathered_max = 124 << 10;  // SQLite's files take less than 128 KiB at a time
-// Larger writes are no frames, and whoever makes them wants to know at once whether there is room.
+// Larger writes are no frames, and their callers need to know at once whether there is room.
 constexpr int gathered_piece_max = 8 << 10;
 // The second word of a frame's header is the size of the database after a commit, and 0 in any other frame. See
 // https://sqlite.org/fileformat2.html, 4.1.
@@ -25,9 +25,9 @@ bool is_commit_header(const char* header) {
   return std::any_of(header + commit_word, header + commit_word + 4, [](char byte) { return byte != 0; });
 }
 
-// SQLite gives the memory; the file below stands behind it.
+// SQLite allocates the memory of both: the underlying file follows this struct.
 struct LogFile {
-  sqlite3_file base{};  // first: SQLite knows a file by this
+  sqlite3_file base{};  // first: SQLite refers to the file by this member
   std::unique_ptr<char[]> bytes;
   sqlite3_int64 offset = 0;  // of the first gathered byte
   int size = 0;
@@ -37,14 +37,14 @@ struct LogFile {
   [[nodiscard]] sqlite3_file* below() { return reinterpret_cast<sqlite3_file*>(this + 1); }
   [[nodiscard]] const sqlite3_io_methods& methods() { return *below()->pMethods; }
 
-  // SQLite calls a disk full by ENOSPC alone; a quota or a limit of the file's size is no error of the disk either.
+  // SQLite reports a full disk only for ENOSPC; a quota or a file size limit is no disk error either.
   [[nodiscard]] int write_below(const void* data, int amount, sqlite3_int64 at) {
     errno = 0;
     const int code = methods().xWrite(below(), data, amount, at);
     return code == SQLITE_IOERR_WRITE && (errno == EDQUOT || errno == EFBIG) ? SQLITE_FULL : code;
   }
 
-  // What failed is forgotten: the COMMIT that wrote it fails with it.
+  // Bytes that could not be written are dropped: the COMMIT that wrote them fails.
   [[nodiscard]] int write_out() {
     if (size == 0) { return SQLITE_OK; }
     const int amount = size;
@@ -79,7 +79,7 @@ static_assert(sizeof(LogFile) % alignof(std::max_align_t) == 0);
 
 LogFile& log_of(sqlite3_file* file) { return *reinterpret_cast<LogFile*>(file); }
 
-// After what was gathered is written: the call, on the file below.
+// Writes out the gathered bytes, then makes the call on the underlying file.
 template <class Call>
 int then(sqlite3_file* file, const Call& call) {
   LogFile& log = log_of(file);
@@ -137,7 +137,7 @@ const sqlite3_io_methods log_methods = {
 
 sqlite3_vfs* default_vfs = nullptr;
 
-// All other files are those of the default file system, untouched.
+// All other files are the default file system's own.
 int open_file(sqlite3_vfs* /*vfs*/, sqlite3_filename name, sqlite3_file* file, int flags, int* out_flags) {
   if ((flags & SQLITE_OPEN_WAL) == 0) { return default_vfs->xOpen(default_vfs, name, file, flags, out_flags); }
   auto* log = new (file) LogFile;
@@ -164,7 +164,7 @@ const char* register_vfs() {
 
 }  // namespace
 
-// Without "powersafe overwrite" a commit is padded to a sector, and may go on behind its last frame.
+// Without "powersafe overwrite", SQLite pads a commit to a sector, so a commit may continue after its last frame.
 GatheredLog::GatheredLog(sqlite3* db) {
   sqlite3_file* file = nullptr;
   if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||

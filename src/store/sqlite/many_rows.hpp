@@ -1,8 +1,8 @@
 // Statements that take many rows at once: VALUES with a row of parameters for each.
 //
-// A statement costs SQLite as much to begin and to end as a row costs. With many rows in one the cursors into table and
-// indexes stay open from row to row, and what is the same for all is bound once. There is a text for each of a few numbers
-// of rows; what is left over goes row by row.
+// Beginning and ending a statement costs SQLite as much as a row. With many rows in one statement, the cursors into
+// table and indexes stay open from row to row, and shared values are bound once. There is a text for each of a few row
+// counts; remaining rows go one by one.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace hapax::store::sqlite {
 
-// How many rows such statements have, the most first.
+// The row counts of such statements, the largest first.
 inline constexpr std::array<std::size_t, 2> row_counts{32, 8};
 inline constexpr std::size_t rows_max = row_counts.front();
 inline constexpr std::size_t rows_min = row_counts.back();
@@ -26,8 +26,8 @@ inline constexpr std::size_t rows_min = row_counts.back();
   return 0;
 }
 
-// Hands all items to `take`, in order: such as are plain in chunks that a statement takes at once, all others and what is
-// left over one at a time.
+// Passes all items to `take`, in order: plain items in chunks for one statement each, other and remaining items one at
+// a time.
 template <class Item, class IsPlain, class Take>
 void for_chunks(std::span<const Item> items, IsPlain is_plain, Take take) {
   while (!items.empty()) {
@@ -39,15 +39,15 @@ void for_chunks(std::span<const Item> items, IsPlain is_plain, Take take) {
   }
 }
 
-// A statement's texts, made once and kept to the end of the process: connections know statements by their addresses.
+// A statement's texts, made once and kept until the process ends: connections key prepared statements by address.
 class ManyRows {
  public:
-  // `text` has {rows} where the rows go: "(VALUES (?4,?5),(?6,?7),…)", with as many columns each, and parameters behind
-  // those that all rows share.
+  // `text` has {rows} where the rows go, as "(VALUES (?4,?5),(?6,?7),…)" with `columns` columns each. The `shared`
+  // parameters, which all rows use, come before those of the rows.
   ManyRows(const std::string& text, int shared, int columns);
 
   [[nodiscard]] const char* sql(std::size_t rows) const;
-  // Of the first value of a row, minus one.
+  // The parameter index of a row's first value, minus one.
   [[nodiscard]] int before(std::size_t row) const { return shared_ + static_cast<int>(row) * columns_; }
 
  private:

@@ -1,4 +1,4 @@
-// QueueTable: the queues as one write transaction sees them, each read once.
+// QueueTable: the queues that one write transaction uses, each read once.
 #pragma once
 
 #include "model/execution.hpp"
@@ -12,12 +12,12 @@ struct QueueRow {
   std::int64_t id = 0;
   model::QueueRef ref;
   model::QueueSettings settings;
-  bool keyed = false;                // an execution with a limit key was once in it
+  bool keyed = false;                // an execution with a limit key was admitted once
   std::optional<Time> rate_arrival;  // the rate limit's state
 
-  // Whether claims have to look at its limits.
+  // Whether claims must check the queue's limits.
   [[nodiscard]] bool limited() const { return keyed || settings.limits != model::QueueLimits{}; }
-  // Whether those that run in it have to be counted.
+  // Whether the queue's running executions must be counted.
   [[nodiscard]] bool counts_running() const {
     return settings.limits.concurrency.has_value() || settings.limits.worker_concurrency.has_value();
   }
@@ -34,9 +34,9 @@ class QueueTable {
  public:
   explicit QueueTable(Connection& db) : db_(db) {}
 
-  // Null when nobody has used the queue yet. Pointers stay good for the transaction.
+  // Null when the queue has never been used. Pointers stay valid for the transaction.
   [[nodiscard]] const QueueRow* find(const model::QueueRef& ref);
-  // Made if need be.
+  // Creates the queue if it does not exist.
   [[nodiscard]] const QueueRow& get(const model::QueueRef& ref);
   [[nodiscard]] const QueueRow& by_id(std::int64_t id);
   void save_settings(const QueueRow& row, const model::QueueSettings& settings);
@@ -45,7 +45,7 @@ class QueueTable {
 
  private:
   const QueueRow& keep(const Cursor& cursor);
-  // The kept row of this transaction.
+  // This transaction's own copy of the row.
   QueueRow& own(const QueueRow& row);
 
   Connection& db_;

@@ -1,5 +1,5 @@
-// Queues: settings, figures, purge and move. Figures are counted on the index: no row of live is read for ready, delayed
-// and parked executions.
+// Queues: settings, figures, purge and move. Figures are counted on the index: ready, delayed and parked executions
+// cost no read of a row of live.
 #include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "model/rate.hpp"
@@ -31,7 +31,8 @@ constexpr const char* queues_count_sql =
     "INSERT INTO queue_stats(queue_id, second, completed, failed, retried) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT(queue_id, second) DO UPDATE SET completed = completed + excluded.completed,"
     " failed = failed + excluded.failed, retried = retried + excluded.retried";
-// Workflows that have begun are left out where they may not go. Ordered keys are "o:…", all others lie before them.
+// Leaves out workflows that have begun unless the first flag is set. Ordered keys are "o:…"; all other keys sort before
+// them.
 constexpr const char* pending_sql =
     "SELECT id, priority, lost, run_at, limit_key FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ?"
     " AND (? OR kind <> 1 OR fence = 0)"
@@ -41,15 +42,15 @@ constexpr const char* next_ordered_key_sql =
     " WHERE queue_id = ?1 AND state = 0 AND limit_key > ?2 AND limit_key >= 'o:'"
     " UNION ALL SELECT min(limit_key) FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ?1 AND state = 2 AND limit_key > ?2 AND limit_key >= 'o:')";
-// The two stretches of the index are merged: no more of them is read than the limit. Of an ordered key one at most has
-// begun, as they run one after the other, so what is left out of that many never hides the rest.
+// The two ranges of the index are merged, so no more rows are read than the limit. At most one execution of an ordered
+// key has begun, as they run one after the other, so leaving it out never hides the others.
 constexpr const char* ordered_pending_sql =
     "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM ("
     "SELECT execution, rank FROM limited WHERE queue_id = ?1 AND state = 0 AND limit_key = ?2"
     " UNION ALL SELECT execution, rank FROM limited WHERE queue_id = ?1 AND state = 2 AND limit_key = ?2"
     " ORDER BY rank LIMIT ?3) AS first CROSS JOIN live ON live.id = first.execution"
     " WHERE ?4 OR live.kind <> 1 OR live.fence = 0 ORDER BY first.rank";
-// Of a key in the order in which they would go back into the line.
+// Each key's executions, in the order in which they would return to the claim order.
 constexpr const char* parked_pending_sql =
     "SELECT live.id, live.priority, live.lost, live.run_at, live.limit_key FROM limited INDEXED BY limited_order"
     " CROSS JOIN live ON live.id = limited.execution WHERE limited.queue_id = ? AND limited.state = 2"
@@ -63,7 +64,7 @@ constexpr const char* drop_key_rates_sql = "DELETE FROM key_rates WHERE queue_id
 
 std::int64_t seconds(Time time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
 
-// Adds the count and the oldest run_at that a statement answers.
+// Adds the count and the oldest run_at that the statement returns.
 void add_ready(Cursor& cursor, QueueInfo& info, Time now) {
   if (cursor.next() && cursor.integer(0) > 0) {
     info.ready += cursor.integer(0);
@@ -84,7 +85,7 @@ void add_figures(ReadTransaction& tx, std::int64_t id, QueueInfo& info) {
   info.dead = dead.bind(id, tx.now()).next() ? dead.integer(0) : 0;
   Cursor throughput = db.use(throughput_sql);
   const Duration minute = std::chrono::minutes(1);
-  // A second counts until all of it is older than a minute.
+  // A second counts until the whole second is older than a minute.
   if (throughput.bind(id, seconds(tx.now() - minute)).next()) {
     info.completed_last_minute = throughput.integer(0);
     info.failed_last_minute = throughput.integer(1);
@@ -113,7 +114,8 @@ void add_pending(Cursor& cursor, const QueueRow& queue, std::vector<Pending>& so
   cursor.reset();
 }
 
-// Key by key, each by sequence, whatever state they are in: those left behind are the later ones. 1 SELECT and 2 a key.
+// Adds executions of ordered keys, key by key and by sequence, whatever their state, so that those left behind are the
+// later ones. 1 SELECT, and 2 per key.
 void add_ordered(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted, std::vector<Pending>& some) {
   std::string key;
   while (std::ssize(some) < wanted.limit) {
@@ -127,8 +129,8 @@ void add_ordered(WriteTransaction& tx, const QueueRow& queue, const Wanted& want
   }
 }
 
-// Those of ordered keys; then due ones, those that were lost before, parked and delayed ones. 1 SELECT, with limits 3
-// and what ordered keys cost.
+// Executions of ordered keys first, then due ones, those lost before, parked ones and delayed ones. 1 SELECT; with
+// limits 3, and the cost of ordered keys.
 std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted) {
   std::vector<Pending> some;
   const auto left = [&] { return std::max<std::int64_t>(wanted.limit - std::ssize(some), 0); };
@@ -147,7 +149,7 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const 
   return some;
 }
 
-// 1 SELECT for the catalogue, and 1 each.
+// 1 SELECT for the catalogue and 1 per execution.
 void check_leaving(WriteTransaction& tx, const QueueRef& from, const std::vector<Pending>& moving) {
   const QueueKeys keys(from, tasks_of(tx.db(), from.ns));
   for (const Pending& one : moving) {
@@ -159,7 +161,7 @@ void check_leaving(WriteTransaction& tx, const QueueRef& from, const std::vector
   }
 }
 
-// What was spent under rates that are no more.
+// Adjusts the rate states after a rate has changed (model/rate.hpp).
 void carry_rates_over(WriteTransaction& tx, const QueueRow& row, const QueueLimits& before) {
   const QueueLimits& limits = row.settings.limits;
   if (limits.rate != before.rate) {

@@ -1,4 +1,4 @@
-// Reading single executions: by primary key, first in live, then in history, in one snapshot. No fdatasync, no lock.
+// Reads of single executions by primary key, first in live, then in history, in one snapshot. No fdatasync, no lock.
 #include "model/labels.hpp"
 #include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/verbs.hpp"

@@ -53,12 +53,12 @@ void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
 
 ReadTransaction::ReadTransaction(ReaderPool& pool)
     : pool_(pool), now_(pool.writer().clock().now()), connection_(pool.take()) {
-  static_cast<void>(connection_->prepared(end_sql));  // so that ending it cannot fail
+  static_cast<void>(connection_->prepared(end_sql));  // prepared now, so that ending the transaction cannot fail
   connection_->use(begin_sql).run();
 }
 
 ReadTransaction::~ReadTransaction() {
-  // A read transaction that cannot end is not kept: closing the connection ends it.
+  // A connection whose read transaction cannot end is not kept: closing the connection ends the transaction.
   Statement& end = connection_->prepared(end_sql);
   const int code = sqlite3_step(end.handle());
   sqlite3_reset(end.handle());

@@ -1,4 +1,4 @@
-// Reading beside the writer: a small pool of read-only connections, and a transaction on one of them.
+// Reading beside the writer: a small pool of read-only connections, and transactions on them.
 #pragma once
 
 #include "store/sqlite/connection.hpp"
@@ -11,7 +11,8 @@
 
 namespace hapax::store::sqlite {
 
-// Connections that are not in use. Any thread. Opens another when none is free; keeps a few.
+// The connections that are not in use. Any thread may call. Opens another connection when none is free, and keeps at
+// most five.
 class ReaderPool {
  public:
   explicit ReaderPool(Writer& writer) : writer_(writer) {}
@@ -25,13 +26,13 @@ class ReaderPool {
 
  private:
   Writer& writer_;
-  std::atomic<Connection*> next_{nullptr};  // the last one given back, for whom comes next: without the mutex
+  std::atomic<Connection*> next_{nullptr};  // the last one given back; taken next, without the mutex
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;
 };
 
-// One snapshot for several reads. Takes no lock that a writer waits for; but while it is open the log is not recycled,
-// so it is kept short. Used by one thread.
+// One snapshot for several reads. It takes no lock that a writer waits for, but keep it short: while it is open, the
+// log cannot be recycled. Used by one thread.
 class ReadTransaction {
  public:
   explicit ReadTransaction(ReaderPool& pool);
@@ -48,7 +49,8 @@ class ReadTransaction {
   std::unique_ptr<Connection> connection_;
 };
 
-// A connection for one statement, which is a snapshot by itself. Used by one thread; its cursors go before it.
+// A connection for one statement, which is a snapshot by itself. Used by one thread; its cursors must be destroyed
+// before it.
 class SingleRead {
  public:
   explicit SingleRead(ReaderPool& pool);

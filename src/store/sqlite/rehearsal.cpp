@@ -1,5 +1,5 @@
-// What a worker does all day, done once ahead in a transaction that is rolled back: statements are prepared, those of many
-// rows too, which take SQLite longest, and pages are in memory when the first work comes.
+// A worker's usual statements, run once in a transaction that is rolled back. Afterwards the statements are prepared
+// (those of many rows take SQLite longest) and their pages are in memory before the first work comes.
 #include "store/sqlite/many_rows.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -10,10 +10,10 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// One by itself, and one of each number of rows.
+// One single row, and one statement of each row count.
 constexpr std::size_t executions = rows_max + rows_min + 1;
 
-// No execution or session of anybody's: its time is long past.
+// An id that no real execution or session has: its timestamp is 1970.
 Uuid made_up(std::size_t number) {
   Uuid id;
   id.bytes.back() = static_cast<std::uint8_t>(number);

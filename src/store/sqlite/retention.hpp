@@ -1,7 +1,8 @@
-// How expired executions are found without an index over all of history: see the table `expiries`.
+// How a sweep finds expired executions without an index over all of history: see the table `expiries`.
 //
-// An id says when it was made (UUIDv7), and history is kept in the order of ids. So a pair of hours, when ids were made
-// and when they expire, names a stretch of history to walk; each finished batch notes the pairs it touched.
+// An id (UUIDv7) contains the time at which it was made, and history is ordered by id. So a pair of hours, when ids
+// were made and when their executions expire, names a stretch of history to walk. Each transaction that ends executions
+// notes the pairs that it touched.
 #pragma once
 
 #include "base/uuid7.hpp"
@@ -38,14 +39,15 @@ inline constexpr std::int64_t hour_ms = 3'600'000;
   return id;
 }
 
-// Where the last sweep stopped in a stretch, so that the next goes on from there. Guarded by the writer's mutex.
+// Where the last sweep stopped within a stretch, so that the next sweep continues there. Guarded by the store's sweep
+// mutex.
 struct RetentionCursor {
   std::int64_t expiry_hour = std::numeric_limits<std::int64_t>::min();
   std::int64_t id_hour = 0;
   Uuid after;
   Time since{};  // when the walk over this stretch began
   bool active = false;
-  bool left = false;  // a row of this stretch was set aside
+  bool left = false;  // a row of this stretch was set aside and stays
 };
 
 }  // namespace hapax::store::sqlite

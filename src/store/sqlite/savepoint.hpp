@@ -1,4 +1,4 @@
-// Savepoint: a part of a write transaction that can be undone by itself.
+// Savepoint: a part of a write transaction that can be undone alone.
 #pragma once
 
 #include "store/sqlite/connection.hpp"
@@ -11,7 +11,8 @@
 
 namespace hapax::store::sqlite {
 
-// Undone when it goes without keep(). They nest: the last one made goes first. Cursors made behind it are gone by then.
+// The destructor undoes the part unless keep() was called. Savepoints nest: the last one made is destroyed first.
+// Cursors made after a savepoint must be destroyed before it.
 class Savepoint {
  public:
   explicit Savepoint(Connection& db) : db_(db) { db_.use("SAVEPOINT hapax_apart").run(); }
@@ -32,8 +33,8 @@ class Savepoint {
   bool kept_ = false;
 };
 
-// Does `work` behind a savepoint. Returns what is wrong with the data that it met, having undone it all; nothing when it was
-// done. Throws what concerns the whole store: errors of the disk, of locks and of memory.
+// Does `work` behind a savepoint. If `work` meets bad data, undoes all of it and returns what is wrong; returns nothing
+// when the work is done. Errors that concern the whole store (disk, locks, memory) are thrown.
 template <class Work>
 std::optional<std::string> try_apart(Connection& db, Work&& work) {
   try {

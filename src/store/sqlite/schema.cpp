@@ -18,24 +18,26 @@ struct Step {
   int version;
   const char* name;
   const char* sql;
-  // The oldest build, by the newest schema it knows, that works on this version: rolling deploys (SPEC C4).
+  // The oldest build that works on this version, named by the newest schema version it knows: deploys roll, so the
+  // previous release must work on the new schema.
   int usable_from;
 };
 
 constexpr Step steps[] = {
     {1, "executions, queues, identities, attempts, sessions", schema_v1, 1},
     {2, "journal, queue statistics", schema_v2, 1},
-    // An older build would claim from queues with limits without looking at them.
+    // An older build would ignore the limits of queues.
     {3, "limits, identity windows, catalogue, audit", schema_v3, 3},
-    // An older build would end executions without telling those who wait for them.
+    // An older build would not notify waiters when it ends an execution.
     {4, "workflows: events, waiters", schema_v4, 4},
-    // An older build has no ticker; what it admits and ends, the new indexes see all the same.
+    // An older build has no ticker; the new indexes have the executions that it admits and ends.
     {5, "activities", schema_v5, 4},
-    // An older build serves nothing that tokens guard, and its audit lines are swept like any.
+    // An older build serves nothing that tokens protect, and the sweep deletes its audit lines like any others.
     {6, "tokens, the audit's indexes", schema_v6, 4},
-    // An older build never reads the view, raises the version by the triggers, and asks for none when it admits.
+    // An older build never reads the view; the triggers raise the version for its changes, and its admissions do not
+    // check the version.
     {7, "task_id in the view executions, versions of catalogues, queues of tombstones", schema_v7, 4},
-    // An older build gives events' runs no names, as before.
+    // An older build gives events' runs no names, as before this version.
     {8, "names of events' runs", schema_v8, 4},
 };
 

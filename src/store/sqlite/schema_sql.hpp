@@ -1,7 +1,7 @@
-// The SQL of each schema version. A published version is never edited; a change is a new version.
+// The SQL of schema versions 1 to 3. A published version is never edited; every change is a new version.
 //
-// Times and durations are microseconds, ids are 16 bytes, hashes 32. Wide and rarely read columns stand last, so that a
-// look at a row's state does not walk over its payload.
+// Times and durations are microseconds, ids are 16 bytes, hashes 32. Wide and rarely read columns come last, so that
+// reading a row's state does not walk over its payload.
 #pragma once
 
 namespace hapax::store::sqlite {
@@ -197,8 +197,8 @@ CREATE TABLE queue_stats(
   PRIMARY KEY(queue_id, second)) WITHOUT ROWID;
 )sql";
 
-// What is added to live and history stands behind the payload, and is NULL in most rows. A NULL costs a byte and is read
-// off the row's head; what is not NULL is read only where the payload is read too.
+// New columns of live and history come after the payload and are NULL in most rows. A NULL costs a byte and is read
+// from the row's header; a value that is not NULL is read only where the payload is read too.
 inline constexpr const char* schema_v3 = R"sql(
 ALTER TABLE queues ADD COLUMN retention_given INTEGER NOT NULL DEFAULT 0;  -- 0: by kind, whatever retention_us says
 ALTER TABLE queues ADD COLUMN dedup_window_us INTEGER;

@@ -1,10 +1,10 @@
-// The SQL of schema version 7, a block a change.
+// The SQL of schema version 7, one block per change.
 #pragma once
 
 namespace hapax::store::sqlite {
 
-// ---- The key is called task_id, as everywhere else ---------------------------------------------------------------------
-// Only people with a SQL prompt read the view: an older build works on it all the same.
+// ---- The key is called task_id, as everywhere else ----------------------------------------------------------------
+// Only SQL prompts read the view, so an older build works on the new schema.
 inline constexpr const char* schema_v7 = R"sql(
 -- hex(NULL) is an empty text: nullif makes it NULL again.
 DROP VIEW executions;

@@ -1,5 +1,5 @@
-// Worker sessions. A beat: 1 UPDATE of the session, 1 SELECT of what it runs by its index, 1 UPDATE for each progress
-// report and each release; 1 fdatasync.
+// Worker sessions. A beat: 1 UPDATE of the session, 1 SELECT of its running executions by index, 1 UPDATE for each
+// progress report and each release; 1 fdatasync.
 #include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
@@ -106,7 +106,7 @@ void release(WriteTransaction& tx, const Uuid& id) {
     release_running(tx, found);
     return;
   }
-  // Nobody's: the next caller takes it over.
+  // The guard now runs under no session: the next caller takes it over.
   found.done();
   tx.db().use(abandon_sql).bind(line::running(Uuid{}), Uuid{}, id).run();
 }

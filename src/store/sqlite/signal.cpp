@@ -1,5 +1,5 @@
-// Signals: 1 SELECT and the telling (events.hpp); one that is sent once 1 INSERT more. Sent to a run that was continued:
-// 2 SELECTs more for each run up to the last. One fdatasync a call.
+// Signals: 1 SELECT and the cost of tell() (events.hpp); a signal with a `once` key 1 INSERT more. For a run that was
+// continued: 2 SELECTs more for each run up to the last. One fdatasync per call.
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -38,7 +38,7 @@ SignalResult signal(WriteTransaction& tx, const Signal& signal, const Actor& by)
               .status = static_cast<Status>(ended.small(1)),
               .execution = id};
     }
-    // Each run of a chain knows the next; the last is the one that listens.
+    // Each run of a chain has the id of the next run; the last run gets the signal.
     id = ended.uuid(2);
   }
 }

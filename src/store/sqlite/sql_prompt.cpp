@@ -1,4 +1,4 @@
-// Read-only SQL for people, on a connection of its own that cannot write, attach or change settings.
+// Read-only SQL for operators, on a connection of its own that cannot write, attach or change settings.
 #include "store/sqlite/verbs.hpp"
 
 #include <hapax/error.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration sql_prompt_busy_timeout = std::chrono::seconds(10);
 
-// Pragmas that only tell something, with or without a table's name.
+// Pragmas that only read, with or without a table's name.
 constexpr std::array<std::string_view, 8> telling_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
                                                              "index_info", "index_xinfo", "data_version", "page_count"};
 
@@ -32,7 +32,7 @@ int authorize(void* /*context*/, int action, const char* first, const char* seco
   }
 }
 
-// The one statement of the text. Throws InvalidArgument unless it only reads.
+// The one statement of the text. Throws InvalidArgument unless it is a single statement that only reads.
 class Prompt {
  public:
   Prompt(Connection& db, std::string_view text) : db_(db) {
@@ -101,7 +101,7 @@ TextTable run_sql(const std::string& path, std::string_view statement, int max_r
     }
     auto& row = table.rows.emplace_back();
     for (int column = 0; column < columns; ++column) {
-      // A column has no type here, only its values have.
+      // In SQLite values have types, columns do not.
       const int type = sqlite3_column_type(prompt.handle(), column);
       if (type == SQLITE_TEXT || type == SQLITE_BLOB) { table.plain[static_cast<std::size_t>(column)] = false; }
       row.push_back(cell(prompt.handle(), column));

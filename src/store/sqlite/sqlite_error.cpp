@@ -10,7 +10,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// Growing the -shm file on a full disk is an I/O error to SQLite; what the system said tells it from a broken disk.
+// SQLite reports an I/O error when the -shm file cannot grow on a full disk; errno tells this from a broken disk.
 bool says_full(sqlite3* db) {
   const int error = db == nullptr ? 0 : sqlite3_system_errno(db);
   return error == ENOSPC || error == EDQUOT || error == EFBIG;

@@ -1,4 +1,4 @@
-// The SQLite store: the seam over the verbs. One writer, a few readers, one file.
+// The SQLite store: implements Store with the verbs of verbs.hpp. One writer, a few readers, one file.
 #include "store/open.hpp"
 #include "store/sqlite/change_listener.hpp"
 #include "store/sqlite/database_file.hpp"
@@ -59,7 +59,7 @@ class SqliteStore final : public Store {
       sqlite::rehearse(tx);
       tx.fill_log();
     } catch (const StoreBusy&) {
-      return;  // others are at work, and it is not worth their time
+      return;  // other threads or processes are writing: warming up is not worth their time
     }
   }
 
@@ -305,7 +305,7 @@ class SqliteStore final : public Store {
 
   std::unique_ptr<Listener> listen() override { return std::make_unique<sqlite::ChangeListener>(writer_); }
 
-  // Other processes see a commit by itself, in the database's data version.
+  // Nothing to do: other processes see every commit by the database's data version.
   void announce(std::span<const QueueRef> /*queues*/) override {}
 
   TextTable sql(std::string_view statement, int max_rows) override {
@@ -355,7 +355,7 @@ class SqliteStore final : public Store {
   sqlite::GuardHints guard_hints_;
   SetAside set_aside_;
   std::mutex sweep_mutex_;
-  sqlite::RetentionCursor retention_cursor_;  // guarded by it
+  sqlite::RetentionCursor retention_cursor_;  // guarded by sweep_mutex_
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
-// The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. With nothing to do it
-// costs 2 SELECTs and an UPDATE that finds nothing (with retention 1 more, and 4 DELETEs that find nothing) and no fdatasync.
+// The sweep: lost sessions, passed deadlines, retention, each bounded by the request's limit. A sweep that finds
+// nothing costs 2 SELECTs and an UPDATE without rows (with retention 1 SELECT more, and 4 DELETEs without rows) and no
+// fdatasync.
 //
-// Each row is judged by itself, behind a savepoint: what goes wrong with it is undone and told, and the others go on. So is
-// each of the three parts, for what it does besides rows. Errors of the disk and of locks end the sweep.
+// Each row is swept behind a savepoint of its own: an error is undone and reported, and the other rows go on. Each of
+// the three parts is also behind a savepoint, for its statements that concern no single row. Errors of the disk and of
+// locks end the sweep.
 #include "model/labels.hpp"
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -13,7 +15,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-// History rows one sweep looks at for each it may delete: walking over those that stay is bounded too.
+// How many history rows one sweep reads for each that it may delete: reading rows that stay is bounded too.
 constexpr int walk_factor = 5;
 constexpr Duration stats_kept = std::chrono::hours(1);
 
@@ -36,13 +38,13 @@ constexpr const char* sweep_delete_attempts_sql = "DELETE FROM attempts WHERE ex
 constexpr const char* delete_journal_sql = "DELETE FROM journal WHERE execution = ?";
 constexpr const char* delete_stats_sql = "DELETE FROM queue_stats WHERE second < ?";
 
-// One sweep: its transaction, the rows that it and earlier sweeps left, and what it tells.
+// One sweep: its transaction, the rows that this sweep and earlier ones set aside, and its report.
 struct Sweep {
   WriteTransaction& tx;
   SetAside& aside;
   SweepReport report;
 
-  // True when `work` was done; else the row is as it was before, and set aside.
+  // True when `work` was done; otherwise the row is as before and set aside.
   template <class Work>
   bool try_on(const Uuid& row, Work work) {
     const SweepReport before = report;
@@ -53,7 +55,7 @@ struct Sweep {
     return false;
   }
 
-  // The same of a part as a whole.
+  // The same for a part as a whole, which is then reported as failed.
   template <class Work>
   void try_part(Work work) {
     const SweepReport before = report;
@@ -63,11 +65,12 @@ struct Sweep {
     report.failure = base::keep_head(*trouble, limits::sweep_error_bytes);
   }
 
-  // At most `limit` of the rows that a statement finds, without those set aside. `all` says whether that is all there is.
+  // pick() takes at most `limit` of the rows that a statement found, without those set aside. `all`: no row was left
+  // behind because of the limit.
   struct Rows {
     std::vector<Uuid> ids;
     bool all = true;
-    bool left = false;  // some are set aside
+    bool left = false;  // some rows are set aside
   };
   [[nodiscard]] Rows pick(const std::vector<Uuid>& found, int limit) const {
     Rows rows;
@@ -83,7 +86,7 @@ struct Sweep {
     }
     return rows;
   }
-  // How many rows must be looked at so that pick() knows.
+  // How many rows a statement must find for pick() to know whether there are more.
   [[nodiscard]] int look(int limit) const { return limit + 1 + aside.size(); }
 };
 
@@ -93,7 +96,7 @@ std::vector<Uuid> read_ids(Cursor& cursor) {
   return ids;
 }
 
-// The worker is gone: the execution waits for another, unless it has taken too many with it.
+// The execution's worker is lost: the execution becomes pending again, unless it was lost max_lost times.
 void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   FoundLive found(tx, id);
   if (!found) { return; }
@@ -121,10 +124,10 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   end_by_others(tx, found, ending);
 }
 
-// A session with a row that was set aside stays until that row is mended: its other rows are lost with it now.
+// A session with a row that was set aside stays until that row is mended; its other rows are lost with it now.
 void sweep_sessions(Sweep& sweep, int limit) {
   WriteTransaction& tx = sweep.tx;
-  // The clock was set back: their leases are no longer for that.
+  // Shortens leases that the clock, set back, has made longer.
   tx.db().use(far_sessions_sql).bind(tx.now()).run();
   std::vector<Uuid> lost;
   {
@@ -150,7 +153,7 @@ void sweep_sessions(Sweep& sweep, int limit) {
 
 void time_out(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   FoundLive found(tx, id);
-  if (!found) { return; }  // it has ended with another row of this sweep
+  if (!found) { return; }  // it ended together with another row of this sweep
   end_by_others(tx, found,
                 {.status = Status::timed_out,
                  .error = encode_error(
@@ -196,7 +199,7 @@ void forget(WriteTransaction& tx, const Expired& expired) {
   tx.db().use(sweep_delete_history_sql).bind(expired.id).run();
 }
 
-// Moves the cursor to the next stretch of history in which something has expired; false when there is none.
+// Moves the cursor to the next stretch of history in which a record has expired; false when there is none.
 bool next_stretch(WriteTransaction& tx, RetentionCursor& at) {
   Cursor cursor = tx.db().use(next_stretch_sql);
   cursor.bind(expiry_hour(tx.now()), at.expiry_hour, at.id_hour);
@@ -212,8 +215,8 @@ bool next_stretch(WriteTransaction& tx, RetentionCursor& at) {
   return true;
 }
 
-// Walks the stretch on from the cursor. A stretch whose hour is not over yet, or with a row that was set aside, is kept for
-// later sweeps.
+// Continues the walk over the stretch from the cursor. A stretch whose expiry hour is not over, or with a row that was
+// set aside, is kept for later sweeps.
 void walk(Sweep& sweep, RetentionCursor& at, int& may_look, int& may_delete) {
   WriteTransaction& tx = sweep.tx;
   std::vector<Expired> expired;
@@ -253,7 +256,7 @@ void walk(Sweep& sweep, RetentionCursor& at, int& may_look, int& may_delete) {
   }
   if (at_end) {
     at.active = false;
-    // What it passed early in the walk may have expired since, unless the hour was over then.
+    // A row that was passed early in the walk may have expired since, unless the hour was over when the walk began.
     if (at.expiry_hour < expiry_hour(at.since) && !at.left) {
       tx.db().use(stretch_done_sql).bind(at.expiry_hour, at.id_hour).run();
     }

@@ -1,5 +1,5 @@
-// Tokens: a small table. A new or revoked one costs 1 SELECT or UPDATE and 2 INSERTs at most; a look 1 SELECT; a touch 1
-// UPDATE a token, and no fdatasync when all are fresh.
+// Tokens: a small table. A new or revoked token costs 1 SELECT or UPDATE and 2 INSERTs at most; a read 1 SELECT; a
+// touch 1 UPDATE per token, and no fdatasync when no token is written.
 #include "base/text.hpp"
 #include "store/sqlite/verbs.hpp"
 

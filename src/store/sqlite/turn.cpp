@@ -1,7 +1,7 @@
-// Turns of workflows. An advance: 1 SELECT, 1 INSERT an entry; 1 UPDATE more if it forgives losses. From eight on that start
-// and forgive nothing, 1 SELECT for 32 or 8 of them; eight entries and more are 32 or 8 to an INSERT. A new child: its
-// admission and 1 INSERT. One that was there already: 1 UPDATE more, and the waiting (waiters.hpp). A refused one:
-// 1 UPDATE, 1 SELECT and the telling (events.hpp). One fdatasync a call.
+// Turns of workflows. An advance: 1 SELECT and 1 INSERT per entry; 1 UPDATE more if it clears losses. Eight or more
+// advances that start and clear nothing share 1 SELECT for 32 or 8 of them; eight or more entries share INSERTs of 32
+// or 8 rows. A new child: its admission and 1 INSERT. An existing child: 1 UPDATE more, and the cost of wait_for
+// (waiters.hpp). A refused child: 1 UPDATE, 1 SELECT and the cost of tell() (events.hpp). One fdatasync per call.
 #include "model/labels.hpp"
 #include "model/refusal.hpp"
 #include "store/sqlite/events.hpp"
@@ -38,7 +38,7 @@ const ManyRows& append_many() {
   return many;
 }
 
-// Most often what starts is new. If not, start_child puts it right.
+// The child is assumed to be new, as almost all are; start_child corrects the others.
 std::optional<Uuid> child_of(const JournalEntry& entry) {
   return entry.start ? std::optional(entry.start->id) : entry.child;
 }
@@ -51,7 +51,7 @@ bool append_one(WriteTransaction& tx, const JournalRow& row) {
   return cursor.run_unless_taken();
 }
 
-// How many were appended before a position was taken.
+// How many rows were appended before a taken position.
 std::size_t append_together(WriteTransaction& tx, std::span<const JournalRow> rows) {
   std::array<std::optional<Uuid>, rows_max> children;
   Cursor cursor = tx.db().use(append_many().sql(rows.size()));
@@ -80,7 +80,7 @@ bool all_run(WriteTransaction& tx, std::span<const Advance> turns) {
   return cursor.next() && cursor.integer(0) == std::ssize(turns);
 }
 
-// False, and nothing done, unless all are to be kept.
+// Appends the entries of all turns; false, and nothing done, unless all can be appended.
 bool advance_together(WriteTransaction& tx, std::span<const Advance> turns) {
   if (!all_run(tx, turns)) { return false; }
   std::vector<JournalRow> rows;
@@ -196,7 +196,7 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
   if (next.deadline) { birth.deadline = tx.now() + *next.deadline; }
   birth.identity_key = row.identity_key.value_or("");
   std::optional<IdentityRow> held = row.identity ? find_identity(tx.db(), *row.identity) : std::nullopt;
-  // Another run may have taken it over.
+  // A newer run may have taken the identity over.
   if (held && held->execution == row.id) {
     next.identity = IdentityClaim{.hash = *row.identity, .key = birth.identity_key};
     held->run = birth.run;
@@ -210,7 +210,7 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
     mark_superseded(tx, *row.identity, {.id = row.id, .status = Status::completed});
     hold_identity(tx, *row.identity, next.id, *held);
   }
-  // Also without events: keys of signals may have come from the run before.
+  // Called even when the run has no events: its signal keys may have come from the run before it.
   carry_signals(tx, row.id, next.id, turn);
   tx.note_woken(queue.id);
 }

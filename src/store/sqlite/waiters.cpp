@@ -23,12 +23,13 @@ std::optional<std::string_view> waiters_optional_text(const Cursor& cursor, int 
   return cursor.is_null(column) ? std::nullopt : std::optional(cursor.text(column));
 }
 
-// What has ended tells so at once. Returns the run to wait for instead, when it was continued.
+// Sends the waiter the event for an execution that has ended. If that run was continued, sends nothing and returns the
+// next run.
 std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
   NewEvent event{.kind = EventKind::ended, .position = waiter.position, .child = awaited};
   Cursor ended = tx.db().use(waiters_ended_sql);
   if (!ended.bind(awaited, tx.now()).next()) {
-    // Only its identity is still held: the result cannot be told any more.
+    // Only the execution's identity is still held; its result is gone.
     const std::string error = encode_error(expired_error());
     event.kind = EventKind::refused;
     event.error = error;

@@ -117,7 +117,7 @@ void WriteTransaction::commit(const char* fault_before, const char* fault_after)
 void WriteTransaction::roll_back() {
   if (!open_) { return; }
   open_ = false;
-  // SQLite has rolled back by itself after some errors; then there is nothing left to do.
+  // SQLite rolls back by itself after some errors; then nothing is left to do.
   if (!writer_.in_transaction()) { return; }
   if (joined_ && sqlite3_exec(db().handle(), "ROLLBACK TO hapax_share; RELEASE hapax_share", nullptr, nullptr,
                               nullptr) == SQLITE_OK) {
@@ -141,7 +141,7 @@ void WriteTransaction::take_back() {
     writer_.lent_to_.store(std::thread::id(), std::memory_order_relaxed);
     sqlite3_commit_hook(db().handle(), nullptr, nullptr);
     sqlite3_rollback_hook(db().handle(), nullptr, nullptr);
-    // A statement that the caller's function has left in the middle would keep everybody's COMMIT from happening.
+    // A statement that the caller's function has not stepped to its end would make every later COMMIT fail.
     for (sqlite3_stmt* statement = sqlite3_next_stmt(db().handle(), nullptr); statement != nullptr;
          statement = sqlite3_next_stmt(db().handle(), statement)) {
       if (sqlite3_stmt_busy(statement) != 0) { sqlite3_reset(statement); }

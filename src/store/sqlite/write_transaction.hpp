@@ -1,8 +1,8 @@
-// WriteTransaction: BEGIN IMMEDIATE … COMMIT on the writer, with what a verb needs inside it.
+// WriteTransaction: BEGIN IMMEDIATE … COMMIT on the writer's connection, with the caches that a verb needs inside.
 //
-// Costs a verb, whatever it does: BEGIN, COMMIT, one fdatasync of the log if anything was changed, none otherwise; those
-// who share a commit have these once, and a SAVEPOINT and a RELEASE each. Owned and used by one thread; rolls back when it
-// goes without commit().
+// Cost per verb: BEGIN, COMMIT, and one fdatasync of the log if anything was changed. Transactions that share a commit
+// have these once together, and a SAVEPOINT and a RELEASE each. Owned and used by one thread; rolls back when destroyed
+// without commit().
 #pragma once
 
 #include "store/sqlite/queue_table.hpp"
@@ -16,8 +16,8 @@ namespace hapax::store::sqlite {
 
 class WriteTransaction {
  public:
-  // alone: does not begin within a shared commit, as those in it would wait for a long piece of work. if_free: the same, of
-  // what is not worth a long wait; StoreBusy comes soon.
+  // alone: does not join a shared commit, whose other members would wait for a long piece of work. if_free: like alone,
+  // for work that is not worth a long wait: throws StoreBusy after 100 ms.
   enum class Begin : std::uint8_t { shared, alone, if_free };
   explicit WriteTransaction(Writer& writer, Begin begin = Begin::shared);
   ~WriteTransaction();
@@ -25,31 +25,32 @@ class WriteTransaction {
   WriteTransaction& operator=(const WriteTransaction&) = delete;
 
   [[nodiscard]] Connection& db() { return writer_.db_; }
-  // The same instant for all that happens in the transaction.
+  // One instant for everything in the transaction.
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] QueueTable& queues() { return queues_; }
   // The label of a session's worker; null when there is no such session.
   [[nodiscard]] const std::string* worker_of(const Uuid& session);
-  // Whether the session is there and its lease lasts.
+  // Whether the session exists and its lease is not over.
   [[nodiscard]] bool is_live(const Uuid& session);
-  // Retention is to find this finished execution when its time is over.
+  // Notes when this finished execution expires, so that retention finds it.
   void note_expiry(const Uuid& id, Time expires_at);
-  // Something in the queue has become due that its worker does not know of.
+  // Notes that an execution of the queue has become due without its worker knowing.
   void note_woken(std::int64_t queue_id);
-  // The queues so noted. 1 SELECT for each that was not looked at yet.
+  // The queues noted by note_woken(). 1 SELECT for each queue that the transaction has not read yet.
   [[nodiscard]] std::vector<model::QueueRef> woken();
 
-  // Returns when it is on the disk. Throws, having changed nothing; or CommitUnknown. The names are base::fault_point's;
-  // null for none.
+  // Returns when the transaction is on the disk. Throws, having changed nothing, or throws CommitUnknown. The names are
+  // those of base::fault_point; null: none.
   void commit(const char* fault_before = nullptr, const char* fault_after = nullptr);
 
-  // The log gets the length that it has between checkpoints, so that no commit has to wait until it is longer.
+  // Fills the log to the length that it has between checkpoints, so that no commit has to wait for the file to grow.
   void fill_log() { writer_.fill_log(); }
 
-  // While a caller's function has the connection: its thread may not enter the writer, and only commit() can commit.
+  // Between lend() and take_back() a caller's function has the connection: its thread may not enter the writer, and
+  // only commit() can commit.
   void lend();
   void take_back();
-  // The caller's function has ended the transaction by its own COMMIT (which is refused) or ROLLBACK.
+  // Whether the caller's function ended the transaction by its own COMMIT (which is refused) or ROLLBACK.
   [[nodiscard]] bool ended_by_caller() const { return ended_by_caller_; }
 
  private:
@@ -69,7 +70,7 @@ class WriteTransaction {
   QueueTable queues_;
   bool entered_ = false;
   bool open_ = false;
-  bool joined_ = false;  // behind a savepoint, in a shared commit
+  bool joined_ = false;  // in a shared commit, behind a savepoint of its own
   bool lent_ = false;
   bool ended_by_caller_ = false;
   std::vector<std::pair<Uuid, std::optional<SessionRow>>> sessions_;

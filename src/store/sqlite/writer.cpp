@@ -25,15 +25,15 @@ int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count
   return SQLITE_OK;
 }
 
-// A frame of the log: its header and one page. See https://sqlite.org/fileformat2.html, 4.1.
+// A frame of the log is a header and one page. See https://sqlite.org/fileformat2.html, 4.1.
 constexpr sqlite3_int64 log_header_bytes = 32;
 constexpr sqlite3_int64 frame_bytes = 24 + 4096;
-// A process that writes less than this, most commands of the CLI for example, leaves the log as it is.
+// A process that writes fewer pages than this, as most commands of the CLI do, leaves the log's length alone.
 constexpr int few_pages = 64;
-// What a commit of one task needs, with room to spare.
+// More than a commit of one task needs.
 constexpr int pages_ahead = 32;
 
-// Whether a file may be so long, and the disk have more than that left.
+// Whether a file may be that long and the disk has more than four times that much space left.
 bool has_room(const std::string& path, sqlite3_int64 bytes) {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < static_cast<rlim_t>(bytes)) { return false; }
@@ -42,16 +42,16 @@ bool has_room(const std::string& path, sqlite3_int64 bytes) {
   return !error && space.available > 4 * static_cast<std::uintmax_t>(bytes);
 }
 
-// What is written to a file that no path leads to is lost with the process: it is not acknowledged.
+// A commit to a file that no path leads to would be lost with the process, so it is not acknowledged (decision 50).
 std::string lost_file(const std::string& path, const std::string& change) {
   return "SQLite store " + path + ": the file " + change + " while it is in use; put it back, or start hapax again";
 }
 
 constexpr const char* commit_sql = "COMMIT";
-// A shared commit takes no more after this; its first member has waited long enough.
+// A shared commit takes no more members after this many, or after this long: its first member has waited long enough.
 constexpr int shared_members_max = 32;
 constexpr std::chrono::milliseconds shared_patience(5);
-// Between two looks at a lock that a foreign connection holds.
+// The pause between two tries for a lock that a foreign connection holds.
 constexpr std::chrono::milliseconds first_busy_pause(1);
 constexpr std::chrono::milliseconds longest_busy_pause(20);
 
@@ -73,7 +73,7 @@ Writer::Writer(const std::string& path, const OpenOptions& options)
 
 void Writer::set_up(const OpenOptions& options) {
   const Locked locked(lock_, busy_timeout_);
-  // Another program's database is not turned into a store by a command that only looks for one.
+  // A command that only looks for a store must not turn another program's database into one.
   if (options.must_exist && schema_version(db_) == 0) { refuse_missing(db_.path(), "the file has no hapax tables"); }
   file_.note(db_.path());
   set_up_writer(db_);
@@ -97,8 +97,9 @@ Writer::~Writer() {
     db_.abandon();
     return;
   }
-  // Closing the last connection checkpoints, and that needs the lock; without it the next opener reads the log.
-  // The log beside a file that took this one's place belongs to that file, and closing would remove it.
+  // Closing the last connection checkpoints, which needs the lock file; without it, the next process that opens the
+  // store reads the log. If another file has taken this one's path, the log beside it belongs to that file, and a
+  // checkpoint at closing would remove it.
   if (!lock_.try_acquire() || !file_.change().empty()) { db_.leave_wal_alone(); }
 }
 
@@ -123,7 +124,7 @@ void Writer::enter(Duration patience) {
     waited = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   }
   busy_until_ = begun + std::max(patience, waited + patience / 10);
-  if (shared_) { return; }  // with the lock file
+  if (shared_) { return; }  // the thread before has left the lock file locked
   try {
     lock_.acquire(patience, waited);
   } catch (...) {
@@ -136,7 +137,7 @@ void Writer::leave() {
   if (shared_) {
     const bool full =
         shared_->members >= shared_members_max || std::chrono::steady_clock::now() - shared_->began > shared_patience;
-    // Nothing may be added to what SQLite has rolled back.
+    // Nothing may join a transaction that SQLite has rolled back.
     if (waiting_.load() > 0 && !full && in_transaction()) {
       mutex_.unlock();
       return;
@@ -152,7 +153,7 @@ void Writer::settle_shared() {
   const std::shared_ptr<SharedCommit> shared = std::move(shared_);
   shared_ = nullptr;
   try {
-    // Some errors of one member make SQLite roll back all.
+    // Some errors of one member make SQLite roll back the whole transaction.
     if (!in_transaction()) {
       throw StoreUnavailable("SQLite store " + base::echo(path()) +
                              ": a transaction was rolled back by another's error");
@@ -180,7 +181,7 @@ void Writer::commit() {
     code = sqlite3_step(db_.prepared(commit_sql).handle());
   }
   if (code == SQLITE_DONE) {
-    // The file may have gone while the commit was written.
+    // The file may have been moved while the commit was written.
     if (const std::string change = file_.change(); !change.empty()) {
       throw CommitUnknown(lost_file(path(), change) +
                           "; whether the commit is in the file that was moved is not known");
@@ -190,7 +191,7 @@ void Writer::commit() {
   const int extended = sqlite3_extended_errcode(db_.handle());
   const std::string message = sqlite3_errmsg(db_.handle());
   cursor.reset();
-  // SQLite has rolled back by itself after some errors; then there is nothing left to do.
+  // SQLite rolls back by itself after some errors; then nothing is left to do.
   sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   if (extended == SQLITE_IOERR_FSYNC) {
     throw CommitUnknown("SQLite store " + base::echo(path()) + ": the disk failed to sync a commit (" + message + ")");
@@ -206,8 +207,8 @@ std::int64_t Writer::foreign_version() {
   return cursor.next() ? cursor.integer(0) : 0;
 }
 
-// A reader in the way stops the log from being recycled; then the next try waits for as many pages again, as each costs
-// two syncs. That a checkpoint fails (a full disk) takes nothing back: the log still has all that was committed.
+// An open reader keeps the log from being recycled. Then the next try waits for as many pages again, as each try costs
+// two syncs. A failed checkpoint (a full disk) loses nothing: the log still has every commit.
 void Writer::checkpoint_if_due() {
   if (wal_pages() < next_checkpoint_pages_) { return; }
   int in_log = 0;
@@ -217,7 +218,7 @@ void Writer::checkpoint_if_due() {
   next_checkpoint_pages_ = recycled ? checkpoint_pages : wal_pages() + checkpoint_pages;
 }
 
-// The log and its length; null when it cannot be told, which ends the lengthening for this process.
+// The log file and its length; null when the length cannot be read, which ends the lengthening for this process.
 sqlite3_file* Writer::log_file(sqlite3_int64& size) {
   sqlite3_file* file = nullptr;
   if (sqlite3_file_control(db_.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||
@@ -229,11 +230,11 @@ sqlite3_file* Writer::log_file(sqlite3_int64& size) {
   return file;
 }
 
-// Called inside a transaction, so that SQLite's own lock keeps every other writer out, foreign ones too. Only ever
-// writes behind the end of the file, where there can be no frame. A disk that is full or a file that may grow
-// no more ends it for this process: commits get the room that is left.
+// Called inside a transaction, so that SQLite's own lock keeps every other writer out, foreign ones too. Writes only
+// behind the end of the file, where no frame can be. If the disk is full or the file may not grow, this process stops
+// lengthening the log, so that commits get the space that is left.
 bool Writer::lengthen(sqlite3_file* file, sqlite3_int64 size, sqlite3_int64 by) {
-  // In pieces: SQLite's files take less than 128 KiB at a time.
+  // Written in pieces: SQLite's files take less than 128 KiB at a time.
   static const std::vector<char> zeros(64 << 10);
   const auto piece = static_cast<int>(zeros.size());
   for (sqlite3_int64 written = 0; written < by; written += piece) {
@@ -262,10 +263,10 @@ void Writer::fill_log() {
   sqlite3_file* const file = log_file(size);
   if (file == nullptr || wanted <= size) { return; }
   if (!lengthen(file, size, wanted - size)) {
-    log_may_grow_ = true;  // as before: less may still fit
+    log_may_grow_ = true;  // a smaller step may still fit
     return;
   }
-  // Else the first commit would have to. That it fails is that commit's to tell.
+  // Without this sync the first commit would have to sync the zeros. If it fails, that commit reports the error.
   static_cast<void>(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL));
 }
 

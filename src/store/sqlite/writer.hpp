@@ -1,12 +1,12 @@
 // Writer: the one connection of a process that writes and checkpoints.
 //
-// Any thread may ask for it; a mutex gives it to one at a time, the lock file to one process at a time. While a
-// transaction is lent to a caller's function, that function's thread may not ask again: it would wait for itself, so it
-// gets UsageError. A forked child gets UsageError too: connections do not survive a fork.
+// Any thread may enter: a mutex admits one thread at a time, the lock file one process at a time. While a transaction
+// is lent to a caller's function, that function's thread gets UsageError, as it would wait for itself. A forked child
+// gets UsageError too: connections do not survive a fork.
 //
-// Those who come while others are waiting share one COMMIT and its sync (docs/decisions/0022): who is done leaves its
-// work in the open transaction to the next, each behind a savepoint of its own, and the last commits for all. Nobody is
-// answered before that.
+// Threads that write at the same time share one COMMIT and its sync (decision 22). A thread that is done while another
+// waits leaves its work in the open transaction; the next thread works behind a savepoint of its own; the last one
+// commits for all. No caller is answered before that commit.
 #pragma once
 
 #include "store/open.hpp"
@@ -28,7 +28,7 @@
 
 namespace hapax::store::sqlite {
 
-// Machine time plus the tests' offset.
+// The machine's time plus the tests' offset.
 class StoreClock {
  public:
   explicit StoreClock(std::shared_ptr<const std::atomic<std::int64_t>> offset_us) : offset_us_(std::move(offset_us)) {}
@@ -38,17 +38,18 @@ class StoreClock {
   std::shared_ptr<const std::atomic<std::int64_t>> offset_us_;
 };
 
-// Pages in the write-ahead log above which the next commit moves them into the database file. Overwriting a recycled
-// log syncs almost twice as fast as growing one, so it is kept short; but each checkpoint costs two syncs of its own.
+// Above this many pages in the write-ahead log, a commit is followed by a checkpoint, which moves them into the
+// database file. Overwriting a recycled log syncs almost twice as fast as growing one, so the log is kept short; but
+// each checkpoint costs two syncs of its own.
 inline constexpr int checkpoint_pages = 4000;
 
-// For the same reason the log is filled with zeros ahead of what is written, this much at a time, once a process has
-// written more than a few commits; all of it at once before a worker's first work. SQLite takes such a tail for what it
-// is: no frames.
+// For the same reason the log is filled with zeros ahead of its frames, by this much at a time once a process has
+// written 64 pages, and to its full length before a worker's first work. SQLite reads such a tail as what it is: no
+// frames.
 inline constexpr int log_step_bytes = 256 << 10;
 
-// Work that shares one COMMIT. It is over when `done` is set; `error` says why nothing of it was kept, or that it is
-// not known.
+// The transactions that share one COMMIT. `done` is set when the COMMIT is over; `error` then says why nothing was
+// kept, or that the outcome is unknown.
 struct SharedCommit {
   static constexpr std::uint32_t open = 0;
   static constexpr std::uint32_t over = 1;
@@ -61,7 +62,8 @@ struct SharedCommit {
 
 class Writer {
  public:
-  // Opens the file, sets it up and brings its schema up to date, or throws as open_sqlite says.
+  // Opens the file, sets it up and, unless OpenOptions::migrate says no, migrates its schema. Throws as open_sqlite
+  // says.
   Writer(const std::string& path, const OpenOptions& options);
   ~Writer();
   Writer(const Writer&) = delete;
@@ -72,32 +74,32 @@ class Writer {
   [[nodiscard]] int schema() const { return schema_; }
   // Throws UsageError in a forked child.
   void check_process() const;
-  // Changes whenever another process has committed. Waits for the writer, at most for one transaction.
+  // A number that changes whenever another process has committed. Waits for the writer, at most for one transaction.
   [[nodiscard]] std::int64_t foreign_version();
   [[nodiscard]] int wal_pages() const { return wal_pages_.load(std::memory_order_relaxed); }
 
  private:
   friend class WriteTransaction;
 
-  // The connection is the caller's until leave(), which whoever has entered must call. After enter() there may be a
-  // shared commit under way, which the caller may join or settle.
+  // The connection is the caller's from enter() to leave(), which must follow. A shared commit may be open after
+  // enter(); the caller joins it or settles it.
   void enter() { enter(busy_timeout_); }
   void enter(Duration patience);
-  // Leaves an open shared commit to the next who waits, or settles it.
+  // Leaves an open shared commit to the next waiting thread, or settles it.
   void leave();
   void settle_shared();
   [[nodiscard]] bool in_transaction() const;
-  // COMMIT of what is open on the connection; throws as WriteTransaction::commit says.
+  // Commits the transaction that is open on the connection; throws as WriteTransaction::commit says.
   void commit();
   void checkpoint_if_due();
   void grow_log();
   void fill_log();
   [[nodiscard]] sqlite3_file* log_file(sqlite3_int64& size);
-  // At least so many zeros behind `size`, where the file ends; false when it can have no more.
+  // Appends at least `by` zeros at `size`, the end of the file; false when the file cannot grow.
   [[nodiscard]] bool lengthen(sqlite3_file* file, sqlite3_int64 size, sqlite3_int64 by);
   void set_up(const OpenOptions& options);
-  // Called back by SQLite while somebody else's connection holds its lock. Whoever entered has waited from then on, for
-  // the mutex too: all who wait together are refused together, and not each after the one before it.
+  // SQLite calls this while another connection holds its lock. A thread's waiting time includes its wait for
+  // the mutex: threads that wait at the same time are refused at the same time, not one after the other.
   static int keep_waiting(void* writer, int tries);
 
   StoreClock clock_;
@@ -107,7 +109,7 @@ class Writer {
   FileLock lock_;
   FileIdentity file_;
   std::mutex mutex_;
-  std::atomic<int> waiting_{0};           // for mutex_, in enter()
+  std::atomic<int> waiting_{0};           // threads that wait for mutex_ in enter()
   std::shared_ptr<SharedCommit> shared_;  // guarded by mutex_
   Connection db_;
   int schema_ = 0;

@@ -1,4 +1,4 @@
-// In place of src/store/postgres in a build with HAPAX_WITH_POSTGRES=OFF: every call is refused with Unsupported.
+// Replaces src/store/postgres in a build with HAPAX_WITH_POSTGRES=OFF: every call throws Unsupported.
 #include "store/open.hpp"
 
 #include <hapax/error.hpp>

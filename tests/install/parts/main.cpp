@@ -1,4 +1,4 @@
-// Works on SQLite, and is refused by name what its hapax was built without.
+// Works on SQLite, and gets an error that names each part that its hapax was built without.
 #include <hapax/hapax.hpp>
 
 #include <hapax/guard_store.hpp>

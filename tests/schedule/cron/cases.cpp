@@ -19,10 +19,10 @@ constexpr std::int64_t end_s = 7'255'440'000;  // 2199-12-01
 constexpr std::int64_t in_2038_s = 2'147'483'648;
 constexpr std::int64_t in_2096_s = 3'976'214'400;
 constexpr std::int64_t in_2104_s = 4'228'675'200;
-constexpr std::size_t walked_ticks = 2000;  // of a case; of one with more, stretches of this length are walked
+constexpr std::size_t walked_ticks = 2000;  // of one case; a case with more ticks is walked in stretches of this length
 
-// Shifts of an hour, half an hour, two, three and seven hours, and a day; at midnight, at 00:01, at 24:00; forward in
-// winter; thrice and more a year; and zones that have had none for long, or ever.
+// Shifts of half an hour, one, two, three and seven hours, and a day; at midnight, at 00:01, at 24:00; forward in
+// winter; three and more a year; and zones without shifts for long, or ever.
 constexpr const char* zone_names[] = {"UTC",
                                       "Europe/Zurich",
                                       "Europe/London",
@@ -67,7 +67,7 @@ constexpr const char* zone_names[] = {"UTC",
                                       "Pacific/Kwajalein",
                                       "Pacific/Norfolk"};
 
-// Shifts found by looking where the distance from UTC changes: by days, then by halving.
+// Finds shifts by changes of the offset from UTC: day by day, then by bisection.
 std::vector<std::int64_t> find_shifts(absl::TimeZone rules) {
   const auto offset = [&](std::int64_t at) { return rules.At(absl::FromUnixSeconds(at)).offset; };
   std::vector<std::int64_t> shifts;
@@ -97,7 +97,7 @@ std::int64_t between(base::Random& random, std::int64_t least, std::int64_t end)
   return least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(end - least));
 }
 
-// A shift of the zone, those before 2038 as often as all the later ones together.
+// A random shift of the zone: half of the draws take one before 2038, the other half any.
 std::int64_t pick_shift(base::Random& random, const std::vector<std::int64_t>& shifts) {
   const auto early = std::lower_bound(shifts.begin(), shifts.end(), in_2038_s) - shifts.begin();
   const auto end = early > 0 && pick(random, 2) == 0 ? early : static_cast<std::ptrdiff_t>(shifts.size());
@@ -107,9 +107,9 @@ std::int64_t pick_shift(base::Random& random, const std::vector<std::int64_t>& s
 std::int64_t pick_begin(base::Random& random) {
   switch (pick(random, 4)) {
     case 0: return between(random, first_s + 2 * day_s, end_s - 7 * day_s);
-    case 1: return between(random, in_2096_s, in_2104_s);  // 2099, and 2100, which is no leap year
+    case 1: return between(random, in_2096_s, in_2104_s);  // includes 2100, which is no leap year
     case 2: {
-      // Around the end of a February.
+      // Near the end of a February.
       const absl::CivilSecond march(1974 + pick(random, 200), 3, 1);
       return absl::ToUnixSeconds(absl::FromCivil(march, absl::UTCTimeZone())) - between(random, 0, 7 * day_s);
     }
@@ -140,7 +140,7 @@ Time to_time(std::int64_t at_s) { return Time(std::chrono::seconds(at_s)); }
 std::string told(std::optional<Time> time) { return time ? format_time(*time) : "none"; }
 std::string told(std::int64_t at_s) { return format_time(to_time(at_s)); }
 
-// Compares a timetable's answers with the ticks that the scan found.
+// Compares a timetable's answers with the ticks that the scan has found.
 class Comparison {
  public:
   Comparison(const Timetable& timetable, const Case& subject, const std::vector<std::int64_t>& ticks)
@@ -173,7 +173,7 @@ class Comparison {
   }
 
  private:
-  // From a tick of the list over some that follow, and back.
+  // Walks from one tick over the following ones, and back.
   std::optional<std::string> walk(std::size_t first) {
     const std::size_t end = std::min(ticks_.size(), first + walked_ticks);
     Time at = to_time(first == 0 ? subject_.window.after_s : ticks_[first - 1]);

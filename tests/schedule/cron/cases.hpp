@@ -1,5 +1,5 @@
-// A case is a random expression, zone and week, half of the weeks around a shift of the zone's clocks. The timetable's
-// answers about it are compared with the brute-force scan.
+// A case is a random expression, zone and week; half of the weeks contain a shift of the zone's clocks. The timetable's
+// answers are compared with the brute-force scan.
 #pragma once
 
 #include "schedule/cron/scan.hpp"
@@ -12,7 +12,7 @@
 
 namespace hapax::cron_oracle {
 
-// The zones that cases are made of, with their shifts. Read only once made; any thread.
+// The zones of the cases with their shifts. Immutable once made; any thread may read it.
 class World {
  public:
   World();
@@ -28,7 +28,7 @@ class World {
   std::vector<Place> places_;
 };
 
-// Which case, of which seed: enough to make it again.
+// Number and seed of a case: enough to make it again.
 struct CaseId {
   std::uint64_t seed;
   std::uint64_t number;
@@ -37,8 +37,8 @@ struct CaseId {
 struct Verdict {
   std::size_t ticks = 0;
   bool at_shift = false;
-  bool never = false;                       // the expression was rightly refused as never firing
-  std::optional<std::string> disagreement;  // with all it takes to see it again
+  bool never = false;                       // the expression was refused, rightly, because it never fires
+  std::optional<std::string> disagreement;  // with everything needed to reproduce it
 };
 
 [[nodiscard]] Verdict check_case(const World& world, const CaseId& id);

@@ -83,7 +83,7 @@ class Maker {
  public:
   explicit Maker(base::Random& random) : random_(random) {}
 
-  // Of one value, a range, or steps; months and weekdays may wrap and be spelt by name.
+  // An item of one value, a range or steps; months and weekdays may wrap around and be spelt by name.
   Item item(Range range) {
     const int count = range.most - range.least + 1;
     const int first = range.least + pick(random_, count);
@@ -125,7 +125,7 @@ class Maker {
     return out;
   }
 
-  // Hours and minutes at which clocks are shifted come often.
+  // Prefers hours and minutes at which clocks are shifted.
   Field early_hours() {
     Field out;
     const int first = pick(random_, 4);
@@ -174,7 +174,7 @@ class Maker {
   }
 
  private:
-  // In place of what there is, or beside it.
+  // Replaces the field's items by a special one, or adds it.
   void insert(Field& field, Item special) {
     if (one_in(random_, 2) || field.items.front().text == "?") {
       field = Field{};
@@ -211,7 +211,7 @@ class Maker {
       out.values[static_cast<std::size_t>(range.least + (first - range.least + index) % count)] = true;
     }
     const int last = range.least + (first - range.least + length - 1) % count;
-    // The week's last Sunday may be called 7, as long as the stretch does not begin on that day.
+    // The last Sunday of a range may be written as 7, unless the range begins on it.
     const bool as_seven = range.most == week.most && last == 0 && length > 1 && one_in(random_, 2);
     out.text = spelt(range, first) + "-" + (as_seven ? "7" : spelt(range, last));
     if (step > 1 || one_in(random_, 8)) { out.text += "/" + std::to_string(step); }

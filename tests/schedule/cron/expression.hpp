@@ -1,5 +1,5 @@
-// Random cron expressions whose meaning is known without reading them: each is made as sets of values together with a
-// spelling. Nothing here is shared with the code under test.
+// Random cron expressions whose meaning is known without parsing: each is made as sets of values together with its
+// spelling. No code is shared with the code under test.
 #pragma once
 
 #include "base/random.hpp"
@@ -13,19 +13,19 @@
 
 namespace hapax::cron_oracle {
 
-// A place in a field's list.
+// An item of a field's list.
 struct Item {
   enum class Kind { values, last_day, nearest_workday, last_workday, last_weekday, nth_weekday };
   Kind kind = Kind::values;
   std::string text;
   std::array<bool, 60> values = {};
-  int day = 0;     // of nearest_workday, or the weekday (Sunday is 0) of last_weekday and nth_weekday
-  int number = 0;  // days before the last one, or n of nth_weekday
+  int day = 0;     // nearest_workday: the day; last_weekday and nth_weekday: the weekday (Sunday is 0)
+  int number = 0;  // days before the last one; nth_weekday: n
 };
 
 struct Field {
   std::vector<Item> items;
-  bool open = false;  // begins with * or is ?
+  bool open = false;  // starts with * or is ?
 
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool has_value(int value) const;
@@ -34,7 +34,7 @@ struct Field {
 struct Expression {
   Field second, minute, hour, day, month, weekday;
   bool with_seconds = false;
-  std::int64_t every_s = 0;  // more than 0: @every, and no fields
+  std::int64_t every_s = 0;  // more than 0: an @every expression without fields
 
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool means_day(absl::CivilDay date) const;
@@ -46,7 +46,7 @@ struct Expression {
   }
 };
 
-// Uniform below `count`.
+// A uniform random number below `count`.
 [[nodiscard]] int pick(base::Random& random, int count);
 
 [[nodiscard]] Expression random_expression(base::Random& random);

@@ -1,6 +1,6 @@
-// cron_oracle [--cases N] [--seed N] [--threads N] [--case N]: N random cases of the timetable against the brute-force
-// scan, with a line of progress; exits 1 at the first disagreement, with what it takes to see it again. --case runs
-// that one case of the seed.
+// cron_oracle [--cases N] [--seed N] [--threads N] [--case N]: compares N random cases of the timetable with the
+// brute-force scan and prints a line of progress. Exits with 1 at the first disagreement and prints what reproduces it.
+// --case runs that one case of the seed.
 #include "schedule/cron/cases.hpp"
 
 #include <algorithm>

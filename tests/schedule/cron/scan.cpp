@@ -9,7 +9,8 @@ namespace {
 using absl::CivilDay;
 using absl::CivilMinute;
 
-// No zone was set back by more than a day; what clocks showed before the window begins is known after one.
+// No zone was ever set back by more than a day, so after this run-up the times that clocks have shown before the window
+// are known.
 constexpr std::int64_t run_up_s = 26 * 3600;
 
 class Scanner {
@@ -22,12 +23,12 @@ class Scanner {
     }
   }
 
-  // From `at` on, for a minute, clocks are that far from UTC and show `shown`.
+  // For one minute from `at` on, clocks have this offset from UTC and show `shown`.
   void minute(std::int64_t at, int offset_s, CivilMinute shown) {
-    const std::int64_t number = (at + offset_s) / 60;  // of the minutes that clocks can show
+    const std::int64_t number = (at + offset_s) / 60;  // counts the minutes that clocks can show
     if (!begun_) { highest_ = number - 1; }
     begun_ = true;
-    if (number <= highest_) { return; }  // shown again
+    if (number <= highest_) { return; }  // shown before
     for (std::int64_t left_out = number - highest_ - 1; left_out > 0; --left_out) {
       if (means(shown - left_out)) { tick(at); }
     }
@@ -61,7 +62,7 @@ class Scanner {
   const Expression& expression_;
   const Window& window_;
   std::array<bool, 24 * 60> clocks_ = {};
-  std::int64_t highest_ = 0;  // of all minutes shown
+  std::int64_t highest_ = 0;  // the latest minute shown so far
   CivilDay known_day_;
   bool known_ = false;
   bool begun_ = false;

@@ -1,0 +1,79 @@
+#include "api/routes/api.hpp"
+
+#include <hapax/error.hpp>
+
+#include "api/routes/feed.hpp"
+#include "api/routes/remote_sessions.hpp"
+#include "store/brief.hpp"
+
+namespace hapax::api {
+
+namespace {
+
+// Without tokens a client chooses the namespace, so the number of tenants is bounded.
+constexpr std::size_t tenants_kept = 1000;
+
+}  // namespace
+
+Api::Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics)
+    : engine_(std::move(engine)),
+      metrics_(metrics, *engine_),
+      sessions_(std::make_unique<RemoteSessions>(*engine_, metrics_)),
+      feeds_(std::make_unique<Feeds>(*engine_)) {
+  sessions_->set_on_change([this](const model::QueueRef& queue, const Uuid& id) { feeds_->changed(queue.ns, id); });
+}
+
+Api::~Api() { stop(); }
+
+void Api::stop() {
+  feeds_->stop();
+  sessions_->stop();
+  // Background work reports to the metrics.
+  engine_->stop_background();
+}
+
+std::shared_ptr<Tenant> Api::tenant(const std::string& ns) {
+  const std::lock_guard lock(mutex_);
+  const auto found = tenants_.find(ns);
+  if (found != tenants_.end()) { return found->second; }
+  if (tenants_.size() >= tenants_kept) {
+    // Tenants that no call uses are dropped, and made again when needed.
+    std::erase_if(tenants_, [](const auto& each) { return each.second.use_count() == 1; });
+  }
+  return tenants_.emplace(ns, std::make_shared<Tenant>(engine_, ns)).first->second;
+}
+
+namespace {
+
+model::Execution required(std::optional<model::Execution> found, const std::string& ns, const Uuid& id) {
+  if (!found || found->queue.ns != ns) {
+    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns + "'");
+  }
+  return std::move(*found);
+}
+
+}  // namespace
+
+model::Execution Api::find(const std::string& ns, const Uuid& id) { return required(store().get(id), ns, id); }
+
+model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) {
+  return required(store::get_briefly(store(), ns, id), ns, id);
+}
+
+void add_api_routes(http::Router& router, const std::shared_ptr<Api>& api) {
+  add_enqueue_routes(router, api);
+  add_batch_routes(router, api);
+  add_execution_routes(router, api);
+  add_act_routes(router, api);
+  add_workflow_routes(router, api);
+  add_catalogue_routes(router, api);
+  add_claim_routes(router, api);
+  add_queue_routes(router, api);
+  add_dead_letter_routes(router, api);
+  add_activity_routes(router, api);
+  add_event_routes(router, api);
+  add_stream_routes(router, api);
+  add_description_routes(router);
+}
+
+}  // namespace hapax::api

@@ -1,0 +1,78 @@
+// The HTTP API: all routes under /v1 and /openapi.json, and what they share.
+//
+// One Api serves a whole server, on all of its threads; it outlives the router that holds its routes. Routes see only
+// the principal's namespace: another tenant's execution counts as absent.
+#pragma once
+
+#include "api/routes/api_metrics.hpp"
+#include "api/routes/tenant.hpp"
+#include "engine/engine.hpp"
+#include "http/call.hpp"
+#include "http/metrics.hpp"
+#include "http/router.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace hapax::api {
+
+class Feeds;
+class RemoteSessions;
+
+class Api {
+ public:
+  // `metrics` outlives the API.
+  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics);
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+  ~Api();
+
+  [[nodiscard]] engine::Engine& engine() { return *engine_; }
+  [[nodiscard]] store::Store& store() { return engine_->store(); }
+  [[nodiscard]] ApiMetrics& metrics() { return metrics_; }
+  [[nodiscard]] RemoteSessions& sessions() { return *sessions_; }
+  [[nodiscard]] Feeds& feeds() { return *feeds_; }
+
+  // The in-memory state of a namespace. Never blocks.
+  [[nodiscard]] std::shared_ptr<Tenant> tenant(const std::string& ns);
+
+  // The execution; throws NotFound if it does not exist in `ns`. Blocks: for store threads.
+  [[nodiscard]] model::Execution find(const std::string& ns, const Uuid& id);
+  // The same without its payloads.
+  [[nodiscard]] model::Execution find_briefly(const std::string& ns, const Uuid& id);
+
+  // Stops the background work of the API and the engine, and answers waiting calls. Call it before the engine is
+  // destroyed.
+  void stop();
+
+ private:
+  const std::shared_ptr<engine::Engine> engine_;
+  ApiMetrics metrics_;
+  std::unique_ptr<RemoteSessions> sessions_;
+  std::unique_ptr<Feeds> feeds_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Tenant>> tenants_;  // guarded by mutex_
+};
+
+// Adds all routes.
+void add_api_routes(http::Router& router, const std::shared_ptr<Api>& api);
+
+// One function per topic, each in a file of its own.
+void add_enqueue_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_batch_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_execution_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_act_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_workflow_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_catalogue_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_claim_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_dead_letter_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_activity_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_event_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_stream_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_description_routes(http::Router& router);
+
+}  // namespace hapax::api

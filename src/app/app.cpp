@@ -1,0 +1,93 @@
+#include <hapax/app.hpp>
+#include <hapax/control.hpp>
+
+#include "app/app_state.hpp"
+#include "app/config/config.hpp"
+#include "base/json.hpp"
+#include "base/limits.hpp"
+#include "base/payload_limit.hpp"
+#include "base/text.hpp"
+#include "engine/waiters.hpp"
+#include "model/strategy.hpp"
+#include "model/validate.hpp"
+#include "store/open.hpp"
+
+namespace hapax {
+
+App open(const std::string& url, const OpenOptions& options) {
+  model::check_name(options.ns, "namespace");
+  if (!options.actor.empty()) { model::check_name(options.actor, "actor"); }
+  store::OpenOptions store_options;
+  if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
+  store_options.must_exist = options.must_exist;
+  store_options.encryption_key_file = options.encryption_key_file;
+  if (options.config.empty()) {
+    App app(detail::make_app_state(store::open(url, store_options), options.ns, options.actor));
+    if (options.payload_limit > 0) { base::set_payload_limit(options.payload_limit); }
+    return app;
+  }
+  const config::Config config = detail::load_configuration(options.config);
+  if (options.encryption_key_file.empty()) {
+    store_options.encryption_key_file = config.encryption_key_file.value_or("");
+  }
+  const std::string place = url.empty() ? config.store_url.value_or("") : url;
+  const auto state = detail::make_app_state(store::open(place, store_options), options.ns, options.actor);
+  if (const std::size_t limit = options.payload_limit > 0 ? options.payload_limit : config.payload_limit.value_or(0)) {
+    base::set_payload_limit(limit);
+  }
+  detail::apply_configuration_at_start(state->engine(), options.ns, config);
+  return App(state);
+}
+
+AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {
+  state_->forbid_in_transaction("a plain enqueue");
+  return engine::with_current_catalogue(state_->catalogue(), [&] {
+    return state_->admit(state_->request(task, input_json, options), task.name, options);
+  });
+}
+
+void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,
+                             const Admitted& callback) {
+  state_->forbid_in_transaction("a plain enqueue");
+  state_->admit_async({.task = task, .input = std::move(input_json), .options = options, .callback = callback});
+}
+
+void App::handle_json(const TaskSpec& task, RawHandler handler) {
+  if (!handler) { throw InvalidArgument("handler", "is empty"); }
+  add_handler(task, [handler = std::move(handler)](TaskContext& context, const std::string& input) {
+    std::string result = handler(context, input);
+    try {
+      base::check_json(result, "result");
+    } catch (const InvalidArgument& error) { throw Permanent("InvalidResult", error.what()); }
+    return result;
+  });
+}
+
+void App::add_handler(const TaskSpec& task, RawHandler handler) {
+  (void)state_->catalogue().find(task);
+  state_->add_handler(task.name, std::move(handler));
+}
+
+void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
+
+AnyHandle App::find_any(const Uuid& id) {
+  const auto outcomes = state_->store().outcomes(std::span<const Uuid>(&id, 1));
+  if (!outcomes.front() || !state_->is_own(id)) { throw NotFound("there is no execution " + id.to_string()); }
+  return state_->handle(id);
+}
+
+AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
+  model::check_key(task_id);
+  model::NewExecution request;
+  const auto entry = state_->catalogue().find(task);
+  const bool has_queue = entry.definition != nullptr && entry.definition->queue;
+  request.queue = {state_->ns(), has_queue ? *entry.definition->queue : task.options.queue};
+  request.task = task.name;
+  const auto rules = engine::rules_for(task, entry);
+  const auto found =
+      engine::latest_under(state_->store(), state_->ns(), model::identity_of_key(rules, request, task_id));
+  if (!found) { throw NotFound("no execution of task '" + task.name + "' holds the ID " + base::quoted(task_id)); }
+  return state_->handle(*found);
+}
+
+}  // namespace hapax

@@ -1,0 +1,129 @@
+// Bulk enqueue: encodes the next batch while the one before is written.
+#include <hapax/app.hpp>
+
+#include "app/app_state.hpp"
+#include "base/limits.hpp"
+#include "model/placed_error.hpp"
+#include "model/validate.hpp"
+
+#include <future>
+
+namespace hapax {
+
+namespace {
+
+constexpr std::size_t batch_bytes = 32 << 20;
+
+struct Batch {
+  std::vector<model::NewExecution> requests;
+  std::vector<std::optional<EnqueueOptions>> options;  // the items' own options, if they have any
+  std::size_t bytes = 0;
+};
+
+const char* refusal(model::AdmissionVerdict verdict) {
+  switch (verdict) {
+    case model::AdmissionVerdict::created:
+    case model::AdmissionVerdict::taken_over:
+    case model::AdmissionVerdict::deduplicated: return "";
+    case model::AdmissionVerdict::already_exists: return "TaskAlreadyExists";
+    case model::AdmissionVerdict::already_completed: return "TaskAlreadyCompleted";
+    case model::AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
+    case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
+    case model::AdmissionVerdict::queue_draining: return "QueueDraining";
+    case model::AdmissionVerdict::session_gone: return "StaleLease";
+    case model::AdmissionVerdict::name_taken: break;  // only runs of events have names, and bulk enqueue has none
+  }
+  return "";
+}
+
+void add_to(BulkReport& report, const std::vector<model::Admission>& admissions) {
+  for (const model::Admission& admission : admissions) {
+    const char* const error = refusal(admission.verdict);
+    if (admission.created()) {
+      ++report.created;
+    } else if (*error == '\0') {
+      ++report.deduplicated;
+    } else {
+      ++report.refused;
+    }
+    report.admissions.push_back({.id = admission.id,
+                                 .created = admission.created(),
+                                 .status = admission.status,
+                                 .run = admission.run,
+                                 .deduplicated_from = admission.deduplicated_from,
+                                 .error = error});
+  }
+}
+
+// Reads up to one batch; empty at the end of the source.
+Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawSource& source,
+                 const BulkOptions& options, std::size_t& index) {
+  Batch batch;
+  batch.requests.reserve(static_cast<std::size_t>(options.batch));
+  while (batch.requests.size() < static_cast<std::size_t>(options.batch) && batch.bytes < batch_bytes) {
+    try {
+      auto item = source();
+      if (!item) { break; }
+      batch.bytes += item->input.size();
+      batch.requests.push_back(
+          app.request(task, std::move(item->input), item->options ? *item->options : options.each));
+      model::check_new_execution(batch.requests.back());
+      batch.options.push_back(std::move(item->options));
+    } catch (const InvalidArgument& error) { model::throw_placed("items[" + std::to_string(index) + "]", error); }
+    ++index;
+  }
+  return batch;
+}
+
+// Admits a batch in one transaction. The requests are made again when the catalogue has changed since they were made.
+std::vector<model::Admission> admit(detail::AppState& app, const TaskSpec& task, Batch& batch,
+                                    const BulkOptions& options) {
+  bool is_made = true;
+  return engine::with_current_catalogue(app.catalogue(), [&] {
+    for (std::size_t i = 0; !is_made && i < batch.requests.size(); ++i) {
+      batch.requests[i] =
+          app.request(task, std::move(batch.requests[i].input), batch.options[i] ? *batch.options[i] : options.each);
+      model::check_new_execution(batch.requests[i]);
+    }
+    is_made = false;
+    return app.engine().admit_bulk(batch.requests);
+  });
+}
+
+}  // namespace
+
+BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& source, const BulkOptions& options) {
+  state_->forbid_in_transaction("a plain enqueue");
+  if (options.batch < 1 || options.batch > limits::bulk_batch) {
+    throw InvalidArgument("batch",
+                          std::to_string(options.batch) + ", expected 1 to " + std::to_string(limits::bulk_batch));
+  }
+  BulkReport report;
+  std::size_t index = 0;
+  std::future<std::vector<model::Admission>> writing;
+  Batch in_flight;
+  const auto harvest = [&] {
+    if (writing.valid()) {
+      add_to(report, writing.get());
+      if (options.progress) { options.progress({report.admissions.size(), report.created, report.deduplicated}); }
+    }
+  };
+  while (true) {
+    Batch batch;
+    try {
+      batch = next_batch(*state_, task, source, options, index);
+    } catch (...) {
+      harvest();
+      throw;
+    }
+    harvest();
+    if (batch.requests.empty()) { break; }
+    in_flight = std::move(batch);
+    writing = std::async(std::launch::async,
+                         [this, &task, &in_flight, &options] { return admit(*state_, task, in_flight, options); });
+  }
+  if (state_->runs_inline) { state_->run_inline(state_->queue(options.each.queue.value_or(task.options.queue))); }
+  return report;
+}
+
+}  // namespace hapax

@@ -1,0 +1,165 @@
+#include "engine/build_request.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/text.hpp"
+#include "base/uuid7.hpp"
+#include "model/trace_context.hpp"
+
+namespace hapax::engine {
+
+namespace {
+
+// The first value that is set.
+template <class T>
+std::optional<T> first_of(const std::optional<T>& asked, const std::optional<T>* catalogued,
+                          const std::optional<T>& otherwise) {
+  if (asked) { return asked; }
+  return catalogued != nullptr && *catalogued ? *catalogued : otherwise;
+}
+
+template <class T>
+T first_of(const std::optional<T>& asked, const std::optional<T>* catalogued, const T& otherwise) {
+  if (asked) { return *asked; }
+  return catalogued != nullptr && *catalogued ? **catalogued : otherwise;
+}
+
+std::optional<model::LimitKey> limit_key_of(const EnqueueOptions& options) {
+  if (options.concurrency_key && options.ordering_key) {
+    throw InvalidArgument("ordering_key",
+                          "given together with concurrency_key; expected one of them (an ordering key runs one at a "
+                          "time already)");
+  }
+  if (options.ordering_key) { return model::LimitKey{.text = *options.ordering_key, .ordered = true}; }
+  if (options.concurrency_key) { return model::LimitKey{.text = *options.concurrency_key}; }
+  return std::nullopt;
+}
+
+void add_labels(model::NewExecution& request, const EnqueueOptions& options) {
+  request.labels.tags = options.tags;
+  request.labels.traceparent = model::accepted_traceparent(options.traceparent);
+  if (options.metadata.is_null()) { return; }
+  if (!options.metadata.is_object()) {
+    throw InvalidArgument("metadata", std::string("a JSON ") + options.metadata.type_name() + ", expected an object");
+  }
+  request.labels.metadata = hapax::detail::encode_strict(options.metadata, "metadata");
+}
+
+}  // namespace
+
+model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry) {
+  if (entry.definition != nullptr) {
+    model::IdentityRules rules = model::rules_of(entry.definition, entry.usual());
+    // A catalogue entry without a reuse policy leaves it to the programs that use the task.
+    if (!entry.definition->reuse) { rules.reuse = task.options.reuse; }
+    return rules;
+  }
+  model::IdentityRules rules;
+  rules.scope = task.options.identity_scope.value_or(IdentityScope::task);
+  rules.fingerprint = task.options.fingerprint.value_or(Fingerprint{});
+  rules.reuse = task.options.reuse;
+  rules.dedup_window = task.options.dedup_window;
+  return rules;
+}
+
+model::NewExecution make_request(const std::string& ns, const TaskSpec& task, const CatalogueCache::Entry& entry,
+                                 std::string input, const EnqueueOptions& options) {
+  const model::TaskDefinition* const stored = entry.definition;
+  const TaskOptions& usual = task.options;
+  model::NewExecution request;
+  request.id = base::new_uuid7();
+  request.queue = {ns, first_of(options.queue, stored != nullptr ? &stored->queue : nullptr, usual.queue)};
+  request.task = task.name;
+  request.input = std::move(input);
+  request.priority = first_of(options.priority, stored != nullptr ? &stored->priority : nullptr, usual.priority);
+  if (options.delay && options.run_at) {
+    throw InvalidArgument("run_at", "given together with delay; expected one of them");
+  }
+  request.delay = options.delay.value_or(Duration::zero());
+  request.run_at = options.run_at;
+  request.max_attempts =
+      first_of(options.max_attempts, stored != nullptr ? &stored->max_attempts : nullptr, usual.max_attempts);
+  request.max_lost = stored != nullptr && stored->max_lost ? *stored->max_lost : usual.max_lost;
+  request.retry = first_of(options.retry, stored != nullptr ? &stored->retry : nullptr, usual.retry);
+  request.attempt_timeout = first_of(options.timeout, stored != nullptr ? &stored->timeout : nullptr, usual.timeout);
+  request.deadline = first_of(options.deadline, stored != nullptr ? &stored->deadline : nullptr, usual.deadline);
+  request.effect_key = options.effect_key;
+  request.limit_key = limit_key_of(options);
+  request.weight = options.weight;
+  request.catalogue_version = entry.version;
+  const bool plain =
+      !options.task_id && stored == nullptr && !options.throttle && !options.debounce && !options.keep_last;
+  if (!plain) {
+    model::identify(request, rules_for(task, entry),
+                    {.key = options.task_id,
+                     .on_conflict = options.on_conflict,
+                     .reuse = options.reuse,
+                     .throttle = options.throttle,
+                     .debounce = options.debounce,
+                     .keep_last = options.keep_last});
+  }
+  add_labels(request, options);
+  return request;
+}
+
+std::optional<Uuid> latest_under(store::Store& store, const std::string& ns, const base::Digest& identity) {
+  if (const std::optional<Uuid> holder = store.holder(identity)) { return holder; }
+  model::ListQuery query;
+  query.ns = ns;
+  query.identity = identity;
+  query.payloads = false;
+  query.limit = 1;
+  const std::vector<model::Execution> newest = store.list(query);
+  return newest.empty() ? std::nullopt : std::optional(newest.front().id);
+}
+
+Asking asking_of(const model::NewExecution& request) {
+  Asking asking{.task = request.task, .key = {}, .kind = request.kind};
+  if (request.identity) {
+    asking.key = request.identity->key;
+    asking.mode = request.identity->mode;
+  }
+  return asking;
+}
+
+void throw_if_refused(const model::Admission& admission, const Asking& asking) {
+  if (admission.verdict == model::AdmissionVerdict::created) { return; }  // most end here, before any text is built
+  const std::string noun = asking.kind == model::Kind::workflow ? "Workflow" : "Task";
+  const std::string who = asking.key.empty() ? noun + " '" + std::string(asking.task) + "' with the same input "
+                                             : noun + " with ID '" + std::string(asking.key) + "' ";
+  const auto named = [&](std::string_view what) { return who + std::string(what); };
+  const std::string is = admission.status == Status::running ? "is already running" : "is already pending";
+  switch (admission.verdict) {
+    case model::AdmissionVerdict::created:
+    case model::AdmissionVerdict::taken_over:
+    case model::AdmissionVerdict::deduplicated: return;
+    case model::AdmissionVerdict::already_exists:
+      // keep_last is refused only in this case: nothing would keep the two executions from running at once.
+      throw TaskAlreadyExists(
+          named(asking.mode == model::IdentityMode::keep_last
+                    ? is +
+                          " in another queue or was asked for without keep_last, and keep_last puts a request behind " +
+                          "its like in one queue only; ask for the same queue, or again when that one has ended"
+                    : is),
+          admission.id, admission.status);
+    case model::AdmissionVerdict::already_completed:
+      throw TaskAlreadyCompleted(named("has already completed"), admission.id, admission.finished_at.value_or(Time{}),
+                                 admission.expired ? "" : admission.result.value_or("null"));
+    case model::AdmissionVerdict::already_finished:
+      throw TaskAlreadyFinished(named("has already ended as " + std::string(to_string(admission.status))), admission.id,
+                                admission.status);
+    case model::AdmissionVerdict::mismatch:
+      throw IdempotencyMismatch(asking.key.empty()
+                                    ? noun + " '" + std::string(asking.task) +
+                                          "' was asked for before under the same identity with another input"
+                                    : named("was given before with another input"),
+                                admission.id);
+    case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
+    case model::AdmissionVerdict::session_gone:
+      throw StaleLease("the session that was to run " + admission.id.to_string() + " is gone");
+    case model::AdmissionVerdict::name_taken:
+      throw TaskAlreadyExists(named("has the name of another"), admission.id, admission.status);
+  }
+}
+
+}  // namespace hapax::engine

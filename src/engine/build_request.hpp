@@ -1,0 +1,42 @@
+// Turns an enqueue call into the request that the store takes. The library, the API and the command line all use these
+// rules (docs/concepts/identity.md).
+#pragma once
+
+#include <hapax/options.hpp>
+#include <hapax/task.hpp>
+
+#include "engine/catalogue_cache.hpp"
+#include "model/execution.hpp"
+
+#include <string>
+
+namespace hapax::engine {
+
+// A setting of the request counts first, then the catalogue's entry, then the descriptor. Throws InvalidArgument for
+// settings that contradict each other.
+[[nodiscard]] model::NewExecution make_request(const std::string& ns, const TaskSpec& task,
+                                               const CatalogueCache::Entry& entry, std::string input,
+                                               const EnqueueOptions& options);
+
+// The identity rules of a task: the catalogue's entry, or the descriptor if the task is not catalogued.
+[[nodiscard]] model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry);
+
+// The holder of an identity, else the newest execution kept under it. (With retention 0 a finished execution no longer
+// holds its identity, but can still be read for 10 minutes.)
+[[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& ns,
+                                               const base::Digest& identity);
+
+// The words for a request in error messages.
+struct Asking {
+  std::string_view task;
+  std::string_view key;  // empty: the identity is made from the input
+  model::Kind kind = model::Kind::task;
+  model::IdentityMode mode = model::IdentityMode::hold;
+};
+[[nodiscard]] Asking asking_of(const model::NewExecution& request);  // views into `request`
+
+// Throws the error for a refused admission (TaskAlreadyExists, IdempotencyMismatch, …); returns for created and
+// deduplicated ones.
+void throw_if_refused(const model::Admission& admission, const Asking& asking);
+
+}  // namespace hapax::engine

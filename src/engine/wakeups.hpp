@@ -1,0 +1,102 @@
+// WakeHub: wakes the workers and waiters of this process when something changes.
+//
+// Workers of this process are woken directly. Hints from other processes come through Store::listen on one thread,
+// started by the first listen() if the store is shared. Hints may be lost, so workers and waiters poll as well.
+#pragma once
+
+#include "engine/sweep_watch.hpp"
+#include "model/execution.hpp"
+#include "store/store.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace hapax::engine {
+
+// A worker thread reserved for an execution, and the result: admitted and claimed for that thread (the admission has a
+// fence), admitted without it, or unknown (no admission).
+struct Reservation {
+  model::BornRunning place;
+  model::NewExecution* request = nullptr;
+  const model::Admission* admission = nullptr;
+};
+
+// A worker of this process, as enqueuing code sees it. Any thread may call it.
+class LocalWorker {
+ public:
+  virtual ~LocalWorker() = default;
+  // An execution of this queue is ready, or will be after `in`.
+  virtual void queue_changed(const model::QueueRef& queue, Duration in) = 0;
+  virtual void something_changed() = 0;
+  // Reserves a free thread for an execution that is about to be admitted; none when no thread is free.
+  [[nodiscard]] virtual std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
+                                                                  model::Kind kind) = 0;
+  // Ends reservations, of this worker and of others. All reservations of one transaction come in one call, so that
+  // their runs begin together.
+  virtual void reserved(std::span<const Reservation> reservations) = 0;
+};
+
+// Callbacks for metrics. The engine calls them on the threads that do the work, so they must return at once; empty ones
+// are not called.
+struct EngineObserver {
+  // One transaction of admissions, and how long the store took for it.
+  std::function<void(std::span<const model::Admission>, Duration took)> admitted;
+  std::function<void(const model::SweepReport&)> swept;
+  std::function<void()> sweep_failed;
+};
+
+class WakeHub {
+ public:
+  explicit WakeHub(store::Store& store);
+  WakeHub(const WakeHub&) = delete;
+  WakeHub& operator=(const WakeHub&) = delete;
+  ~WakeHub();
+
+  // Set once, before the engine is used.
+  void observe(EngineObserver observer) { observer_ = std::move(observer); }
+  [[nodiscard]] const EngineObserver& observer() const { return observer_; }
+
+  // State of this process's sweeps.
+  [[nodiscard]] SweepWatch& sweeps() { return sweeps_; }
+
+  void add(const std::shared_ptr<LocalWorker>& worker);
+  void remove(const LocalWorker* worker);
+
+  void queue_changed(const model::QueueRef& queue, Duration in);
+  void everything_changed();
+
+  [[nodiscard]] std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
+                                                          model::Kind kind);
+  void reserved(std::span<const Reservation> reservations);
+
+  // Starts receiving hints from other processes. Each hint also calls `on_hint`.
+  void listen();
+  void set_on_hint(std::function<void()> on_hint) { on_hint_ = std::move(on_hint); }
+  void stop();
+
+ private:
+  void listen_loop();
+
+  store::Store& store_;
+  EngineObserver observer_;
+  SweepWatch sweeps_;
+  std::function<void()> on_hint_;  // set before any thread starts
+  std::atomic<int> worker_count_{0};
+  mutable std::shared_mutex workers_mutex_;
+  std::vector<std::shared_ptr<LocalWorker>> workers_;  // guarded by workers_mutex_
+  std::mutex listen_mutex_;
+  std::unique_ptr<store::Listener> listener_;  // guarded by listen_mutex_
+  bool stopping_ = false;                      // guarded by listen_mutex_
+  std::thread thread_;
+};
+
+}  // namespace hapax::engine

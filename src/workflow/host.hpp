@@ -1,0 +1,42 @@
+// Host: what workflows need of the program that runs them. The app is one; the workflow room knows it by this alone.
+#pragma once
+
+#include <hapax/options.hpp>
+#include <hapax/task.hpp>
+#include <hapax/transaction.hpp>
+
+#include "model/execution.hpp"
+#include "model/turn.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace hapax::engine {
+class Engine;
+}
+namespace hapax::store {
+class Store;
+}
+
+namespace hapax::workflow {
+
+class Support;
+
+// Any thread may call it. Its workflows hold it weakly or for as long as a run lasts.
+class Host {
+ public:
+  virtual ~Host() = default;
+  [[nodiscard]] virtual engine::Engine& engine() = 0;
+  [[nodiscard]] virtual store::Store& store() = 0;
+  [[nodiscard]] virtual const std::string& ns() const = 0;
+  // The request for a task or a child that a run starts. Declares nothing in the catalogue.
+  [[nodiscard]] virtual model::NewExecution request_of_run(const TaskSpec& task, std::string input,
+                                                           const EnqueueOptions& options) = 0;
+  // Runs `body` in a transaction of the store and writes in it the turn that `body` returns.
+  virtual void transaction(const std::function<model::Advance(Transaction&)>& body) = 0;
+  // The functions of its workflows; made when first asked for.
+  [[nodiscard]] virtual std::shared_ptr<Support> support() = 0;
+};
+
+}  // namespace hapax::workflow

@@ -1,0 +1,139 @@
+// Lanes: which lane takes which runs, and which lane is woken for them.
+#include "workflow/lanes.hpp"
+
+#include "engine/step_thread.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace hapax::workflow {
+
+namespace {
+
+// Runs whose turns are longer than this are taken one at a time, so that other lanes get the rest.
+constexpr double long_turn_seconds = 0.0005;
+// How long a run that may take long waits for a lane of its own.
+constexpr Duration unattended_max = std::chrono::milliseconds(20);
+constexpr std::size_t passed_over_max = 64;
+// A lane that has a slow run takes a second one that has waited for unattended_max, and more only after starving_after.
+constexpr std::size_t beside_slow_max = 2;
+constexpr Duration starving_after = std::chrono::seconds(1);
+
+}  // namespace
+
+bool Lanes::is_quick(const std::string& workflow) const {
+  const auto known = speeds_.find(workflow);
+  return known != speeds_.end() && known->second < long_turn_seconds;
+}
+
+bool Lanes::note_speeds(const Turns& took) {
+  const std::lock_guard lock(mutex_);
+  bool quick = true;
+  auto known = speeds_.end();
+  for (const auto& [state, duration] : took) {
+    const double seconds = std::chrono::duration<double>(duration).count();
+    bool first = false;
+    // Most turns are of the same workflow as the one before.
+    if (known == speeds_.end() || known->first != state->name()) {
+      std::tie(known, first) = speeds_.try_emplace(state->name(), seconds);
+    }
+    if (first) {
+      measured_since_.erase(state->name());
+    } else {
+      known->second = known->second * 0.8 + seconds * 0.2;
+    }
+    quick = quick && known->second < long_turn_seconds;
+  }
+  return quick;
+}
+
+bool Lanes::may_take_long(const std::string& workflow) const {
+  const std::lock_guard lock(mutex_);
+  return !is_quick(workflow);
+}
+
+Time Lanes::known_by(const std::string& workflow) const {
+  const auto since = measured_since_.find(workflow);
+  return since == measured_since_.end() ? Time{} : since->second + held_up_after;
+}
+
+bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
+  if (is_unknown(workflow)) { return now < known_by(workflow); }
+  return is_quick(workflow) && std::ranges::any_of(lanes_, [&](const LanePtr& lane) {
+           const std::int64_t since = lane->held_since_us.load();
+           return !lane->asks && !lane->idle && (since == 0 || now - Time(Duration(since)) < held_up_after);
+         });
+}
+
+// One run that may take long is enough, as it keeps the runs beside it waiting. Runs that are not for this lane are
+// passed over.
+bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t most, std::size_t beside,
+                 std::vector<engine::RunPtr>& picked) {
+  std::vector<engine::RunPtr> left;
+  bool slow = false;
+  while (!slow && !coming.empty() && !holding_.load() && beside + picked.size() < most &&
+         left.size() < passed_over_max) {
+    engine::RunPtr next = std::move(coming.front());
+    coming.pop_front();
+    const bool may_take_long = !is_quick(next->claim().task);
+    if (may_take_long && !is_for(*next, taking, beside + picked.size())) {
+      left.push_back(std::move(next));
+      continue;
+    }
+    slow = may_take_long;
+    if (is_unknown(next->claim().task)) { measured_since_.try_emplace(next->claim().task, engine::engine_now()); }
+    picked.push_back(std::move(next));
+  }
+  const bool full = slow || !left.empty() || beside + picked.size() >= most;
+  coming.insert(coming.begin(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+  return full;
+}
+
+// A run that may take long goes to a lane that has nothing else or, if no lane was free for unattended_max, beside
+// other runs.
+bool Lanes::is_for(const engine::Run& run, Taking taking, std::size_t beside) {
+  return (taking == Taking::waiting && beside == 0) || engine::engine_now() >= run.received + unattended_max;
+}
+
+bool Lanes::must_take(const std::deque<engine::RunPtr>& coming, std::size_t held) {
+  if (coming.empty()) { return false; }
+  return engine::engine_now() >= coming.front()->received + (held < beside_slow_max ? unattended_max : starving_after);
+}
+
+// Holding mutex_.
+void Lanes::wake_idle() {
+  for (const LanePtr& lane : lanes_) {
+    if (lane->idle && !lane->asks) {
+      lane->idle = false;
+      lane->work.notify_one();
+      return;
+    }
+  }
+}
+
+bool Lanes::wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock) {
+  const std::deque<engine::RunPtr>& coming = lane->asks ? asked_ : fresh_;
+  while (!stopping_ && lane->discard.empty() && lane->todo.empty() && lane->ready.empty()) {
+    const Time now = engine::engine_now();
+    std::optional<Time> until;
+    if (!coming.empty() && !holding_.load()) {
+      const std::string& workflow = coming.front()->claim().task;
+      if (lane->asks || !is_unknown(workflow) || now >= known_by(workflow)) { return true; }
+      until = known_by(workflow);
+    }
+    if (!lane->asks && held_up_lane(now)) { return false; }
+    lane->idle = true;
+    if (until) {
+      lane->work.wait_for(lock, *until - now);
+    } else {
+      lane->work.wait(lock);
+    }
+    lane->idle = false;
+  }
+  return true;
+}
+
+}  // namespace hapax::workflow

@@ -1,0 +1,151 @@
+// Lanes: runs that cannot go on, long functions, and the end of the lanes.
+#include "workflow/lanes.hpp"
+
+#include <hapax/error.hpp>
+
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "engine/step_thread.hpp"
+#include "model/unreadable.hpp"
+#include "store/store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hapax::workflow {
+
+namespace {
+
+// A released run is often claimed again by the same worker.
+constexpr int left_before_parking = 16;
+constexpr std::size_t misfits_kept = 10'000;
+constexpr Duration never_yields = std::chrono::seconds(10);
+// Time for a worker with the right encryption key to take the run, or for an operator to repair the row.
+constexpr Duration unreadable_for = std::chrono::minutes(5);
+
+}  // namespace
+
+// Another build may be able to go on (a rolling deploy), so the run is left to it for some seconds before it is parked.
+// When a parked run is tried again, it is left again, as the build that fits may have come meanwhile.
+void Lanes::put_aside(const RunState& state) {
+  const model::Claim& claim = state->claim();
+  const bool another = another_build_is_there(claim);
+  bool leave = false;
+  bool parked = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (misfits_.size() > misfits_kept) { misfits_.clear(); }
+    Misfit& misfit = misfits_[claim.id];
+    parked = misfit.parked;
+    leave = another && misfit.left < left_before_parking;
+    misfit.left = leave ? misfit.left + 1 : 0;
+    misfit.parked = parked || !leave;
+  }
+  if (!leave) {
+    trouble("workflow '" + state->name() + "' " + claim.id.to_string() + " is stuck: " + state->stuck_reason());
+  }
+  settle(state->run(), leave ? state->leave_finish(parked) : state->wait_finish());
+}
+
+bool Lanes::another_build_is_there(const model::Claim& claim) {
+  try {
+    const Time now = options_.app->store().now();
+    const auto sessions = options_.app->store().sessions();
+    return std::ranges::any_of(sessions, [&](const model::SessionInfo& session) {
+      return session.build != options_.build && session.expires_at > now &&
+             std::ranges::find(session.queues, claim.queue) != session.queues.end() &&
+             std::ranges::find(session.tasks, claim.task) != session.tasks.end();
+    });
+  } catch (const std::exception&) { return false; }
+}
+
+void Lanes::give_back(const RunState& state, std::string_view why) {
+  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is given back: " + std::string(why));
+  drop(state);
+  settle(state->run(), engine::release_finish(*state->run()));
+}
+
+std::vector<model::History> Lanes::ask_histories(std::span<const model::HistoryRequest> requests) {
+  if (requests.size() == 1) { return {ask_history(requests.front())}; }
+  try {
+    return options_.app->store().histories(requests);
+  } catch (const std::exception&) {
+    std::vector<model::History> all;
+    for (const model::HistoryRequest& request : requests) { all.push_back(ask_history(request)); }
+    return all;
+  }
+}
+
+model::History Lanes::ask_history(const model::HistoryRequest& request) {
+  store::Store& store = options_.app->store();
+  std::string why;
+  for (int tries = 0; tries < 2; ++tries) {
+    try {
+      return std::move(store.histories({&request, 1}).front());
+    } catch (const std::exception& error) { why = error.what(); }
+    (void)store.outcomes({&request.execution, 1});  // throws when the store is away: then no journal is at fault
+  }
+  return {.entries = {}, .events = {}, .unreadable = std::move(why)};
+}
+
+void Lanes::snooze(const RunState& state, std::string_view why) {
+  trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is tried again in " +
+          format_duration(unreadable_for) + ", as its journal cannot be read here: " + std::string(why));
+  drop(state);
+  model::Finish finish = engine::release_finish(*state->run());
+  finish.kind = model::FinishKind::snoozed;
+  finish.delay = unreadable_for;
+  finish.error = model::ErrorInfo{
+      .type = "JournalUnreadable", .message = base::keep_head(why, limits::error_message_bytes), .detail = ""};
+  settle(state->run(), std::move(finish));
+}
+
+// For a run that is cancelled while it runs: reads the cancellation event, which the store has by now.
+void Lanes::refresh_cancel(const RunState& state) {
+  if (state->replay().cancel() || state->replay().replaying()) { return; }
+  const model::HistoryRequest request{.execution = state->claim().id,
+                                      .from_position = state->replay().recorded(),
+                                      .after_event = state->replay().seen()};
+  try {
+    auto histories = options_.app->store().histories({&request, 1});
+    model::check_readable(histories.front());
+    state->replay().load({}, std::move(histories.front().events));
+  } catch (const std::exception& error) { trouble(error.what()); }
+}
+
+void Lanes::look(Time now) {
+  const std::lock_guard lock(mutex_);
+  if (!fresh_.empty() && !is_soon_looked_after(fresh_.front()->claim().task, now)) { wake_idle(); }
+  if (held_up_lane(now)) { wake_idle(); }
+  for (const LanePtr& lane : lanes_) {
+    const std::int64_t since = lane->busy_since_us.load();
+    if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
+    const std::lock_guard name_lock(lane->name_mutex);
+    trouble("workflow '" + lane->name + "' has not come to a context call for " +
+            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
+            "; others on its thread wait. Long work belongs into ctx.step");
+  }
+}
+
+void Lanes::stop(Time until) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  for (const LanePtr& lane : lanes_) { lane->work.notify_all(); }
+  const auto all_ended = [this] {
+    return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
+  };
+  ended_.wait_for(lock, std::max(until - engine::engine_now(), Duration::zero()), all_ended);
+  std::vector<std::thread> finished;
+  for (const LanePtr& lane : lanes_) {
+    if (!lane->thread.joinable()) { continue; }
+    if (lane->ended) {
+      finished.push_back(std::move(lane->thread));
+    } else {
+      lane->thread.detach();
+    }
+  }
+  lock.unlock();
+  for (std::thread& thread : finished) { thread.join(); }
+}
+
+}  // namespace hapax::workflow
