@@ -35,6 +35,15 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/hapax")
 install(TARGETS hapax_library EXPORT hapaxTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT hapax_development
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT hapax_development)
+# The archive is installed without debug information, which is four fifths of it. The whole archive is a component of its own:
+# cmake --install BUILD --component hapax_debug.
+if(room_objects AND CMAKE_STRIP)
+  install(CODE "
+    set(archive \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:hapax_library>\")
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\${archive}\" COMMAND_ERROR_IS_FATAL ANY)
+  " COMPONENT hapax_development)
+  install(FILES "$<TARGET_FILE:hapax_library>" DESTINATION "${CMAKE_INSTALL_LIBDIR}/debug" COMPONENT hapax_debug EXCLUDE_FROM_ALL)
+endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/include/hapax")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/hapax" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     COMPONENT hapax_development FILES_MATCHING PATTERN "*.hpp")

@@ -24,6 +24,11 @@ if ! diff -u --label README.md --label tests/install/consumer/main.cpp example.c
 fi
 
 cmake --install "$build_folder" --prefix "$PWD/prefix" > install.log || { cat install.log; exit 1; }
+# Debug information is a component of its own.
+if [[ $(find prefix -name libhapax.a -size -25M | wc -l) -ne 1 ]]; then
+  echo "the installed libhapax.a is not there, or has 25 MB or more" >&2
+  exit 1
+fi
 test -x prefix/bin/hapax || { echo "the program was not installed" >&2; exit 1; }
 
 for compiler in g++ clang++-16; do
