@@ -207,7 +207,7 @@ std::vector<JsonMember> json_members(std::string_view text, std::string_view fie
 
 std::vector<JsonMember> checked_members(std::string_view object, std::string_view field) {
   JsonCursor cursor(object);
-  if (cursor.peek() != '{') {
+  if (cursor.done() || cursor.peek() != '{') {
     throw InvalidArgument(std::string(field), field == "line"
                                                   ? "expected a JSON object such as {\"task\":\"greet\",\"input\":{}}"
                                                   : "expected a JSON object");

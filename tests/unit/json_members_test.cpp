@@ -41,6 +41,7 @@ TEST(JsonMembers, AnotherTypeIsRefusedByName) {
     } catch (const InvalidArgument& error) { EXPECT_EQ(error.field(), "queue"); }
   }
   EXPECT_THROW((void)checked_members("[1]"), InvalidArgument);
+  EXPECT_THROW((void)checked_members(""), InvalidArgument) << "a request without a body";
   EXPECT_THAT(checked_members(R"({"tags":["a","\u0062"]})").front().texts(), ElementsAre("a", "b"));
 }
 
