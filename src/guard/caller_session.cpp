@@ -119,7 +119,7 @@ std::vector<model::Held> CallerSession::beat(const std::vector<model::Held>& hol
     open();
     reply = store_.beat(sent);
   }
-  // The reply names executions without fences. Of two holds of one execution the lower fence is lost; `sent.held` has
+  // The reply names executions without fences. If an execution is held twice, the lower fence is lost; `sent.held` has
   // it first.
   std::map<Uuid, int> gone;
   for (const Uuid& id : reply.lost) { ++gone[id]; }

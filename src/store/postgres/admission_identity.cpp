@@ -137,7 +137,7 @@ class Stepper {
       const NewExecution& item = *items_[index];
       if (answers_[index] || (item.identity && !seen.insert(item.identity->hash).second)) { continue; }
       const bool is_named = item.identity && item.identity->name;
-      // Of two items that ask for one name, the second waits for the next round, which knows the outcome of the first.
+      // If two items ask for one name, the second waits for the next round, which knows the outcome of the first.
       if (is_named && !names.insert(*item.identity->name).second) { continue; }
       indexes.push_back(index);
       if (is_named && names_.is_taken(item)) { continue; }  // not inserted: it meets its holder, or is refused

@@ -90,7 +90,7 @@ std::vector<FinishVerdict> PostgresStore::journal_append(std::span<const Journal
     }
     std::vector<FinishVerdict> verdicts;
     for (const JournalEntry& entry : entries) {
-      // Of two entries for one position, the first was kept and removes it from the set, so the second is stale.
+      // If a position has two entries, the first was kept and removes it from the set, so the second is stale.
       const bool accepted =
           kept.erase({entry.execution, entry.position}) > 0 || (again && is_kept(connection, entry, offset_us()));
       verdicts.push_back(accepted ? FinishVerdict::accepted : FinishVerdict::stale);

@@ -295,7 +295,7 @@ void insert_together(WriteTransaction& tx, std::span<const NewExecution> items, 
   }
 }
 
-// Of two items with one identity, the first takes the identity and is inserted before the second meets it.
+// If two items have one identity, the first takes the identity and is inserted before the second meets it.
 std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items,
                                     std::span<const QueueRow* const> queues) {
   const std::vector<bool> taken = take_identities(tx, items, queues);
