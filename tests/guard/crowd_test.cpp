@@ -2,6 +2,7 @@
 #include "history.hpp"
 #include "rig.hpp"
 
+#include <hapax/error.hpp>
 #include <hapax/guard.hpp>
 
 #include <gtest/gtest.h>
@@ -36,6 +37,19 @@ void in_crowd(const std::function<void(int)>& work) {
   for (std::thread& each : threads) { each.join(); }
 }
 
+// Calls until a store is not busy: the stores of the crowd wait for one another's syncs, on a stalling disk for longer
+// than a store waits. A call that threw StoreBusy has changed nothing.
+template <class Call>
+auto patiently(const Call& call) {
+  for (;;) {
+    try {
+      return call();
+    } catch (const StoreBusy&) {
+      std::this_thread::yield();
+    }
+  }
+}
+
 TEST(CrowdTest, SixtyFourThreadsOnTenThousandRandomKeysHaveOneEffectAKey) {
   const std::uint64_t seed = fresh_seed();
   std::vector<std::atomic<int>> effects(keys);
@@ -67,7 +81,7 @@ TEST_P(LinearTest, HistoriesAreThoseOfASingleRecord) {
   const int calls = quick ? 1000 : 8;
   std::vector<std::vector<std::pair<int, Happened>>> told(crowd);
   in_crowd([&](int thread) {
-    const GuardStorePtr store = rig->open();
+    const GuardStorePtr store = patiently([&] { return rig->open(); });
     std::mt19937_64 random(seed + static_cast<std::uint64_t>(thread));
     auto& mine = told[static_cast<std::size_t>(thread)];
     for (int call = 0; call < calls; ++call) {
@@ -76,7 +90,7 @@ TEST_P(LinearTest, HistoriesAreThoseOfASingleRecord) {
       begin.key = {"default", "act", std::to_string(number)};
       Happened asked;
       asked.begun = nanoseconds();
-      const GuardAnswer answer = store->begin(begin);
+      const GuardAnswer answer = patiently([&] { return store->begin(begin); });
       asked.ended = nanoseconds();
       const bool started = answer.begun == GuardBegun::started;
       asked.what = started                                   ? Happened::What::started
@@ -95,7 +109,7 @@ TEST_P(LinearTest, HistoriesAreThoseOfASingleRecord) {
         end.begun = nanoseconds();
         GuardFinish finish;
         finish.end = unlocks ? GuardEnd::unlocked : GuardEnd::completed;
-        end.accepted = store->finish(answer.hold, finish) == GuardVerdict::accepted;
+        end.accepted = patiently([&] { return store->finish(answer.hold, finish); }) == GuardVerdict::accepted;
         end.ended = nanoseconds();
         mine.emplace_back(number, end);
       }
