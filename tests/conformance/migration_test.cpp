@@ -1,5 +1,6 @@
 // Schema migrations: versioned, forward only, run once, and existing data stays usable.
 #include "conformance/fixture.hpp"
+#include "store/unreleased_schema.hpp"
 
 #include <hapax/error.hpp>
 
@@ -7,6 +8,7 @@
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 namespace hapax::conformance {
@@ -55,6 +57,10 @@ class MigrationConformance : public Conformance {
   static void pretend_usable_from(const std::string& place, int oldest) {
     run_sql(place, "UPDATE " + versions_table(place) + " SET usable_from = " + std::to_string(oldest));
   }
+  // Makes the place look as if a build from before the first release had made it.
+  static void pretend_unreleased(const std::string& place, int version) {
+    run_sql(place, "UPDATE " + versions_table(place) + " SET version = " + std::to_string(version));
+  }
   static std::string versions_table(const std::string& place) {
     return place.starts_with("sqlite:") ? "migrations" : place.substr(place.rfind("schema=") + 7) + ".schema_version";
   }
@@ -95,18 +101,31 @@ TEST_F(MigrationConformance, AnEmptyPlaceIsBroughtToTheNewestVersion) {
   EXPECT_EQ(newest > 0, capabilities().durable) << "what survives its process has a schema";
 }
 
-TEST_F(MigrationConformance, EveryEarlierVersionIsBroughtToTheNewest) {
-  const int newest = store::schema_status(url()).newest;
-  for (int version = 1; version < newest; ++version) {
-    const std::string place = empty_place();
-    EXPECT_EQ(store::migrate(place, version).to, version);
+TEST_F(MigrationConformance, AVersionFromBeforeTheFirstReleaseIsRefusedByNameAndLeftAlone) {
+  if (!capabilities().durable) { return; }
+  const std::string place = empty_place();
+  store::migrate(place);
+  const auto expect_refused = [](int version, const std::function<void()>& call) {
+    try {
+      call();
+      ADD_FAILURE() << "version " << version << " was not refused";
+    } catch (const SchemaMismatch& refusal) {
+      const std::string said = refusal.what();
+      EXPECT_NE(said.find("version " + std::to_string(version)), std::string::npos) << said;
+      EXPECT_NE(said.find("before the first release"), std::string::npos) << said;
+      EXPECT_NE(said.find("run hapax migrate"), std::string::npos) << said;
+    }
+  };
+  for (int version = store::first_released_schema - 1; version >= 1; --version) {
+    pretend_unreleased(place, version);
+    expect_refused(version, [&] { (void)reopen(place); });
+    expect_refused(version, [&] { (void)store::open(place, {.migrate = store::Migrate::yes}); });
+    expect_refused(version, [&] { (void)store::open(place, {.must_exist = true}); });
+    expect_refused(version, [&] { store::migrate(place); });
     EXPECT_EQ(store::schema_status(place).current, version);
-    EXPECT_THROW(reopen(place), SchemaMismatch) << "version " << version << " opened without being migrated";
-    const store::MigrationReport report = store::migrate(place);
-    EXPECT_EQ(report.from, version);
-    EXPECT_EQ(report.to, newest);
-    expect_works(place);
   }
+  pretend_unreleased(place, store::first_released_schema);
+  expect_works(place);
 }
 
 TEST_F(MigrationConformance, MigratingAgainChangesNothing) {
@@ -121,7 +140,10 @@ TEST_F(MigrationConformance, NeverBackwards) {
   if (!capabilities().durable) { return; }
   const std::string place = empty_place();
   const int newest = store::migrate(place).to;
-  EXPECT_EQ(store::migrate(place, 1).to, newest);
+  pretend_newer(place, newest + 1);
+  pretend_usable_from(place, newest);
+  EXPECT_EQ(store::migrate(place, newest).to, newest + 1);
+  EXPECT_EQ(store::schema_status(place).current, newest + 1);
   expect_works(place);
 }
 
@@ -129,6 +151,7 @@ TEST_F(MigrationConformance, AVersionThisBuildDoesNotKnowIsNoTarget) {
   if (!capabilities().durable) { return; }
   const std::string place = empty_place();
   EXPECT_THROW(store::migrate(place, store::schema_status(place).newest + 1), Error);
+  EXPECT_THROW(store::migrate(place, store::first_released_schema - 1), Error);
   EXPECT_EQ(store::schema_status(place).current, 0);
 }
 

@@ -72,11 +72,6 @@ MigrationReport migrate_file(const std::string& path, int to_version) {
   const Locked locked(lock, patience);
   Connection db(path, Connection::Mode::writer, patience);
   set_up_writer(db);
-  const int current = schema_version(db);
-  if (current > newest_schema) {
-    check_schema(db, current);
-    return {.from = current, .to = current};
-  }
   return migrate(db, to_version, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
 }
 
