@@ -163,11 +163,10 @@ TEST_F(SqliteActivity, what_a_file_has_before_a_migration_is_found_after_it) {
 
   store_ = open_sqlite(path(), {});
   EXPECT_EQ(store_->info().schema_version, sqlite::newest_schema + 1) << "deploys roll: this build goes on beside";
-  EXPECT_TRUE(store_->activities({}).empty());
+  ASSERT_EQ(store_->activities({}).size(), 1U);
   EXPECT_EQ(store_->list({.parent = run_.parent}).at(0).id, run_.id);
   EXPECT_EQ(store_->list({.parent = run_.id}).at(0).id, instance_.id);
-  ActivityChange made{.id = "daily", .revision = 0};
-  made.definition = {.json = "{}"};
+  ActivityChange made{.id = "daily", .revision = store_->activities({}).at(0).revision};
   made.schedule = {.cursor = store_->now(), .next_due = store_->now()};
   EXPECT_TRUE(apply(made).applied);
   EXPECT_EQ(store_->due_activities(1).due.at(0).last_result, "7");

@@ -4,8 +4,8 @@
 #include "base/limits.hpp"
 #include "model/labels.hpp"
 #include "model/retry.hpp"
+#include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/claim_row.hpp"
-#include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -40,7 +40,7 @@ constexpr const char* holdings_sql =
     "SELECT count(*), coalesce(max(lost), 0) FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
 
 void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, std::span<const Claim> claims) {
-  const std::int64_t place = line::running(request.session);
+  const std::int64_t place = claim_order::running(request.session);
   Cursor cursor = tx.db().use(queue.counts_running() ? start_counted_sql : start_sql);
   for (const Claim& claim : claims) {
     cursor.bind(place, request.session, request.claim_number, tx.now(), claim.id).run();
@@ -49,7 +49,7 @@ void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& requ
 
 // Adds the first executions of a line range that the request may have to `claims`, up to `limit` in all. These are not
 // started yet.
-void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
+void look(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue, const ClaimRequest& request,
           std::size_t limit, std::vector<Claim>& claims) {
   std::size_t bytes = input_bytes(claims);
   Cursor cursor = tx.db().use(line_sql);
@@ -88,14 +88,14 @@ class Claiming {
   ClaimReply run() {
     for (const QueueRow* const queue : queues_) {
       if (request_.alone) {
-        take(line::suspect(queue->id), *queue, 1);
+        take(claim_order::suspect(queue->id), *queue, 1);
         if (!reply_.claims.empty()) { return std::move(reply_); }
       } else {
         reply_.suspects_due = reply_.suspects_due || suspects_in(*queue);
       }
     }
     const auto limit = static_cast<std::size_t>(request_.limit);
-    for (const QueueRow* const queue : queues_) { take(line::ready(queue->id), *queue, limit); }
+    for (const QueueRow* const queue : queues_) { take(claim_order::ready(queue->id), *queue, limit); }
     if (reply_.claims.size() < limit) {
       // A reply that ended at its byte limit leaves executions that are due now.
       reply_.next_due = input_bytes(reply_.claims) >= limits::claim_bytes ? Duration{0} : next_due();
@@ -107,12 +107,12 @@ class Claiming {
   bool suspects_in(const QueueRow& queue) {
     if (queue.limited() && !limits_are_open(tx_, queue, request_, idle_)) { return false; }
     std::vector<Claim> due;
-    look(tx_, line::suspect(queue.id), queue, request_, 1, due);
+    look(tx_, claim_order::suspect(queue.id), queue, request_, 1, due);
     return !due.empty();
   }
 
   // Starts the executions of a line range that the request may have, up to `limit` in all.
-  void take(line::Range range, const QueueRow& queue, std::size_t limit) {
+  void take(claim_order::Range range, const QueueRow& queue, std::size_t limit) {
     const std::size_t before = reply_.claims.size();
     if (queue.limited()) {
       wait_at_most(take_limited(tx_, range, queue, request_, limit, idle_, reply_.claims));
@@ -130,7 +130,7 @@ class Claiming {
   std::optional<Duration> next_due() {
     for (const QueueRow* const queue : queues_) {
       Cursor cursor = tx_.db().use(next_due_sql);
-      if (cursor.bind(line::delayed(queue->id)).next()) {
+      if (cursor.bind(claim_order::delayed(queue->id)).next()) {
         wait_at_most(std::max(cursor.time(0) - tx_.now(), Duration{0}));
       }
       if (queue->settings.limits.key_rate) { wait_at_most(next_key_start(tx_, *queue)); }
@@ -196,8 +196,10 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
   std::vector<Due> due;
   {
     Cursor cursor = tx.db().use(claim_due_sql);
-    cursor.bind(line::delayed(queue.id), tx.now(), promotion_batch);
-    while (cursor.next()) { due.push_back({cursor.uuid(0), line::due(queue.id, cursor.small(1), cursor.small(2))}); }
+    cursor.bind(claim_order::delayed(queue.id), tx.now(), promotion_batch);
+    while (cursor.next()) {
+      due.push_back({cursor.uuid(0), claim_order::due(queue.id, cursor.small(1), cursor.small(2))});
+    }
   }
   Cursor cursor = tx.db().use(make_ready_sql);
   for (const Due& one : due) { cursor.bind(one.place, one.id).run(); }
@@ -209,7 +211,7 @@ ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
   ClaimRequest known = request;
   {
     Cursor cursor = tx.db().use(holdings_sql);
-    cursor.bind(line::running(request.session), request.session);
+    cursor.bind(claim_order::running(request.session), request.session);
     if (!cursor.next()) { return {}; }
     known.alone = cursor.integer(0) == 0;
     if (cursor.integer(1) > 0) { return {.claims = {}, .suspects_due = true, .next_due = {}}; }

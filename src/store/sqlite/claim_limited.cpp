@@ -6,7 +6,7 @@
 #include "base/limits.hpp"
 #include "model/claim_limits.hpp"
 #include "store/sqlite/claim_row.hpp"
-#include "store/sqlite/limited.hpp"
+#include "store/sqlite/parking.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class LimitedWalk {
         limits_(queue.settings.limits, load_of(tx, queue, request.session), idle, tx.now()) {}
 
   // `bytes`: of the inputs that are in the reply already.
-  void walk(line::Range range, std::size_t most, std::size_t bytes) {
+  void walk(claim_order::Range range, std::size_t most, std::size_t bytes) {
     Cursor cursor = tx_.db().use(claim_limited_line_sql);
     cursor.bind(range.first, range.last);
     while (started_.size() < most && bytes < limits::claim_bytes && cursor.next()) {
@@ -182,7 +182,7 @@ class LimitedWalk {
 
 }  // namespace
 
-std::optional<Duration> take_limited(WriteTransaction& tx, line::Range range, const QueueRow& queue,
+std::optional<Duration> take_limited(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue,
                                      const ClaimRequest& request, std::size_t limit, int idle,
                                      std::vector<Claim>& claims) {
   if (claims.size() >= limit) { return std::nullopt; }

@@ -2,8 +2,8 @@
 
 #include "model/labels.hpp"
 #include "model/retention.hpp"
-#include "store/sqlite/limited.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
+#include "store/sqlite/parking.hpp"
 #include "store/sqlite/waiters.hpp"
 
 namespace hapax::store::sqlite {
@@ -137,7 +137,7 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   if (row.waited && ending.continued_as) {
     pass_waiters(tx, row.id, *ending.continued_as);
   } else if (row.waited) {
-    tell_waiters(tx, row.id, ending);
+    notify_waiters(tx, row.id, ending);
   }
 }
 
@@ -154,8 +154,8 @@ Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
 }
 
 Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now) {
-  if (run_at > now) { return {.line = line::delayed(queue_id), .state = LiveState::delayed}; }
-  return {.line = line::due(queue_id, priority, lost), .state = LiveState::ready};
+  if (run_at > now) { return {.line = claim_order::delayed(queue_id), .state = LiveState::delayed}; }
+  return {.line = claim_order::due(queue_id, priority, lost), .state = LiveState::ready};
 }
 
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {

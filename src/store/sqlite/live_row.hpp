@@ -104,7 +104,7 @@ struct Ending {
 };
 
 // Moves the row from live to history; `ending` has the columns that the live row lacks. 1 INSERT, 1 DELETE; a limit
-// key, a queue that counts running executions, an identity that was taken over and waiters cost more (limited.hpp,
+// key, a queue that counts running executions, an identity that was taken over and waiters cost more (parking.hpp,
 // waiters.hpp). Every row leaves live through this function, which notifies the waiters, except through
 // complete_together (verbs.hpp), which takes only executions without waiters.
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
@@ -116,7 +116,7 @@ struct Place {
 };
 [[nodiscard]] Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now);
 
-// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (limited.hpp).
+// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (parking.hpp).
 struct Waiting {
   std::int64_t queue_id = 0;
   int priority = 0;

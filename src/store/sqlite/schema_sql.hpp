@@ -28,7 +28,7 @@ CREATE TABLE queues(
 CREATE TABLE live(
   id BLOB PRIMARY KEY,
   queue_id INTEGER NOT NULL,
-  line INTEGER NOT NULL,               -- made from queue, state, lost, priority and session: see line.hpp
+  line INTEGER NOT NULL,               -- made from queue, state, lost, priority and session: see claim_order.hpp
   state INTEGER NOT NULL,              -- 0 ready, 1 running, 2 delayed, 3 parked: behind others of its limit key
   priority INTEGER NOT NULL,
   run_at INTEGER NOT NULL,

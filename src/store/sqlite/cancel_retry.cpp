@@ -1,5 +1,5 @@
 // Operators' acts on executions. A cancel: 1 SELECT and the cost of an ending, or 1 UPDATE; for a workflow that has
-// begun, 1 SELECT more and the cost of tell() (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE; with an
+// begun, 1 SELECT more and the cost of send_event() (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE; with an
 // identity 1 INSERT and 1 UPDATE more. A known actor costs 1 INSERT more for the audit line. One fdatasync per call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
@@ -72,17 +72,17 @@ NewExecution next_run(const Execution& before, const RetryRequest& request) {
 
 RetryResult create_run(WriteTransaction& tx, const Execution& before, const RetryRequest& request,
                        IdentityRow identity) {
-  Birth birth{.run = before.run + 1, .run_at = tx.now()};
-  if (before.deadline) { birth.deadline = tx.now() + (*before.deadline - before.created_at); }
+  NewRow fresh{.run = before.run + 1, .run_at = tx.now()};
+  if (before.deadline) { fresh.deadline = tx.now() + (*before.deadline - before.created_at); }
   const NewExecution item = next_run(before, request);
-  static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), birth));
+  static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), fresh));
   if (before.identity) {
-    identity.run = birth.run;
+    identity.run = fresh.run;
     mark_superseded(tx, *before.identity, {.id = before.id, .status = before.status});
     hold_identity(tx, *before.identity, item.id, identity);
   }
   tx.db().use(retried_sql).bind(item.id, before.id).run();
-  return {.verdict = RetryVerdict::created, .existing = item.id, .status = Status::pending, .run = birth.run};
+  return {.verdict = RetryVerdict::created, .existing = item.id, .status = Status::pending, .run = fresh.run};
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
     tx.db().use(ask_sql).bind(base::escape_invalid(reason), id).run();
     if (begun) {
       const std::string error = cancelled_error(reason);
-      tell(tx, id, {.kind = EventKind::cancel, .error = error});
+      send_event(tx, id, {.kind = EventKind::cancel, .error = error});
     }
     return asked;
   }
