@@ -6,23 +6,12 @@
 #include "store/sqlite/admit.hpp"
 
 #include "model/catalogue_version.hpp"
-#include "model/claim_limits.hpp"
-#include "model/labels.hpp"
-#include "model/retry.hpp"
 #include "store/sqlite/parking.hpp"
 
 namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* admit_insert_sql =
-    "INSERT INTO live(id, queue_id, line, state, priority, run_at, lost, fence, attempt, session, claim_number, "
-    "claimed_at,"
-    " cancel_requested, deadline, task, kind, created_at, max_attempts, max_lost, run, attempt_timeout, retry, "
-    "identity,"
-    " identity_key, effect_key, parent, labels, input, limit_key, weight, waited)"
-    " VALUES (?1,?2,?3,?4,?5,?6,0,?7,?7,?8,?9,?10,0,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,"
-    "?27,?28)";
 constexpr const char* present_sql = "SELECT state, run, created_at FROM live WHERE id = ?";
 constexpr const char* take_identity_sql =
     "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for, name)"
@@ -31,6 +20,16 @@ constexpr const char* catalogue_version_sql = "SELECT version FROM catalogue_ver
 constexpr const char* any_due_sql = "SELECT 1 FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? LIMIT 1";
 constexpr const char* any_delayed_due_sql =
     "SELECT 1 FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ? LIMIT 1";
+
+const char* insert_live_sql() {
+  static const char* const sql = [] {
+    std::string marks = "?";
+    for (int i = 1; i < columns::size(columns::inserted_columns); ++i) { marks += ",?"; }
+    return columns::kept_text("INSERT INTO live(" + columns::names(columns::inserted_columns) + ") VALUES (" + marks +
+                              ")");
+  }();
+  return sql;
+}
 
 bool has_row(Cursor& cursor) { return cursor.next(); }
 
@@ -108,52 +107,44 @@ bool take_identity(WriteTransaction& tx, const NewExecution& item, const QueueRo
   return tx.db().changes() > 0;
 }
 
-std::optional<std::string> stored_retry(const NewExecution& item) {
-  return item.retry ? std::optional(encode_retry(*item.retry)) : std::nullopt;
-}
-
-std::optional<int> stored_weight(const NewExecution& item) {
-  return item.weight == 1 ? std::nullopt : std::optional(item.weight);
-}
-
-bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, const NewRow& fresh) {
+LiveRow placed_row(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, const NewRow& fresh) {
   const Place place = fresh.running != nullptr
                           ? Place{.line = claim_order::running(fresh.running->session), .state = LiveState::running}
                           : place_of(queue.id, item.priority, 0, fresh.run_at, tx.now());
-  const int claims = fresh.running != nullptr ? 1 : 0;
-  std::optional<Uuid> session;
-  std::optional<Time> claimed_at;
-  std::int64_t claim_number = 0;
+  LiveRow row;
+  row.queue_id = queue.id;
+  row.line = place.line;
+  row.state = place.state;
+  row.run_at = fresh.run_at;
   if (fresh.running != nullptr) {
-    session = fresh.running->session;
-    claim_number = fresh.running->claim_number;
-    claimed_at = tx.now();
+    row.attempt = 1;
+    row.fence = 1;
+    row.session = fresh.running->session;
+    row.claim_number = fresh.running->claim_number;
+    row.claimed_at = tx.now();
   }
-  const std::optional<std::string> retry = stored_retry(item);
-  std::optional<base::Digest> identity;
-  std::optional<std::string_view> identity_key;
+  row.deadline = fresh.deadline;
+  row.created_at = tx.now();
+  row.run = fresh.run;
   if (item.identity) {
-    identity = item.identity->hash;
-    identity_key = item.identity->key;
+    row.identity_key = item.identity->key;
   } else if (!fresh.identity_key.empty()) {
-    identity_key = fresh.identity_key;
+    row.identity_key = fresh.identity_key;
   }
-  const std::optional<std::string> labels = encode_labels(item.labels);
-  std::optional<std::string> limit_key;
-  if (item.limit_key) { limit_key = encode_limit_key(*item.limit_key); }
-  const std::optional<int> weight = stored_weight(item);
-  const std::optional<int> waited = fresh.waited ? std::optional(1) : std::nullopt;
-  Cursor cursor = tx.db().use(admit_insert_sql);
-  cursor.bind(item.id, queue.id, place.line, static_cast<int>(place.state), item.priority, fresh.run_at, claims,
-              session, claim_number, claimed_at, fresh.deadline, item.task, static_cast<int>(item.kind), tx.now(),
-              item.max_attempts, item.max_lost, fresh.run, item.attempt_timeout, retry, identity, identity_key,
-              item.effect_key, item.parent, labels, item.input, limit_key, weight, waited);
+  if (fresh.waited) { row.waited = 1; }
+  return row;
+}
+
+bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue, const NewRow& fresh) {
+  const LiveRow placed = placed_row(tx, item, queue, fresh);
+  const auto values = columns::new_values(columns::inserted_columns, item, placed);
+  Cursor cursor = tx.db().use(insert_live_sql());
+  std::apply([&](const auto&... value) { cursor.bind(value...); }, values);
   if (!cursor.run_unless_taken()) { return false; }
-  if (limit_key) {
+  if (item.limit_key) {
+    const std::string key = encode_limit_key(*item.limit_key);
     tx.queues().mark_keyed(queue);
-    join_key(
-        tx,
-        {.id = item.id, .queue_id = queue.id, .key = *limit_key, .priority = item.priority, .run_at = fresh.run_at});
+    join_key(tx, {.id = item.id, .queue_id = queue.id, .key = key, .priority = item.priority, .run_at = fresh.run_at});
   }
   return true;
 }

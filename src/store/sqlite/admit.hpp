@@ -28,6 +28,11 @@ struct IdleQueue {
 // check. 1 INSERT.
 [[nodiscard]] bool take_identity(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue);
 
+// The values of a new row that the request does not have: its place in the claim order and, when it is born running,
+// the claim. They are the LiveRow members that columns.hpp marks as inserted.
+[[nodiscard]] LiveRow placed_row(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
+                                 const NewRow& fresh);
+
 // admit_identity.cpp: admits an item whose identity is in the table already: an execution holds it, or held it.
 [[nodiscard]] Admission admit_held_identity(WriteTransaction& tx, const NewExecution& item, bool* waited);
 
@@ -35,8 +40,5 @@ struct IdleQueue {
 // done, when the batch is too small or not of that kind.
 [[nodiscard]] std::optional<std::vector<Admission>> admit_many(WriteTransaction& tx,
                                                                std::span<const NewExecution> items);
-
-[[nodiscard]] std::optional<std::string> stored_retry(const NewExecution& item);
-[[nodiscard]] std::optional<int> stored_weight(const NewExecution& item);
 
 }  // namespace hapax::store::sqlite

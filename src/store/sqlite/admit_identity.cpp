@@ -1,7 +1,5 @@
 // Admissions whose identity is in the table already. A held identity: up to 4 SELECTs; for a pending holder that is
 // replaced, 1 SELECT and 2 or 3 UPDATEs; for a guard that takes a holder over, the cost of take_over. A name: 1 SELECT.
-#include "model/claim_limits.hpp"
-#include "model/labels.hpp"
 #include "store/sqlite/admit.hpp"
 #include "store/sqlite/parking.hpp"
 
@@ -26,7 +24,8 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   tx.db()
       .use(replace_sql)
       .bind(place.line, static_cast<int>(place.state), by.priority, held.run_at, deadline, by.max_attempts, by.max_lost,
-            by.attempt_timeout, stored_retry(by), encode_labels(by.labels), stored_weight(by), by.input, id)
+            by.attempt_timeout, columns::RetryText::put(by.retry), columns::LabelsText::put(by.labels),
+            columns::Weight::put(by.weight), by.input, id)
       .run();
   if (held.limit_key) {
     // The holder may have been the execution of its key that was claimable.
@@ -44,8 +43,7 @@ HolderPlace place_of_holder(WriteTransaction& tx, const Uuid& id, const NewExecu
   if (queue == nullptr || !cursor.bind(id).next() || cursor.integer(0) != queue->id) {
     return HolderPlace::other_queue;
   }
-  const std::optional<std::string> key =
-      item.limit_key ? std::optional(encode_limit_key(*item.limit_key)) : std::nullopt;
+  const std::optional<std::string> key = columns::LimitKeyText::put(item.limit_key);
   if (cursor.optional(1, &Cursor::string) != key) { return HolderPlace::other_key; }
   return cursor.text(2) == item.task ? HolderPlace::same : HolderPlace::other_task;
 }

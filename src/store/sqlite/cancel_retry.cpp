@@ -21,7 +21,6 @@ constexpr const char* children_sql =
 constexpr const char* status_sql = "SELECT status FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* live_run_sql = "SELECT state, run FROM live WHERE id = ?";
 constexpr const char* ended_run_sql = "SELECT status, run FROM history WHERE id = ? AND expires_at > ?";
-constexpr const char* ended_sql = "SELECT " HAPAX_ENDED_EXECUTION " WHERE history.id = ? AND history.expires_at > ?";
 constexpr const char* retried_sql = "UPDATE history SET retried_as = ?, dead = 0 WHERE id = ?";
 constexpr const char* discard_sql = "UPDATE history SET dead = 0 WHERE id = ? AND dead = 1 AND expires_at > ?";
 constexpr const char* annotate_sql = "UPDATE history SET note = ? WHERE id = ? AND expires_at > ?";
@@ -44,29 +43,20 @@ std::optional<RunStatus> find_run(WriteTransaction& tx, const Uuid& id) {
 }
 
 std::optional<Execution> find_ended(WriteTransaction& tx, const Uuid& id) {
-  Cursor cursor = tx.db().use(ended_sql);
+  Cursor cursor = tx.db().use(ended_execution_sql());
   return cursor.bind(id, tx.now()).next() ? std::optional(read_ended_execution(cursor)) : std::nullopt;
 }
 
-// The fields that a new run takes over from the old run; all others start anew.
+// The new run takes over what `columns.hpp` marks as kept, and its queue, identity and effect key; the rest starts
+// anew.
 NewExecution next_run(const Execution& before, const RetryRequest& request) {
   NewExecution item;
   item.id = request.new_id;
   item.queue = before.queue;
-  item.task = before.task;
-  item.kind = before.kind;
-  item.input = before.input;
-  item.priority = before.priority;
-  item.max_attempts = before.max_attempts;
-  item.max_lost = before.max_lost;
-  item.retry = before.retry;
-  item.attempt_timeout = before.attempt_timeout;
+  std::apply([&](const auto&... one) { ((item.*(one.request) = before.*(one.execution)), ...); },
+             columns::kept_columns);
   if (before.identity) { item.identity = IdentityClaim{.hash = *before.identity, .key = before.identity_key}; }
   item.effect_key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
-  item.parent = before.parent;
-  item.labels = before.labels;
-  item.limit_key = before.limit_key;
-  item.weight = before.weight;
   return item;
 }
 

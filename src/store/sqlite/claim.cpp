@@ -2,8 +2,6 @@
 // UPDATE for each execution claimed. A claim never reads history, and of live only the executions that it returns or
 // passes over (other tasks, passed deadlines). Queues with limits: see claim_limited.cpp.
 #include "base/limits.hpp"
-#include "model/labels.hpp"
-#include "model/retry.hpp"
 #include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/claim_row.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -18,8 +16,15 @@ namespace {
 // How many delayed executions one claim makes ready at most; the next claims do the rest.
 constexpr int promotion_batch = 5000;
 
-constexpr const char* line_sql = "SELECT " HAPAX_CLAIM_COLUMNS
-                                 " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? ORDER BY line, run_at, id";
+const char* claim_range_sql() {
+  static const char* const sql = columns::kept_text("SELECT " + columns::names(columns::claim_columns) +
+                                                    " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? "
+                                                    "ORDER BY line, run_at, id");
+  return sql;
+}
+constexpr int deadline_column = columns::index_of(columns::claim_columns, "deadline");
+constexpr int task_column = columns::index_of(columns::claim_columns, "task");
+constexpr int kind_column = columns::index_of(columns::claim_columns, "kind");
 
 constexpr const char* start_sql =
     "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
@@ -52,11 +57,11 @@ void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& requ
 void look(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue, const ClaimRequest& request,
           std::size_t limit, std::vector<Claim>& claims) {
   std::size_t bytes = input_bytes(claims);
-  Cursor cursor = tx.db().use(line_sql);
+  Cursor cursor = tx.db().use(claim_range_sql());
   cursor.bind(range.first, range.last);
   while (claims.size() < limit && bytes < limits::claim_bytes && cursor.next()) {
-    const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
-    if (!too_late && wants(request, cursor.text(6), static_cast<Kind>(cursor.small(7)))) {
+    const bool too_late = !cursor.is_null(deadline_column) && cursor.time(deadline_column) <= tx.now();
+    if (!too_late && wants(request, cursor.text(task_column), static_cast<Kind>(cursor.small(kind_column)))) {
       claims.push_back(read_claim(cursor, queue, tx.now()));
       bytes += claims.back().input.size();
     }
@@ -161,29 +166,14 @@ bool wants(const ClaimRequest& request, std::string_view task, Kind kind) {
 
 Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   Claim claim;
-  claim.id = cursor.uuid(0);
+  columns::read_columns_at(columns::claim_columns, cursor, 0, [&](const auto& column, const auto& value) {
+    claim.*(column.claim) = std::remove_cvref_t<decltype(column)>::Codec::get(value);
+  });
   claim.queue = queue.ref;
   claim.limited = queue.limited();
-  claim.attempt = cursor.small(1) + 1;
-  claim.fence = cursor.integer(2) + 1;
-  claim.lost = cursor.small(3);
-  claim.priority = cursor.small(4);
-  claim.deadline = cursor.optional(5, &Cursor::time);
+  claim.attempt += 1;
+  claim.fence += 1;
   if (claim.deadline) { claim.deadline_in = *claim.deadline - now; }
-  claim.task = cursor.text(6);
-  claim.kind = static_cast<Kind>(cursor.small(7));
-  claim.created_at = cursor.time(8);
-  claim.max_attempts = cursor.small(9);
-  claim.max_lost = cursor.small(10);
-  claim.run = cursor.small(11);
-  claim.attempt_timeout = cursor.optional(12, &Cursor::duration);
-  if (!cursor.is_null(13)) { claim.retry = decode_retry(cursor.text(13)); }
-  claim.identity = cursor.optional(14, &Cursor::digest);
-  claim.effect_key = cursor.optional(15, &Cursor::string);
-  claim.parent = cursor.optional(16, &Cursor::uuid);
-  if (!cursor.is_null(17)) { claim.labels = decode_labels(cursor.text(17)); }
-  claim.input = cursor.text(18);
-  claim.inbox = cursor.integer(19);
   claim.claimed_at = now;
   return claim;
 }

@@ -25,7 +25,11 @@ constexpr const char* claim_limited_line_sql =
     " live.kind"
     " FROM live INDEXED BY live_line LEFT JOIN limited ON limited.execution = live.id"
     " WHERE live.line BETWEEN ? AND ? ORDER BY live.line, live.run_at, live.id";
-constexpr const char* claim_sql = "SELECT " HAPAX_CLAIM_COLUMNS " FROM live WHERE id = ?";
+const char* claim_one_sql() {
+  static const char* const sql =
+      columns::kept_text("SELECT " + columns::names(columns::claim_columns) + " FROM live WHERE id = ?");
+  return sql;
+}
 constexpr const char* running_sql =
     "SELECT count(*), coalesce(sum(session = ?), 0) FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ? AND state = 1";
@@ -157,7 +161,7 @@ class LimitedWalk {
   }
 
   Claim read_started(const Uuid& id) {
-    Cursor cursor = tx_.db().use(claim_sql);
+    Cursor cursor = tx_.db().use(claim_one_sql());
     return cursor.bind(id).next() ? read_claim(cursor, queue_, tx_.now()) : Claim();
   }
 

@@ -63,11 +63,16 @@ class Cursor {
   void put(int index, const std::string& text) { put(index, std::string_view(text)); }
   void put(int index, const Uuid& id) { put_bytes(index, id.bytes.data(), id.bytes.size()); }
   void put(int index, const base::Digest& digest) { put_bytes(index, digest.data(), digest.size()); }
+  // The digest must stay in place, as bytes do. Null: NULL.
+  void put(int index, const base::Digest* digest) { digest == nullptr ? put(index, nullptr) : put(index, *digest); }
   void put(int index, Time time) { put(index, time.time_since_epoch().count()); }
   void put(int index, Duration duration) { put(index, duration.count()); }
   template <class Number>
   requires std::is_integral_v<Number>
   void put(int index, Number value) { check(sqlite3_bind_int64(handle_, index, static_cast<sqlite3_int64>(value))); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void put(int index, Enum value) { put(index, static_cast<int>(value)); }
   template <class Value>
   void put(int index, const std::optional<Value>& value) {
     if (value) {

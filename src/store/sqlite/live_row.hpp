@@ -1,6 +1,7 @@
 // A row of `live` as the verbs read it inside a write transaction, and the moves that an execution can make.
 #pragma once
 
+#include "store/sqlite/columns.hpp"
 #include "store/sqlite/write_transaction.hpp"
 
 #include <optional>
@@ -8,67 +9,6 @@
 #include <string_view>
 
 namespace hapax::store::sqlite {
-
-// Persisted; never renumber.
-enum class LiveState : std::uint8_t { ready = 0, running = 1, delayed = 2, parked = 3 };
-
-// Text fields are views into the statement that read the row: valid until that statement is reset.
-struct LiveRow {
-  Uuid id;
-  std::int64_t queue_id = 0;
-  LiveState state = LiveState::ready;
-  int priority = 0;
-  Time run_at{};
-  int lost = 0;
-  std::int64_t fence = 0;
-  int attempt = 0;
-  std::optional<Uuid> session;
-  std::int64_t claim_number = 0;
-  std::optional<Time> claimed_at;
-  bool cancel_requested = false;
-  std::optional<int> finish_kind;
-  std::optional<Time> deadline;
-  std::string_view task;
-  int kind = 0;
-  Time created_at{};
-  int max_attempts = 0;
-  int max_lost = 0;
-  int run = 1;
-  std::optional<Duration> attempt_timeout;
-  std::optional<std::string_view> retry;
-  std::optional<base::Digest> identity;
-  std::optional<std::string_view> identity_key;
-  std::optional<std::string_view> effect_key;
-  std::optional<Uuid> parent;
-  std::optional<std::string_view> labels;
-  std::optional<std::string_view> cancel_reason;
-  std::optional<double> progress;
-  std::string_view progress_message;
-  std::string_view input;
-  std::optional<std::string_view> limit_key;
-  std::optional<int> weight;
-  bool counted = false;
-  bool superseded = false;
-  std::int64_t inbox = 0;
-  bool waited = false;
-  std::string_view stuck;
-
-  [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
-  [[nodiscard]] bool is_workflow() const { return static_cast<Kind>(kind) == Kind::workflow; }
-  [[nodiscard]] bool is_guard() const { return static_cast<Kind>(kind) == Kind::guard; }
-  // Whether the execution ends as cancelled when it stops running without an end: its cancellation was requested, or a
-  // newer request overtook it. A workflow ends by itself.
-  [[nodiscard]] bool to_be_cancelled() const { return (cancel_requested || cancel_reason) && !is_workflow(); }
-};
-
-// The columns of `live` in the order read_live wants them.
-#define HAPAX_LIVE_COLUMNS                                                                                         \
-  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "          \
-  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "     \
-  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "      \
-  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, "  \
-  "live.progress, live.progress_message, live.input, live.limit_key, live.weight, live.counted, live.superseded, " \
-  "live.inbox, live.waited, live.stuck"
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
 

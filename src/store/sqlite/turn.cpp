@@ -192,7 +192,8 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
   next.parent = row.parent;
   next.labels = row.labels ? decode_labels(*row.labels) : Labels{};
   next.effect_key = row.effect_key ? std::optional<std::string>(*row.effect_key) : std::nullopt;
-  NewRow fresh{.run = row.run + 1, .run_at = next.run_at.value_or(tx.now() + next.delay), .waited = row.waited};
+  NewRow fresh{
+      .run = row.run + 1, .run_at = next.run_at.value_or(tx.now() + next.delay), .waited = row.waited.has_value()};
   if (next.deadline) { fresh.deadline = tx.now() + *next.deadline; }
   fresh.identity_key = row.identity_key.value_or("");
   std::optional<IdentityRow> held = row.identity ? find_identity(tx.db(), *row.identity) : std::nullopt;
