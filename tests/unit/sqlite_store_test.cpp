@@ -4,7 +4,7 @@
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
 #include "store/sqlite/connection.hpp"
-#include "store/sqlite/file_lock.hpp"
+#include "store/sqlite/database_file.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/writer.hpp"
 

@@ -21,13 +21,6 @@ const ManyRows& identities_many() {
   return many;
 }
 
-// "?1, ?2, …" for the sign "?".
-std::string numbered(const std::string& sign, int most) {
-  std::string text = sign + "1";
-  for (int i = 2; i <= most; ++i) { text += ", " + sign + std::to_string(i); }
-  return text;
-}
-
 const ManyRows& live_many() {
   static const ManyRows& many =
       *new ManyRows("INSERT OR FAIL INTO live(" + columns::names(columns::own_columns) + ", " +

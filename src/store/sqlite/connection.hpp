@@ -179,6 +179,8 @@ class Connection {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[noreturn]] void fail(int code, std::string_view doing) const;
 
+  // Sets the write-ahead log, full synchronisation and the writer's other settings. Called under the lock file.
+  void set_up_writer();
   // Makes closing the handle skip the checkpoint: for readers, and for a writer that must not touch the log.
   void leave_wal_alone();
   // For a forked child: drops the handle without closing it, as closing would drop the parent's file locks.

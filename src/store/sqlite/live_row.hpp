@@ -2,7 +2,7 @@
 #pragma once
 
 #include "store/sqlite/columns.hpp"
-#include "store/sqlite/write_transaction.hpp"
+#include "store/sqlite/writer.hpp"
 
 #include <optional>
 #include <string>

@@ -3,6 +3,8 @@
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/sweep.hpp"
 
+#include <algorithm>
+
 namespace hapax::store::sqlite {
 
 namespace {
@@ -23,6 +25,8 @@ constexpr const char* sweep_delete_history_sql = "DELETE FROM history WHERE id =
 constexpr const char* sweep_delete_attempts_sql = "DELETE FROM attempts WHERE execution = ?";
 constexpr const char* delete_journal_sql = "DELETE FROM journal WHERE execution = ?";
 constexpr const char* delete_stats_sql = "DELETE FROM queue_stats WHERE second < ?";
+
+constexpr const char* note_expiry_sql = "INSERT OR IGNORE INTO expiries(expiry_hour, id_hour) VALUES (?, ?)";
 
 struct Expired {
   Uuid id;
@@ -112,6 +116,16 @@ void walk(Sweep& sweep, RetentionCursor& at, int& may_look, int& may_delete) {
 }
 
 }  // namespace
+
+void ExpiryNotes::add(const Uuid& id, Time expires_at) {
+  const std::pair<std::int64_t, std::int64_t> place(expiry_hour(expires_at), id_hour(id));
+  if (std::find(pairs_.rbegin(), pairs_.rend(), place) == pairs_.rend()) { pairs_.push_back(place); }
+}
+
+void ExpiryNotes::write(Connection& db) {
+  for (const auto& [expiry, id] : pairs_) { db.use(note_expiry_sql).bind(expiry, id).run(); }
+  pairs_.clear();
+}
 
 void sweep_expired(Sweep& sweep, int limit, RetentionCursor& at) {
   WriteTransaction& tx = sweep.tx;

@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.hpp"
 
 #include "base/text.hpp"
+#include "store/sqlite/database_file.hpp"
 #include "store/sqlite/schema_sql.hpp"
 #include "store/unreleased_schema.hpp"
 
@@ -92,6 +93,15 @@ MigrationReport migrate(Connection& db, int to_version, Time now, Migrations kno
     throw;
   }
   return report;
+}
+
+MigrationReport migrate_file(const std::string& path, int to_version) {
+  const Duration patience = OpenOptions{}.busy_timeout;
+  FileLock lock(checked_path(path, false));
+  const Locked locked(lock, patience);
+  Connection db(path, Connection::Mode::writer, patience);
+  db.set_up_writer();
+  return migrate(db, to_version, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
 }
 
 }  // namespace hapax::store::sqlite

@@ -39,4 +39,7 @@ void check_schema(Connection& db, int current, Migrations known = migrations());
 // for a file that check_schema refuses as newer or from before the first migration.
 MigrationReport migrate(Connection& db, int to_version, Time now, Migrations known = migrations());
 
+// Implements migrate_sqlite of store/open.hpp.
+MigrationReport migrate_file(const std::string& path, int to_version);
+
 }  // namespace hapax::store::sqlite

@@ -9,7 +9,7 @@
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/read_transaction.hpp"
 #include "store/sqlite/retention.hpp"
-#include "store/sqlite/write_transaction.hpp"
+#include "store/sqlite/writer.hpp"
 #include "store/store.hpp"
 
 #include <optional>

@@ -19,10 +19,6 @@ constexpr const char* waiters_sql =
 constexpr const char* waiters_delete_sql = "DELETE FROM waiters WHERE execution = ?";
 constexpr const char* pass_sql = "UPDATE waiters SET execution = ? WHERE execution = ?";
 
-std::optional<std::string_view> waiters_optional_text(const Cursor& cursor, int column) {
-  return cursor.is_null(column) ? std::nullopt : std::optional(cursor.text(column));
-}
-
 // Sends the waiter the event for an execution that has ended. If that run was continued, sends nothing and returns the
 // next run.
 std::optional<Uuid> send_ended(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
@@ -38,8 +34,8 @@ std::optional<Uuid> send_ended(WriteTransaction& tx, const Uuid& awaited, const 
   }
   if (!ended.is_null(3)) { return ended.uuid(3); }
   event.status = static_cast<Status>(ended.small(0));
-  event.data = waiters_optional_text(ended, 1);
-  event.error = waiters_optional_text(ended, 2);
+  event.data = ended.optional(1, &Cursor::text);
+  event.error = ended.optional(2, &Cursor::text);
   send_event(tx, waiter.execution, event);
   return std::nullopt;
 }
