@@ -180,7 +180,7 @@ struct State {
   // Deletes a finished execution with everything that belongs to it.
   void forget(Record& record, Time now);
 
-  // ---- Pending executions and their queues (parking.cpp) ---------------------------------------------------------
+  // ---- Pending executions and their queues (park.cpp) ---------------------------------------------------------
   void enter_queue(Record& record, Time now);
   void leave_queue(Record& record);
 
@@ -192,7 +192,7 @@ struct State {
   // Adds the event of the execution's end to each live waiter.
   void notify_waiters(Record& record, Time now);
 
-  // ---- Limit keys (parking.cpp) ----------------------------------------------------------------------------------
+  // ---- Limit keys (park.cpp) ----------------------------------------------------------------------------------
   // join_key adds a live execution at the tail of its limit key; leave_key removes it, and the next may start.
   void join_key(Record& record);
   void leave_key(Record& record, Time now);

@@ -6,7 +6,7 @@
 #include "store/sqlite/admit.hpp"
 
 #include "model/catalogue_version.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 
 namespace hapax::store::sqlite {
 

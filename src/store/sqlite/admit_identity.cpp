@@ -1,7 +1,7 @@
 // Admissions whose identity is in the table already. A held identity: up to 4 SELECTs; for a pending holder that is
 // replaced, 1 SELECT and 2 or 3 UPDATEs; for a guard that takes a holder over, the cost of take_over. A name: 1 SELECT.
 #include "store/sqlite/admit.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 
 namespace hapax::store::sqlite {
 

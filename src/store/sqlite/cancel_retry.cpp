@@ -47,7 +47,7 @@ std::optional<Execution> find_ended(WriteTransaction& tx, const Uuid& id) {
   return cursor.bind(id, tx.now()).next() ? std::optional(read_ended_execution(cursor)) : std::nullopt;
 }
 
-// The new run takes over what `columns.hpp` marks as kept, and its queue, identity and effect key; the rest starts
+// The new run takes over what `execution_row.hpp` marks as kept, and its queue, identity and effect key; the rest starts
 // anew.
 NewExecution next_run(const Execution& before, const RetryRequest& request) {
   NewExecution item;

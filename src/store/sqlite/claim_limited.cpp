@@ -6,7 +6,7 @@
 #include "base/limits.hpp"
 #include "model/claim_limits.hpp"
 #include "store/sqlite/claim_row.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A live execution as the claim that returns it.
 #pragma once
 
-#include "store/sqlite/columns.hpp"
+#include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/queue_table.hpp"
 
 #include <span>

@@ -2,7 +2,7 @@
 
 #include "model/labels.hpp"
 #include "store/sqlite/claim_order.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 
 namespace hapax::store::sqlite {
 

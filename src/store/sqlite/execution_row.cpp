@@ -1,7 +1,6 @@
 #include "store/sqlite/execution_row.hpp"
 
 #include "model/effect_key.hpp"
-#include "store/sqlite/columns.hpp"
 
 namespace hapax::store::sqlite {
 

@@ -2,7 +2,7 @@
 // Any other guard: 2 SELECTs, the second in a transaction.
 #include "model/labels.hpp"
 #include "store/sqlite/claim_order.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "model/retention.hpp"
 #include "store/sqlite/claim_order.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/waiters.hpp"
 
 namespace hapax::store::sqlite {

@@ -1,7 +1,7 @@
 // A row of `live` as the verbs read it inside a write transaction, and the moves that an execution can make.
 #pragma once
 
-#include "store/sqlite/columns.hpp"
+#include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/writer.hpp"
 
 #include <optional>
@@ -44,7 +44,7 @@ struct Ending {
 };
 
 // Moves the row from live to history; `ending` has the columns that the live row lacks. 1 INSERT, 1 DELETE; a limit
-// key, a queue that counts running executions, an identity that was taken over and waiters cost more (parking.hpp,
+// key, a queue that counts running executions, an identity that was taken over and waiters cost more (park.hpp,
 // waiters.hpp). Every row leaves live through this function, which notifies the waiters, except through
 // complete_together (verbs.hpp), which takes only executions without waiters.
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
@@ -56,7 +56,7 @@ struct Place {
 };
 [[nodiscard]] Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now);
 
-// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (parking.hpp).
+// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (park.hpp).
 struct Waiting {
   std::int64_t queue_id = 0;
   int priority = 0;

@@ -5,7 +5,7 @@
 #include "model/rate.hpp"
 #include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/live_row.hpp"
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "store/sqlite/parking.hpp"
+#include "store/sqlite/park.hpp"
 
 #include "model/claim_limits.hpp"
 #include "store/sqlite/claim_order.hpp"
