@@ -6,6 +6,7 @@
 #include "store/sqlite/admit.hpp"
 
 #include "model/catalogue_version.hpp"
+#include "store/sqlite/many_rows.hpp"
 #include "store/sqlite/park.hpp"
 
 namespace hapax::store::sqlite {
@@ -22,12 +23,9 @@ constexpr const char* any_delayed_due_sql =
     "SELECT 1 FROM live INDEXED BY live_line WHERE line = ? AND run_at <= ? LIMIT 1";
 
 const char* insert_live_sql() {
-  static const char* const sql = [] {
-    std::string marks = "?";
-    for (int i = 1; i < columns::size(columns::inserted_columns); ++i) { marks += ",?"; }
-    return columns::kept_text("INSERT INTO live(" + columns::names(columns::inserted_columns) + ") VALUES (" + marks +
-                              ")");
-  }();
+  static const char* const sql =
+      columns::kept_text("INSERT INTO live(" + columns::names(columns::inserted_columns) + ") VALUES (" +
+                         numbered("?", columns::size(columns::inserted_columns)) + ")");
   return sql;
 }
 

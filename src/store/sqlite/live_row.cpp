@@ -2,6 +2,7 @@
 
 #include "model/retention.hpp"
 #include "store/sqlite/claim_order.hpp"
+#include "store/sqlite/many_rows.hpp"
 #include "store/sqlite/park.hpp"
 #include "store/sqlite/waiters.hpp"
 
@@ -34,14 +35,10 @@ const char* find_live_sql() {
 }
 
 const char* insert_history_sql() {
-  static const char* const sql = [] {
-    std::string marks = "?";
-    for (int i = 1; i < columns::size(columns::copied_columns) + columns::size(columns::ended_columns); ++i) {
-      marks += ",?";
-    }
-    return columns::kept_text("INSERT INTO history(" + columns::names(columns::copied_columns) + ", " +
-                              columns::names(columns::ended_columns) + ") VALUES (" + marks + ")");
-  }();
+  constexpr int size = columns::size(columns::copied_columns) + columns::size(columns::ended_columns);
+  static const char* const sql =
+      columns::kept_text("INSERT INTO history(" + columns::names(columns::copied_columns) + ", " +
+                         columns::names(columns::ended_columns) + ") VALUES (" + numbered("?", size) + ")");
   return sql;
 }
 
