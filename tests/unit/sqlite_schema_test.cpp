@@ -1,6 +1,8 @@
-// The migrations of a SQLite file: lists with made-up versions behind the first one.
+// The schema of a SQLite file: its migrations, by lists with made-up versions behind the first one, and the columns that
+// the table of execution_row.hpp has to name.
 #include "store/open.hpp"
 #include "store/sqlite/connection.hpp"
+#include "store/sqlite/execution_row.hpp"
 #include "store/sqlite/schema.hpp"
 
 #include <hapax/error.hpp>
@@ -19,6 +21,7 @@ using sqlite::Connection;
 using sqlite::Migration;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr int first = sqlite::newest_schema;
 
@@ -124,6 +127,28 @@ TEST_F(SqliteSchema, a_migration_that_fails_leaves_the_file_as_it_was) {
   EXPECT_EQ(integer("SELECT max(version) FROM migrations"), first);
   EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE name = 'made_up'"), 0);
   EXPECT_EQ(integer("SELECT count(*) FROM pragma_table_info('queues') WHERE name = 'made_up'"), 0);
+}
+
+template <class... Columns>
+std::vector<std::string> names_in(const std::tuple<Columns...>& columns) {
+  return std::apply([](const auto&... one) { return std::vector<std::string>{one.name...}; }, columns);
+}
+
+TEST_F(SqliteSchema, the_table_of_columns_names_every_column_of_live_and_history) {
+  migrate(releases(1));
+  const auto stored = [this](const char* table) {
+    Connection db(path_, Connection::Mode::existing, 1s);
+    const std::string sql = "SELECT name FROM pragma_table_info('" + std::string(table) + "')";
+    sqlite::Statement statement(db.handle(), path_, sql, false);
+    sqlite::Cursor cursor(statement);
+    std::vector<std::string> columns;
+    while (cursor.next()) { columns.push_back(cursor.string(0)); }
+    return columns;
+  };
+  EXPECT_THAT(names_in(sqlite::columns::live_columns), UnorderedElementsAreArray(stored("live")));
+  std::vector<std::string> ended = names_in(sqlite::columns::copied_columns);
+  for (const std::string& name : names_in(sqlite::columns::ended_columns)) { ended.push_back(name); }
+  EXPECT_THAT(ended, UnorderedElementsAreArray(stored("history")));
 }
 
 }  // namespace
