@@ -113,6 +113,23 @@ class Stores(unittest.TestCase):
         self.assertEqual(answer.code, CONFIGURATION, answer)
         self.assertTrue(answer.err.startswith("SchemaMismatch: "), answer)
 
+    def test_a_schema_from_before_the_first_release_is_refused_by_name(self):
+        store = "sqlite:early.db"
+        self.assertEqual(run("migrate", "--store", store).code, OK)
+        with sqlite3.connect("early.db") as db:
+            db.execute("UPDATE migrations SET version = 5")
+        db.close()
+        for command in (["list"], ["migrate"], ["doctor"], ["enqueue", "job"], ["serve", "--listen", "127.0.0.1:0"]):
+            answer = run(*command, "--store", store)
+            self.assertEqual(answer.code, CONFIGURATION, answer)
+            self.assertIn("SchemaMismatch: SQLite store early.db: the schema has version 5, which a build from before the first "
+                          "release made; no release uses it; run hapax migrate on a new file", answer.err)
+        status = run("migrate", "--status", "--store", store)
+        self.assertEqual(status.code, UNSUCCESSFUL, status)
+        self.assertIn("the schema has version 5, which a build from before the first release made", status.out)
+        told = run("migrate", "--status", "--json", "--store", store)
+        self.assertEqual((told.code, told.json), (UNSUCCESSFUL, {"current": 5, "newest": 9, "up_to_date": False}))
+
     def test_the_default_store_is_a_file_in_this_folder(self):
         self.assertEqual(run("enqueue", "job").code, OK)
         self.assertTrue(os.path.exists("hapax.db"))

@@ -1,4 +1,4 @@
-// Activities in a SQLite file: the views that operators query, and the migration from earlier versions.
+// Activities in a SQLite file: the views that operators query, and rows that a migration meets.
 #include "base/uuid7.hpp"
 #include "model/identity.hpp"
 #include "store/open.hpp"
@@ -145,41 +145,28 @@ TEST_F(SqliteActivity, the_doctor_tells_of_ticks_that_nobody_starts) {
   EXPECT_EQ(level(), Finding::Level::warning);
 }
 
-TEST_F(SqliteActivity, what_a_file_of_version_4_has_is_found_by_its_parent) {
+TEST_F(SqliteActivity, what_a_file_has_before_a_migration_is_found_after_it) {
   run_daily();
   finish(run_.id, FinishKind::completed);
   store_.reset();
-  EXPECT_EQ(migrate_sqlite(path("fourth.db"), 4).to, 4);
-  const auto text_of = [&](const std::string& name, const char* query) {
-    sqlite::Connection db(path(name), sqlite::Connection::Mode::existing, 1s);
-    return db.text(query);
-  };
-  // Undoes versions 8, 7, 6 and 5, which leaves what version 4 made.
-  execute("DROP INDEX identities_name; ALTER TABLE identities DROP COLUMN name");
-  execute(
-      "DROP TRIGGER tasks_added; DROP TRIGGER tasks_changed; DROP TRIGGER tasks_removed;"
-      " DROP TRIGGER settings_added; DROP TRIGGER settings_changed; DROP TRIGGER settings_removed;"
-      " DROP TABLE catalogue_versions; DROP INDEX identities_buried; ALTER TABLE identities DROP COLUMN queue_id;"
-      " DROP VIEW executions;" +
-      text_of("fourth.db", "SELECT sql FROM sqlite_schema WHERE name = 'executions'"));
-  execute(
-      "DROP VIEW activity_runs; DROP VIEW task_instances; DROP INDEX live_parent; DROP INDEX history_parent;"
-      " DROP TABLE activities; DROP TABLE activity_versions; DROP TABLE activity_generations;"
-      " DROP TABLE tokens; DROP INDEX audit_subject; DROP INDEX audit_at;"
-      " DELETE FROM migrations WHERE version >= 5");
-  const char* const schema =
-      "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name)";
-  ASSERT_EQ(text_of("store.db", schema), text_of("fourth.db", schema));
+  const std::vector<sqlite::Migration> known{
+      sqlite::migrations().front(),
+      {sqlite::newest_schema + 1, "made up: the parents' indexes anew",
+       "DROP INDEX live_parent; DROP INDEX history_parent;"
+       " CREATE INDEX live_parent ON live(parent, id) WHERE parent IS NOT NULL;"
+       " CREATE INDEX history_parent ON history(parent, status, id) WHERE parent IS NOT NULL",
+       sqlite::newest_schema}};
+  {
+    sqlite::Connection db(path(), sqlite::Connection::Mode::existing, 1s);
+    EXPECT_EQ(sqlite::migrate(db, 0, Time(1us), known).to, sqlite::newest_schema + 1);
+  }
 
   store_ = open_sqlite(path(), {});
-  EXPECT_EQ(store_->info().schema_version, sqlite::newest_schema);
-  EXPECT_THAT(rows("SELECT usable_from FROM migrations WHERE version = 5"), ElementsAre(Row{"4"}))
-      << "deploys roll: a build of version 4 goes on beside";
-  EXPECT_TRUE(store_->activities({}).empty());
+  EXPECT_EQ(store_->info().schema_version, sqlite::newest_schema + 1) << "deploys roll: this build goes on beside";
+  ASSERT_EQ(store_->activities({}).size(), 1U);
   EXPECT_EQ(store_->list({.parent = run_.parent}).at(0).id, run_.id);
   EXPECT_EQ(store_->list({.parent = run_.id}).at(0).id, instance_.id);
-  ActivityChange made{.id = "daily", .revision = 0};
-  made.definition = {.json = "{}"};
+  ActivityChange made{.id = "daily", .revision = store_->activities({}).at(0).revision};
   made.schedule = {.cursor = store_->now(), .next_due = store_->now()};
   EXPECT_TRUE(apply(made).applied);
   EXPECT_EQ(store_->due_activities(1).due.at(0).last_result, "7");

@@ -4,7 +4,7 @@
 #include "base/uuid7.hpp"
 #include "store/open.hpp"
 #include "store/sqlite/connection.hpp"
-#include "store/sqlite/file_lock.hpp"
+#include "store/sqlite/database_file.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/writer.hpp"
 
@@ -172,7 +172,7 @@ TEST_F(SqliteStore, a_newer_schema_is_refused_unless_it_says_this_build_may_use_
   execute("INSERT INTO migrations(version) VALUES (99)");
   EXPECT_EQ(refusal([&] { static_cast<void>(open()); }).first, "SchemaMismatch");
   EXPECT_EQ(refusal([&] { migrate_sqlite(path(), 0); }).first, "SchemaMismatch");
-  execute("UPDATE migrations SET usable_from = 2 WHERE version = 99");
+  execute("UPDATE migrations SET usable_from = 9 WHERE version = 99");
   const auto store = open();
   EXPECT_EQ(store->info().schema_version, 99);
   admit(*store, 1);

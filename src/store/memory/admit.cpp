@@ -60,7 +60,7 @@ Admission take_over(State& state, Record& record, const NewExecution& item, Admi
 
 // The session under which the execution may be born running; null when a limit, pause, delay or earlier due execution
 // prevents it.
-Session* cradle(State& state, const NewExecution& item, const Queue& queue, Time now) {
+Session* session_for(State& state, const NewExecution& item, const Queue& queue, Time now) {
   if (queue.limited() || item.limit_key) { return nullptr; }
   if (!item.born_running || queue.settings.paused || item.run_at.value_or(now + item.delay) > now) { return nullptr; }
   if (!queue.ready.empty() || !queue.suspects.empty()) { return nullptr; }
@@ -125,7 +125,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   }
   if (overtaken != nullptr && !overtaken->cancel_reason) { overtaken->cancel_reason = overtaken_reason; }
   state.promote(queue, now);
-  Session* const session = is_guard ? guarding : cradle(state, item, queue, now);
+  Session* const session = is_guard ? guarding : session_for(state, item, queue, now);
   IdentityRow identity;
   if (item.identity) {
     identity.fingerprint = item.identity->fingerprint;
@@ -133,7 +133,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
     identity.name = item.identity->name;
   }
   Record& record = state.insert(make_record(item, run, now), identity, now);
-  if (item.seed) { plant(record, *item.seed, now); }
+  if (item.seed) { seed_journal(record, *item.seed, now); }
   Admission admission;
   if (session != nullptr) {
     state.start(record, *session, item.born_running->claim_number, now);

@@ -1,7 +1,5 @@
 #include "store/memory/verbs.hpp"
 
-#include <algorithm>
-
 namespace hapax::store::memory {
 
 namespace {
@@ -75,19 +73,6 @@ bool put_setting(State& state, std::string_view ns, const Setting& setting, std:
   raise_version(state, ns);
   state.note(ns, actor, "setting", setting.name, setting.value, now);
   return true;
-}
-
-std::vector<AuditLine> audit(const State& state, const AuditQuery& query) {
-  const auto fits = [&query](const AuditLine& line) {
-    return line.ns == query.ns && (!query.subject || line.subject == *query.subject) &&
-           (!query.action || line.action == *query.action) && (!query.from || line.at >= *query.from) &&
-           (!query.before || line.at < *query.before);
-  };
-  std::vector<AuditLine> lines;
-  for (auto next = state.audit.rbegin(); next != state.audit.rend() && std::ssize(lines) < query.limit; ++next) {
-    if (fits(*next)) { lines.push_back(*next); }
-  }
-  return lines;
 }
 
 }  // namespace hapax::store::memory

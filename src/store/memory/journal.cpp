@@ -19,4 +19,24 @@ std::vector<JournalEntry> journal_read(State& state, const Uuid& execution, Time
   return entries;
 }
 
+History history(State& state, const HistoryRequest& request, Time now) {
+  History history;
+  const Record* const record = state.find(request.execution, now);
+  if (record == nullptr) { return history; }
+  for (auto next = record->journal.lower_bound(request.from_position); next != record->journal.end(); ++next) {
+    history.entries.push_back(next->second);
+  }
+  for (const Event& event : record->events) {
+    if (event.number > request.after_event) { history.events.push_back(event); }
+  }
+  return history;
+}
+
+FinishVerdict relabel(State& state, const Held& held, const Labels& labels) {
+  Record* const record = state.find_running(held.id, held.fence);
+  if (record == nullptr) { return FinishVerdict::stale; }
+  record->execution.labels = labels;
+  return FinishVerdict::accepted;
+}
+
 }  // namespace hapax::store::memory

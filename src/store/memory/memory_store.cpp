@@ -3,7 +3,7 @@
 
 #include "base/clock.hpp"
 #include "model/queue_patch.hpp"
-#include "store/memory/listener.hpp"
+#include "store/memory/change_listener.hpp"
 #include "store/memory/verbs.hpp"
 #include "store/open.hpp"
 #include "store/overdue_finding.hpp"
@@ -250,10 +250,7 @@ class MemoryStore final : public Store {
 
   FinishVerdict relabel(const Held& held, const Labels& labels) override {
     const std::lock_guard lock(mutex_);
-    memory::Record* const record = state_.find_running(held.id, held.fence);
-    if (record == nullptr) { return FinishVerdict::stale; }
-    record->execution.labels = labels;
-    return FinishVerdict::accepted;
+    return memory::relabel(state_, held, labels);
   }
 
   std::vector<History> histories(std::span<const HistoryRequest> requests) override {

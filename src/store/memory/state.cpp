@@ -1,33 +1,10 @@
 #include "store/memory/state.hpp"
 
-#include "base/text.hpp"
 #include "model/effect_key.hpp"
 #include "model/labels.hpp"
 #include "model/retention.hpp"
 
-#include <algorithm>
-
 namespace hapax::store::memory {
-
-namespace {
-
-ReadyKey ready_key(const Execution& execution) { return {execution.priority, execution.run_at, execution.id}; }
-
-bool abandoned(const State& state, const Execution& execution, Time now) {
-  if (execution.kind != Kind::guard || execution.status != Status::running) { return false; }
-  const auto session = state.sessions.find(*execution.session);
-  const std::optional<Time> lease_until =
-      session == state.sessions.end() ? std::nullopt : std::optional(session->second.expires_at);
-  return is_abandoned(execution.kind, execution.attempt_timeout, lease_until, now);
-}
-
-Key::Place park_place(const Record& record) {
-  const Execution& execution = record.execution;
-  const bool ordered = execution.limit_key->ordered;
-  return {ordered ? record.sequence : 0, ordered ? ReadyKey{} : ready_key(execution)};
-}
-
-}  // namespace
 
 ErrorInfo storable(const ErrorInfo& error) { return decode_error(encode_error(error)); }
 
@@ -47,52 +24,6 @@ Record* State::find_running(const Uuid& id, std::int64_t fence) {
   if (found == records.end()) { return nullptr; }
   const Execution& execution = found->second.execution;
   return execution.status == Status::running && execution.fence == fence ? &found->second : nullptr;
-}
-
-std::optional<Holding> State::find_holding(const base::Digest& identity, Time now) const {
-  const auto held = identities.find(identity);
-  if (held == identities.end()) { return std::nullopt; }
-  const auto record = records.find(held->second.execution);
-  if (record == records.end()) { return holding_of(held->second, std::nullopt, std::nullopt, now); }
-  const Execution& execution = record->second.execution;
-  if (!is_terminal(execution.status)) {
-    return holding_of(held->second,
-                      LiveHolder{.status = execution.status,
-                                 .fence = execution.fence,
-                                 .run = execution.run,
-                                 .created_at = execution.created_at,
-                                 .abandoned = abandoned(*this, execution, now)},
-                      std::nullopt, now);
-  }
-  return holding_of(held->second, std::nullopt,
-                    EndedHolder{.status = execution.status,
-                                .run = execution.run,
-                                .created_at = execution.created_at,
-                                .finished_at = *execution.finished_at,
-                                .expires_at = *execution.expires_at,
-                                .stub = record->second.stub,
-                                .result = execution.result},
-                    now);
-}
-
-std::optional<Holder> State::find_holder(const base::Digest& identity, Time now) const {
-  std::optional<Holding> found = find_holding(identity, now);
-  return found ? std::optional(std::move(found->holder)) : std::nullopt;
-}
-
-void State::promote(Queue& queue, Time now) {
-  while (!queue.delayed.empty() && queue.delayed.begin()->first.first <= now) {
-    Record& record = *queue.delayed.begin()->second;
-    queue.delayed.erase(queue.delayed.begin());
-    enter_queue(record, now);
-  }
-}
-
-std::optional<base::Digest> State::name_owner(const base::Digest& name) const {
-  const auto named = names.find(name);
-  if (named == names.end()) { return std::nullopt; }
-  const auto held = identities.find(named->second);
-  return held != identities.end() && held->second.name == name ? std::optional(named->second) : std::nullopt;
 }
 
 Record& State::insert(Record fresh, const IdentityRow& identity, Time now) {
@@ -236,7 +167,7 @@ void State::end(Record& record, Ending ending, Time now) {
   execution.stuck.clear();
   execution.progress.reset();
   execution.progress_message.clear();
-  tell_waiters(record, now);
+  notify_waiters(record, now);
 }
 
 void State::add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at,
@@ -265,156 +196,6 @@ void State::forget_guard(Record& record) {
   }
   if (execution.expires_at) { expiries.erase({*execution.expires_at, id}); }
   records.erase(id);
-}
-
-void State::forget(Record& record, Time now) {
-  leave_dead_letters(record);
-  const Execution& execution = record.execution;
-  const Uuid id = execution.id;
-  if (execution.identity) {
-    const auto held = identities.find(*execution.identity);
-    if (held != identities.end() && held->second.execution == id) {
-      IdentityRow& row = held->second;
-      row.hold_until = tombstone_until(row.hold_for, *execution.finished_at, now);
-      if (row.hold_until) {
-        row.ended_as = execution.status;
-        row.ended_at = execution.finished_at;
-        buried_in[held->first] = execution.queue.ns;
-      } else {
-        identities.erase(held);
-      }
-    }
-  }
-  expiries.erase({*execution.expires_at, id});
-  if (execution.parent) { children.erase({*execution.parent, id}); }
-  records.erase(id);
-}
-
-void State::enter_queue(Record& record, Time now) {
-  const Execution& execution = record.execution;
-  Queue& queue = queues[execution.queue];
-  if (execution.run_at > now) {
-    queue.delayed.emplace(TimedId{execution.run_at, execution.id}, &record);
-  } else {
-    (execution.lost > 0 ? queue.suspects : queue.ready).emplace(ready_key(execution), &record);
-  }
-  if (Key* const key = key_of(record)) { key->waiting.emplace(park_place(record), &record); }
-}
-
-void State::leave_queue(Record& record) {
-  const Execution& execution = record.execution;
-  Queue& queue = queues[execution.queue];
-  if (execution.parked) {
-    record.execution.parked = false;
-    queue.parked -= 1;
-    key_of(record)->parked.erase(park_place(record));
-    return;
-  }
-  if (Key* const key = key_of(record)) { key->waiting.erase(park_place(record)); }
-  if (queue.delayed.erase({execution.run_at, execution.id}) == 0) {
-    (execution.lost > 0 ? queue.suspects : queue.ready).erase(ready_key(execution));
-  }
-}
-
-void State::join_key(Record& record) {
-  const Execution& execution = record.execution;
-  if (!execution.limit_key) { return; }
-  Queue& queue = queues[execution.queue];
-  queue.keyed = true;
-  Key& key = queue.keys[*execution.limit_key];
-  record.sequence = ++last_sequence;
-  key.members.emplace(record.sequence, &record);
-}
-
-void State::leave_key(Record& record, Time now) {
-  const Execution& execution = record.execution;
-  if (!execution.limit_key) { return; }
-  Queue& queue = queues[execution.queue];
-  const auto found = queue.keys.find(*execution.limit_key);
-  Key& key = found->second;
-  key.members.erase(record.sequence);
-  unpark(queue, found->first, now);
-  // A rate that has not recovered yet outlives the executions that used it.
-  const bool idle = key.members.empty() && (!key.load.arrival || *key.load.arrival <= now);
-  if (idle) { queue.keys.erase(found); }
-}
-
-Key* State::key_of(const Record& record) {
-  const Execution& execution = record.execution;
-  return execution.limit_key ? &queues[execution.queue].keys.at(*execution.limit_key) : nullptr;
-}
-
-std::optional<Keyed> State::keyed(const Record& record) {
-  Key* const key = key_of(record);
-  if (key == nullptr) { return std::nullopt; }
-  return Keyed{.load = &key->load,
-               .ordered = record.execution.limit_key->ordered,
-               .first = key->members.begin()->second == &record};
-}
-
-void State::park(Record& record) {
-  leave_queue(record);
-  record.execution.parked = true;
-  queues[record.execution.queue].parked += 1;
-  key_of(record)->parked.emplace(park_place(record), &record);
-}
-
-std::vector<Record*> State::next_parked(const LimitKey& name, const Key& key) const {
-  std::vector<Record*> next;
-  if (key.parked.empty()) { return next; }
-  Record* const first = key.parked.begin()->second;
-  if (name.ordered) {
-    if (key.members.begin()->second == first) { next.push_back(first); }
-    return next;
-  }
-  std::set<std::string_view> seen;
-  int left = parked_look;
-  for (auto one = key.parked.begin(); one != key.parked.end() && left > 0; ++one, --left) {
-    if (seen.insert(one->second->execution.task).second) { next.push_back(one->second); }
-  }
-  return next;
-}
-
-void State::unpark(Queue& queue, const LimitKey& name, Time now, int heaviest) {
-  const Key& key = queue.keys.at(name);
-  const std::int64_t room = key_limit(queue.settings.limits, name.ordered) - key.load.running;
-  const std::vector<Record*> next = next_parked(name, key);
-  if (room <= 0 || next.empty() || next.front()->execution.weight > heaviest) { return; }
-  for (Record* const record : next) {
-    if (record->execution.weight > heaviest) { continue; }
-    const auto place = key.waiting.lower_bound(park_place(*record));
-    const auto before = std::count_if(key.waiting.begin(), place, [&](const auto& one) {
-      return one.second->execution.task == record->execution.task && one.second->execution.run_at <= now;
-    });
-    if (name.ordered || before < room) { put_in_line(*record, now); }
-  }
-}
-
-void State::unpark_all(Queue& queue, Time now) {
-  for (auto& [name, key] : queue.keys) {
-    while (!key.parked.empty()) { put_in_line(*key.parked.begin()->second, now); }
-  }
-}
-
-void State::put_in_line(Record& record, Time now) {
-  leave_queue(record);
-  enter_queue(record, now);
-}
-
-void State::note(std::string_view ns, std::string_view actor, std::string action, std::string subject,
-                 std::string detail, Time now) {
-  audit.push_back({.at = now,
-                   .ns = std::string(ns),
-                   .actor = std::string(actor),
-                   .action = std::move(action),
-                   .subject = std::move(subject),
-                   .detail = std::move(detail)});
-}
-
-void State::note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail,
-                     Time now) {
-  if (!by.is_known()) { return; }
-  note(execution.queue.ns, by.name, std::move(action), execution.id.to_string(), base::escape_invalid(detail), now);
 }
 
 void State::leave_session(Record& record) {

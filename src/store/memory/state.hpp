@@ -138,7 +138,7 @@ struct State {
   std::map<std::string, std::int32_t, std::less<>> catalogue_versions;  // by namespace
   std::map<base::Digest, std::string> buried_in;                        // the namespace of each tombstone
 
-  // ---- Looking -----------------------------------------------------------------------------------------------
+  // ---- Looking (identities.cpp) --------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.
   [[nodiscard]] Record* find(const Uuid& id, Time now);
   // Null unless the execution runs under exactly that fence.
@@ -180,19 +180,19 @@ struct State {
   // Deletes a finished execution with everything that belongs to it.
   void forget(Record& record, Time now);
 
-  // ---- Pending executions and their queues -------------------------------------------------------------------------
+  // ---- Pending executions and their queues (park.cpp) ---------------------------------------------------------
   void enter_queue(Record& record, Time now);
   void leave_queue(Record& record);
 
-  // ---- Workflows ---------------------------------------------------------------------------------------------------
+  // ---- Workflows (events.cpp) ------------------------------------------------------------------------------------
   // Adds an event to a live execution; a workflow that waits becomes due.
-  void tell(Record& record, Event event, Time now);
+  void send_event(Record& record, Event event, Time now);
   // Makes the journal entry wait for the execution's end; if it has ended already, the event is added at once.
   void wait_for(const Uuid& awaited, const Waiter& waiter, Time now);
   // Adds the event of the execution's end to each live waiter.
-  void tell_waiters(Record& record, Time now);
+  void notify_waiters(Record& record, Time now);
 
-  // ---- Limit keys --------------------------------------------------------------------------------------------------
+  // ---- Limit keys (park.cpp) ----------------------------------------------------------------------------------
   // join_key adds a live execution at the tail of its limit key; leave_key removes it, and the next may start.
   void join_key(Record& record);
   void leave_key(Record& record, Time now);
@@ -204,6 +204,9 @@ struct State {
   static constexpr int any_weight = std::numeric_limits<int>::max();
   void unpark(Queue& queue, const LimitKey& name, Time now, int heaviest = any_weight);
   void unpark_all(Queue& queue, Time now);
+
+  // ---- Audit (audit.cpp) -----------------------------------------------------------------------------------------
+  // Adds an audit line.
   void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
             Time now);
   // Writes the audit line of an actor's act on an execution; nothing when the actor is unknown (hapax itself).
@@ -211,7 +214,7 @@ struct State {
 
  private:
   void leave_session(Record& record);
-  void put_in_line(Record& record, Time now);
+  void unpark_one(Record& record, Time now);
 };
 
 // The error {"Cancelled", reason} of a cancelled execution.

@@ -1,4 +1,3 @@
-#include "base/limits.hpp"
 #include "store/memory/verbs.hpp"
 
 #include <algorithm>
@@ -64,31 +63,6 @@ void sweep_deadlines(State& state, int limit, SweepReport& report, Time now) {
     close_children(state, record.execution, now);
     report.timed_out += 1;
   }
-}
-
-void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
-  for (int budget = limit; !state.expiries.empty() && state.expiries.begin()->first <= now; --budget) {
-    if (budget == 0) {
-      report.more = true;
-      return;
-    }
-    state.forget(state.records.at(state.expiries.begin()->second), now);
-    report.expired += 1;
-  }
-  // A key's rate outlives the executions that used it, until it has recovered.
-  for (auto& [name, queue] : state.queues) {
-    std::erase_if(queue.keys, [now](const auto& key) {
-      return key.second.members.empty() && (!key.second.load.arrival || *key.second.load.arrival <= now);
-    });
-  }
-  while (!state.audit.empty() && state.audit.front().at <= now - limits::audit_kept) { state.audit.pop_front(); }
-  std::erase_if(state.identities,
-                [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });
-  std::erase_if(state.buried_in, [&state](const auto& buried) {
-    const auto held = state.identities.find(buried.first);
-    return held == state.identities.end() || !held->second.hold_until;
-  });
-  std::erase_if(state.names, [&state](const auto& named) { return !state.identities.contains(named.second); });
 }
 
 }  // namespace

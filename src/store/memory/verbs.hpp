@@ -31,6 +31,9 @@ void close_session(State& state, const Uuid& session, Time now);
 // sweep.cpp
 [[nodiscard]] SweepReport sweep(State& state, const SweepRequest& request, Time now);
 
+// retention.cpp
+void sweep_expired(State& state, int limit, SweepReport& report, Time now);
+
 // read.cpp
 [[nodiscard]] std::optional<Outcome> outcome(State& state, const Uuid& id, Time now);
 [[nodiscard]] bool has_expired(const State& state, std::string_view ns, const Uuid& id, Time now);
@@ -41,7 +44,7 @@ void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] std::optional<Guard> guard(State& state, const base::Digest& identity, Time now);
 [[nodiscard]] bool forget_guard(State& state, const Uuid& id, Time now);
 
-// act.cpp
+// cancel_retry.cpp
 struct CancelCause {
   std::string_view reason;
   const Actor& by;
@@ -74,7 +77,11 @@ void check_catalogues(const State& state, std::span<const NewExecution> items);
                                Time now);
 [[nodiscard]] bool put_setting(State& state, std::string_view ns, const Setting& setting, std::string_view actor,
                                Time now);
+
+// audit.cpp
 [[nodiscard]] std::vector<AuditLine> audit(const State& state, const AuditQuery& query);
+// Deletes lines that are older than limits::audit_kept.
+void sweep_audit(State& state, Time now);
 
 // tokens.cpp
 [[nodiscard]] Token add_token(State& state, const NewToken& token, const Actor& by, Time now);
@@ -90,18 +97,27 @@ void touch_tokens(State& state, std::span<const Uuid> ids, Time now);
                                                              std::string_view id);
 [[nodiscard]] DueActivities due_activities(State& state, int limit, Time now);
 
-// workflow.cpp
+// turn.cpp
 // Appends the entries and admits the executions that they start; false, and nothing done, when a position is taken.
 [[nodiscard]] bool append_turn(State& state, Record& record, const std::vector<JournalEntry>& entries, Time now);
 [[nodiscard]] AdvanceReply advance(State& state, const Advance& turn, Time now);
-[[nodiscard]] History history(State& state, const HistoryRequest& request, Time now);
-[[nodiscard]] SignalResult signal(State& state, const Signal& signal, const Actor& by, Time now);
-void plant(Record& record, const Seed& seed, Time now);
+void seed_journal(Record& record, const Seed& seed, Time now);
 // Makes the next run of a workflow that continues.
 void continue_run(State& state, Record& record, const Turn& turn, Time now);
+
+// events.cpp
+// Appends an event to the execution's own, and wakes nothing.
+void add_event(Record& record, Event event, Time now);
+
+// signals.cpp
+[[nodiscard]] SignalResult signal(State& state, const Signal& signal, const Actor& by, Time now);
+// Sends the signals that the turn leaves for the next run, and gives that run all signal keys.
+void carry_signals(State& state, const Record& from, Record& to, const Turn& turn, Time now);
 
 // journal.cpp
 [[nodiscard]] FinishVerdict journal_append(State& state, const JournalEntry& entry, Time now);
 [[nodiscard]] std::vector<JournalEntry> journal_read(State& state, const Uuid& execution, Time now);
+[[nodiscard]] History history(State& state, const HistoryRequest& request, Time now);
+[[nodiscard]] FinishVerdict relabel(State& state, const Held& held, const Labels& labels);
 
 }  // namespace hapax::store::memory

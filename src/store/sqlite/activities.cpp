@@ -1,5 +1,5 @@
 // Activities. A tick: 1 SELECT and 1 UPDATE, and the cost of admitting its runs (admit.cpp: 2 SELECTs and 2 INSERTs
-// each, 1 SELECT per queue) and of ending earlier runs (act.cpp). A change of an old revision: 1 SELECT. Counts alone:
+// each, 1 SELECT per queue) and of ending earlier runs (cancel_retry.cpp). A change of an old revision: 1 SELECT. Counts alone:
 // 1 SELECT, 1 UPDATE. A definition, pause or removal: 1 INSERT or UPDATE more; a new version and an audit line: 1
 // INSERT each. One fdatasync per call, none if nothing was changed.
 //

@@ -1,7 +1,6 @@
 // The catalogue of tasks, and the settings that belong to no queue: small tables that are read whole. A change costs 1
 // SELECT, 1 statement with its trigger's statement, and 1 INSERT for the audit line. A call that changes nothing costs
 // no fdatasync.
-#include "model/catalogue_version.hpp"
 #include "store/sqlite/verbs.hpp"
 
 namespace hapax::store::sqlite {
@@ -18,8 +17,6 @@ constexpr const char* settings_sql = "SELECT name, value FROM settings WHERE ns 
 constexpr const char* setting_sql = "SELECT value FROM settings WHERE ns = ? AND name = ?";
 constexpr const char* put_setting_sql = "INSERT OR REPLACE INTO settings(ns, name, value) VALUES (?, ?, ?)";
 constexpr const char* remove_setting_sql = "DELETE FROM settings WHERE ns = ? AND name = ?";
-
-constexpr const char* version_sql = "SELECT version FROM catalogue_versions WHERE ns = ?";
 
 #undef HAPAX_TASK_COLUMNS
 
@@ -45,22 +42,7 @@ void write_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view a
                    .detail = entry.definition});
 }
 
-std::int32_t version_of(Connection& db, std::string_view ns) {
-  Cursor cursor = db.use(version_sql);
-  return cursor.bind(ns).next() ? cursor.small(0) : 0;
-}
-
 }  // namespace
-
-void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items) {
-  CatalogueVersions made_by;
-  for (const NewExecution& item : items) { made_by.add(item); }
-  for (const auto& [ns, version] : made_by.oldest()) {
-    if (version_of(tx.db(), ns) > version) {
-      throw CatalogueChanged("the catalogue changed while the request was made; nothing was admitted");
-    }
-  }
-}
 
 StoredCatalogue tasks_of(Connection& db, std::string_view ns) {
   StoredCatalogue all;
@@ -72,7 +54,7 @@ StoredCatalogue tasks_of(Connection& db, std::string_view ns) {
 
 StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns) {
   StoredCatalogue all = tasks_of(tx.db(), ns);
-  all.version = version_of(tx.db(), ns);
+  all.version = catalogue_version(tx.db(), ns);
   Cursor settings = tx.db().use(settings_sql);
   settings.bind(ns);
   while (settings.next()) { all.settings.push_back({.name = settings.string(0), .value = settings.string(1)}); }

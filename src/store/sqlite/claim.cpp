@@ -2,10 +2,8 @@
 // UPDATE for each execution claimed. A claim never reads history, and of live only the executions that it returns or
 // passes over (other tasks, passed deadlines). Queues with limits: see claim_limited.cpp.
 #include "base/limits.hpp"
-#include "model/labels.hpp"
-#include "model/retry.hpp"
+#include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/claim_row.hpp"
-#include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -18,8 +16,15 @@ namespace {
 // How many delayed executions one claim makes ready at most; the next claims do the rest.
 constexpr int promotion_batch = 5000;
 
-constexpr const char* line_sql = "SELECT " HAPAX_CLAIM_COLUMNS
-                                 " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? ORDER BY line, run_at, id";
+const char* claim_range_sql() {
+  static const char* const sql = columns::kept_text("SELECT " + columns::names(columns::claim_columns) +
+                                                    " FROM live INDEXED BY live_line WHERE line BETWEEN ? AND ? "
+                                                    "ORDER BY line, run_at, id");
+  return sql;
+}
+constexpr int deadline_column = columns::index_of(columns::claim_columns, "deadline");
+constexpr int task_column = columns::index_of(columns::claim_columns, "task");
+constexpr int kind_column = columns::index_of(columns::claim_columns, "kind");
 
 constexpr const char* start_sql =
     "UPDATE live SET line = ?, state = 1, attempt = attempt + 1, fence = fence + 1, session = ?, claim_number = ?, "
@@ -40,7 +45,7 @@ constexpr const char* holdings_sql =
     "SELECT count(*), coalesce(max(lost), 0) FROM live INDEXED BY live_line WHERE line = ? AND session = ?";
 
 void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, std::span<const Claim> claims) {
-  const std::int64_t place = line::running(request.session);
+  const std::int64_t place = claim_order::running(request.session);
   Cursor cursor = tx.db().use(queue.counts_running() ? start_counted_sql : start_sql);
   for (const Claim& claim : claims) {
     cursor.bind(place, request.session, request.claim_number, tx.now(), claim.id).run();
@@ -49,14 +54,14 @@ void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& requ
 
 // Adds the first executions of a line range that the request may have to `claims`, up to `limit` in all. These are not
 // started yet.
-void look(WriteTransaction& tx, line::Range range, const QueueRow& queue, const ClaimRequest& request,
+void look(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue, const ClaimRequest& request,
           std::size_t limit, std::vector<Claim>& claims) {
   std::size_t bytes = input_bytes(claims);
-  Cursor cursor = tx.db().use(line_sql);
+  Cursor cursor = tx.db().use(claim_range_sql());
   cursor.bind(range.first, range.last);
   while (claims.size() < limit && bytes < limits::claim_bytes && cursor.next()) {
-    const bool too_late = !cursor.is_null(5) && cursor.time(5) <= tx.now();
-    if (!too_late && wants(request, cursor.text(6), static_cast<Kind>(cursor.small(7)))) {
+    const bool too_late = !cursor.is_null(deadline_column) && cursor.time(deadline_column) <= tx.now();
+    if (!too_late && wants(request, cursor.text(task_column), static_cast<Kind>(cursor.small(kind_column)))) {
       claims.push_back(read_claim(cursor, queue, tx.now()));
       bytes += claims.back().input.size();
     }
@@ -88,14 +93,14 @@ class Claiming {
   ClaimReply run() {
     for (const QueueRow* const queue : queues_) {
       if (request_.alone) {
-        take(line::suspect(queue->id), *queue, 1);
+        take(claim_order::suspect(queue->id), *queue, 1);
         if (!reply_.claims.empty()) { return std::move(reply_); }
       } else {
         reply_.suspects_due = reply_.suspects_due || suspects_in(*queue);
       }
     }
     const auto limit = static_cast<std::size_t>(request_.limit);
-    for (const QueueRow* const queue : queues_) { take(line::ready(queue->id), *queue, limit); }
+    for (const QueueRow* const queue : queues_) { take(claim_order::ready(queue->id), *queue, limit); }
     if (reply_.claims.size() < limit) {
       // A reply that ended at its byte limit leaves executions that are due now.
       reply_.next_due = input_bytes(reply_.claims) >= limits::claim_bytes ? Duration{0} : next_due();
@@ -107,12 +112,12 @@ class Claiming {
   bool suspects_in(const QueueRow& queue) {
     if (queue.limited() && !limits_are_open(tx_, queue, request_, idle_)) { return false; }
     std::vector<Claim> due;
-    look(tx_, line::suspect(queue.id), queue, request_, 1, due);
+    look(tx_, claim_order::suspect(queue.id), queue, request_, 1, due);
     return !due.empty();
   }
 
   // Starts the executions of a line range that the request may have, up to `limit` in all.
-  void take(line::Range range, const QueueRow& queue, std::size_t limit) {
+  void take(claim_order::Range range, const QueueRow& queue, std::size_t limit) {
     const std::size_t before = reply_.claims.size();
     if (queue.limited()) {
       wait_at_most(take_limited(tx_, range, queue, request_, limit, idle_, reply_.claims));
@@ -130,7 +135,7 @@ class Claiming {
   std::optional<Duration> next_due() {
     for (const QueueRow* const queue : queues_) {
       Cursor cursor = tx_.db().use(next_due_sql);
-      if (cursor.bind(line::delayed(queue->id)).next()) {
+      if (cursor.bind(claim_order::delayed(queue->id)).next()) {
         wait_at_most(std::max(cursor.time(0) - tx_.now(), Duration{0}));
       }
       if (queue->settings.limits.key_rate) { wait_at_most(next_key_start(tx_, *queue)); }
@@ -161,29 +166,14 @@ bool wants(const ClaimRequest& request, std::string_view task, Kind kind) {
 
 Claim read_claim(const Cursor& cursor, const QueueRow& queue, Time now) {
   Claim claim;
-  claim.id = cursor.uuid(0);
+  columns::read_columns_at(columns::claim_columns, cursor, 0, [&](const auto& column, const auto& value) {
+    claim.*(column.claim) = std::remove_cvref_t<decltype(column)>::Codec::get(value);
+  });
   claim.queue = queue.ref;
   claim.limited = queue.limited();
-  claim.attempt = cursor.small(1) + 1;
-  claim.fence = cursor.integer(2) + 1;
-  claim.lost = cursor.small(3);
-  claim.priority = cursor.small(4);
-  claim.deadline = cursor.optional(5, &Cursor::time);
+  claim.attempt += 1;
+  claim.fence += 1;
   if (claim.deadline) { claim.deadline_in = *claim.deadline - now; }
-  claim.task = cursor.text(6);
-  claim.kind = static_cast<Kind>(cursor.small(7));
-  claim.created_at = cursor.time(8);
-  claim.max_attempts = cursor.small(9);
-  claim.max_lost = cursor.small(10);
-  claim.run = cursor.small(11);
-  claim.attempt_timeout = cursor.optional(12, &Cursor::duration);
-  if (!cursor.is_null(13)) { claim.retry = decode_retry(cursor.text(13)); }
-  claim.identity = cursor.optional(14, &Cursor::digest);
-  claim.effect_key = cursor.optional(15, &Cursor::string);
-  claim.parent = cursor.optional(16, &Cursor::uuid);
-  if (!cursor.is_null(17)) { claim.labels = decode_labels(cursor.text(17)); }
-  claim.input = cursor.text(18);
-  claim.inbox = cursor.integer(19);
   claim.claimed_at = now;
   return claim;
 }
@@ -196,8 +186,10 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
   std::vector<Due> due;
   {
     Cursor cursor = tx.db().use(claim_due_sql);
-    cursor.bind(line::delayed(queue.id), tx.now(), promotion_batch);
-    while (cursor.next()) { due.push_back({cursor.uuid(0), line::due(queue.id, cursor.small(1), cursor.small(2))}); }
+    cursor.bind(claim_order::delayed(queue.id), tx.now(), promotion_batch);
+    while (cursor.next()) {
+      due.push_back({cursor.uuid(0), claim_order::due(queue.id, cursor.small(1), cursor.small(2))});
+    }
   }
   Cursor cursor = tx.db().use(make_ready_sql);
   for (const Due& one : due) { cursor.bind(one.place, one.id).run(); }
@@ -209,7 +201,7 @@ ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
   ClaimRequest known = request;
   {
     Cursor cursor = tx.db().use(holdings_sql);
-    cursor.bind(line::running(request.session), request.session);
+    cursor.bind(claim_order::running(request.session), request.session);
     if (!cursor.next()) { return {}; }
     known.alone = cursor.integer(0) == 0;
     if (cursor.integer(1) > 0) { return {.claims = {}, .suspects_due = true, .next_due = {}}; }

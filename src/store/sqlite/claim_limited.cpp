@@ -6,7 +6,7 @@
 #include "base/limits.hpp"
 #include "model/claim_limits.hpp"
 #include "store/sqlite/claim_row.hpp"
-#include "store/sqlite/limited.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
@@ -25,7 +25,11 @@ constexpr const char* claim_limited_line_sql =
     " live.kind"
     " FROM live INDEXED BY live_line LEFT JOIN limited ON limited.execution = live.id"
     " WHERE live.line BETWEEN ? AND ? ORDER BY live.line, live.run_at, live.id";
-constexpr const char* claim_sql = "SELECT " HAPAX_CLAIM_COLUMNS " FROM live WHERE id = ?";
+const char* claim_one_sql() {
+  static const char* const sql =
+      columns::kept_text("SELECT " + columns::names(columns::claim_columns) + " FROM live WHERE id = ?");
+  return sql;
+}
 constexpr const char* running_sql =
     "SELECT count(*), coalesce(sum(session = ?), 0) FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ? AND state = 1";
@@ -83,7 +87,7 @@ class LimitedWalk {
         limits_(queue.settings.limits, load_of(tx, queue, request.session), idle, tx.now()) {}
 
   // `bytes`: of the inputs that are in the reply already.
-  void walk(line::Range range, std::size_t most, std::size_t bytes) {
+  void walk(claim_order::Range range, std::size_t most, std::size_t bytes) {
     Cursor cursor = tx_.db().use(claim_limited_line_sql);
     cursor.bind(range.first, range.last);
     while (started_.size() < most && bytes < limits::claim_bytes && cursor.next()) {
@@ -157,7 +161,7 @@ class LimitedWalk {
   }
 
   Claim read_started(const Uuid& id) {
-    Cursor cursor = tx_.db().use(claim_sql);
+    Cursor cursor = tx_.db().use(claim_one_sql());
     return cursor.bind(id).next() ? read_claim(cursor, queue_, tx_.now()) : Claim();
   }
 
@@ -182,7 +186,7 @@ class LimitedWalk {
 
 }  // namespace
 
-std::optional<Duration> take_limited(WriteTransaction& tx, line::Range range, const QueueRow& queue,
+std::optional<Duration> take_limited(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue,
                                      const ClaimRequest& request, std::size_t limit, int idle,
                                      std::vector<Claim>& claims) {
   if (claims.size() >= limit) { return std::nullopt; }

@@ -1,7 +1,11 @@
 #include "store/sqlite/connection.hpp"
 
-#include "store/sqlite/log_file.hpp"
+#include "store/sqlite/database_file.hpp"
 #include "store/sqlite/sqlite_error.hpp"
+
+#include "base/text.hpp"
+
+#include <hapax/error.hpp>
 
 #include <chrono>
 
@@ -85,6 +89,23 @@ std::string Connection::text(const char* sql) {
 }
 
 void Connection::fail(int code, std::string_view doing) const { throw_sqlite_error(handle_, code, path_, doing); }
+
+void Connection::set_up_writer() {
+  if (sqlite3_db_readonly(handle_, "main") == 1) { fail(SQLITE_READONLY, "opening the file"); }
+  const std::string mode = text("PRAGMA journal_mode = WAL");
+  if (mode != "wal") {
+    throw StoreUnavailable("SQLite store " + base::echo(path_) +
+                           ": write-ahead logging is not possible here (journal mode " + mode +
+                           "); use a file on a local disk");
+  }
+  // synchronous = FULL: a commit is on the disk before it is acknowledged. journal_size_limit: a log that could not be
+  // recycled for a while and grew gives its space back. cache_spill = OFF: pages of an open transaction stay in memory.
+  // When SQLite 3.40 writes such pages to the log early, and a savepoint is rolled back that was made before they
+  // changed, the log cannot be recovered (decision 22).
+  execute(
+      "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
+      "PRAGMA cache_spill = OFF; PRAGMA journal_size_limit = 67108864");
+}
 
 void Connection::leave_wal_alone() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 

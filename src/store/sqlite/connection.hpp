@@ -63,11 +63,16 @@ class Cursor {
   void put(int index, const std::string& text) { put(index, std::string_view(text)); }
   void put(int index, const Uuid& id) { put_bytes(index, id.bytes.data(), id.bytes.size()); }
   void put(int index, const base::Digest& digest) { put_bytes(index, digest.data(), digest.size()); }
+  // The digest must stay in place, as bytes do. Null: NULL.
+  void put(int index, const base::Digest* digest) { digest == nullptr ? put(index, nullptr) : put(index, *digest); }
   void put(int index, Time time) { put(index, time.time_since_epoch().count()); }
   void put(int index, Duration duration) { put(index, duration.count()); }
   template <class Number>
   requires std::is_integral_v<Number>
   void put(int index, Number value) { check(sqlite3_bind_int64(handle_, index, static_cast<sqlite3_int64>(value))); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void put(int index, Enum value) { put(index, static_cast<int>(value)); }
   template <class Value>
   void put(int index, const std::optional<Value>& value) {
     if (value) {
@@ -174,6 +179,8 @@ class Connection {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[noreturn]] void fail(int code, std::string_view doing) const;
 
+  // Sets the write-ahead log, full synchronisation and the writer's other settings. Called under the lock file.
+  void set_up_writer();
   // Makes closing the handle skip the checkpoint: for readers, and for a writer that must not touch the log.
   void leave_wal_alone();
   // For a forked child: drops the handle without closing it, as closing would drop the parent's file locks.

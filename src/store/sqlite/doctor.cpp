@@ -37,9 +37,8 @@ Finding schema_finding(Connection& db) {
   const int current = schema_version(db);
   const std::string detail =
       "version " + std::to_string(current) + ", this build knows " + std::to_string(newest_schema);
-  return current == newest_schema
-             ? Finding{Level::ok, "schema", detail, ""}
-             : Finding{Level::note, "schema", detail, "run `hapax migrate`, or use the newer hapax"};
+  return current == newest_schema ? Finding{Level::ok, "schema", detail, ""}
+                                  : Finding{Level::note, "schema", detail, "use the newer hapax"};
 }
 
 Finding durability_finding(Connection& db) {

@@ -1,8 +1,8 @@
 #include "store/sqlite/events.hpp"
 
 #include "model/labels.hpp"
-#include "store/sqlite/limited.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
+#include "store/sqlite/park.hpp"
 
 namespace hapax::store::sqlite {
 
@@ -62,13 +62,13 @@ std::optional<Recipient> find_recipient(WriteTransaction& tx, const Uuid& id) {
   return recipient;
 }
 
-void tell(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event) {
+void send_event(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event) {
   const std::int64_t number = insert(tx, recipient.id, event);
   if (!recipient.sleeps) {
     tx.db().use(inbox_sql).bind(number, recipient.id).run();
     return;
   }
-  const std::int64_t place = line::due(recipient.queue_id, recipient.priority, recipient.lost);
+  const std::int64_t place = claim_order::due(recipient.queue_id, recipient.priority, recipient.lost);
   tx.db().use(wake_sql).bind(number, place, tx.now(), recipient.id).run();
   if (recipient.limit_key) {
     key_waits(tx,
@@ -82,8 +82,8 @@ void tell(WriteTransaction& tx, const Recipient& recipient, const NewEvent& even
   tx.note_woken(recipient.queue_id);
 }
 
-void tell(WriteTransaction& tx, const Uuid& id, const NewEvent& event) {
-  if (const std::optional<Recipient> recipient = find_recipient(tx, id)) { tell(tx, *recipient, event); }
+void send_event(WriteTransaction& tx, const Uuid& id, const NewEvent& event) {
+  if (const std::optional<Recipient> recipient = find_recipient(tx, id)) { send_event(tx, *recipient, event); }
 }
 
 bool is_first_signal(WriteTransaction& tx, const Uuid& execution, std::string_view key) {
@@ -97,7 +97,7 @@ void carry_signals(WriteTransaction& tx, const Uuid& from, const Uuid& to, const
   tx.db().use(carry_keys_sql).bind(to, from).run();
 }
 
-void plant_events(WriteTransaction& tx, const Uuid& execution, const std::vector<Event>& events) {
+void seed_events(WriteTransaction& tx, const Uuid& execution, const std::vector<Event>& events) {
   std::int64_t number = 0;
   for (const Event& event : events) {
     const std::optional<std::string> error = event.error ? std::optional(encode_error(*event.error)) : std::nullopt;

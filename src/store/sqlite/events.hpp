@@ -36,9 +36,9 @@ struct NewEvent {
 };
 // Inserts an event for the execution, which becomes due if it sleeps. 1 INSERT, 1 UPDATE; with a limit key 1 UPDATE
 // more.
-void tell(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event);
+void send_event(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event);
 // The same by id; does nothing if the execution is not live.
-void tell(WriteTransaction& tx, const Uuid& id, const NewEvent& event);
+void send_event(WriteTransaction& tx, const Uuid& id, const NewEvent& event);
 
 // False when an earlier signal had that key. 1 INSERT.
 [[nodiscard]] bool is_first_signal(WriteTransaction& tx, const Uuid& execution, std::string_view key);
@@ -48,7 +48,7 @@ void tell(WriteTransaction& tx, const Uuid& id, const NewEvent& event);
 void carry_signals(WriteTransaction& tx, const Uuid& from, const Uuid& to, const Turn& turn);
 
 // Inserts the events that a new execution starts with. 1 INSERT each, 1 UPDATE.
-void plant_events(WriteTransaction& tx, const Uuid& execution, const std::vector<Event>& events);
+void seed_events(WriteTransaction& tx, const Uuid& execution, const std::vector<Event>& events);
 
 [[nodiscard]] std::vector<Event> read_events(Connection& db, const Uuid& execution, std::int64_t after);
 

@@ -25,17 +25,14 @@ const ManyRows& plain_many() {
 
 // OR FAIL keeps the rows before the one that conflicts, and spares SQLite a copy of every page that it changes.
 const ManyRows& history_many() {
-  static const ManyRows& many = *new ManyRows(
-      "INSERT OR FAIL INTO history(id, queue_id, expires_at, status, fence, finish_kind, dead, session, task, kind,"
-      " priority, run_at, created_at, started_at, finished_at, attempt, max_attempts, lost, max_lost, run, worker,"
-      " deadline, attempt_timeout, retry, identity, identity_key, effect_key, parent, labels, error, result, input,"
-      " superseded, weight)"
-      " SELECT l.id, l.queue_id, ?1, ?2, l.fence, ?3, 0, l.session, l.task, l.kind, l.priority, l.run_at, l.created_at,"
-      " v.column2, ?4, l.attempt, l.max_attempts, l.lost, l.max_lost, l.run, ?5, l.deadline, l.attempt_timeout, "
-      "l.retry,"
-      " l.identity, l.identity_key, l.effect_key, l.parent, l.labels, NULL, v.column3, l.input, 0, l.weight"
-      " FROM {rows} v CROSS JOIN live l ON l.id = v.column1",
-      5, 3);
+  static const ManyRows& many = *new ManyRows("INSERT OR FAIL INTO history(" + columns::names(columns::copied_columns) +
+                                                  ", expires_at, status, finish_kind, dead, superseded, session, "
+                                                  "started_at, finished_at, worker, result)"
+                                                  " SELECT " +
+                                                  columns::names(columns::copied_columns, "l.") +
+                                                  ", ?1, ?2, ?3, 0, 0, l.session, v.column2, ?4, ?5, v.column3"
+                                                  " FROM {rows} v CROSS JOIN live l ON l.id = v.column1",
+                                              5, 3);
   return many;
 }
 

@@ -1,8 +1,8 @@
 // Guards. Reading a completed guard: 1 SELECT by primary keys, of one table if this process has read the guard before.
 // Any other guard: 2 SELECTs, the second in a transaction.
 #include "model/labels.hpp"
-#include "store/sqlite/limited.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
@@ -146,7 +146,8 @@ std::int64_t take_over(WriteTransaction& tx, const Uuid& id, const NewExecution&
   const BornRunning& born = *by.born_running;
   tx.db()
       .use(take_over_sql)
-      .bind(line::running(born.session), born.session, born.claim_number, tx.now(), by.attempt_timeout, by.input, id)
+      .bind(claim_order::running(born.session), born.session, born.claim_number, tx.now(), by.attempt_timeout, by.input,
+            id)
       .run();
   change_fingerprint(tx, by.identity->hash, by.identity->fingerprint);
   return fence;

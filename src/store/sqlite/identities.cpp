@@ -14,9 +14,6 @@ constexpr const char* live_sql =
 constexpr const char* lease_sql = "SELECT expires_at FROM sessions WHERE id = ?";
 constexpr const char* history_sql =
     "SELECT status, run, created_at, finished_at, expires_at, stub, result FROM history WHERE id = ?";
-constexpr const char* hold_new_sql =
-    "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for, name)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
 constexpr const char* hold_sql =
     "INSERT INTO identities(identity, execution, run, fingerprint, created_at, hold_for, name)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -104,12 +101,6 @@ std::optional<Holding> find_holding(Connection& db, const base::Digest& identity
 
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row) {
   tx.db().use(hold_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for, row.name).run();
-}
-
-bool hold_new_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution,
-                       const IdentityRow& row) {
-  tx.db().use(hold_new_sql).bind(identity, execution, row.run, row.fingerprint, tx.now(), row.hold_for, row.name).run();
-  return tx.db().changes() > 0;
 }
 
 std::optional<base::Digest> name_owner(WriteTransaction& tx, const base::Digest& name) {

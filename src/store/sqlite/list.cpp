@@ -16,16 +16,16 @@ namespace {
 // CROSS JOIN fixes the join order: rows come newest first until the page is full, each row's queue is looked up, and
 // nothing is sorted. The few rows that an index of their own finds (dead letters, runs of an identity) are sorted
 // instead.
-constexpr const char* live_columns = HAPAX_LIVE_EXECUTION_COLUMNS
-    " FROM live CROSS JOIN queues ON queues.id = live.queue_id LEFT JOIN sessions ON sessions.id = live.session";
-constexpr const char* ended_columns =
-    HAPAX_ENDED_EXECUTION_COLUMNS " FROM history CROSS JOIN queues ON queues.id = history.queue_id";
-constexpr const char* few_ended_columns = HAPAX_ENDED_EXECUTION;
+constexpr const char* from_live =
+    " FROM live CROSS JOIN queues ON queues.id = live.queue_id"
+    " LEFT JOIN sessions ON sessions.id = live.session";
+constexpr const char* from_history = " FROM history CROSS JOIN queues ON queues.id = history.queue_id";
+constexpr const char* from_few_of_history = " FROM history JOIN queues ON queues.id = history.queue_id";
 // The executions that a parent started, by indexes that have them newest first.
-constexpr const char* live_child_columns = HAPAX_LIVE_EXECUTION_COLUMNS
+constexpr const char* from_live_children =
     " FROM live INDEXED BY live_parent CROSS JOIN queues ON queues.id = live.queue_id"
     " LEFT JOIN sessions ON sessions.id = live.session";
-constexpr const char* ended_child_columns = HAPAX_ENDED_EXECUTION_COLUMNS
+constexpr const char* from_history_children =
     " FROM history INDEXED BY history_parent CROSS JOIN queues ON queues.id = history.queue_id";
 
 // The search reads no payloads; payloads are read by id, only for the rows of the page.
@@ -122,7 +122,7 @@ void add_identity(Filter& filter, const std::string& table, const base::Digest& 
 }
 
 // The rows that pass any of the filters, newest first; no row passes two. The id is the first column.
-std::vector<Execution> read(ReadTransaction& tx, const char* columns, std::span<const Filter> filters, int limit,
+std::vector<Execution> read(ReadTransaction& tx, const std::string& columns, std::span<const Filter> filters, int limit,
                             Execution (*row)(const Cursor&)) {
   std::string sql;
   for (const Filter& filter : filters) {
@@ -146,7 +146,8 @@ std::vector<Execution> list_live(ReadTransaction& tx, const ListQuery& query, in
   add_common(filter, "live", query);
   if (query.identity) { add_identity(filter, "live", *query.identity); }
   if (!pending || !running) { filter.add(pending ? "live.state <> 1" : "live.state = 1"); }
-  return read(tx, query.parent ? live_child_columns : live_columns, {&filter, 1}, limit, read_live_execution);
+  return read(tx, live_execution_columns() + (query.parent ? from_live_children : from_live), {&filter, 1}, limit,
+              read_live_execution);
 }
 
 // The stored numbers of the terminal statuses that the query asks for.
@@ -169,7 +170,7 @@ std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, i
   if (query.parent) {
     std::vector<Filter> filters(statuses.size(), filter);
     for (std::size_t i = 0; i < statuses.size(); ++i) { filters[i].add("history.status = " + statuses[i]); }
-    return read(tx, ended_child_columns, filters, limit, read_ended_execution);
+    return read(tx, ended_execution_columns() + from_history_children, filters, limit, read_ended_execution);
   }
   if (!query.statuses.empty()) {
     std::string any = statuses[0];
@@ -177,7 +178,8 @@ std::vector<Execution> list_ended(ReadTransaction& tx, const ListQuery& query, i
     filter.add("history.status IN (" + any + ")");
   }
   const bool few = query.dead_only || query.identity.has_value() || !query.ids.empty();
-  return read(tx, few ? few_ended_columns : ended_columns, {&filter, 1}, limit, read_ended_execution);
+  return read(tx, ended_execution_columns() + (few ? from_few_of_history : from_history), {&filter, 1}, limit,
+              read_ended_execution);
 }
 
 // Fills in payloads in order, up to limits::list_bytes; the page ends there.

@@ -1,25 +1,16 @@
 #include "store/sqlite/live_row.hpp"
 
-#include "model/labels.hpp"
 #include "model/retention.hpp"
-#include "store/sqlite/limited.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
+#include "store/sqlite/many_rows.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/waiters.hpp"
 
 namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* live_row_find_sql = "SELECT " HAPAX_LIVE_COLUMNS " FROM live WHERE id = ?";
 constexpr const char* live_row_delete_sql = "DELETE FROM live WHERE id = ?";
-constexpr const char* insert_history_sql =
-    "INSERT INTO history(id, queue_id, expires_at, status, fence, finish_kind, dead, session, task, kind, priority, "
-    "run_at,"
-    " created_at, started_at, finished_at, attempt, max_attempts, lost, max_lost, run, worker, deadline, "
-    "attempt_timeout,"
-    " retry, identity, identity_key, effect_key, parent, labels, error, result, input, superseded, limit_key, weight,"
-    " stub, continued_as)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 constexpr const char* live_row_delete_history_sql = "DELETE FROM history WHERE id = ?";
 constexpr const char* live_row_wait_sql =
     "UPDATE live SET line = ?, state = ?, run_at = ?, attempt = ?, lost = ?, finish_kind = ?, session = NULL, "
@@ -33,60 +24,40 @@ constexpr const char* attempt_sql =
     "INSERT OR REPLACE INTO attempts(execution, fence, number, worker, started_at, ended_at, outcome, error)"
     " VALUES (?,?,?,?,?,?,?,?)";
 
-std::optional<std::string_view> optional_text(const Cursor& cursor, int column) {
-  return cursor.is_null(column) ? std::nullopt : std::optional(cursor.text(column));
-}
-
 std::optional<int> code_of(const std::optional<FinishKind>& kind) {
   return kind ? std::optional(static_cast<int>(*kind)) : std::nullopt;
+}
+
+const char* find_live_sql() {
+  static const char* const sql =
+      columns::kept_text("SELECT " + columns::names(columns::read_columns) + " FROM live WHERE id = ?");
+  return sql;
+}
+
+const char* insert_history_sql() {
+  constexpr int size = columns::size(columns::copied_columns) + columns::size(columns::ended_columns);
+  static const char* const sql =
+      columns::kept_text("INSERT INTO history(" + columns::names(columns::copied_columns) + ", " +
+                         columns::names(columns::ended_columns) + ") VALUES (" + numbered("?", size) + ")");
+  return sql;
+}
+
+void bind_history(Cursor& cursor, const LiveRow& row, const EndedRow& ended) {
+  int index = 0;
+  std::apply([&](const auto&... one) { (cursor.put(++index, row.*(one.raw)), ...); }, columns::copied_columns);
+  std::apply([&](const auto&... one) { (cursor.put(++index, ended.*(one.raw)), ...); }, columns::ended_columns);
 }
 
 }  // namespace
 
 LiveRow read_live(const Cursor& cursor) {
   LiveRow row;
-  row.id = cursor.uuid(0);
-  row.queue_id = cursor.integer(1);
-  row.state = static_cast<LiveState>(cursor.small(2));
-  row.priority = cursor.small(3);
-  row.run_at = cursor.time(4);
-  row.lost = cursor.small(5);
-  row.fence = cursor.integer(6);
-  row.attempt = cursor.small(7);
-  row.session = cursor.optional(8, &Cursor::uuid);
-  row.claim_number = cursor.integer(9);
-  row.claimed_at = cursor.optional(10, &Cursor::time);
-  row.cancel_requested = cursor.flag(11);
-  row.finish_kind = cursor.optional(12, &Cursor::small);
-  row.deadline = cursor.optional(13, &Cursor::time);
-  row.task = cursor.text(14);
-  row.kind = cursor.small(15);
-  row.created_at = cursor.time(16);
-  row.max_attempts = cursor.small(17);
-  row.max_lost = cursor.small(18);
-  row.run = cursor.small(19);
-  row.attempt_timeout = cursor.optional(20, &Cursor::duration);
-  row.retry = optional_text(cursor, 21);
-  row.identity = cursor.optional(22, &Cursor::digest);
-  row.identity_key = optional_text(cursor, 23);
-  row.effect_key = optional_text(cursor, 24);
-  row.parent = cursor.optional(25, &Cursor::uuid);
-  row.labels = optional_text(cursor, 26);
-  row.cancel_reason = optional_text(cursor, 27);
-  row.progress = cursor.optional(28, &Cursor::real);
-  row.progress_message = cursor.text(29);
-  row.input = cursor.text(30);
-  row.limit_key = optional_text(cursor, 31);
-  row.weight = cursor.optional(32, &Cursor::small);
-  row.counted = cursor.flag(33);
-  row.superseded = cursor.flag(34);
-  row.inbox = cursor.integer(35);
-  row.waited = cursor.flag(36);
-  row.stuck = cursor.text(37);
+  columns::read_columns_at(columns::read_columns, cursor, 0,
+                           [&](const auto& column, const auto& value) { row.*(column.raw) = value; });
   return row;
 }
 
-FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(live_row_find_sql)) { again(id); }
+FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(find_live_sql())) { again(id); }
 
 void FoundLive::again(const Uuid& id) {
   cursor_.reset();
@@ -99,28 +70,29 @@ void FoundLive::again(const Uuid& id) {
 }
 
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending) {
-  const LiveRow& row = *found;
-  const auto kind = static_cast<Kind>(row.kind);
+  LiveRow row = *found;
   const Expiry kept_until =
-      expiry(tx.queues().by_id(row.queue_id).settings, kind, ending.status, ending.keep, tx.now());
-  const bool by_attempt = ending.started_at.has_value();
-  std::optional<std::string_view> worker;
-  if (by_attempt && row.session) {
-    const std::string* const label = tx.worker_of(*row.session);
-    worker = label != nullptr ? std::optional<std::string_view>(*label) : std::nullopt;
-  }
+      expiry(tx.queues().by_id(row.queue_id).settings, row.kind, ending.status, ending.keep, tx.now());
+  EndedRow ended{.expires_at = kept_until.at, .status = ending.status, .started_at = ending.started_at};
   // An execution that ends while pending keeps the kind of its last finish: its worker may still repeat that finish.
-  const std::optional<int> finish_kind = ending.finish_kind ? code_of(ending.finish_kind) : row.finish_kind;
-  // A named variable, as a bound value must live until the statement has run.
-  const std::optional<Uuid> session = by_attempt ? row.session : std::nullopt;
-  Cursor insert = tx.db().use(insert_history_sql);
-  insert.bind(row.id, row.queue_id, kept_until.at, static_cast<int>(ending.status), row.fence, finish_kind,
-              is_dead_letter(kind, ending.status), session, row.task, row.kind, row.priority, row.run_at,
-              row.created_at, ending.started_at, tx.now(), row.attempt, row.max_attempts,
-              ending.lost.value_or(row.lost), row.max_lost, row.run, worker, row.deadline, row.attempt_timeout,
-              row.retry, row.identity, row.identity_key, row.effect_key, row.parent, row.labels, ending.error,
-              ending.result, kept_until.stub ? std::string_view("null") : row.input, row.superseded, row.limit_key,
-              row.weight, kept_until.stub ? std::optional(1) : std::nullopt, ending.continued_as);
+  ended.finish_kind = ending.finish_kind ? code_of(ending.finish_kind) : row.finish_kind;
+  ended.dead = is_dead_letter(row.kind, ending.status);
+  ended.superseded = row.superseded;
+  if (ending.started_at && row.session) {
+    ended.session = row.session;
+    if (const std::string* const label = tx.worker_of(*row.session)) { ended.worker = *label; }
+  }
+  ended.finished_at = tx.now();
+  if (ending.error) { ended.error = *ending.error; }
+  ended.result = ending.result;
+  ended.continued_as = ending.continued_as;
+  row.lost = ending.lost.value_or(row.lost);
+  if (kept_until.stub) {
+    ended.stub = 1;
+    row.input = "null";
+  }
+  Cursor insert = tx.db().use(insert_history_sql());
+  bind_history(insert, row, ended);
   if (!insert.run_unless_taken()) {
     // The id was admitted once more after its first execution had ended: the later execution replaces the earlier
     // record.
@@ -137,7 +109,7 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   if (row.waited && ending.continued_as) {
     pass_waiters(tx, row.id, *ending.continued_as);
   } else if (row.waited) {
-    tell_waiters(tx, row.id, ending);
+    notify_waiters(tx, row.id, ending);
   }
 }
 
@@ -154,8 +126,8 @@ Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
 }
 
 Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now) {
-  if (run_at > now) { return {.line = line::delayed(queue_id), .state = LiveState::delayed}; }
-  return {.line = line::due(queue_id, priority, lost), .state = LiveState::ready};
+  if (run_at > now) { return {.line = claim_order::delayed(queue_id), .state = LiveState::delayed}; }
+  return {.line = claim_order::due(queue_id, priority, lost), .state = LiveState::ready};
 }
 
 void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {

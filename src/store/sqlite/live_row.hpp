@@ -1,74 +1,14 @@
 // A row of `live` as the verbs read it inside a write transaction, and the moves that an execution can make.
 #pragma once
 
-#include "store/sqlite/write_transaction.hpp"
+#include "store/sqlite/execution_row.hpp"
+#include "store/sqlite/writer.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace hapax::store::sqlite {
-
-// Persisted; never renumber.
-enum class LiveState : std::uint8_t { ready = 0, running = 1, delayed = 2, parked = 3 };
-
-// Text fields are views into the statement that read the row: valid until that statement is reset.
-struct LiveRow {
-  Uuid id;
-  std::int64_t queue_id = 0;
-  LiveState state = LiveState::ready;
-  int priority = 0;
-  Time run_at{};
-  int lost = 0;
-  std::int64_t fence = 0;
-  int attempt = 0;
-  std::optional<Uuid> session;
-  std::int64_t claim_number = 0;
-  std::optional<Time> claimed_at;
-  bool cancel_requested = false;
-  std::optional<int> finish_kind;
-  std::optional<Time> deadline;
-  std::string_view task;
-  int kind = 0;
-  Time created_at{};
-  int max_attempts = 0;
-  int max_lost = 0;
-  int run = 1;
-  std::optional<Duration> attempt_timeout;
-  std::optional<std::string_view> retry;
-  std::optional<base::Digest> identity;
-  std::optional<std::string_view> identity_key;
-  std::optional<std::string_view> effect_key;
-  std::optional<Uuid> parent;
-  std::optional<std::string_view> labels;
-  std::optional<std::string_view> cancel_reason;
-  std::optional<double> progress;
-  std::string_view progress_message;
-  std::string_view input;
-  std::optional<std::string_view> limit_key;
-  std::optional<int> weight;
-  bool counted = false;
-  bool superseded = false;
-  std::int64_t inbox = 0;
-  bool waited = false;
-  std::string_view stuck;
-
-  [[nodiscard]] Status status() const { return state == LiveState::running ? Status::running : Status::pending; }
-  [[nodiscard]] bool is_workflow() const { return static_cast<Kind>(kind) == Kind::workflow; }
-  [[nodiscard]] bool is_guard() const { return static_cast<Kind>(kind) == Kind::guard; }
-  // Whether the execution ends as cancelled when it stops running without an end: its cancellation was requested, or a
-  // newer request overtook it. A workflow ends by itself.
-  [[nodiscard]] bool to_be_cancelled() const { return (cancel_requested || cancel_reason) && !is_workflow(); }
-};
-
-// The columns of `live` in the order read_live wants them.
-#define HAPAX_LIVE_COLUMNS                                                                                         \
-  "live.id, live.queue_id, live.state, live.priority, live.run_at, live.lost, live.fence, live.attempt, "          \
-  "live.session, live.claim_number, live.claimed_at, live.cancel_requested, live.finish_kind, live.deadline, "     \
-  "live.task, live.kind, live.created_at, live.max_attempts, live.max_lost, live.run, live.attempt_timeout, "      \
-  "live.retry, live.identity, live.identity_key, live.effect_key, live.parent, live.labels, live.cancel_reason, "  \
-  "live.progress, live.progress_message, live.input, live.limit_key, live.weight, live.counted, live.superseded, " \
-  "live.inbox, live.waited, live.stuck"
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
 
@@ -104,7 +44,7 @@ struct Ending {
 };
 
 // Moves the row from live to history; `ending` has the columns that the live row lacks. 1 INSERT, 1 DELETE; a limit
-// key, a queue that counts running executions, an identity that was taken over and waiters cost more (limited.hpp,
+// key, a queue that counts running executions, an identity that was taken over and waiters cost more (park.hpp,
 // waiters.hpp). Every row leaves live through this function, which notifies the waiters, except through
 // complete_together (verbs.hpp), which takes only executions without waiters.
 void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending);
@@ -116,7 +56,7 @@ struct Place {
 };
 [[nodiscard]] Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now);
 
-// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (limited.hpp).
+// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (park.hpp).
 struct Waiting {
   std::int64_t queue_id = 0;
   int priority = 0;

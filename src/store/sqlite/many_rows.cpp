@@ -24,6 +24,12 @@ std::string rows_behind(int shared, int columns, std::size_t rows) {
 
 }  // namespace
 
+std::string numbered(const std::string& sign, int most) {
+  std::string text = sign + "1";
+  for (int number = 2; number <= most; ++number) { text += ", " + sign + std::to_string(number); }
+  return text;
+}
+
 ManyRows::ManyRows(const std::string& text, int shared, int columns) : shared_(shared), columns_(columns) {
   for (std::size_t i = 0; i < row_counts.size(); ++i) {
     texts_[i] = text;

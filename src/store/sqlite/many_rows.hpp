@@ -39,6 +39,9 @@ void for_chunks(std::span<const Item> items, IsPlain is_plain, Take take) {
   }
 }
 
+// "?1, ?2, …" for the sign "?", up to the number `most`.
+[[nodiscard]] std::string numbered(const std::string& sign, int most);
+
 // A statement's texts, made once and kept until the process ends: connections key prepared statements by address.
 class ManyRows {
  public:

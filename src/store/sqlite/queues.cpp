@@ -3,9 +3,9 @@
 #include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "model/rate.hpp"
-#include "store/sqlite/limited.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/live_row.hpp"
+#include "store/sqlite/park.hpp"
 #include "store/sqlite/verbs.hpp"
 
 #include <algorithm>
@@ -75,12 +75,12 @@ void add_ready(Cursor& cursor, QueueInfo& info, Time now) {
 
 void add_figures(ReadTransaction& tx, std::int64_t id, QueueInfo& info) {
   Connection& db = tx.db();
-  add_ready(db.use(queues_due_sql).bind(line::ready(id).first, line::suspect(id).last), info, tx.now());
-  add_ready(db.use(delayed_due_sql).bind(line::delayed(id), tx.now()), info, tx.now());
+  add_ready(db.use(queues_due_sql).bind(claim_order::ready(id).first, claim_order::suspect(id).last), info, tx.now());
+  add_ready(db.use(delayed_due_sql).bind(claim_order::delayed(id), tx.now()), info, tx.now());
   Cursor delayed = db.use(delayed_sql);
-  info.delayed = delayed.bind(line::delayed(id), tx.now()).next() ? delayed.integer(0) : 0;
+  info.delayed = delayed.bind(claim_order::delayed(id), tx.now()).next() ? delayed.integer(0) : 0;
   Cursor parked = db.use(parked_sql);
-  info.parked = parked.bind(line::parked(id).first, line::parked(id).last).next() ? parked.integer(0) : 0;
+  info.parked = parked.bind(claim_order::parked(id).first, claim_order::parked(id).last).next() ? parked.integer(0) : 0;
   Cursor dead = db.use(dead_sql);
   info.dead = dead.bind(id, tx.now()).next() ? dead.integer(0) : 0;
   Cursor throughput = db.use(throughput_sql);
@@ -134,15 +134,15 @@ void add_ordered(WriteTransaction& tx, const QueueRow& queue, const Wanted& want
 std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted) {
   std::vector<Pending> some;
   const auto left = [&] { return std::max<std::int64_t>(wanted.limit - std::ssize(some), 0); };
-  const std::int64_t delayed = line::delayed(queue.id);
+  const std::int64_t delayed = claim_order::delayed(queue.id);
   Cursor cursor = tx.db().use(pending_sql);
   if (!queue.limited()) {
-    add_pending(cursor.bind(line::ready(queue.id).first, delayed, wanted.begun, left()), queue, some);
+    add_pending(cursor.bind(claim_order::ready(queue.id).first, delayed, wanted.begun, left()), queue, some);
     return some;
   }
   add_ordered(tx, queue, wanted, some);
-  const std::int64_t last = line::suspect(queue.id).last;
-  add_pending(cursor.bind(line::ready(queue.id).first, last, wanted.begun, left()), queue, some);
+  const std::int64_t last = claim_order::suspect(queue.id).last;
+  add_pending(cursor.bind(claim_order::ready(queue.id).first, last, wanted.begun, left()), queue, some);
   Cursor parked = tx.db().use(parked_pending_sql);
   add_pending(parked.bind(queue.id, wanted.begun, left()), queue, some);
   add_pending(cursor.bind(delayed, delayed, wanted.begun, left()), queue, some);

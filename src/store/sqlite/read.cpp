@@ -7,9 +7,6 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* read_live_sql = "SELECT " HAPAX_LIVE_EXECUTION " WHERE live.id = ?";
-constexpr const char* read_ended_sql =
-    "SELECT " HAPAX_ENDED_EXECUTION " WHERE history.id = ? AND history.expires_at > ?";
 constexpr const char* live_outcome_sql = "SELECT state, deadline FROM live WHERE id = ?";
 constexpr const char* ended_outcome_sql =
     "SELECT status, result, error, continued_as FROM history WHERE id = ? AND expires_at > ?";
@@ -20,10 +17,10 @@ constexpr const char* attempts_sql =
 
 std::optional<Execution> get(ReadTransaction& tx, const Uuid& id) {
   {
-    Cursor live = tx.db().use(read_live_sql);
+    Cursor live = tx.db().use(live_execution_sql());
     if (live.bind(id).next()) { return read_live_execution(live); }
   }
-  Cursor ended = tx.db().use(read_ended_sql);
+  Cursor ended = tx.db().use(ended_execution_sql());
   return ended.bind(id, tx.now()).next() ? std::optional(read_ended_execution(ended)) : std::nullopt;
 }
 

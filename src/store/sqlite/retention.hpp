@@ -6,12 +6,15 @@
 #pragma once
 
 #include "base/uuid7.hpp"
+#include "store/sqlite/connection.hpp"
 
 #include <hapax/time.hpp>
 #include <hapax/uuid.hpp>
 
 #include <cstdint>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace hapax::store::sqlite {
 
@@ -48,6 +51,17 @@ struct RetentionCursor {
   Time since{};  // when the walk over this stretch began
   bool active = false;
   bool left = false;  // a row of this stretch was set aside and stays
+};
+
+// The pairs of hours that one transaction touched.
+class ExpiryNotes {
+ public:
+  void add(const Uuid& id, Time expires_at);
+  // 1 INSERT for each pair.
+  void write(Connection& db);
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs_;
 };
 
 }  // namespace hapax::store::sqlite

@@ -1,45 +1,23 @@
 #include "store/sqlite/schema.hpp"
 
 #include "base/text.hpp"
+#include "store/sqlite/database_file.hpp"
 #include "store/sqlite/schema_sql.hpp"
-#include "store/sqlite/schema_sql_v4.hpp"
-#include "store/sqlite/schema_sql_v5.hpp"
-#include "store/sqlite/schema_sql_v6.hpp"
-#include "store/sqlite/schema_sql_v7.hpp"
-#include "store/sqlite/schema_sql_v8.hpp"
+#include "store/unreleased_schema.hpp"
 
 #include <hapax/error.hpp>
+
+#include <array>
 
 namespace hapax::store::sqlite {
 
 namespace {
 
-struct Step {
-  int version;
-  const char* name;
-  const char* sql;
-  // The oldest build that works on this version, named by the newest schema version it knows: deploys roll, so the
-  // previous release must work on the new schema.
-  int usable_from;
-};
-
-constexpr Step steps[] = {
-    {1, "executions, queues, identities, attempts, sessions", schema_v1, 1},
-    {2, "journal, queue statistics", schema_v2, 1},
-    // An older build would ignore the limits of queues.
-    {3, "limits, identity windows, catalogue, audit", schema_v3, 3},
-    // An older build would not notify waiters when it ends an execution.
-    {4, "workflows: events, waiters", schema_v4, 4},
-    // An older build has no ticker; the new indexes have the executions that it admits and ends.
-    {5, "activities", schema_v5, 4},
-    // An older build serves nothing that tokens protect, and the sweep deletes its audit lines like any others.
-    {6, "tokens, the audit's indexes", schema_v6, 4},
-    // An older build never reads the view; the triggers raise the version for its changes, and its admissions do not
-    // check the version.
-    {7, "task_id in the view executions, versions of catalogues, queues of tombstones", schema_v7, 4},
-    // An older build gives events' runs no names, as before this version.
-    {8, "names of events' runs", schema_v8, 4},
-};
+constexpr std::array<Migration, 1> all_migrations{{
+    {newest_schema, "the whole schema", schema_sql, newest_schema},
+}};
+static_assert(all_migrations.front().version == first_released_schema);
+static_assert(all_migrations.back().version == newest_schema);
 
 constexpr const char* migrations_table = R"sql(
   CREATE TABLE IF NOT EXISTS migrations(
@@ -56,43 +34,57 @@ bool has_migrations(Connection& db) {
   return db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'") != 0;
 }
 
-std::string store_at(const Connection& db) { return "SQLite store " + base::echo(db.path()) + ": "; }
+std::string known_versions(Migrations known) {
+  const std::string newest = std::to_string(known.back().version);
+  return known.size() == 1 ? "version " + newest
+                           : "versions " + std::to_string(known.front().version) + " to " + newest;
+}
+
+bool is_unknown(int version, Migrations known) {
+  return version != 0 && (version < known.front().version || version > known.back().version);
+}
 
 }  // namespace
+
+Migrations migrations() { return all_migrations; }
 
 int schema_version(Connection& db) {
   return has_migrations(db) ? static_cast<int>(db.integer("SELECT coalesce(max(version), 0) FROM migrations")) : 0;
 }
 
-void check_schema(Connection& db, int current) {
-  if (current == newest_schema) { return; }
-  const std::string versions =
-      "its schema is version " + std::to_string(current) + ", this build uses version " + std::to_string(newest_schema);
-  if (current < newest_schema) {
-    throw SchemaMismatch(store_at(db) + (current == 0 ? "it has no hapax tables" : versions) + "; run `hapax migrate`");
+void check_schema(Connection& db, int current, Migrations known) {
+  const int newest = known.back().version;
+  if (current == newest) { return; }
+  const std::string store = "SQLite store " + base::echo(db.path()) + ": ";
+  if (current == 0) { throw SchemaMismatch(store + "it has no hapax tables; run `hapax migrate`"); }
+  if (current < known.front().version) {
+    throw SchemaMismatch(store + unreleased_schema(current) + "; run hapax migrate on a new file");
   }
+  const std::string versions = store + "its schema is version " + std::to_string(current) +
+                               ", this build uses version " + std::to_string(newest);
+  if (current < newest) { throw SchemaMismatch(versions + "; run `hapax migrate`"); }
   const auto usable_from =
       db.integer("SELECT coalesce(usable_from, version) FROM migrations ORDER BY version DESC LIMIT 1");
-  if (usable_from > newest_schema) { throw SchemaMismatch(store_at(db) + versions + "; use a newer hapax"); }
+  if (usable_from > newest) { throw SchemaMismatch(versions + "; use a newer hapax"); }
 }
 
-MigrationReport migrate(Connection& db, int to_version, Time now) {
-  const int target = to_version == 0 ? newest_schema : to_version;
-  if (target < 1 || target > newest_schema) {
-    throw SchemaMismatch("this build knows schema versions 1 to " + std::to_string(newest_schema) + ", not " +
-                         std::to_string(target));
+MigrationReport migrate(Connection& db, int to_version, Time now, Migrations known) {
+  const int target = to_version == 0 ? known.back().version : to_version;
+  if (target == 0 || is_unknown(target, known)) {
+    throw SchemaMismatch("this build knows schema " + known_versions(known) + ", not " + std::to_string(target));
   }
   MigrationReport report;
   db.execute("BEGIN IMMEDIATE");
   try {
     report.from = schema_version(db);
     report.to = report.from;
+    if (is_unknown(report.from, known)) { check_schema(db, report.from, known); }
     db.execute(migrations_table);
-    for (const Step& step : steps) {
-      if (step.version > report.from && step.version <= target) {
-        db.execute(step.sql);
-        db.use(insert_migration).bind(step.version, std::string_view(step.name), now, step.usable_from).run();
-        report.to = step.version;
+    for (const Migration& one : known) {
+      if (one.version > report.from && one.version <= target) {
+        db.execute(one.sql);
+        db.use(insert_migration).bind(one.version, std::string_view(one.name), now, one.usable_from).run();
+        report.to = one.version;
       }
     }
     db.execute("COMMIT");
@@ -101,6 +93,15 @@ MigrationReport migrate(Connection& db, int to_version, Time now) {
     throw;
   }
   return report;
+}
+
+MigrationReport migrate_file(const std::string& path, int to_version) {
+  const Duration patience = OpenOptions{}.busy_timeout;
+  FileLock lock(checked_path(path, false));
+  const Locked locked(lock, patience);
+  Connection db(path, Connection::Mode::writer, patience);
+  db.set_up_writer();
+  return migrate(db, to_version, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
 }
 
 }  // namespace hapax::store::sqlite

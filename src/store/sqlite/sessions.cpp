@@ -4,7 +4,7 @@
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/verbs.hpp"
 
@@ -91,7 +91,7 @@ struct RunningRow {
 std::unordered_map<Uuid, RunningRow> read_running(WriteTransaction& tx, const Uuid& session) {
   std::unordered_map<Uuid, RunningRow> rows;
   Cursor cursor = tx.db().use(held_sql);
-  cursor.bind(line::running(session), session);
+  cursor.bind(claim_order::running(session), session);
   while (cursor.next()) {
     rows[cursor.uuid(0)] = {
         .fence = cursor.integer(1), .claim_number = cursor.integer(2), .cancel_requested = cursor.flag(3)};
@@ -108,7 +108,7 @@ void release(WriteTransaction& tx, const Uuid& id) {
   }
   // The guard now runs under no session: the next caller takes it over.
   found.done();
-  tx.db().use(abandon_sql).bind(line::running(Uuid{}), Uuid{}, id).run();
+  tx.db().use(abandon_sql).bind(claim_order::running(Uuid{}), Uuid{}, id).run();
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ BeatReply beat(WriteTransaction& tx, const Beat& beat) {
 std::vector<Uuid> claimed_by(Connection& db, const Uuid& session, int limit) {
   std::vector<Uuid> ids;
   Cursor cursor = db.use(claimed_sql);
-  cursor.bind(line::running(session), session, limit);
+  cursor.bind(claim_order::running(session), session, limit);
   while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;
 }
@@ -165,7 +165,7 @@ void close_session(WriteTransaction& tx, const Uuid& session) {
 std::vector<Uuid> cancel_requests(ReadTransaction& tx, const Uuid& session) {
   std::vector<Uuid> ids;
   Cursor cursor = tx.db().use(asked_sql);
-  cursor.bind(line::running(session), session);
+  cursor.bind(claim_order::running(session), session);
   while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;
 }
@@ -186,7 +186,7 @@ std::vector<SessionInfo> sessions(ReadTransaction& tx) {
     info.started_at = cursor.time(8);
     info.expires_at = cursor.time(9);
     Cursor running = tx.db().use(sessions_count_sql);
-    info.running = running.bind(line::running(info.id), info.id).next() ? running.small(0) : 0;
+    info.running = running.bind(claim_order::running(info.id), info.id).next() ? running.small(0) : 0;
     infos.push_back(std::move(info));
   }
   return infos;

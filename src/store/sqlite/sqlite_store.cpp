@@ -56,7 +56,7 @@ class SqliteStore final : public Store {
   void warm_up() override {
     try {
       WriteTransaction tx(writer_, WriteTransaction::Begin::if_free);
-      sqlite::rehearse(tx);
+      sqlite::warm_up(tx);
       tx.fill_log();
     } catch (const StoreBusy&) {
       return;  // other threads or processes are writing: warming up is not worth their time

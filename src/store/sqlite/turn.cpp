@@ -1,7 +1,7 @@
 // Turns of workflows. An advance: 1 SELECT and 1 INSERT per entry; 1 UPDATE more if it clears losses. Eight or more
 // advances that start and clear nothing share 1 SELECT for 32 or 8 of them; eight or more entries share INSERTs of 32
 // or 8 rows. A new child: its admission and 1 INSERT. An existing child: 1 UPDATE more, and the cost of wait_for
-// (waiters.hpp). A refused child: 1 UPDATE, 1 SELECT and the cost of tell() (events.hpp). One fdatasync per call.
+// (waiters.hpp). A refused child: 1 UPDATE, 1 SELECT and the cost of send_event() (events.hpp). One fdatasync per call.
 #include "model/labels.hpp"
 #include "model/refusal.hpp"
 #include "store/sqlite/events.hpp"
@@ -96,7 +96,7 @@ void start_child(WriteTransaction& tx, const Uuid& execution, const JournalEntry
     const std::string error = encode_error(refusal_of(admission));
     NewEvent event{.kind = EventKind::refused, .position = entry.position, .status = admission.status, .error = error};
     if (admission.verdict != AdmissionVerdict::queue_draining) { event.child = admission.id; }
-    tell(tx, execution, event);
+    send_event(tx, execution, event);
     return;
   }
   const Waiter waiter{.execution = execution, .position = entry.position};
@@ -176,13 +176,13 @@ std::vector<AdvanceReply> advance(WriteTransaction& tx, std::span<const Advance>
   return replies;
 }
 
-void plant(WriteTransaction& tx, const Uuid& execution, const Seed& seed) {
+void seed_journal(WriteTransaction& tx, const Uuid& execution, const Seed& seed) {
   Cursor cursor = tx.db().use(turn_append_sql);
   for (const JournalEntry& entry : seed.entries) {
     cursor.bind(execution, entry.position, 0, entry.kind, entry.name, entry.data, entry.at, entry.child);
     static_cast<void>(cursor.run_unless_taken());
   }
-  plant_events(tx, execution, seed.events);
+  seed_events(tx, execution, seed.events);
 }
 
 void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const Turn& turn) {
@@ -192,20 +192,21 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
   next.parent = row.parent;
   next.labels = row.labels ? decode_labels(*row.labels) : Labels{};
   next.effect_key = row.effect_key ? std::optional<std::string>(*row.effect_key) : std::nullopt;
-  Birth birth{.run = row.run + 1, .run_at = next.run_at.value_or(tx.now() + next.delay), .waited = row.waited};
-  if (next.deadline) { birth.deadline = tx.now() + *next.deadline; }
-  birth.identity_key = row.identity_key.value_or("");
+  NewRow fresh{
+      .run = row.run + 1, .run_at = next.run_at.value_or(tx.now() + next.delay), .waited = row.waited.has_value()};
+  if (next.deadline) { fresh.deadline = tx.now() + *next.deadline; }
+  fresh.identity_key = row.identity_key.value_or("");
   std::optional<IdentityRow> held = row.identity ? find_identity(tx.db(), *row.identity) : std::nullopt;
   // A newer run may have taken the identity over.
   if (held && held->execution == row.id) {
-    next.identity = IdentityClaim{.hash = *row.identity, .key = birth.identity_key};
-    held->run = birth.run;
+    next.identity = IdentityClaim{.hash = *row.identity, .key = fresh.identity_key};
+    held->run = fresh.run;
     held->fingerprint.reset();
   }
   ending.continued_as = next.id;
   end_execution(tx, found, ending);
   const QueueRow& queue = tx.queues().get(next.queue);
-  static_cast<void>(insert_live(tx, next, queue, birth));
+  static_cast<void>(insert_live(tx, next, queue, fresh));
   if (next.identity) {
     mark_superseded(tx, *row.identity, {.id = row.id, .status = Status::completed});
     hold_identity(tx, *row.identity, next.id, *held);

@@ -4,12 +4,12 @@
 
 #include "model/holder.hpp"
 #include "store/set_aside.hpp"
+#include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/guard_hints.hpp"
-#include "store/sqlite/line.hpp"
 #include "store/sqlite/live_row.hpp"
 #include "store/sqlite/read_transaction.hpp"
 #include "store/sqlite/retention.hpp"
-#include "store/sqlite/write_transaction.hpp"
+#include "store/sqlite/writer.hpp"
 #include "store/store.hpp"
 
 #include <optional>
@@ -25,8 +25,13 @@ namespace hapax::store::sqlite {
 // Admits an execution whose end a workflow waits for. If a row is made, it is marked as waited for and `waited` becomes
 // true.
 [[nodiscard]] Admission admit(WriteTransaction& tx, const NewExecution& item, bool* waited);
+// Called before an admission: throws CatalogueChanged when an item was made by an older catalogue. 1 SELECT per
+// namespace.
+void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items);
+// The version that changes of the namespace's tasks and settings have raised. 1 SELECT.
+[[nodiscard]] std::int32_t catalogue_version(Connection& db, std::string_view ns);
 // insert_live makes the row of a new execution; false when its id is live already. 1 INSERT.
-struct Birth {
+struct NewRow {
   int run = 1;
   Time run_at{};
   std::optional<Time> deadline;
@@ -35,23 +40,9 @@ struct Birth {
   std::string identity_key;  // shown for the execution, even when a later run holds the identity
 };
 [[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
-                               const Birth& birth);
+                               const NewRow& fresh);
 
-// admit_many.cpp
-struct NewHolder {
-  const NewExecution* item;
-  const QueueRow* queue;
-};
-// hold_new_identity and insert_live for many rows in one INSERT, as many as many_rows.hpp allows; insert_live_together
-// takes only items that go together and hold their identities. Both return how many rows were made, from the first on,
-// before a row existed already.
-[[nodiscard]] std::size_t hold_new_identities(WriteTransaction& tx, std::span<const NewHolder> holders);
-[[nodiscard]] std::size_t insert_live_together(WriteTransaction& tx, std::span<const NewExecution> items,
-                                               std::span<const QueueRow* const> queues, bool born_running);
-// Whether both items need nothing but a row in live, and those rows differ at most in id, queue, task, identity,
-// parent, labels, input and claim. Two items that may be born running must also have the same session and queue.
-[[nodiscard]] bool go_together(const NewExecution& one, const NewExecution& other);
-
+// admit_identity.cpp
 // Ends a live execution as cancelled, running or not; an execution that has ended is left as it is. 1 SELECT and the
 // cost of end_execution.
 void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
@@ -65,9 +56,6 @@ void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
 [[nodiscard]] std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now);
 // Makes the execution the holder, with the run, fingerprint and hold_for of `row`. 1 INSERT or UPDATE.
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row);
-// hold_identity for an identity that is not in the table; returns false and does nothing if it is. 1 INSERT.
-[[nodiscard]] bool hold_new_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution,
-                                     const IdentityRow& row);
 // The identity that has the name (IdentityClaim::name).
 [[nodiscard]] std::optional<base::Digest> name_owner(WriteTransaction& tx, const base::Digest& name);
 void unhold_identity(WriteTransaction& tx, const base::Digest& identity);
@@ -95,9 +83,9 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue);
 // claim_limited.cpp Adds the executions of one line range of a queue with limits that the request may have to `claims`,
 // up to `limit` in all and at most `idle` of them. The claims count as started, but their rows in live are not changed
 // yet. Returns how long until a rate limit allows more.
-[[nodiscard]] std::optional<Duration> take_limited(WriteTransaction& tx, line::Range range, const QueueRow& queue,
-                                                   const ClaimRequest& request, std::size_t limit, int idle,
-                                                   std::vector<Claim>& claims);
+[[nodiscard]] std::optional<Duration> take_limited(WriteTransaction& tx, claim_order::Range range,
+                                                   const QueueRow& queue, const ClaimRequest& request,
+                                                   std::size_t limit, int idle, std::vector<Claim>& claims);
 // Whether the queue's limits allow any start now.
 [[nodiscard]] bool limits_are_open(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& request, int idle);
 // Returns parked executions of each key whose rate allows a start now to the claim order.
@@ -120,9 +108,9 @@ void sweep_key_rates(WriteTransaction& tx);
 // new to the transaction), 1 INSERT, 1 DELETE, and the cost of the journal entries.
 [[nodiscard]] bool complete_together(WriteTransaction& tx, std::span<const Finish> finishes);
 
-// rehearsal.cpp
+// warm_up.cpp
 // Runs a worker's usual statements; the caller rolls the transaction back.
-void rehearse(WriteTransaction& tx);
+void warm_up(WriteTransaction& tx);
 
 // sessions.cpp
 void open_session(WriteTransaction& tx, const NewSession& session);
@@ -157,7 +145,7 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 // list.cpp
 [[nodiscard]] std::vector<Execution> list(ReadTransaction& tx, const ListQuery& query);
 
-// act.cpp
+// cancel_retry.cpp
 // Each act with a known actor costs 1 INSERT more, for the audit line.
 [[nodiscard]] CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason, const Actor& by);
 // end_execution for an execution that the store ends, not its worker: child workflows that do not outlive it are
@@ -175,9 +163,6 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
 void count_finished(WriteTransaction& tx, const QueueCount& count);
 
 // catalogue.cpp
-// Called before an admission: throws CatalogueChanged when an item was made by an older catalogue. 1 SELECT per
-// namespace.
-void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items);
 [[nodiscard]] StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns);
 // The namespace's tasks alone, as the write transaction sees them.
 [[nodiscard]] StoredCatalogue tasks_of(Connection& db, std::string_view ns);
@@ -241,12 +226,12 @@ void take_back_rows(WriteTransaction& tx, std::span<const JournalRow> rows);
 // each, and 1 INSERT. It may change or even end the row of the execution itself.
 [[nodiscard]] bool starts_something(std::span<const JournalEntry> entries);
 void start_children(WriteTransaction& tx, const Uuid& execution, std::span<const JournalEntry> entries);
-void plant(WriteTransaction& tx, const Uuid& execution, const Seed& seed);
+void seed_journal(WriteTransaction& tx, const Uuid& execution, const Seed& seed);
 // Ends a workflow's run and makes its next run. The cost of end_execution, and of an admission with 1 SELECT, 1 INSERT
 // and 1 UPDATE for its identity, and carry_signals.
 void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const Turn& turn);
 
-// signal.cpp
+// signals.cpp
 [[nodiscard]] SignalResult signal(WriteTransaction& tx, const Signal& signal, const Actor& by);
 
 // activities.cpp

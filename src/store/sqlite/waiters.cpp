@@ -19,13 +19,9 @@ constexpr const char* waiters_sql =
 constexpr const char* waiters_delete_sql = "DELETE FROM waiters WHERE execution = ?";
 constexpr const char* pass_sql = "UPDATE waiters SET execution = ? WHERE execution = ?";
 
-std::optional<std::string_view> waiters_optional_text(const Cursor& cursor, int column) {
-  return cursor.is_null(column) ? std::nullopt : std::optional(cursor.text(column));
-}
-
 // Sends the waiter the event for an execution that has ended. If that run was continued, sends nothing and returns the
 // next run.
-std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
+std::optional<Uuid> send_ended(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
   NewEvent event{.kind = EventKind::ended, .position = waiter.position, .child = awaited};
   Cursor ended = tx.db().use(waiters_ended_sql);
   if (!ended.bind(awaited, tx.now()).next()) {
@@ -33,14 +29,14 @@ std::optional<Uuid> tell_now(WriteTransaction& tx, const Uuid& awaited, const Wa
     const std::string error = encode_error(expired_error());
     event.kind = EventKind::refused;
     event.error = error;
-    tell(tx, waiter.execution, event);
+    send_event(tx, waiter.execution, event);
     return std::nullopt;
   }
   if (!ended.is_null(3)) { return ended.uuid(3); }
   event.status = static_cast<Status>(ended.small(0));
-  event.data = waiters_optional_text(ended, 1);
-  event.error = waiters_optional_text(ended, 2);
-  tell(tx, waiter.execution, event);
+  event.data = ended.optional(1, &Cursor::text);
+  event.error = ended.optional(2, &Cursor::text);
+  send_event(tx, waiter.execution, event);
   return std::nullopt;
 }
 
@@ -58,11 +54,11 @@ void wait_for(WriteTransaction& tx, const Uuid& awaited, const Waiter& waiter) {
       add_waiter(tx, one, waiter);
       return;
     }
-    next = tell_now(tx, one, waiter);
+    next = send_ended(tx, one, waiter);
   }
 }
 
-void tell_waiters(WriteTransaction& tx, const Uuid& ended, const Ending& ending) {
+void notify_waiters(WriteTransaction& tx, const Uuid& ended, const Ending& ending) {
   std::vector<Waiter> waiters;
   {
     Cursor cursor = tx.db().use(waiters_sql);
@@ -74,7 +70,7 @@ void tell_waiters(WriteTransaction& tx, const Uuid& ended, const Ending& ending)
   if (ending.error) { event.error = *ending.error; }
   for (const Waiter& waiter : waiters) {
     event.position = waiter.position;
-    tell(tx, waiter.execution, event);
+    send_event(tx, waiter.execution, event);
   }
 }
 

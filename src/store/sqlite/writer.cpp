@@ -1,9 +1,8 @@
 #include "store/sqlite/writer.hpp"
 
+#include "base/fault.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "store/sqlite/database_file.hpp"
-#include "store/sqlite/log_file.hpp"
 #include "store/sqlite/schema.hpp"
 
 #include <hapax/error.hpp>
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hapax::store::sqlite {
@@ -47,6 +47,11 @@ std::string lost_file(const std::string& path, const std::string& change) {
   return "SQLite store " + path + ": the file " + change + " while it is in use; put it back, or start hapax again";
 }
 
+constexpr Duration short_patience = std::chrono::milliseconds(100);
+constexpr const char* write_transaction_begin_sql = "BEGIN IMMEDIATE";
+constexpr const char* savepoint_sql = "SAVEPOINT hapax_share";
+constexpr const char* release_sql = "RELEASE hapax_share";
+constexpr const char* session_sql = "SELECT worker, expires_at FROM sessions WHERE id = ?";
 constexpr const char* commit_sql = "COMMIT";
 // A shared commit takes no more members after this many, or after this long: its first member has waited long enough.
 constexpr int shared_members_max = 32;
@@ -76,7 +81,7 @@ void Writer::set_up(const OpenOptions& options) {
   // A command that only looks for a store must not turn another program's database into one.
   if (options.must_exist && schema_version(db_) == 0) { refuse_missing(db_.path(), "the file has no hapax tables"); }
   file_.note(db_.path());
-  set_up_writer(db_);
+  db_.set_up_writer();
   schema_ = schema_version(db_);
   if (options.migrate != Migrate::no && schema_ < newest_schema) { schema_ = migrate(db_, 0, clock_.now()).to; }
   check_schema(db_, schema_);
@@ -268,6 +273,123 @@ void Writer::fill_log() {
   }
   // Without this sync the first commit would have to sync the zeros. If it fails, that commit reports the error.
   static_cast<void>(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL));
+}
+
+WriteTransaction::WriteTransaction(Writer& writer, Begin begin) : writer_(writer), queues_(writer.db_) {
+  begin == Begin::if_free ? writer_.enter(short_patience) : writer_.enter();
+  entered_ = true;
+  try {
+    this->begin(begin);
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+void WriteTransaction::begin(Begin begin) {
+  if (begin != Begin::shared) { writer_.settle_shared(); }
+  joined_ = writer_.shared_ != nullptr;
+  db().use(joined_ ? savepoint_sql : write_transaction_begin_sql).run();
+  open_ = true;
+  now_ = writer_.clock().now();
+}
+
+WriteTransaction::~WriteTransaction() {
+  take_back();
+  roll_back();
+  leave();
+}
+
+void WriteTransaction::leave() {
+  if (std::exchange(entered_, false)) { writer_.leave(); }
+}
+
+const std::optional<WriteTransaction::SessionRow>& WriteTransaction::session_row(const Uuid& session) {
+  const auto known =
+      std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& one) { return one.first == session; });
+  if (known != sessions_.end()) { return known->second; }
+  Cursor cursor = db().use(session_sql);
+  cursor.bind(session);
+  sessions_.emplace_back(session,
+                         cursor.next() ? std::optional(SessionRow{cursor.string(0), cursor.time(1)}) : std::nullopt);
+  return sessions_.back().second;
+}
+
+const std::string* WriteTransaction::worker_of(const Uuid& session) {
+  const auto& row = session_row(session);
+  return row ? &row->worker : nullptr;
+}
+
+bool WriteTransaction::is_live(const Uuid& session) {
+  const auto& row = session_row(session);
+  return row && row->expires_at > now_;
+}
+
+void WriteTransaction::note_woken(std::int64_t queue_id) {
+  if (std::find(woken_.rbegin(), woken_.rend(), queue_id) == woken_.rend()) { woken_.push_back(queue_id); }
+}
+
+std::vector<model::QueueRef> WriteTransaction::woken() {
+  std::vector<model::QueueRef> queues;
+  for (const std::int64_t id : woken_) { queues.push_back(queues_.by_id(id).ref); }
+  return queues;
+}
+
+void WriteTransaction::commit(const char* fault_before, const char* fault_after) {
+  expiries_.write(db());
+  if (fault_before != nullptr) {
+    try {
+      base::fault_point(fault_before);
+    } catch (const base::FaultInjected& fault) { throw StoreUnavailable(fault.what()); }
+  }
+  const std::shared_ptr<SharedCommit> shared = writer_.shared_ ? writer_.shared_ : std::make_shared<SharedCommit>();
+  if (joined_) { db().use(release_sql).run(); }
+  open_ = false;
+  writer_.shared_ = shared;
+  ++shared->members;
+  leave();
+  shared->done.wait_while(SharedCommit::open);
+  if (shared->error) { std::rethrow_exception(shared->error); }
+  if (fault_after != nullptr) {
+    try {
+      base::fault_point(fault_after);
+    } catch (const base::FaultInjected& fault) { throw CommitUnknown(fault.what()); }
+  }
+}
+
+void WriteTransaction::roll_back() {
+  if (!open_) { return; }
+  open_ = false;
+  // SQLite rolls back by itself after some errors; then nothing is left to do.
+  if (!writer_.in_transaction()) { return; }
+  if (joined_ && sqlite3_exec(db().handle(), "ROLLBACK TO hapax_share; RELEASE hapax_share", nullptr, nullptr,
+                              nullptr) == SQLITE_OK) {
+    return;
+  }
+  sqlite3_exec(db().handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void WriteTransaction::lend() {
+  lent_ = true;
+  writer_.lent_to_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  sqlite3_commit_hook(
+      db().handle(), [](void*) { return 1; }, nullptr);
+  sqlite3_rollback_hook(
+      db().handle(), [](void* ended) { *static_cast<bool*>(ended) = true; }, &ended_by_caller_);
+}
+
+void WriteTransaction::take_back() {
+  if (lent_) {
+    lent_ = false;
+    writer_.lent_to_.store(std::thread::id(), std::memory_order_relaxed);
+    sqlite3_commit_hook(db().handle(), nullptr, nullptr);
+    sqlite3_rollback_hook(db().handle(), nullptr, nullptr);
+    // A statement that the caller's function has not stepped to its end would make every later COMMIT fail.
+    for (sqlite3_stmt* statement = sqlite3_next_stmt(db().handle(), nullptr); statement != nullptr;
+         statement = sqlite3_next_stmt(db().handle(), statement)) {
+      if (sqlite3_stmt_busy(statement) != 0) { sqlite3_reset(statement); }
+    }
+  }
 }
 
 }  // namespace hapax::store::sqlite

@@ -1,7 +1,7 @@
-#include "store/sqlite/limited.hpp"
+#include "store/sqlite/park.hpp"
 
 #include "model/claim_limits.hpp"
-#include "store/sqlite/line.hpp"
+#include "store/sqlite/claim_order.hpp"
 #include "store/sqlite/live_row.hpp"
 
 #include <set>
@@ -44,7 +44,7 @@ constexpr const char* key_running_sql =
 constexpr const char* preceded_sql =
     "SELECT 1 FROM limited INDEXED BY limited_order"
     " WHERE queue_id = ? AND state IN (0, 1, 2) AND limit_key = ? AND rank < ? LIMIT 1";
-constexpr const char* in_line_sql =
+constexpr const char* claimable_before_sql =
     "SELECT count(*) FROM (SELECT 1 FROM limited INDEXED BY limited_order"
     " CROSS JOIN live ON live.id = limited.execution"
     " WHERE limited.queue_id = ?1 AND limited.state = 0 AND limited.limit_key = ?2 AND limited.rank <= ?3"
@@ -62,15 +62,15 @@ std::int64_t tail_of(WriteTransaction& tx, const KeyMember& member) {
   return cursor.bind(member.queue_id, member.key).next() ? cursor.integer(0) + 1 : 1;
 }
 
-void put_in_line(WriteTransaction& tx, std::int64_t place, const Uuid& id) {
+void unpark_one(WriteTransaction& tx, std::int64_t place, const Uuid& id) {
   tx.db().use(unpark_live_sql).bind(place, id).run();
   tx.db().use(unpark_sql).bind(id).run();
 }
 
 // How many claimable executions of its key and task come before it, counted up to `most`.
-std::int64_t in_line_before(WriteTransaction& tx, const NextParked& one, std::int64_t queue_id, std::string_view key,
-                            std::int64_t most) {
-  Cursor cursor = tx.db().use(in_line_sql);
+std::int64_t claimable_before(WriteTransaction& tx, const NextParked& one, std::int64_t queue_id, std::string_view key,
+                              std::int64_t most) {
+  Cursor cursor = tx.db().use(claimable_before_sql);
   cursor.bind(queue_id, key, one.rank, one.run_at, one.id, tx.now(), one.task, most);
   return cursor.next() ? cursor.integer(0) : 0;
 }
@@ -115,7 +115,7 @@ void count_all_running(WriteTransaction& tx, std::int64_t queue_id) {
 }
 
 void park(WriteTransaction& tx, const Uuid& id, std::int64_t queue_id, int priority) {
-  tx.db().use(park_live_sql).bind(line::within(line::parked(queue_id), priority), id).run();
+  tx.db().use(park_live_sql).bind(claim_order::within(claim_order::parked(queue_id), priority), id).run();
   tx.db().use(park_sql).bind(id).run();
 }
 
@@ -149,8 +149,8 @@ void unpark(WriteTransaction& tx, std::int64_t queue_id, std::string_view key, i
   const std::int64_t room = key_limit(limits, ordered) - key_running(tx, queue_id, key);
   if (room <= 0) { return; }
   for (const NextParked& one : next) {
-    if (one.weight > heaviest || (!ordered && in_line_before(tx, one, queue_id, key, room) >= room)) { continue; }
-    put_in_line(tx, line::due(queue_id, one.priority, one.lost), one.id);
+    if (one.weight > heaviest || (!ordered && claimable_before(tx, one, queue_id, key, room) >= room)) { continue; }
+    unpark_one(tx, claim_order::due(queue_id, one.priority, one.lost), one.id);
   }
 }
 
@@ -170,10 +170,10 @@ void unpark_all(WriteTransaction& tx, std::int64_t queue_id) {
     Cursor cursor = tx.db().use(all_parked_sql);
     cursor.bind(queue_id);
     while (cursor.next()) {
-      parked.emplace_back(line::due(queue_id, cursor.small(1), cursor.small(2)), cursor.uuid(0));
+      parked.emplace_back(claim_order::due(queue_id, cursor.small(1), cursor.small(2)), cursor.uuid(0));
     }
   }
-  for (const auto& [place, id] : parked) { put_in_line(tx, place, id); }
+  for (const auto& [place, id] : parked) { unpark_one(tx, place, id); }
 }
 
 }  // namespace hapax::store::sqlite

@@ -15,7 +15,7 @@
 namespace hapax::store::sqlite {
 
 // Persisted: the numbering of lines must never change.
-namespace line {
+namespace claim_order {
 
 inline constexpr std::int64_t priorities = 65536;
 inline constexpr std::int64_t lines_of_queue = 4 * priorities;
@@ -55,6 +55,6 @@ struct Range {
   return within(lost > 0 ? suspect(queue_id) : ready(queue_id), priority);
 }
 
-}  // namespace line
+}  // namespace claim_order
 
 }  // namespace hapax::store::sqlite

@@ -24,7 +24,7 @@ NewExecution execution(std::size_t number, const QueueRef& queue, const Uuid& se
   NewExecution item;
   item.id = made_up(number);
   item.queue = queue;
-  item.task = "rehearsal";
+  item.task = "warm-up";
   item.kind = Kind::workflow;
   IdentityClaim identity;
   identity.hash.fill(static_cast<std::uint8_t>(number));
@@ -43,10 +43,10 @@ std::vector<JournalEntry> entry_at(std::int32_t position) {
 
 }  // namespace
 
-void rehearse(WriteTransaction& tx) {
+void warm_up(WriteTransaction& tx) {
   const Uuid session = made_up(executions);
-  const QueueRef queue{.ns = "hapax", .name = "rehearsal"};
-  open_session(tx, {.id = session, .worker = "rehearsal", .queues = {queue}});
+  const QueueRef queue{.ns = "hapax", .name = "warm-up"};
+  open_session(tx, {.id = session, .worker = "warm-up", .queues = {queue}});
   std::vector<NewExecution> items;
   std::vector<Advance> turns;
   std::vector<Finish> finishes;
@@ -62,7 +62,7 @@ void rehearse(WriteTransaction& tx) {
   static_cast<void>(admit(tx, all.subspan(1)));
   static_cast<void>(advance(tx, std::span<const Advance>(turns)));
   static_cast<void>(finish(tx, std::span<const Finish>(finishes)));
-  static_cast<void>(claim(tx, {.session = session, .claim_number = 1, .queues = {queue}, .tasks = {"rehearsal"}}));
+  static_cast<void>(claim(tx, {.session = session, .claim_number = 1, .queues = {queue}, .tasks = {"warm-up"}}));
 }
 
 }  // namespace hapax::store::sqlite

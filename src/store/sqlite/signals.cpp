@@ -1,4 +1,4 @@
-// Signals: 1 SELECT and the cost of tell() (events.hpp); a signal with a `once` key 1 INSERT more. For a run that was
+// Signals: 1 SELECT and the cost of send_event() (events.hpp); a signal with a `once` key 1 INSERT more. For a run that was
 // continued: 2 SELECTs more for each run up to the last. One fdatasync per call.
 #include "store/sqlite/events.hpp"
 #include "store/sqlite/verbs.hpp"
@@ -21,7 +21,7 @@ SignalResult send(WriteTransaction& tx, const Recipient& recipient, const Signal
   if (result.verdict != SignalVerdict::accepted) { return result; }
   write_act(tx, {.by = by, .action = "execution.signal", .execution = recipient.id, .detail = signal.name});
   if (signal.once && !is_first_signal(tx, recipient.id, *signal.once)) { return result; }
-  tell(tx, recipient, {.kind = EventKind::signal, .name = signal.name, .data = signal.data});
+  send_event(tx, recipient, {.kind = EventKind::signal, .name = signal.name, .data = signal.data});
   if (recipient.sleeps) { result.woken = tx.queues().by_id(recipient.queue_id).ref; }
   return result;
 }

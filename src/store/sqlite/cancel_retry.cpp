@@ -1,5 +1,5 @@
 // Operators' acts on executions. A cancel: 1 SELECT and the cost of an ending, or 1 UPDATE; for a workflow that has
-// begun, 1 SELECT more and the cost of tell() (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE; with an
+// begun, 1 SELECT more and the cost of send_event() (events.hpp). A retry: 2 to 5 SELECTs, 1 INSERT, 1 UPDATE; with an
 // identity 1 INSERT and 1 UPDATE more. A known actor costs 1 INSERT more for the audit line. One fdatasync per call.
 #include "base/limits.hpp"
 #include "base/text.hpp"
@@ -21,7 +21,6 @@ constexpr const char* children_sql =
 constexpr const char* status_sql = "SELECT status FROM history WHERE id = ? AND expires_at > ?";
 constexpr const char* live_run_sql = "SELECT state, run FROM live WHERE id = ?";
 constexpr const char* ended_run_sql = "SELECT status, run FROM history WHERE id = ? AND expires_at > ?";
-constexpr const char* ended_sql = "SELECT " HAPAX_ENDED_EXECUTION " WHERE history.id = ? AND history.expires_at > ?";
 constexpr const char* retried_sql = "UPDATE history SET retried_as = ?, dead = 0 WHERE id = ?";
 constexpr const char* discard_sql = "UPDATE history SET dead = 0 WHERE id = ? AND dead = 1 AND expires_at > ?";
 constexpr const char* annotate_sql = "UPDATE history SET note = ? WHERE id = ? AND expires_at > ?";
@@ -44,45 +43,36 @@ std::optional<RunStatus> find_run(WriteTransaction& tx, const Uuid& id) {
 }
 
 std::optional<Execution> find_ended(WriteTransaction& tx, const Uuid& id) {
-  Cursor cursor = tx.db().use(ended_sql);
+  Cursor cursor = tx.db().use(ended_execution_sql());
   return cursor.bind(id, tx.now()).next() ? std::optional(read_ended_execution(cursor)) : std::nullopt;
 }
 
-// The fields that a new run takes over from the old run; all others start anew.
+// The new run takes over what `execution_row.hpp` marks as kept, and its queue, identity and effect key; the rest starts
+// anew.
 NewExecution next_run(const Execution& before, const RetryRequest& request) {
   NewExecution item;
   item.id = request.new_id;
   item.queue = before.queue;
-  item.task = before.task;
-  item.kind = before.kind;
-  item.input = before.input;
-  item.priority = before.priority;
-  item.max_attempts = before.max_attempts;
-  item.max_lost = before.max_lost;
-  item.retry = before.retry;
-  item.attempt_timeout = before.attempt_timeout;
+  std::apply([&](const auto&... one) { ((item.*(one.request) = before.*(one.execution)), ...); },
+             columns::kept_columns);
   if (before.identity) { item.identity = IdentityClaim{.hash = *before.identity, .key = before.identity_key}; }
   item.effect_key = request.new_effect_key ? effect_key(std::nullopt, std::nullopt, request.new_id) : before.effect_key;
-  item.parent = before.parent;
-  item.labels = before.labels;
-  item.limit_key = before.limit_key;
-  item.weight = before.weight;
   return item;
 }
 
 RetryResult create_run(WriteTransaction& tx, const Execution& before, const RetryRequest& request,
                        IdentityRow identity) {
-  Birth birth{.run = before.run + 1, .run_at = tx.now()};
-  if (before.deadline) { birth.deadline = tx.now() + (*before.deadline - before.created_at); }
+  NewRow fresh{.run = before.run + 1, .run_at = tx.now()};
+  if (before.deadline) { fresh.deadline = tx.now() + (*before.deadline - before.created_at); }
   const NewExecution item = next_run(before, request);
-  static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), birth));
+  static_cast<void>(insert_live(tx, item, tx.queues().get(item.queue), fresh));
   if (before.identity) {
-    identity.run = birth.run;
+    identity.run = fresh.run;
     mark_superseded(tx, *before.identity, {.id = before.id, .status = before.status});
     hold_identity(tx, *before.identity, item.id, identity);
   }
   tx.db().use(retried_sql).bind(item.id, before.id).run();
-  return {.verdict = RetryVerdict::created, .existing = item.id, .status = Status::pending, .run = birth.run};
+  return {.verdict = RetryVerdict::created, .existing = item.id, .status = Status::pending, .run = fresh.run};
 }
 
 }  // namespace
@@ -104,7 +94,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
     tx.db().use(ask_sql).bind(base::escape_invalid(reason), id).run();
     if (begun) {
       const std::string error = cancelled_error(reason);
-      tell(tx, id, {.kind = EventKind::cancel, .error = error});
+      send_event(tx, id, {.kind = EventKind::cancel, .error = error});
     }
     return asked;
   }

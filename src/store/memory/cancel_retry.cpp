@@ -56,7 +56,7 @@ CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time
   if (!execution.cancel_requested) {
     execution.cancel_requested = true;
     record->cancel_reason = reason;
-    if (begun) { state.tell(*record, {.kind = EventKind::cancel, .error = cancelled_error(reason)}, now); }
+    if (begun) { state.send_event(*record, {.kind = EventKind::cancel, .error = cancelled_error(reason)}, now); }
   }
   return {.verdict = CancelVerdict::requested, .status = execution.status};
 }

@@ -6,7 +6,7 @@
 // updates or deletes the row, so that nothing counts that does not run.
 #pragma once
 
-#include "store/sqlite/write_transaction.hpp"
+#include "store/sqlite/writer.hpp"
 
 #include <limits>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "store/memory/listener.hpp"
+#include "store/memory/change_listener.hpp"
 
 #include <utility>
 
