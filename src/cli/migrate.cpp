@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
+#include "store/unreleased_schema.hpp"
 
 namespace hapax::cli {
 namespace {
@@ -33,6 +34,8 @@ int print_status(const Shell& shell) {
     print(object.boolean("up_to_date", up_to_date).str());
   } else if (up_to_date) {
     print("schema version " + std::to_string(status.current) + ", up to date");
+  } else if (store::is_unreleased_schema(status.current)) {
+    print(store::unreleased_schema(status.current) + "; make a new store");
   } else {
     print("schema version " + std::to_string(status.current) + " of " + std::to_string(status.newest) +
           "; run hapax migrate");

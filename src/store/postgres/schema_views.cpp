@@ -1,29 +1,19 @@
-// Version 7, one block for each change.
+// The views for a SQL prompt, and the functions that they use.
 //
-// A build that knows only version 4, 5 or 6 uses nothing that this version removes, and its queries of the views go
-// through the new functions. When it declares a task, the triggers raise the catalogue's version; it compares no
-// version when it admits; its tombstones have no queue. So it may run beside newer builds.
-#include "store/postgres/migrations.hpp"
+// Stored text never fails a query (decision 42). Payloads are stored as the bytes that were sent, and jsonb holds less
+// than JSON allows: no \u0000, no number beyond numeric (1e-20000), nothing that is not UTF-8. The functions return a
+// value for any bytes. Only an exception block agrees with the cast about which bytes are valid. PARALLEL UNSAFE, as an
+// exception block is a subtransaction.
+#include "store/postgres/schema_sql.hpp"
 
 namespace hapax::store::postgres {
 
 namespace {
 
-// ---- The key is called task_id, as everywhere else -----------------------------------------------------------------
-
-// Runs before the view is replaced, as a replacement cannot rename a column.
-constexpr std::string_view key_is_task_id = "ALTER VIEW {s}.executions RENAME COLUMN identity_key TO task_id";
-
-// ---- Stored text never fails a query (decision 42) -----------------------------------------------------------------
-//
-// Payloads are stored as the bytes that were sent, and jsonb holds less than JSON allows: no \u0000, no number beyond
-// numeric (1e-20000), nothing that is not UTF-8. The functions below return a value for any bytes. Only an exception
-// block agrees with the cast about which bytes are valid. PARALLEL UNSAFE, as an exception block is a subtransaction.
-
 // No double distinguishes a number below 1e-400 from 0, but jsonb writes it out with all its zeros: 16 KiB for nine
 // bytes. A payload with more than 1,000 such numbers is shown as text too.
-constexpr std::string_view as_json = R"(
-CREATE OR REPLACE FUNCTION {s}.as_json(payload bytea) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
+constexpr std::string_view as_json_function = R"(
+CREATE FUNCTION {s}.as_json(payload bytea) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
 AS $$
 DECLARE
   told text;
@@ -40,7 +30,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 END $$)";
 
 // For labels and errors, which are short.
-constexpr std::string_view text_as_json = R"(
+constexpr std::string_view text_as_json_function = R"(
 CREATE FUNCTION {s}.text_as_json(stored text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
 AS $$
 BEGIN
@@ -50,7 +40,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 END $$)";
 
 // As json, the labels are parsed without checking their numbers. Only the tags are cast to jsonb, and they are strings.
-constexpr std::string_view has_tag = R"(
+constexpr std::string_view has_tag_function = R"(
 CREATE FUNCTION {s}.has_tag(labels text, tag text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
 AS $$
 BEGIN
@@ -60,7 +50,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 END $$)";
 
 // model::MetadataMatch. In json, unlike jsonb, a number stays as it was written.
-constexpr std::string_view has_metadata = R"(
+constexpr std::string_view has_metadata_function = R"(
 CREATE FUNCTION {s}.has_metadata(labels text, key text, value text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE
 AS $$
@@ -74,9 +64,8 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
   RETURN false;
 END $$)";
 
-// As in versions 4 and 5, except for the casts and the name of the key.
-constexpr std::string_view migration_7_executions = R"(
-CREATE OR REPLACE VIEW {s}.executions AS
+constexpr std::string_view executions_view = R"(
+CREATE VIEW {s}.executions AS
 SELECT l.id, q.ns AS namespace, q.name AS queue, l.task,
        CASE l.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
        CASE l.state WHEN 1 THEN 'running' ELSE 'pending' END AS status,
@@ -103,8 +92,16 @@ SELECT h.id, q.ns, q.name, h.task,
        substr(h.limit_key, 3), h.limit_key LIKE 'o:%', false, false, NULL::text, h.continued_as
 FROM {s}.history h JOIN {s}.queues q ON q.id = h.queue_id)";
 
-constexpr std::string_view migration_7_activity_runs = R"(
-CREATE OR REPLACE VIEW {s}.activity_runs AS
+constexpr std::string_view waiters_view = R"(
+CREATE VIEW {s}.waiters AS
+SELECT l.id AS execution, w.waiter, w.position
+FROM {s}.live l CROSS JOIN LATERAL unnest(l.waiters, l.waiter_positions) w(waiter, position)
+WHERE l.waiters IS NOT NULL)";
+
+// One record of each run and of each of its task instances. A run that was retried or continued is shown by the
+// execution that followed. LATERAL, so that the runs of one activity are found by the parent indexes.
+constexpr std::string_view activity_runs_view = R"(
+CREATE VIEW {s}.activity_runs AS
 SELECT a.ns AS namespace, a.id AS activity, e.identity_key AS run_id, e.id AS execution, e.task,
        CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind, q.name AS queue, e.status, e.run,
        e.attempt, to_timestamp(e.created_at / 1000000.0) AS created_at, to_timestamp(e.run_at / 1000000.0) AS run_at,
@@ -123,8 +120,9 @@ CROSS JOIN LATERAL (
   FROM {s}.history h WHERE h.parent = a.uuid AND h.retried_as IS NULL AND h.continued_as IS NULL) e
 JOIN {s}.queues q ON q.id = e.queue_id)";
 
-constexpr std::string_view migration_7_task_instances = R"(
-CREATE OR REPLACE VIEW {s}.task_instances AS
+// The tasks of the activity's definition and, for a workflow, its children.
+constexpr std::string_view task_instances_view = R"(
+CREATE VIEW {s}.task_instances AS
 SELECT a.ns AS namespace, a.id AS activity, r.identity_key AS run_id, e.identity_key AS task_instance_id,
        e.id AS execution, e.task AS task_type, CASE e.kind WHEN 0 THEN 'task' WHEN 1 THEN 'workflow' ELSE 'guard' END AS kind,
        q.name AS queue, e.status, e.run, e.attempt, to_timestamp(e.created_at / 1000000.0) AS created_at,
@@ -147,56 +145,11 @@ CROSS JOIN LATERAL (
   FROM {s}.history h WHERE h.parent = r.id AND h.retried_as IS NULL AND h.continued_as IS NULL) e
 JOIN {s}.queues q ON q.id = e.queue_id)";
 
-// ---- A declaration counts on every server at once (decision 47), and a tombstone answers by namespace ------------
-
-// Raised by each change of a namespace's tasks and settings, by any build. An admission compares it with the version
-// that its request was made by. Rows are never deleted.
-constexpr std::string_view catalogue_versions = R"(
-CREATE TABLE {s}.catalogue_versions (
-  ns text COLLATE "C" NOT NULL PRIMARY KEY,
-  version int NOT NULL
-) WITH (fillfactor = 50))";
-
-constexpr std::string_view raise = R"(
-CREATE FUNCTION {s}.raise_catalogue_version() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO {s}.catalogue_versions AS v (ns, version)
-  VALUES (CASE TG_OP WHEN 'DELETE' THEN OLD.ns ELSE NEW.ns END, 1)
-  ON CONFLICT (ns) DO UPDATE SET version = v.version + 1;
-  RETURN NULL;
-END $$)";
-
-constexpr std::string_view tasks_changed = R"(
-CREATE TRIGGER tasks_changed AFTER INSERT OR UPDATE OR DELETE ON {s}.tasks
-FOR EACH ROW EXECUTE FUNCTION {s}.raise_catalogue_version())";
-
-constexpr std::string_view settings_changed = R"(
-CREATE TRIGGER settings_changed AFTER INSERT OR UPDATE OR DELETE ON {s}.settings
-FOR EACH ROW EXECUTE FUNCTION {s}.raise_catalogue_version())";
-
-// For a tombstone: the queue of the execution whose record is gone, so that a request for its result is answered only
-// in its namespace.
-constexpr std::string_view identities_queue = "ALTER TABLE {s}.identities ADD COLUMN queue_id int";
-constexpr std::string_view identities_buried =
-    "CREATE INDEX identities_buried ON {s}.identities (execution) WHERE hold_until IS NOT NULL";
-
 }  // namespace
 
-std::vector<std::string_view> migration_7() {
-  return {key_is_task_id,
-          as_json,
-          text_as_json,
-          has_tag,
-          has_metadata,
-          migration_7_executions,
-          migration_7_activity_runs,
-          migration_7_task_instances,
-          catalogue_versions,
-          raise,
-          tasks_changed,
-          settings_changed,
-          identities_queue,
-          identities_buried};
+std::vector<std::string_view> schema_views() {
+  return {as_json_function, text_as_json_function, has_tag_function,   has_metadata_function,
+          executions_view,  waiters_view,          activity_runs_view, task_instances_view};
 }
 
 }  // namespace hapax::store::postgres
