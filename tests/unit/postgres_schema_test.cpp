@@ -1,6 +1,6 @@
 // The versions of PostgreSQL's schema: a made-up list of migrations stands for the releases to come.
 #include "store/postgres/schema.hpp"
-#include "store/postgres/sql_error.hpp"
+#include "store/postgres/result.hpp"
 #include "unit/postgres_fixture.hpp"
 
 #include <hapax/error.hpp>

@@ -1,17 +1,101 @@
-#include "store/postgres/admission.hpp"
-#include "store/postgres/insert_rows.hpp"
-#include "store/postgres/lone_guard.hpp"
-#include "store/postgres/postgres_store.hpp"
-#include "store/postgres/transaction_guard.hpp"
+#include "store/postgres/admit.hpp"
 
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
+#include "store/postgres/admit_many.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/result.hpp"
 
 #include <algorithm>
 #include <thread>
 
 namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+constexpr Statement patience_statement{"hapax_lock_timeout", "SELECT set_config('lock_timeout', $1::text, true)"};
+
+// The fence is returned only for a row that its birth claim still holds.
+constexpr Statement read_back{"hapax_admit_read_back", R"(
+SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run, created_at, fence,
+       CASE WHEN state = 1 THEN session END, claim_number
+FROM {s}.live WHERE id = ANY ($1::uuid[])
+UNION ALL
+SELECT id, status, run, created_at, fence, NULL, NULL FROM {s}.history WHERE id = ANY ($1::uuid[]))"};
+
+Array id_array(const Items& items) {
+  Array ids(Type::uuid, items.size());
+  for (const NewExecution* item : items) { ids.uuid(item->id); }
+  return ids;
+}
+
+}  // namespace
+
+model::CatalogueVersions made_by(const Items& items) {
+  CatalogueVersions versions;
+  for (const NewExecution* item : items) { versions.add(*item); }
+  return versions;
+}
+
+bool has_names(const Items& items) {
+  return std::ranges::any_of(items, [](const NewExecution* item) { return item->identity && item->identity->name; });
+}
+
+std::string lock_timeout_text(Duration patience) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(patience).count()) + "ms";
+}
+
+Call lock_patience(Duration patience) { return {&patience_statement, Params().text(lock_timeout_text(patience))}; }
+
+// One statement: 1 round trip.
+std::vector<Admission> admit_plain(const AdmissionWork& work, const Items& items) {
+  std::vector<NewRow> rows;
+  rows.reserve(items.size());
+  for (const NewExecution* item : items) { rows.push_back({.item = item}); }
+  const Call call = insert_call(rows, work.queues, work.offset_us, made_by(items));
+  const Inserted inserted = read_inserted(work.connection.query(*call.statement, call.params));
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  for (const NewExecution* item : items) {
+    if (!inserted.draining.empty() && inserted.draining.contains(work.queues.id(item->queue))) {
+      admissions.push_back({.verdict = AdmissionVerdict::queue_draining});
+      continue;
+    }
+    Admission admission{.id = item->id, .created_at = inserted.now};
+    if (item->born_running && inserted.born_running.contains(item->id)) {
+      admission.status = Status::running;
+      admission.fence = 1;
+    }
+    admissions.push_back(std::move(admission));
+  }
+  return admissions;
+}
+
+std::unordered_map<Uuid, Admission> read_back_admissions(Connection& connection, const Items& items) {
+  std::unordered_map<Uuid, const NewExecution*> asked;
+  for (const NewExecution* item : items) { asked.emplace(item->id, item); }
+  const Result result = connection.query(read_back, Params().array(id_array(items)));
+  std::unordered_map<Uuid, Admission> found;
+  for (int row = 0; row < result.rows(); ++row) {
+    RowReader reader(result, row);
+    Admission admission;
+    admission.id = reader.uuid();
+    admission.status = static_cast<Status>(reader.int2());
+    admission.run = reader.int4();
+    admission.created_at = reader.time();
+    const std::int64_t fence = reader.int8();
+    const std::optional<Uuid> session = reader.optional_uuid();
+    const std::optional<std::int64_t> claim_number = reader.optional_int8();
+    const auto& born = asked.at(admission.id)->born_running;
+    if (born && session == born->session && claim_number == born->claim_number) { admission.fence = fence; }
+    found.emplace(admission.id, std::move(admission));
+  }
+  return found;
+}
 
 namespace {
 
@@ -105,8 +189,8 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   }
   if (!seeded && !guards && !is_meeting()) {
     bool met = false;
-    if (auto fresh =
-            copies ? admit_fresh_by_copy(work, items, patience, met) : admit_fresh(work, items, patience, met)) {
+    if (auto fresh = copies ? copy_new_identities(work, items, patience, met)
+                            : insert_new_identities(work, items, patience, met)) {
       admit_lose_reply(connection);
       return std::move(*fresh);
     }
@@ -127,6 +211,14 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   unpark(connection, freed);
   admit_lose_reply(connection);
   return admissions;
+}
+
+thread_local const PostgresStore* PostgresStore::lending = nullptr;
+
+void PostgresStore::check_not_lending() const {
+  if (lending == this) {
+    throw UsageError("this thread has a lent transaction open; use it, or call after it has ended");
+  }
 }
 
 bool PostgresStore::is_meeting() const { return steady_seconds() < meeting_until_.load(std::memory_order_relaxed); }

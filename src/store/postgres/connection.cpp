@@ -3,8 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
-#include "store/postgres/durability.hpp"
-#include "store/postgres/sql_error.hpp"
+#include "store/postgres/result.hpp"
 
 #include <poll.h>
 
@@ -203,7 +202,7 @@ void Connection::flush() {
 
 Result Connection::next_result() {
   while (PQisBusy(connection_) != 0) {
-    const bool is_there = awake_ && awake_wait_.look(PQsocket(connection_));
+    const bool is_there = spins_ && spin_wait_.look(PQsocket(connection_));
     if (!is_there && !wait_socket(POLLIN, answer_limit())) { fail_silent("no answer from the server"); }
     if (PQconsumeInput(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   }
@@ -292,14 +291,14 @@ Result Connection::query(const Statement& statement, const Params& params) {
 
 void Connection::begin() { command(std::string("BEGIN ISOLATION LEVEL READ COMMITTED; ") + durability_text); }
 
-Result Connection::call_awake(const Call& call, const char* before_commit) {
-  awake_ = settings_.awake;
+Result Connection::call_and_spin(const Call& call, const char* before_commit) {
+  spins_ = settings_.awake;
   try {
     Result result = std::move(pipeline({&call, 1}, before_commit).front());
-    awake_ = false;
+    spins_ = false;
     return result;
   } catch (...) {
-    awake_ = false;
+    spins_ = false;
     throw;
   }
 }

@@ -1,7 +1,5 @@
 #include "store/postgres/claim.hpp"
-#include "store/postgres/claim_groups.hpp"
-#include "store/postgres/finish.hpp"
-#include "store/postgres/lone_guard.hpp"
+#include "store/postgres/finish_many.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <hapax/error.hpp>
@@ -77,7 +75,7 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
-  FinishBatch batch(finishes, offset_us(), hope());
+  FinishBatch batch(finishes, offset_us(), fast_path());
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
@@ -90,7 +88,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   if (!calls.empty()) {
     std::vector<Result> results;
     if (claim == nullptr && finishes.size() == 1 && is_plain_guard_end(finishes.front())) {
-      results.push_back(connection.call_awake(calls.front(), "postgres.exchange.before_commit"));
+      results.push_back(connection.call_and_spin(calls.front(), "postgres.exchange.before_commit"));
     } else {
       results = connection.pipeline(calls, "postgres.exchange.before_commit");
     }
@@ -123,15 +121,15 @@ std::int64_t PostgresStore::steady_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-FinishBatch::Hope PostgresStore::hope() const {
+FinishBatch::FastPath PostgresStore::fast_path() const {
   const std::int64_t now = steady_seconds();
-  if (now < telling_until_.load(std::memory_order_relaxed)) { return FinishBatch::Hope::nothing; }
-  return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::Hope::nobody_waits
-                                                            : FinishBatch::Hope::all_are_plain;
+  if (now < telling_until_.load(std::memory_order_relaxed)) { return FinishBatch::FastPath::none; }
+  return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::FastPath::nobody_waits
+                                                            : FinishBatch::FastPath::all_are_plain;
 }
 
-void PostgresStore::hope_less_for_a_while() {
-  if (hope() == FinishBatch::Hope::all_are_plain) {
+void PostgresStore::leave_fast_path() {
+  if (fast_path() == FinishBatch::FastPath::all_are_plain) {
     mixed_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
   } else {
     tell_for_a_while();
@@ -232,8 +230,8 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
         continue;
       }
       if (error.is_division_by_zero() && attempt < transient_attempts) {
-        // An assumption of the statement was wrong (FinishBatch::Hope). Nothing was kept.
-        hope_less_for_a_while();
+        // An assumption of the statement was wrong (FinishBatch::FastPath). Nothing was kept.
+        leave_fast_path();
         continue;
       }
       if (error.is_lock_timeout()) {

@@ -7,13 +7,13 @@
 #pragma once
 
 #include "store/open.hpp"
-#include "store/postgres/finish.hpp"
-#include "store/postgres/limited_claim.hpp"
-#include "store/postgres/notifier.hpp"
-#include "store/postgres/parking.hpp"
+#include "store/postgres/change_listener.hpp"
+#include "store/postgres/claim.hpp"
+#include "store/postgres/finish_many.hpp"
+#include "store/postgres/park.hpp"
 #include "store/postgres/pool.hpp"
-#include "store/postgres/queue_ids.hpp"
-#include "store/postgres/sql_error.hpp"
+#include "store/postgres/queue_table.hpp"
+#include "store/postgres/result.hpp"
 #include "store/postgres/vacuum.hpp"
 #include "store/set_aside.hpp"
 
@@ -151,6 +151,8 @@ class PostgresStore final : public Store {
   // Throws UsageError on a thread that has a lent transaction of this store open, because the call would not be part of
   // it.
   void check_not_lending() const;
+  // The store that lends this thread a transaction.
+  static thread_local const PostgresStore* lending;
 
   static constexpr int transient_attempts = 10;
   static constexpr int lost_attempts = 4;
@@ -198,10 +200,10 @@ class PostgresStore final : public Store {
   std::vector<ActivityReply> change_once(Connection& connection, std::span<const ActivityChange> changes,
                                          std::optional<SentChange>& sent);
   bool was_committed(const SentChange& sent);
-  // Which special cases a batch of outcomes is assumed not to have (FinishBatch::Hope), which selects its statement.
+  // Which special cases a batch of outcomes is assumed not to have (FinishBatch::FastPath), which selects its statement.
   // After a failed assumption the store assumes less for 1 min.
-  [[nodiscard]] FinishBatch::Hope hope() const;
-  void hope_less_for_a_while();
+  [[nodiscard]] FinishBatch::FastPath fast_path() const;
+  void leave_fast_path();
   void tell_for_a_while();
   // Whether admissions ask about holders at once. True for 10 s after an admission met a holder.
   [[nodiscard]] bool is_meeting() const;

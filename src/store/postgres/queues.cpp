@@ -2,9 +2,9 @@
 #include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "store/postgres/audit.hpp"
-#include "store/postgres/endings.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/transaction_guard.hpp"
 
 namespace hapax::store::postgres {
 

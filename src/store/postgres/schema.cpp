@@ -4,9 +4,8 @@
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "store/postgres/partitions.hpp"
-#include "store/postgres/schema_sql.hpp"
-#include "store/postgres/sql_error.hpp"
+#include "store/postgres/result.hpp"
+#include "store/postgres/retention.hpp"
 #include "store/unreleased_schema.hpp"
 
 namespace hapax::store::postgres {

@@ -18,6 +18,11 @@ struct Migration {
   int usable_from = 0;
 };
 
+// The statements that make the whole schema.
+[[nodiscard]] std::vector<std::string_view> execution_tables();
+[[nodiscard]] std::vector<std::string_view> definition_tables();
+[[nodiscard]] std::vector<std::string_view> schema_views();  // over both
+
 // This build's versions in order. The first makes the whole schema from nothing.
 [[nodiscard]] std::vector<Migration> migrations();
 

@@ -1,5 +1,5 @@
 // The tables of what users define and of who did what: tasks, settings, activities, tokens, the audit.
-#include "store/postgres/schema_sql.hpp"
+#include "store/postgres/schema.hpp"
 
 namespace hapax::store::postgres {
 

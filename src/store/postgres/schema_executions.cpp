@@ -1,5 +1,5 @@
 // The tables of queues, executions and what belongs to them.
-#include "store/postgres/schema_sql.hpp"
+#include "store/postgres/schema.hpp"
 
 namespace hapax::store::postgres {
 

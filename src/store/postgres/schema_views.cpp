@@ -4,7 +4,7 @@
 // than JSON allows: no \u0000, no number beyond numeric (1e-20000), nothing that is not UTF-8. The functions return a
 // value for any bytes. Only an exception block agrees with the cast about which bytes are valid. PARALLEL UNSAFE, as an
 // exception block is a subtransaction.
-#include "store/postgres/schema_sql.hpp"
+#include "store/postgres/schema.hpp"
 
 namespace hapax::store::postgres {
 

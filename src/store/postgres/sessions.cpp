@@ -1,6 +1,6 @@
-#include "store/postgres/endings.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/transaction_guard.hpp"
 
 #include "base/limits.hpp"
 #include "base/text.hpp"

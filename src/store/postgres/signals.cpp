@@ -1,7 +1,7 @@
 #include "store/postgres/audit.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/inbox.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/telling.hpp"
-#include "store/postgres/transaction_guard.hpp"
 
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"

@@ -1,9 +1,9 @@
 #include "store/postgres/audit.hpp"
-#include "store/postgres/endings.hpp"
-#include "store/postgres/partitions.hpp"
+#include "store/postgres/cancel_retry.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/stopping.hpp"
-#include "store/postgres/transaction_guard.hpp"
+#include "store/postgres/retention.hpp"
 
 #include "base/limits.hpp"
 #include "base/text.hpp"

@@ -2,8 +2,11 @@
 // executions, wait for executions that exist already, and continue as a next run.
 #pragma once
 
-#include "store/postgres/admission.hpp"
-#include "store/postgres/entries.hpp"
+#include "model/turn.hpp"
+#include "store/postgres/admit.hpp"
+#include "store/postgres/journal.hpp"
+#include "store/postgres/queue_table.hpp"
+#include "store/postgres/statement.hpp"
 
 #include <deque>
 #include <set>
@@ -80,5 +83,22 @@ class TurnSteps {
   Children children_;
   std::set<model::QueueRef> woken_;
 };
+
+// A workflow that continues as a new run: what the new row takes over from the old one.
+
+struct NextRun {
+  Uuid before;  // locked and still live
+  const model::Turn* turn = nullptr;
+  const model::NewExecution* item = nullptr;  // from as_next_run()
+  bool holds = false;                         // the old run holds its identity, and its row is locked
+};
+
+// The request without the fields that the old run's row provides.
+[[nodiscard]] model::NewExecution as_next_run(const model::NewExecution& next);
+
+// Two or three statements, however many runs: identities are repointed, rows inserted (also into draining queues, as
+// they are no new work), and signals, waiters and the rest carried over.
+void add_next_run_calls(std::vector<Call>& calls, const std::vector<NextRun>& runs, const QueueIds& queues,
+                        std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres
