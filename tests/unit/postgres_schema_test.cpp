@@ -1,6 +1,7 @@
 // The versions of PostgreSQL's schema: a made-up list of migrations stands for the releases to come.
-#include "store/postgres/schema.hpp"
+#include "store/postgres/execution_row.hpp"
 #include "store/postgres/result.hpp"
+#include "store/postgres/schema.hpp"
 #include "unit/postgres_fixture.hpp"
 
 #include <hapax/error.hpp>
@@ -164,6 +165,18 @@ TEST_F(PostgresSchemaTest, AVersionFromBeforeTheFirstReleaseIsRefusedByName) {
     EXPECT_THAT(refusal([&] { (void)store::migrate(url_); }), by_name);
     EXPECT_EQ(schema_status(url_).current, version) << "left alone";
   }
+}
+
+// Columns that only statements of their own write, beside those of the table.
+TEST_F(PostgresSchemaTest, EveryColumnOfAnExecutionIsInTheTable) {
+  (void)bring(migrations());
+  std::string known = "'left_by','cancel_error','held','waiters','waiter_positions','stub'";
+  for (const Column& column : all_columns()) { known += ",'" + std::string(column.name) + "'"; }
+  EXPECT_EQ(row("string_agg(table_name || '.' || column_name, ', ') FROM information_schema.columns"
+                " WHERE table_schema = '" +
+                schema_ + "' AND table_name IN ('live', 'history') AND column_name NOT IN (" + known + ")"),
+            "")
+      << "columns that no statement knows";
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   for (const NewExecution* item : items) {
     identity = identity || item->identity;
     seeded = seeded || item->seed;
-    copies = copies && !item->born_running && !item->limit_key && item->weight == 1;
+    copies = copies && can_be_copied(*item);
   }
   ensure_queues(connection, items);
   FreedKeys freed;

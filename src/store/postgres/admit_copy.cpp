@@ -1,9 +1,8 @@
 #include "base/fault.hpp"
-#include "model/labels.hpp"
-#include "model/retry.hpp"
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/live_row.hpp"
 #include "store/postgres/result.hpp"
 #include "store/postgres/statement.hpp"
 
@@ -134,9 +133,7 @@ constexpr const char* plain_copy = R"(
 SELECT {now} + %lld, coalesce(string_agg(id::text, ','), ''),
        ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
 FROM {s}.queues WHERE draining;
-COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
-               attempt_timeout, retry, effect_key, parent, labels) FROM STDIN (FORMAT binary))";
-constexpr std::int16_t plain_columns = 17;
+COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
 
 // Copies all items or none: fails with a division by zero when a queue drains, and with a unique violation when an
 // identity or a name exists already.
@@ -146,72 +143,20 @@ SELECT {now} + %lld, coalesce(string_agg(id || ':' || dedup_window_us, ','), '')
        ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
 FROM {s}.queues WHERE id IN (%queues);
 COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for, name) FROM STDIN (FORMAT binary);
-COPY {s}.live (id, queue_id, task, input, priority, max_attempts, kind, max_lost, run_at, created_at, state, deadline,
-               attempt_timeout, retry, effect_key, parent, labels, identity, identity_key) FROM STDIN (FORMAT binary))";
+COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
 constexpr std::int16_t identity_columns = 7;
-constexpr std::int16_t fresh_columns = plain_columns + 2;
 
-void put_bytes(std::string& out, std::string_view bytes) {
-  put_int32(out, static_cast<std::int32_t>(bytes.size()));
-  out.append(bytes);
-}
-
-void put_optional(std::string& out, const std::optional<std::string>& bytes) {
-  bytes ? put_bytes(out, *bytes) : put_int32(out, -1);
-}
-
-void put_number2(std::string& out, int value) {
-  put_int32(out, 2);
-  put_int16(out, static_cast<std::int16_t>(value));
-}
-
-void put_number4(std::string& out, std::int32_t value) {
-  put_int32(out, 4);
-  put_int32(out, value);
-}
-
-void put_number8(std::string& out, std::int64_t value) {
-  put_int32(out, 8);
-  put_int64(out, value);
-}
-
-void put_uuid(std::string& out, const Uuid& id) {
-  put_bytes(out, {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
-}
-
-void put_row(std::string& out, const NewExecution& item, std::int32_t queue_id, std::int64_t now) {
-  const std::int64_t due = item.run_at ? item.run_at->time_since_epoch().count() : now + item.delay.count();
-  put_uuid(out, item.id);
-  put_number4(out, queue_id);
-  put_bytes(out, item.task);
-  put_bytes(out, item.input);
-  put_number2(out, item.priority);
-  put_number4(out, item.max_attempts);
-  put_number2(out, static_cast<int>(item.kind));
-  put_number4(out, item.max_lost);
-  put_number8(out, due);
-  put_number8(out, now);
-  put_number2(out, due > now ? 2 : 0);
-  item.deadline ? put_number8(out, now + item.deadline->count()) : put_int32(out, -1);
-  item.attempt_timeout ? put_number8(out, item.attempt_timeout->count()) : put_int32(out, -1);
-  put_optional(out, item.retry ? std::optional(encode_retry(*item.retry)) : std::nullopt);
-  put_optional(out, item.effect_key);
-  item.parent ? put_uuid(out, *item.parent) : put_int32(out, -1);
-  put_optional(out, encode_labels(item.labels));
-}
-
-void put_digest(std::string& out, const base::Digest& digest) {
-  put_bytes(out, {reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-void put_identity(std::string& out, const NewExecution& item, std::int64_t now, std::optional<std::int64_t> hold_for) {
-  put_digest(out, item.identity->hash);
-  put_uuid(out, item.id);
-  put_number4(out, 1);
-  item.identity->fingerprint ? put_digest(out, *item.identity->fingerprint) : put_int32(out, -1);
-  put_number8(out, now);
-  hold_for ? put_number8(out, *hold_for) : put_int32(out, -1);
-  item.identity->name ? put_digest(out, *item.identity->name) : put_int32(out, -1);
+void put_identity(std::string& out, Array& fields, const NewRow& row, std::int64_t now,
+                  std::optional<std::int64_t> hold_for) {
+  fields.digest(row.item->identity->hash);
+  fields.uuid(row.item->id);
+  fields.int4(row.run);
+  inputs::fingerprint.put(fields, row);
+  fields.int8(now);
+  fields.optional_int8(hold_for);
+  inputs::name.put(fields, row);
+  out.append(fields.elements());
+  fields.clear();
 }
 
 void replace_once(std::string& text, std::string_view mark, const std::string& by) {
@@ -280,23 +225,29 @@ void before_commit(Connection& connection) {
   } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
-std::string queue_list(const std::vector<std::int32_t>& of_items) {
+std::vector<NewRow> rows_of(const Items& items, const QueueIds& queues) {
+  std::vector<NewRow> rows;
+  rows.reserve(items.size());
+  for (const NewExecution* item : items) { rows.push_back({.item = item}); }
+  set_queue_ids(rows, queues);
+  return rows;
+}
+
+std::string queue_list(const std::vector<NewRow>& rows) {
+  std::set<std::int32_t> ids;
+  for (const NewRow& row : rows) { ids.insert(row.queue_id); }
   std::string text;
-  for (const std::int32_t id : std::set<std::int32_t>(of_items.begin(), of_items.end())) {
-    text += (text.empty() ? "" : ",") + std::to_string(id);
-  }
+  for (const std::int32_t id : ids) { text += (text.empty() ? "" : ",") + std::to_string(id); }
   return text;
 }
 
 std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items, const std::vector<std::size_t>& order,
                                   Duration patience) {
-  std::vector<std::int32_t> queues;
-  queues.reserve(items.size());
-  BatchQueueIds numbers(work.queues);
-  for (const NewExecution* item : items) { queues.push_back(numbers.id(item->queue)); }
+  const std::vector<NewRow> rows = rows_of(items, work.queues);
   std::string text = fresh_copy;
   replace_once(text, "%patience", lock_timeout_text(patience));
-  replace_once(text, "%queues", queue_list(queues));
+  replace_once(text, "%queues", queue_list(rows));
+  replace_once(text, "%columns", copied_columns(Insert::copy_keyed));
   CopyQuery query(work.connection, copy_text(work, std::move(text), items));
   std::int64_t now = 0;
   std::unordered_map<std::int32_t, std::int64_t> windows;  // of queues that have a dedup window
@@ -310,15 +261,17 @@ std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items,
       windows.emplace(queue, number_at(at));
     }
   }
+  const std::int16_t columns = count_copied(Insert::copy_keyed);
+  Array fields(Type::bytea, 32);
   query.begin();
   for (const std::size_t i : order) {
     std::optional<std::int64_t> hold_for;
     if (items[i]->identity->dedup_window) {
       hold_for = items[i]->identity->dedup_window->count();
-    } else if (const auto window = windows.find(queues[i]); window != windows.end()) {
+    } else if (const auto window = windows.find(rows[i].queue_id); window != windows.end()) {
       hold_for = window->second;
     }
-    put_identity(query.row(identity_columns), *items[i], now, hold_for);
+    put_identity(query.row(identity_columns), fields, rows[i], now, hold_for);
   }
   query.rows_end();
   query.end();
@@ -326,10 +279,7 @@ std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items,
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    std::string& out = query.row(fresh_columns);
-    put_row(out, *items[i], queues[i], now);
-    put_digest(out, items[i]->identity->hash);
-    put_bytes(out, items[i]->identity->key);
+    put_copied(query.row(columns), fields, Insert::copy_keyed, rows[i], now);
     admissions.push_back({.id = items[i]->id, .created_at = Time(Duration(now))});
   }
   query.rows_end();
@@ -342,20 +292,22 @@ std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items,
 }  // namespace
 
 std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& items) {
-  CopyQuery query(work.connection, copy_text(work, plain_copy, items));
+  std::string text = plain_copy;
+  replace_once(text, "%columns", copied_columns(Insert::copy));
+  CopyQuery query(work.connection, copy_text(work, std::move(text), items));
   const Opening opening = read_opening(opening_answer(query));
   query.begin();
+  const std::int16_t columns = count_copied(Insert::copy);
+  Array fields(Type::bytea, 32);
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
-  BatchQueueIds numbers(work.queues);
-  for (const NewExecution* item : items) {
-    const std::int32_t queue_id = numbers.id(item->queue);
-    if (opening.draining.contains(queue_id)) {
+  for (const NewRow& row : rows_of(items, work.queues)) {
+    if (opening.draining.contains(row.queue_id)) {
       admissions.push_back({.verdict = AdmissionVerdict::queue_draining});
       continue;
     }
-    put_row(query.row(plain_columns), *item, queue_id, opening.now);
-    admissions.push_back({.id = item->id, .created_at = Time(Duration(opening.now))});
+    put_copied(query.row(columns), fields, Insert::copy, row, opening.now);
+    admissions.push_back({.id = row.item->id, .created_at = Time(Duration(opening.now))});
   }
   query.rows_end();
   before_commit(work.connection);

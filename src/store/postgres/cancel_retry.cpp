@@ -10,6 +10,7 @@
 #include "model/parent_close.hpp"
 #include "store/postgres/audit.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/execution_row.hpp"
 #include "store/postgres/finish.hpp"
 #include "store/postgres/identities.hpp"
 #include "store/postgres/inbox.hpp"
@@ -121,17 +122,21 @@ VALUES ($1::bytea, $2::uuid, $3::int, {now} + $4::bigint) ON CONFLICT (identity)
 
 // The row is locked, and find_finished() has checked its expiry, so this does not check it again. The expiry ($5)
 // selects its partition.
-constexpr Statement copy_run{"hapax_retry_copy", R"(
+constexpr std::string_view copy_run_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
-  INSERT INTO {s}.live (id, run_at, created_at, queue_id, max_attempts, max_lost, run, kind, state, priority, task,
-                        input, deadline, attempt_timeout, retry, identity, identity_key, effect_key, parent, labels,
-                        weight, limit_key, sequence)
-  SELECT $3::uuid, t.now, t.now, h.queue_id, h.max_attempts, h.max_lost, h.run + 1, h.kind, 0, h.priority, h.task,
-         h.input, t.now + (h.deadline - h.created_at), h.attempt_timeout, h.retry, h.identity, h.identity_key, $4::text,
-         h.parent, h.labels, h.weight, h.limit_key, CASE WHEN h.limit_key IS NOT NULL THEN {next} END
+  INSERT INTO {s}.live (id, run_at, created_at, run, state, deadline, effect_key, sequence, {retried})
+  SELECT $3::uuid, t.now, t.now, h.run + 1, 0, t.now + (h.deadline - h.created_at), $4::text,
+         CASE WHEN h.limit_key IS NOT NULL THEN {next} END, {h.retried}
   FROM {s}.history h, t WHERE h.id = $2::uuid AND h.expires_at = $5::bigint)
-UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at = $5::bigint)"};
+UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at = $5::bigint)";
+
+const Statement& copy_run() {
+  static const std::string& text = keep_text(
+      fill(copy_run_text, {{"{retried}", names(&Column::retried)}, {"{h.retried}", names(&Column::retried, "h.")}}));
+  static const Statement statement{"hapax_retry_copy", text.c_str()};
+  return statement;
+}
 
 struct Finished {
   Status status = Status::failed;
@@ -233,7 +238,7 @@ RetryResult retry_one(Connection& connection, const RetryRequest& request, const
                                                  : effect_key(finished->effect_key, finished->identity, request.id);
   Params copied;
   copied.int8(offset_us).uuid(request.id).uuid(request.new_id).text(key).int8(finished->expires_at_us);
-  if (connection.query(copy_run, copied).affected() != 1) {
+  if (connection.query(copy_run(), copied).affected() != 1) {
     throw StoreBusy("execution " + request.id.to_string() + " went away while it was retried; nothing was changed");
   }
   if (by.is_known()) {

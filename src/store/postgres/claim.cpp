@@ -1,9 +1,7 @@
 #include "store/postgres/claim.hpp"
 
 #include "base/limits.hpp"
-#include "model/claim_limits.hpp"
-#include "model/labels.hpp"
-#include "model/retry.hpp"
+#include "store/postgres/execution_row.hpp"
 
 #include <algorithm>
 #include <map>
@@ -125,50 +123,7 @@ struct Placed {
   Claim claim;
 };
 
-Placed read_claim(RowReader& reader, Time now) {
-  Placed placed;
-  Claim& claim = placed.claim;
-  claim.id = reader.uuid();
-  reader.skip();  // the queue's number, read by the caller
-  claim.task = reader.bytes();
-  claim.kind = static_cast<Kind>(reader.int2());
-  claim.input = reader.bytes();
-  claim.attempt = reader.int4();
-  claim.max_attempts = reader.int4();
-  claim.lost = reader.int4();
-  claim.max_lost = reader.int4();
-  claim.fence = reader.int8();
-  claim.priority = reader.int2();
-  claim.run = reader.int4();
-  placed.run_at = reader.time();
-  claim.created_at = reader.time();
-  claim.claimed_at = now;
-  claim.deadline = reader.optional_time();
-  if (claim.deadline) { claim.deadline_in = *claim.deadline - now; }
-  claim.attempt_timeout = reader.optional_duration();
-  if (const auto retry = reader.optional_bytes()) { claim.retry = decode_retry(*retry); }
-  claim.identity = reader.optional_digest();
-  claim.effect_key = reader.optional_bytes();
-  claim.parent = reader.optional_uuid();
-  if (const auto labels = reader.optional_bytes()) { claim.labels = decode_labels(*labels); }
-  if (const auto key = reader.optional_bytes()) { claim.limit_key = decode_limit_key(*key); }
-  claim.inbox = reader.int8();  // NULL reads as 0
-  return placed;
-}
-
-constexpr int id_column = 4;
-constexpr int queue_column = 5;
-
 }  // namespace
-
-std::string with_claimed_columns(std::string text) {
-  static constexpr std::string_view mark = "{claimed}";
-  static constexpr std::string_view columns =
-      "l.id, l.queue_id, l.task, l.kind, l.input, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence, l.priority,"
-      " l.run, l.run_at, l.created_at, l.deadline, l.attempt_timeout, l.retry, l.identity, l.effect_key, l.parent,"
-      " l.labels, l.limit_key, l.inbox";
-  return text.replace(text.find(mark), mark.size(), columns);
-}
 
 Call promote_call(const ClaimRequest& request, std::int64_t offset_us) {
   Names names = queue_names(request);
@@ -202,21 +157,19 @@ GroupReply read_claims(const Result& result, const ClaimRequest& request, Connec
     if (row == 0) {
       for (const std::int32_t id : limited) { group.limited.push_back(queues.name(connection, id)); }
     }
-    if (PQgetisnull(result.get(), row, id_column) != 0) { continue; }
-    RowReader queue_reader(result, row);
-    queue_reader.skip(queue_column);
-    const std::int32_t queue_id = queue_reader.int4();
-    auto place = places.find(queue_id);
+    if (reader.is_null()) { continue; }
+    ClaimRow read = read_claimed(reader);
+    auto place = places.find(read.queue_id);
     if (place == places.end()) {
-      QueueRef name = queues.name(connection, queue_id);
+      QueueRef name = queues.name(connection, read.queue_id);
       const auto at = std::find(request.queues.begin(), request.queues.end(), name);
       const auto index = static_cast<std::size_t>(at - request.queues.begin());
-      place = places.emplace(queue_id, std::pair(std::move(name), index)).first;
+      place = places.emplace(read.queue_id, std::pair(std::move(name), index)).first;
     }
-    Placed one = read_claim(reader, now);
-    one.claim.queue = place->second.first;
-    one.queue_place = place->second.second;
-    placed.push_back(std::move(one));
+    read.claim.queue = place->second.first;
+    read.claim.claimed_at = now;
+    if (read.claim.deadline) { read.claim.deadline_in = *read.claim.deadline - now; }
+    placed.push_back({.queue_place = place->second.second, .run_at = read.run_at, .claim = std::move(read.claim)});
   }
   std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.queue_place, b.claim.priority, a.run_at, a.claim.id) <

@@ -25,10 +25,6 @@ struct GroupReply {
 };
 [[nodiscard]] GroupReply read_claims(const Result& result, const model::ClaimRequest& request, Connection& connection,
                                      QueueIds& queues);
-// Replaces {claimed} by the columns of a claimed row of `live l`. read_claims() reads these columns after (now,
-// suspects due, next due, ids of limited queues).
-[[nodiscard]] std::string with_claimed_columns(std::string text);
-
 // The rows that a session holds under a claim number: the answer to a claim whose own answer was lost.
 [[nodiscard]] model::ClaimReply read_back_claims(Connection& connection, const model::ClaimRequest& request,
                                                  QueueIds& queues, std::int64_t offset_us);

@@ -2,6 +2,7 @@
 #include "model/claim_limits.hpp"
 #include "store/postgres/claim.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/execution_row.hpp"
 #include "store/postgres/park.hpp"
 #include "store/postgres/result.hpp"
 

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "model/labels.hpp"
 #include "model/retention.hpp"
+#include "store/postgres/execution_row.hpp"
 #include "store/postgres/inbox.hpp"
 
 #include <algorithm>
@@ -15,16 +16,6 @@ namespace hapax::store::postgres {
 namespace {
 
 using namespace model;
-
-// Replaces the first occurrence of each mark that the text has.
-std::string fill(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& marks) {
-  std::string whole(text);
-  for (const auto& [mark, by] : marks) {
-    const std::size_t at = whole.find(mark);
-    if (at != std::string::npos) { whole.replace(at, mark.size(), by); }
-  }
-  return whole;
-}
 
 // One statement deletes a row, found by id and fence, and writes it to history, so at any commit an execution is in
 // exactly one of the two. A row with a cancel_error ends instead of becoming pending again: its cancellation was
@@ -47,17 +38,11 @@ gone AS (
                  WHEN u.error IS NULL THEN coalesce(l.cancel_error, $9::text)
                  ELSE left(l.cancel_error, -13) || substr(u.error, strpos(u.error, ',"detail":"')) END AS error)
 {entries}{told}INSERT INTO {s}.history (
-  id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
-  status, priority, dead, left_by, task, input, result, error, session, worker, started_at, deadline, attempt_timeout,
-  retry, identity, identity_key, effect_key, parent, labels, stub, weight, limit_key{next})
-SELECT g.id,
-       {expires},
-       g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt, g.max_attempts, g.lost, g.max_lost, g.run, g.kind,
-       g.status, g.priority, g.status = 3 AND g.kind <> 2, coalesce(g.ended_by, g.left_by), g.task,
-       CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result, g.error,
-       g.session, s.worker, CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
-       g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key, g.effect_key, g.parent, g.labels,
-       CASE WHEN k.stub THEN true END, g.weight, g.limit_key{g.next}
+  {moved}, expires_at, finished_at, status, dead, left_by, input, result, error, worker, started_at, stub{next})
+SELECT {g.moved}, {expires}, t.now, g.status, g.status = 3 AND g.kind <> 2, coalesce(g.ended_by, g.left_by),
+       CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result, g.error, s.worker,
+       CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
+       CASE WHEN k.stub THEN true END{g.next}
 FROM gone g CROSS JOIN t
 LEFT JOIN {s}.queues q ON q.id = g.queue_id
 LEFT JOIN {s}.sessions s ON s.id = g.session
@@ -82,16 +67,12 @@ gone AS (
   RETURNING l.*, u.result, u.ran_for),
 {entries}made AS (
   INSERT INTO {s}.history (
-    id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, max_lost, run, kind,
-    status, priority, dead, left_by, task, input, result, session, worker, started_at, deadline, attempt_timeout, retry,
-    identity, identity_key, effect_key, parent, labels, stub, weight)
-  SELECT g.id,
+    {moved}, expires_at, finished_at, status, dead, left_by, input, result, worker, started_at, stub)
+  SELECT {g.moved},
          t.now + coalesce(nullif(coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END), 0),
                           600000000),
-         g.run_at, g.created_at, t.now, g.fence, g.queue_id, g.attempt, g.max_attempts, g.lost, g.max_lost, g.run, g.kind,
-         2, g.priority, false, 0, g.task, CASE WHEN q.retention_us = 0 THEN 'null'::bytea ELSE g.input END, g.result,
-         g.session, s.worker, t.now - g.ran_for, g.deadline, g.attempt_timeout, g.retry, g.identity, g.identity_key,
-         g.effect_key, g.parent, g.labels, CASE WHEN q.retention_us = 0 THEN true END, g.weight
+         t.now, 2, false, 0, CASE WHEN q.retention_us = 0 THEN 'null'::bytea ELSE g.input END, g.result, s.worker,
+         t.now - g.ran_for, CASE WHEN q.retention_us = 0 THEN true END
   FROM gone g CROSS JOIN t
   LEFT JOIN {s}.queues q ON q.id = g.queue_id
   LEFT JOIN {s}.sessions s ON s.id = g.session)
@@ -155,7 +136,8 @@ back AS (
 SELECT id, lost, max_lost, state = 0, queue_id, limit_key FROM back)";
 
 std::string with_entries(std::string_view text, const std::string& entries) {
-  return fill(text, {{"{entries}", entries}});
+  return fill(text,
+              {{"{entries}", entries}, {"{moved}", names(&Column::moves)}, {"{g.moved}", names(&Column::moves, "g.")}});
 }
 
 // `tells`: the CTEs after `told` cost every ending a fifth more, although they find nothing to do unless there is a
@@ -168,7 +150,9 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
   const std::string for_ever = std::to_string(end_of_time.time_since_epoch().count());
   const std::string text =
       fill(end_text,
-           {{"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
+           {{"{moved}", names(&Column::moves)},
+            {"{g.moved}", names(&Column::moves, "g.")},
+            {"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
             {"{keep}", keeps ? ", keep_us, frees" : ""},
             {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
             {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever +
@@ -183,7 +167,6 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
                        {"{u.next}", ""},
                        {"{entries}", entries},
                        {"{told}", ""},
-                       {"{next}", ""},
                        {"{g.next}", ""},
                        {"{woken}", ""}});
   }
@@ -193,7 +176,6 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
                      {"{u.next}", ", u.continued_as"},
                      {"{entries}", entries},
                      {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
-                     {"{next}", ", continued_as"},
                      {"{g.next}", ", g.continued_as"},
                      {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
 }

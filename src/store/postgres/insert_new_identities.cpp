@@ -5,7 +5,6 @@
 // costs a third of the general one. The statement admits all items or none: it fails with a division by zero when the
 // queue drains, and with a unique violation when an identity is already in the table.
 
-#include "model/labels.hpp"
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
 
@@ -28,26 +27,23 @@ using namespace model;
 constexpr const char* fresh_text = R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
-q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHERE q.id = $3::int),
+q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHERE q.id = {queue}),
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for{name})
-  SELECT u.identity, u.execution, 1, u.fingerprint, t.now, coalesce($8::bigint, q.dedup_window_us){name}
-  FROM t, q, unnest($11::bytea[], $12::uuid[], $13::bytea[]{names}) u(identity, execution, fingerprint{name}) RETURNING 1),
+  SELECT u.identity, u.id, 1, u.fingerprint, t.now, coalesce({window}, q.dedup_window_us){name}
+  FROM t, q, unnest({taken arrays}) u({taken}) RETURNING 1),
 made AS (
-  INSERT INTO {s}.live (id, queue_id, task, input, priority, max_attempts, kind, state, run_at, created_at, identity,
-                        identity_key, parent, labels{born columns})
-  SELECT u.id, $3::int, $4::text, u.input, $5::smallint, $6::int, $7::smallint, {state}, now, now, u.identity,
-         u.identity_key, $9::uuid, $10::text{born values}
+  INSERT INTO {s}.live ({varying}, {shared}, state, run_at, created_at{born columns})
+  SELECT {u.varying}, {values}, {state}, now, now{born values}
   FROM {rows})
 SELECT t.now, {is free},
-       1 / CASE WHEN q.draining OR (SELECT count(*) FROM held) <> cardinality($11::bytea[]) THEN 0 ELSE 1 END,
+       1 / CASE WHEN q.draining OR (SELECT count(*) FROM held) <> cardinality({identities}[]) THEN 0 ELSE 1 END,
        ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v
                             WHERE v.ns = ANY ({namespaces}::text[]) AND v.version > ALL ({versions}::int[]))
                THEN 0 ELSE 1 END)
 FROM t, q)";
 
-constexpr const char* plain_rows =
-    "t, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[]) u(id, input, identity, identity_key)";
+constexpr const char* plain_rows = "t, unnest({arrays}) u({all})";
 
 // Like free_part in admit_many.cpp, for the one queue and the one session. Each condition is one probe of a partial
 // index.
@@ -57,67 +53,69 @@ constexpr const char* free_column = R"(,
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0)
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 2
                                                   AND l.run_at <= (SELECT now FROM t))
-         AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $18::uuid) AS free)";
+         AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = {session}::uuid) AS free)";
 
 // OFFSET 0 keeps `born` from being computed again for every column that uses it.
 constexpr const char* born_rows = R"((
-    SELECT i.*, t.now, CASE WHEN i.claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
-    FROM t, q, unnest($14::uuid[], $15::bytea[], $16::bytea[], $17::text[], $19::bigint[])
-           i(id, input, identity, identity_key, claim) OFFSET 0) u)";
+    SELECT i.*, t.now, CASE WHEN i.born_claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
+    FROM t, q, unnest({arrays}) i({all}) OFFSET 0) u)";
 
-std::string fill(const std::vector<std::pair<std::string_view, std::string_view>>& marks) {
-  std::string text = fresh_text;
-  for (const auto& [mark, by] : marks) {
-    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark)) {
-      text.replace(at, mark.size(), by);
-    }
-  }
-  return text;
+enum class Fresh : std::uint8_t { plain, named, born };
+
+// The statement with its parameters, made once: the time's offset, the lock timeout, what all items share, their
+// identities in the order in which they are taken, the rest of the items, the session for which they may be born
+// running, and the versions of catalogues.
+struct FreshStatement {
+  InsertParams shared;
+  InsertParams taken;
+  InsertParams varying;
+  Statement statement;
+};
+
+constexpr int first_shared = 3;
+
+const FreshStatement& make(const char* name, Fresh which) {
+  InsertParams shared(Insert::keyed, {&inputs::dedup_window}, first_shared, InsertParams::Which::shared);
+  std::initializer_list<const Column*> identity{&inputs::fingerprint}, named{&inputs::fingerprint, &inputs::name};
+  InsertParams taken(&Column::takes, which == Fresh::named ? named : identity, shared.last() + 1);
+  std::initializer_list<const Column*> none{}, claims{&inputs::born_claim};
+  InsertParams varying(Insert::keyed, which == Fresh::born ? claims : none, taken.last() + 1,
+                       InsertParams::Which::varying);
+  const int session = varying.last() + 1, namespaces = which == Fresh::born ? session + 1 : session;
+  const bool born = which == Fresh::born;
+  const std::string text =
+      fill(fresh_text, {{"{free}", born ? free_column : ""},
+                        {"{name}", which == Fresh::named ? ", name" : ""},
+                        {"{born columns}", born ? ", attempt, fence, session, claim_number, claimed_at" : ""},
+                        {"{state}", born ? "u.born" : "0"},
+                        {"{born values}", born ? ", u.born, u.born, CASE u.born WHEN 1 THEN {session}::uuid END, "
+                                                 "CASE u.born WHEN 1 THEN u.born_claim END, "
+                                                 "CASE u.born WHEN 1 THEN now END"
+                                               : ""},
+                        {"{rows}", born ? born_rows : plain_rows},
+                        {"{is free}", born ? "q.free" : "false"}});
+  const std::string& whole = keep_text(fill(text, {{"{queue}", shared.value("queue_id")},
+                                                   {"{window}", shared.value("dedup_window")},
+                                                   {"{taken arrays}", taken.arrays()},
+                                                   {"{taken}", taken.all()},
+                                                   {"{varying}", varying.columns()},
+                                                   {"{shared}", shared.columns()},
+                                                   {"{u.varying}", varying.columns("u.")},
+                                                   {"{values}", shared.values()},
+                                                   {"{arrays}", varying.arrays()},
+                                                   {"{all}", varying.all()},
+                                                   {"{identities}", taken.value("identity")},
+                                                   {"{session}", "$" + std::to_string(session)},
+                                                   {"{namespaces}", "$" + std::to_string(namespaces)},
+                                                   {"{versions}", "$" + std::to_string(namespaces + 1)}}));
+  return *new FreshStatement{std::move(shared), std::move(taken), std::move(varying), {name, whole.c_str()}};
 }
 
-// The statement of items that are not born running; with `names`, any of them may have a name.
-std::string plain_text(std::string_view name, std::string_view names, std::string_view namespaces,
-                       std::string_view versions) {
-  return fill({{"{free}", ""},
-               {"{name}", name},
-               {"{names}", names},
-               {"{born columns}", ""},
-               {"{state}", "0"},
-               {"{born values}", ""},
-               {"{rows}", plain_rows},
-               {"{is free}", "false"},
-               {"{namespaces}", namespaces},
-               {"{versions}", versions}});
-}
-
-const Statement& fresh_statement() {
-  static const std::string& text = keep_text(plain_text("", "", "$18", "$19"));
-  static const Statement statement{"hapax_insert_fresh", text.c_str()};
-  return statement;
-}
-
-const Statement& named_statement() {
-  static const std::string& text = keep_text(plain_text(", name", ", $18::bytea[]", "$19", "$20"));
-  static const Statement statement{"hapax_insert_fresh_named", text.c_str()};
-  return statement;
-}
-
-const Statement& born_statement() {
-  static const std::string& text =
-      keep_text(fill({{"{free}", free_column},
-                      {"{name}", ""},
-                      {"{names}", ""},
-                      {"{born columns}", ", attempt, fence, session, claim_number, claimed_at"},
-                      {"{state}", "u.born"},
-                      {"{born values}",
-                       ", u.born, u.born, CASE u.born WHEN 1 THEN $18::uuid END, "
-                       "CASE u.born WHEN 1 THEN u.claim END, CASE u.born WHEN 1 THEN now END"},
-                      {"{rows}", born_rows},
-                      {"{is free}", "q.free"},
-                      {"{namespaces}", "$20"},
-                      {"{versions}", "$21"}}));
-  static const Statement statement{"hapax_insert_fresh_born", text.c_str()};
-  return statement;
+const FreshStatement& fresh_statement(Fresh which) {
+  static const FreshStatement& plain = make("hapax_insert_fresh", Fresh::plain);
+  static const FreshStatement& named = make("hapax_insert_fresh_named", Fresh::named);
+  static const FreshStatement& born = make("hapax_insert_fresh_born", Fresh::born);
+  return which == Fresh::born ? born : which == Fresh::named ? named : plain;
 }
 
 bool shares(const NewExecution& one, const NewExecution& first) {
@@ -139,72 +137,35 @@ std::optional<std::optional<Uuid>> one_session(const Items& items) {
   return session;
 }
 
-Params fresh_params(const Items& items, const std::vector<std::size_t>& order, const AdmissionWork& work,
-                    Duration patience) {
-  const NewExecution& first = *items.front();
-  const std::size_t n = items.size();
-  Params params;
-  params.int8(work.offset_us).text(lock_timeout_text(patience)).int4(work.queues.id(first.queue)).text(first.task);
-  params.int2(first.priority).int4(first.max_attempts).int2(static_cast<int>(first.kind));
-  const std::optional<Duration>& window = first.identity->dedup_window;
-  window ? params.int8(window->count()) : params.null(Type::int8);
-  first.parent ? params.uuid(*first.parent) : params.null(Type::uuid);
-  const std::optional<std::string> labels = encode_labels(first.labels);
-  labels ? params.text(*labels) : params.null(Type::text);
-  Array taken(Type::bytea, n), executions(Type::uuid, n), fingerprints(Type::bytea, n);
-  for (const std::size_t i : order) {
-    const IdentityClaim& identity = *items[i]->identity;
-    taken.digest(identity.hash);
-    executions.uuid(items[i]->id);
-    identity.fingerprint ? fingerprints.digest(*identity.fingerprint) : fingerprints.null();
-  }
-  Array ids(Type::uuid, n), inputs(Type::bytea, n), identities(Type::bytea, n), keys(Type::text, n);
-  for (const NewExecution* item : items) {
-    ids.uuid(item->id);
-    inputs.bytes(item->input);
-    identities.digest(item->identity->hash);
-    keys.bytes(item->identity->key);
-  }
-  for (Array* array : {&taken, &executions, &fingerprints, &ids, &inputs, &identities, &keys}) {
-    params.array(std::move(*array));
-  }
-  return params;
-}
-
 std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& work, Duration patience) {
   if (!items.front()->identity ||
       !std::ranges::all_of(items, [&](const NewExecution* item) { return shares(*item, *items.front()); })) {
     return std::nullopt;
   }
   const auto session = one_session(items);
-  if (!session) { return std::nullopt; }
+  if (!session || (*session && has_names(items))) { return std::nullopt; }
   const auto order = by_identity(items);
   if (!order) { return std::nullopt; }
-  Params params = fresh_params(items, *order, work, patience);
-  if (has_names(items)) {
-    if (*session) { return std::nullopt; }
-    Array names(Type::bytea, items.size());
-    for (const std::size_t i : *order) {
-      const std::optional<base::Digest>& name = items[i]->identity->name;
-      name ? names.digest(*name) : names.null();
-    }
-    params.array(std::move(names));
-    add_catalogue_params(params, made_by(items));
-    return Call{&named_statement(), std::move(params)};
-  }
-  if (!*session) {
-    add_catalogue_params(params, made_by(items));
-    return Call{&fresh_statement(), std::move(params)};
-  }
-  params.uuid(**session);
-  Array claims(Type::int8, items.size());
-  const std::vector<bool> may = may_be_born_running(items);
+  const FreshStatement& fresh = fresh_statement(*session           ? Fresh::born
+                                                : has_names(items) ? Fresh::named
+                                                                   : Fresh::plain);
+  const std::int32_t queue_id = work.queues.id(items.front()->queue);
+  const std::vector<bool> may = *session ? may_be_born_running(items) : std::vector<bool>(items.size(), false);
+  std::vector<NewRow> rows, taken;
+  rows.reserve(items.size());
+  taken.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    may[i] ? claims.int8(items[i]->born_running->claim_number) : claims.null();
+    rows.push_back({.item = items[i], .queue_id = queue_id, .may_be_born_running = may[i]});
+    taken.push_back({.item = items[(*order)[i]]});
   }
-  params.array(std::move(claims));
+  Params params;
+  params.int8(work.offset_us).text(lock_timeout_text(patience));
+  fresh.shared.add_values(params, rows.front());
+  fresh.taken.add_arrays(params, taken);
+  fresh.varying.add_arrays(params, rows);
+  if (*session) { params.uuid(**session); }
   add_catalogue_params(params, made_by(items));
-  return Call{&born_statement(), std::move(params)};
+  return Call{&fresh.statement, std::move(params)};
 }
 
 std::vector<Admission> read_fresh(const Result& result, const Items& items) {

@@ -14,20 +14,14 @@ namespace {
 // summed, which are known without reading the payloads, and the page ends after the row that reaches
 // limits::list_bytes.
 std::string fill_page(const std::string& text, bool payloads) {
-  std::string filled = with_execution_columns(text);
-  if (payloads) {
-    const std::size_t at = filled.find("SELECT * FROM ((");
-    return filled.substr(0, at) +
-           "SELECT * FROM (SELECT p.*, sum(octet_length(p.input) + coalesce(octet_length(p.result), 0))"
-           " OVER (ORDER BY p.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (" +
-           filled.substr(at) + ") p) b WHERE coalesce(b.before, 0) < " + std::to_string(limits::list_bytes) +
-           " ORDER BY b.id DESC";
-  }
-  for (const auto& [column, by] : {std::pair<std::string_view, std::string_view>{" l.input,", " ''::bytea AS input,"},
-                                   {" h.input, h.result,", " ''::bytea AS input, NULL::bytea AS result,"}}) {
-    filled.replace(filled.find(column), column.size(), by);
-  }
-  return filled;
+  const std::string filled = with_execution_columns(text, payloads);
+  if (!payloads) { return filled; }
+  const std::size_t at = filled.find("SELECT * FROM ((");
+  return filled.substr(0, at) +
+         "SELECT * FROM (SELECT p.*, sum(octet_length(p.input) + coalesce(octet_length(p.result), 0))"
+         " OVER (ORDER BY p.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (" +
+         filled.substr(at) + ") p) b WHERE coalesce(b.before, 0) < " + std::to_string(limits::list_bytes) +
+         " ORDER BY b.id DESC";
 }
 
 // Conditions on live and history, with their parameters.

@@ -49,6 +49,8 @@ unsigned array_type(Type element) {
   return 0;
 }
 
+constexpr std::size_t length_bytes = 4;
+
 std::string int64_bytes(std::int64_t value) {
   std::string out;
   put_int64(out, value);
@@ -59,6 +61,20 @@ constexpr std::size_t array_header_bytes = 20;
 constexpr std::size_t usual_parameters = 16;
 
 }  // namespace
+
+std::string_view name_of(Type type) {
+  switch (type) {
+    case Type::boolean: return "boolean";
+    case Type::bytea: return "bytea";
+    case Type::int8: return "bigint";
+    case Type::int2: return "smallint";
+    case Type::int4: return "int";
+    case Type::text: return "text";
+    case Type::float8: return "double precision";
+    case Type::uuid: return "uuid";
+  }
+  return "";
+}
 
 void put_int16(std::string& out, std::int16_t value) { put_big_endian(out, static_cast<std::uint16_t>(value)); }
 void put_int32(std::string& out, std::int32_t value) { put_big_endian(out, static_cast<std::uint32_t>(value)); }
@@ -115,6 +131,16 @@ std::string Array::take() {
   return std::move(data_);
 }
 
+std::string_view Array::elements() const {
+  return count_ == 0 ? std::string_view() : std::string_view(data_).substr(array_header_bytes);
+}
+
+void Array::clear() {
+  data_.clear();
+  count_ = 0;
+  has_null_ = false;
+}
+
 Array uuid_array(const std::vector<Uuid>& ids) {
   Array array(Type::uuid, ids.size());
   for (const Uuid& id : ids) { array.uuid(id); }
@@ -165,6 +191,12 @@ Params& Params::bytea(std::string_view value) { return add(static_cast<unsigned>
 Params& Params::digest(const base::Digest& value) { return bytea(view(value)); }
 Params& Params::array(Array&& array) { return add(array_type(array.element()), array.take()); }
 
+Params& Params::value(Array&& array) {
+  const std::string_view element = array.elements();
+  if (element.starts_with("\xff\xff\xff\xff")) { return null(array.element()); }
+  return add(static_cast<unsigned>(array.element()), std::string(element.substr(length_bytes)));
+}
+
 Params::Raw Params::raw() const {
   pointers_.clear();
   pointers_.reserve(values_.size());
@@ -192,6 +224,16 @@ std::string next_sequence(const std::string& quoted_schema) {
 }
 
 }  // namespace
+
+std::string fill(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string_view>> marks) {
+  std::string whole(text);
+  for (const auto& [mark, by] : marks) {
+    for (std::size_t at = whole.find(mark); at != std::string::npos; at = whole.find(mark, at + by.size())) {
+      whole.replace(at, mark.size(), by);
+    }
+  }
+  return whole;
+}
 
 std::string expand(std::string_view text, const std::string& quoted_schema) {
   static constexpr std::string_view schema_mark = "{s}";

@@ -10,6 +10,7 @@
 #include "base/sha256.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ enum class Type : unsigned {
   float8 = 701,
   uuid = 2950,
 };
+
+// The type's name in SQL.
+[[nodiscard]] std::string_view name_of(Type type);
 
 // Append the big-endian bytes of an integer to `out`.
 void put_int16(std::string& out, std::int16_t value);
@@ -57,6 +61,9 @@ class Array {
   [[nodiscard]] Type element() const { return element_; }
   // The finished parameter. The array is empty afterwards.
   [[nodiscard]] std::string take();
+  // The elements one after the other, each with its length: a row of COPY has its fields in the same form.
+  [[nodiscard]] std::string_view elements() const;
+  void clear();
 
  private:
   // The buffer for the next element.
@@ -84,6 +91,8 @@ class Params {
   Params& bytea(std::string_view value);
   Params& digest(const base::Digest& value);
   Params& array(Array&& array);
+  // The array's only element, not in an array.
+  Params& value(Array&& array);
 
   // The arrays that libpq takes. Valid until the next change.
   struct Raw {
@@ -124,6 +133,10 @@ struct Call {
 // Keeps a text that is composed once. Never destroyed: a thread that outlives main, such as one with a stuck handler,
 // may use the store while the process ends.
 [[nodiscard]] inline const std::string& keep_text(std::string text) { return *new std::string(std::move(text)); }
+
+// `text` with each mark replaced wherever it stands, one mark after the other.
+[[nodiscard]] std::string fill(std::string_view text,
+                               std::initializer_list<std::pair<std::string_view, std::string_view>> marks);
 
 // `text` with {s}, {now} and {next} filled in.
 [[nodiscard]] std::string expand(std::string_view text, const std::string& quoted_schema);
