@@ -128,19 +128,17 @@ namespace {
 
 using namespace model;
 
-// Fails with a logarithm of zero, copying nothing, when a catalogue is newer than the requests.
+// The second column says whether a catalogue is newer than the requests: then nothing is copied.
 constexpr const char* plain_copy = R"(
-SELECT {now} + %lld, coalesce(string_agg(id::text, ','), ''),
-       ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
+SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(string_agg(id::text, ','), '')
 FROM {s}.queues WHERE draining;
 COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
 
-// Copies all items or none: fails with a division by zero when a queue drains, and with a unique violation when an
-// identity or a name exists already.
+// Copies all items or none: none when a catalogue is newer or a queue drains, as the second and the third column say. Fails
+// with a unique violation when an identity or a name exists already.
 constexpr const char* fresh_copy = R"(
-SELECT {now} + %lld, coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true),
-       1 / min(CASE WHEN draining THEN 0 ELSE 1 END),
-       ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer) THEN 0 ELSE 1 END)
+SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(bool_or(draining), false),
+       coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true)
 FROM {s}.queues WHERE id IN (%queues);
 COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for, name) FROM STDIN (FORMAT binary);
 COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
@@ -198,25 +196,33 @@ std::string copy_text(const AdmissionWork& work, std::string text, const Items& 
 
 struct Opening {
   std::int64_t now = 0;
-  std::set<std::int32_t> draining;
+  bool catalogue_is_newer = false;
+  bool drains = false;
+  std::vector<std::int64_t> numbers;  // ids of draining queues; or id and dedup window of each queue that has one
 };
 
-Result opening_answer(CopyQuery& query) {
-  try {
-    return query.answer();
-  } catch (const SqlError& error) {
-    if (error.is_logarithm_of_zero()) { throw_catalogue_changed(); }
-    throw;
-  }
+bool is_true(const Result& answer, int column) { return *PQgetvalue(answer.get(), 0, column) == 't'; }
+
+Opening read_opening(CopyQuery& query, bool keyed) {
+  const Result answer = query.answer();
+  Opening opening;
+  const char* at = PQgetvalue(answer.get(), 0, 0);
+  opening.now = number_at(at);
+  opening.catalogue_is_newer = is_true(answer, 1);
+  opening.drains = keyed && is_true(answer, 2);
+  at = PQgetvalue(answer.get(), 0, keyed ? 3 : 2);
+  while (*at != '\0') { opening.numbers.push_back(number_at(at)); }
+  return opening;
 }
 
-Opening read_opening(const Result& result) {
-  Opening opening;
-  const char* at = PQgetvalue(result.get(), 0, 0);
-  opening.now = number_at(at);
-  at = PQgetvalue(result.get(), 0, 1);
-  while (*at != '\0') { opening.draining.insert(static_cast<std::int32_t>(number_at(at))); }
-  return opening;
+// Ends the query without a row.
+void copy_nothing(CopyQuery& query, int copies) {
+  for (int copy = 0; copy < copies; ++copy) {
+    query.begin();
+    query.rows_end();
+    query.end();
+  }
+  query.finish();
 }
 
 void before_commit(Connection& connection) {
@@ -241,25 +247,25 @@ std::string queue_list(const std::vector<NewRow>& rows) {
   return text;
 }
 
-std::vector<Admission> copy_fresh(const AdmissionWork& work, const Items& items, const std::vector<std::size_t>& order,
-                                  Duration patience) {
+// None, having copied nothing, when a queue drains.
+std::optional<std::vector<Admission>> copy_fresh(const AdmissionWork& work, const Items& items,
+                                                 const std::vector<std::size_t>& order, Duration patience) {
   const std::vector<NewRow> rows = rows_of(items, work.queues);
   std::string text = fresh_copy;
   replace_once(text, "%patience", lock_timeout_text(patience));
   replace_once(text, "%queues", queue_list(rows));
   replace_once(text, "%columns", copied_columns(Insert::copy_keyed));
   CopyQuery query(work.connection, copy_text(work, std::move(text), items));
-  std::int64_t now = 0;
-  std::unordered_map<std::int32_t, std::int64_t> windows;  // of queues that have a dedup window
-  {
-    const Result answer = opening_answer(query);
-    const char* at = PQgetvalue(answer.get(), 0, 0);
-    now = number_at(at);
-    at = PQgetvalue(answer.get(), 0, 1);
-    while (*at != '\0') {
-      const auto queue = static_cast<std::int32_t>(number_at(at));
-      windows.emplace(queue, number_at(at));
-    }
+  const Opening opening = read_opening(query, true);
+  if (opening.catalogue_is_newer || opening.drains) {
+    copy_nothing(query, 2);
+    if (opening.catalogue_is_newer) { throw_catalogue_changed(); }
+    return std::nullopt;
+  }
+  const std::int64_t now = opening.now;
+  std::unordered_map<std::int32_t, std::int64_t> windows;
+  for (std::size_t i = 0; i + 1 < opening.numbers.size(); i += 2) {
+    windows.emplace(static_cast<std::int32_t>(opening.numbers[i]), opening.numbers[i + 1]);
   }
   const std::int16_t columns = count_copied(Insert::copy_keyed);
   Array fields(Type::bytea, 32);
@@ -295,14 +301,19 @@ std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& ite
   std::string text = plain_copy;
   replace_once(text, "%columns", copied_columns(Insert::copy));
   CopyQuery query(work.connection, copy_text(work, std::move(text), items));
-  const Opening opening = read_opening(opening_answer(query));
+  const Opening opening = read_opening(query, false);
+  if (opening.catalogue_is_newer) {
+    copy_nothing(query, 1);
+    throw_catalogue_changed();
+  }
+  const std::set<std::int64_t> draining(opening.numbers.begin(), opening.numbers.end());
   query.begin();
   const std::int16_t columns = count_copied(Insert::copy);
   Array fields(Type::bytea, 32);
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
   for (const NewRow& row : rows_of(items, work.queues)) {
-    if (opening.draining.contains(row.queue_id)) {
+    if (draining.contains(row.queue_id)) {
       admissions.push_back({.verdict = AdmissionVerdict::queue_draining});
       continue;
     }
@@ -325,10 +336,12 @@ std::optional<std::vector<Admission>> copy_new_identities(const AdmissionWork& w
   const auto order = by_identity(items);
   if (!order) { return std::nullopt; }
   try {
-    return copy_fresh(work, items, *order, patience);
+    std::optional<std::vector<Admission>> admissions = copy_fresh(work, items, *order, patience);
+    met = !admissions;
+    return admissions;
   } catch (const SqlError& error) {
     // An id that exists already was admitted by an earlier try.
-    met = error.is_division_by_zero() || error.is_unique_violation();
+    met = error.is_unique_violation();
     if (!met) { throw; }
   }
   return std::nullopt;

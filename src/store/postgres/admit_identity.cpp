@@ -360,7 +360,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
   std::vector<Call> calls;
   calls.push_back(lock_patience(patience));
   calls.push_back(insert_call(rows, work.queues, work.offset_us, made_by(items)));
-  calls.push_back(ask_holders(questions, work.offset_us));
+  calls.push_back(ask_holders(questions, items.size() == 1, work.offset_us));
   std::vector<Result> results;
   try {
     results = work.connection.pipeline(calls, "postgres.admit.before_commit");
@@ -369,7 +369,8 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
     throw;
   }
   const Inserted inserted = read_inserted(results[1]);
-  const HeldIdentities held = read_holders(results[2]);
+  const std::optional<HeldIdentities> held = read_holders(results[2]);
+  if (!held) { return std::nullopt; }
   std::vector<Admission> answers;
   for (const NewExecution* item : items) {
     if (!item->identity) {
@@ -385,7 +386,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
     } else {
       // The statement answered for every request that did not win, or undid everything.
       answers.push_back(answer_of(
-          won ? as_holder(created(winner, 1, inserted), winner) : held.at(item->identity->hash).holder.value(), *item,
+          won ? as_holder(created(winner, 1, inserted), winner) : held->at(item->identity->hash).holder.value(), *item,
           inserted.now));
     }
   }

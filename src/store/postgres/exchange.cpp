@@ -101,6 +101,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
       passed_over = std::move(group.limited);
     }
     exchange.verdicts = batch.verdicts(connection);
+    if (batch.left_fast_path()) { leave_fast_path(); }
     vacuum_.ended(std::ssize(finishes));
     std::set<QueueRef> woken;
     add_names(connection, batch.woken(), woken);
@@ -227,11 +228,6 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       if (error.is_unique_violation() && !stepped.all) {
         // A turn's position is taken. Nothing was kept. The repetition by steps finds out which turn it is.
         stepped.all = true;
-        continue;
-      }
-      if (error.is_division_by_zero() && attempt < transient_attempts) {
-        // An assumption of the statement was wrong (FinishBatch::FastPath). Nothing was kept.
-        leave_fast_path();
         continue;
       }
       if (error.is_lock_timeout()) {

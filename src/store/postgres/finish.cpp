@@ -31,8 +31,8 @@ gone AS (
   USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array}{keep arrays})
         u(id, fence, status, left_by, result, error, ran_for{next}{keep})
   WHERE l.id = ANY (ARRAY[u.id]) AND (u.fence < 0 OR (l.fence = u.fence AND l.state + 0 = 1))
-    AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1))
-  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, {ran for} AS ran_for{u.next}{u.keep},
+    AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1)){no waiters}
+  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, u.ran_for{u.next}{u.keep},
             CASE WHEN coalesce(u.status, 4) <> 4 OR (u.error IS NOT NULL AND
                       (l.kind = 1 OR coalesce(l.cancel_error, $9::text) = $9::text)) THEN u.error
                  WHEN u.error IS NULL THEN coalesce(l.cancel_error, $9::text)
@@ -56,8 +56,8 @@ constexpr std::string_view queue_expiry =
     "coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END";
 constexpr std::string_view queue_stub = "g.status = 2 AND q.retention_us = 0";
 
-// end_text for executions that plainly complete. Rows with waiters or a limit key are not found, and then the count is
-// too low.
+// end_text for executions that plainly complete. Rows with waiters or a limit key are not found. The answer is NULL when all
+// ended, else the ids of those that did.
 constexpr std::string_view complete_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -76,7 +76,7 @@ gone AS (
   FROM gone g CROSS JOIN t
   LEFT JOIN {s}.queues q ON q.id = g.queue_id
   LEFT JOIN {s}.sessions s ON s.id = g.session)
-SELECT 1 / CASE WHEN (SELECT count(*) FROM gone) = cardinality($2::uuid[]) THEN 1 ELSE 0 END)";
+SELECT CASE WHEN (SELECT count(*) FROM gone) < cardinality($2::uuid[]) THEN ARRAY(SELECT id FROM gone) END)";
 static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(FinishKind::completed) == 0);
 
 constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
@@ -141,7 +141,7 @@ std::string with_entries(std::string_view text, const std::string& entries) {
 }
 
 // `tells`: the CTEs after `told` cost every ending a fifth more, although they find nothing to do unless there is a
-// waiter. So there is a statement without them, which fails with a division by zero if there is one. `keeps`: some
+// waiter. So there is a statement without them, which does not find executions with waiters. `keeps`: some
 // records say themselves how long they are kept.
 std::string end_sql(bool tells, bool appends, bool keeps) {
   const int next = tells ? 12 : 10;
@@ -163,7 +163,7 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
   if (!tells) {
     return fill(text, {{"{next array}", ""},
                        {"{next}", ""},
-                       {"{ran for}", "CASE WHEN l.waiters IS NULL THEN u.ran_for ELSE 1 / (l.fence * 0) END"},
+                       {"{no waiters}", " AND l.waiters IS NULL"},
                        {"{u.next}", ""},
                        {"{entries}", entries},
                        {"{told}", ""},
@@ -172,7 +172,7 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
   }
   return fill(text, {{"{next array}", ", $10::uuid[]"},
                      {"{next}", ", continued_as"},
-                     {"{ran for}", "u.ran_for"},
+                     {"{no waiters}", ""},
                      {"{u.next}", ", u.continued_as"},
                      {"{entries}", entries},
                      {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
@@ -199,7 +199,8 @@ const Statement& end_statement(bool tells, bool appends, bool keeps) {
 
 const Statement& complete_statement(bool appends) {
   static const std::string& bare = keep_text(with_entries(complete_text, ""));
-  static const std::string& full = keep_text(with_entries(complete_text, "kept AS (" + append_all_sql(6) + "),\n"));
+  static const std::string& full = keep_text(with_entries(
+      complete_text, "kept AS (" + append_six_sql(6, "(e.execution IN (SELECT id FROM gone)) IS TRUE") + "),\n"));
   static const Statement plain{"hapax_complete_all", bare.c_str()};
   static const Statement appending{"hapax_complete_all_turns", full.c_str()};
   return appends ? appending : plain;

@@ -27,7 +27,7 @@ struct Ending {
 // Options of a batch of endings.
 struct EndingBatch {
   // True: the statement sends `ended` events to waiting workflows. False selects a cheaper statement for executions
-  // that have no waiters and are not continued, which fails with a division by zero if one has a waiter.
+  // that have no waiters and are not continued. Executions with waiters are not found.
   bool tells = true;
   std::vector<Uuid> later;  // rows that the same transaction changes later (inbox.hpp)
   EntryArrays entries;      // journal entries, written only for executions that end
@@ -39,13 +39,12 @@ struct EndingBatch {
 [[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch = {});
 
 // One statement for executions that all complete, each running under its fence, without waiters and without a limit
-// key, as most do. Sends no events. Fails with a division by zero if one is different.
+// key, as most do. Sends no events. Returns NULL when all ended, else the ids of those that did; the others are different.
 [[nodiscard]] Call complete_all_call(const std::vector<Ending>& endings, std::int64_t offset_us, EntryArrays entries);
 
 // Whether end_guard_call() can end it: a guard that completes with a retention of its own.
 [[nodiscard]] bool is_plain_guard_end(const model::Finish& finish);
-// One statement of plain values, with the columns of end_call(). Fails with a division by zero if the execution has
-// waiters.
+// One statement of plain values, with the columns of end_call(). An execution with waiters is not found.
 [[nodiscard]] Call end_guard_call(const model::Finish& finish, std::int64_t offset_us);
 
 enum class BackInLine : std::int16_t {

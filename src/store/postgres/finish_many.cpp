@@ -163,7 +163,12 @@ std::vector<Call> FinishBatch::calls_after(TurnSteps& steps) {
 
 void FinishBatch::read(std::span<const Result> results) {
   if (all_complete_) {
-    accepted_.assign(accepted_.size(), true);
+    RowReader reader(results.front(), 0);
+    if (reader.is_null()) {
+      accepted_.assign(accepted_.size(), true);
+    } else {
+      for (const Uuid& id : reader.uuids()) { accepted_[index_.at(id)] = true; }
+    }
     return;
   }
   for (std::size_t call = 0; call < calls_; ++call) {
@@ -192,20 +197,40 @@ void FinishBatch::read_ended(const Result& result) {
   for (const std::int32_t queue : reader.int4s()) { woken_.insert(queue); }
 }
 
+// Ends executions whose cancellation was requested, and those that the fast path passed over.
+void FinishBatch::end_open(Connection& connection) {
+  std::vector<Ending> endings;
+  EndingBatch ending;
+  for (const std::size_t i : order_) {
+    const Finish& finish = finishes_[i];
+    const bool passed_over = fast_path_ != FastPath::none && finish.kind != FinishKind::waiting;
+    if (accepted_[i] || barred_[i] || !(goes_on(finish.kind) || passed_over)) { continue; }
+    endings.push_back(ending_of(finish));
+    if (finish.turn) { ending.entries.add(finish.id, finish.fence, finish.turn->entries, *children_); }
+  }
+  if (endings.empty()) { return; }
+  const Call call = end_call(endings, offset_us_, std::move(ending));
+  const Result ended = connection.query(*call.statement, call.params);
+  read_ended(ended);
+  for (int row = 0; row < ended.rows(); ++row) {
+    const std::size_t index = index_.at(RowReader(ended, row).uuid());
+    accepted_[index] = true;
+    left_fast_path_ = left_fast_path_ || (fast_path_ != FastPath::none && !goes_on(finishes_[index].kind));
+  }
+}
+
 void FinishBatch::settle_open(Connection& connection) {
-  std::vector<Ending> cancelled;
+  end_open(connection);
   Array places(Type::int4), ids(Type::uuid), fences(Type::int8);
+  bool any = false;
   for (std::size_t i = 0; i < finishes_.size(); ++i) {
     if (accepted_[i]) { continue; }
-    if (goes_on(finishes_[i].kind) && !barred_[i]) { cancelled.push_back(ending_of(finishes_[i])); }
+    any = true;
     places.int4(static_cast<std::int32_t>(i));
     ids.uuid(finishes_[i].id);
     fences.int8(finishes_[i].fence);
   }
-  if (!cancelled.empty()) {
-    const Call call = end_call(cancelled, offset_us_);
-    read_ended(connection.query(*call.statement, call.params));
-  }
+  if (!any) { return; }
   Params params;
   params.array(std::move(places)).array(std::move(ids)).array(std::move(fences)).int8(offset_us_);
   const Result result = connection.query(left_by_statement, params);

@@ -23,8 +23,8 @@ namespace hapax::store::postgres {
 // unless TurnSteps found it before and the finish was barred. Whatever the entries start was admitted before.
 class FinishBatch {
  public:
-  // Which special cases the batch is assumed not to have. A wrong assumption fails with a division by zero, and nothing
-  // is changed.
+  // Which special cases the batch is assumed not to have. The cheaper statements do not find executions for which the
+  // assumption is wrong: verdicts() ends these.
   enum class FastPath : std::uint8_t {
     none,           // no assumption: waiters get their events
     nobody_waits,   // no execution has a waiter
@@ -41,9 +41,11 @@ class FinishBatch {
   // `results` begins with the results of calls().
   void read(std::span<const Result> results);
   // One verdict for each finish, in order. 1 or 2 more round trips if a finish did not find its execution running: an
-  // outcome that is already recorded under that fence is accepted again, and an execution whose cancellation was
-  // requested meanwhile ends now.
+  // outcome that is already recorded under that fence is accepted again; an execution whose cancellation was requested
+  // meanwhile ends now, and so does one that the fast path passed over.
   [[nodiscard]] std::vector<model::FinishVerdict> verdicts(Connection& connection);
+  // Whether verdicts() ended an execution that the fast path had passed over.
+  [[nodiscard]] bool left_fast_path() const { return left_fast_path_; }
   // Limit keys that the outcomes freed. Complete after verdicts().
   [[nodiscard]] const FreedKeys& freed() const { return freed_; }
   // Queues in which a waiting workflow became due.
@@ -52,6 +54,7 @@ class FinishBatch {
  private:
   void read_ended(const Result& result);
   void read_paused(const Result& result);
+  void end_open(Connection& connection);
   void settle_open(Connection& connection);
 
   const Children no_children_;
@@ -62,6 +65,7 @@ class FinishBatch {
   std::vector<bool> accepted_;
   std::vector<bool> barred_;
   FastPath fast_path_;
+  bool left_fast_path_ = false;
   bool all_complete_ = false;  // calls() is the one statement of complete_all_call
   bool ends_ = false;          // the first of calls() ends executions
   bool pauses_ = false;        // the last of calls() is that of waiting workflows

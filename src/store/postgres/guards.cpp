@@ -57,9 +57,9 @@ const AdmitGuard& admit_guard() {
 // row by id.
 constexpr std::string_view lone_guard_end_text = R"(
 WITH gone AS (
-  DELETE FROM {s}.live l WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1
-  RETURNING l.*, CASE WHEN l.waiters IS NULL THEN $4::bigint ELSE 1 / (l.fence * 0) END AS ran_for,
-            {now} + $1::bigint AS now)
+  DELETE FROM {s}.live l
+  WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1 AND l.waiters IS NULL
+  RETURNING l.*, $4::bigint AS ran_for, {now} + $1::bigint AS now)
 INSERT INTO {s}.{history} ({moved}, expires_at, finished_at, status, dead, left_by, input, result, worker, started_at)
 SELECT {g.moved}, least(g.now + $5::bigint, $6::bigint), g.now, 2, false, 0, g.input, $7::bytea,
        (SELECT s.worker FROM {s}.sessions s WHERE s.id = g.session),

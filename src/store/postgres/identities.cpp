@@ -9,9 +9,9 @@ namespace {
 using namespace model;
 
 // A live holder is not looked for in history: l.id IS NULL stops the probe of the partitions. Identities that this very
-// transaction inserted are skipped. Division by zero undoes the transaction, which then goes by steps as a whole: for a
-// holder that must be displaced, for a free identity, and for an identity held by the requested id itself (a repeated
-// request).
+// transaction inserted are skipped. A batch goes by steps as a whole for a holder that must be displaced, for a free
+// identity, and for an identity held by the requested id itself (a repeated request). Division by zero undoes what the
+// transaction inserted for the others; a lone request ($7) inserted nothing, and is answered with NULL.
 constexpr std::string_view ask_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
@@ -21,7 +21,7 @@ SELECT i.identity, i.execution, i.fingerprint,
                           WHEN u.throttle IS NOT NULL
                             THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
                           WHEN l.id IS NOT NULL THEN NOT u.terminates AND NOT {abandoned}
-                          ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END THEN 1 ELSE 0 END
+                          ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END THEN 1 WHEN $7::boolean THEN NULL ELSE 0 END
 FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
        u(identity, asking, terminates, reuses, throttle)
 LEFT JOIN {s}.identities i ON i.identity = ANY (ARRAY[u.identity])
@@ -149,7 +149,7 @@ std::optional<Value> found_in(const std::map<Uuid, Value>& values, const Uuid& i
 
 }  // namespace
 
-Call ask_holders(const std::vector<HolderQuestion>& questions, std::int64_t offset_us) {
+Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::int64_t offset_us) {
   const std::size_t n = questions.size();
   Array identities(Type::bytea, n), asking(Type::uuid, n), terminates(Type::boolean, n), reuses(Type::boolean, n);
   Array throttles(Type::int8, n);
@@ -163,12 +163,15 @@ Call ask_holders(const std::vector<HolderQuestion>& questions, std::int64_t offs
   Params params;
   params.int8(offset_us);
   for (Array* array : {&identities, &asking, &terminates, &reuses, &throttles}) { params.array(std::move(*array)); }
+  params.boolean(alone);
   return {&ask_statement(), std::move(params)};
 }
 
-HeldIdentities read_holders(const Result& result) {
+std::optional<HeldIdentities> read_holders(const Result& result) {
+  constexpr int answer_column = 8;
   HeldIdentities held;
   for (int row = 0; row < result.rows(); ++row) {
+    if (PQgetisnull(result.get(), row, answer_column) != 0) { return std::nullopt; }
     RowReader reader(result, row);
     const base::Digest identity = reader.digest();
     Holder holder;

@@ -27,11 +27,12 @@ struct HolderQuestion {
   std::optional<Duration> throttle;  // answered by any holder created within this period, and by no other
 };
 
-// One read of all identities that other executions hold. Fails with a division by zero if a holder would have to be
-// displaced or no longer holds (expired, a stub, a tombstone). In a pipeline that undoes all calls before, and the
-// caller then admits step by step.
-[[nodiscard]] Call ask_holders(const std::vector<HolderQuestion>& questions, std::int64_t offset_us);
-[[nodiscard]] HeldIdentities read_holders(const Result& result);
+// One read of all identities that other executions hold, in a pipeline after the insert. When a holder would have to be
+// displaced or no longer holds (expired, a stub, a tombstone), the caller admits step by step: the statement undoes all
+// calls before by a division by zero, or, for a request that is `alone` and so was not inserted, read_holders() returns
+// nothing.
+[[nodiscard]] Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::int64_t offset_us);
+[[nodiscard]] std::optional<HeldIdentities> read_holders(const Result& result);
 
 struct LockedHolders {
   Time now{};

@@ -2,8 +2,8 @@
 //
 // Most batches with identities share queue, task and kind and are entirely new: starts of workflows, keyed enqueues,
 // runs of activities. Then the shared values are sent once, no question about holders is needed, and the statement
-// costs a third of the general one. The statement admits all items or none: it fails with a division by zero when the
-// queue drains, and with a unique violation when an identity is already in the table.
+// costs a third of the general one. The statement admits all items or none: none when the queue drains or a catalogue is
+// newer, and it fails with a unique violation when an identity is already in the table.
 
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
@@ -23,27 +23,27 @@ using namespace model;
 // each other instead of deadlocking. A taken identity fails the statement: ON CONFLICT would look up each identity
 // before it is written and confirm it afterwards. Counting the identities forces their insert to come first: a batch
 // that waits for one of them has written nothing else. All items are of one namespace, so there is one version to
-// compare; the logarithm fails the statement when the catalogue is newer.
+// compare.
 constexpr const char* fresh_text = R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
-q AS MATERIALIZED (SELECT draining, dedup_window_us{free} FROM {s}.queues q WHERE q.id = {queue}),
+q AS MATERIALIZED (
+  SELECT draining, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE v.ns = ANY ({namespaces}::text[])
+                                                                  AND v.version > ALL ({versions}::int[])) AS changed,
+         dedup_window_us{free}
+  FROM {s}.queues q WHERE q.id = {queue}),
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for{name})
   SELECT u.identity, u.id, 1, u.fingerprint, t.now, coalesce({window}, q.dedup_window_us){name}
-  FROM t, q, unnest({taken arrays}) u({taken}) RETURNING 1),
+  FROM t, q, unnest({taken arrays}) u({taken}) WHERE NOT q.draining AND NOT q.changed RETURNING 1),
 made AS (
   INSERT INTO {s}.live ({varying}, {shared}, state, run_at, created_at{born columns})
   SELECT {u.varying}, {values}, {state}, now, now{born values}
   FROM {rows})
-SELECT t.now, {is free},
-       1 / CASE WHEN q.draining OR (SELECT count(*) FROM held) <> cardinality({identities}[]) THEN 0 ELSE 1 END,
-       ln(CASE WHEN EXISTS (SELECT FROM {s}.catalogue_versions v
-                            WHERE v.ns = ANY ({namespaces}::text[]) AND v.version > ALL ({versions}::int[]))
-               THEN 0 ELSE 1 END)
+SELECT t.now, {is free}, q.changed, (SELECT count(*) FROM held) > 0
 FROM t, q)";
 
-constexpr const char* plain_rows = "t, unnest({arrays}) u({all})";
+constexpr const char* plain_rows = "t, q, unnest({arrays}) u({all}) WHERE NOT q.draining AND NOT q.changed";
 
 // Like free_part in admit_many.cpp, for the one queue and the one session. Each condition is one probe of a partial
 // index.
@@ -58,7 +58,7 @@ constexpr const char* free_column = R"(,
 // OFFSET 0 keeps `born` from being computed again for every column that uses it.
 constexpr const char* born_rows = R"((
     SELECT i.*, t.now, CASE WHEN i.born_claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
-    FROM t, q, unnest({arrays}) i({all}) OFFSET 0) u)";
+    FROM t, q, unnest({arrays}) i({all}) WHERE NOT q.draining AND NOT q.changed OFFSET 0) u)";
 
 enum class Fresh : std::uint8_t { plain, named, born };
 
@@ -168,10 +168,13 @@ std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& w
   return Call{&fresh.statement, std::move(params)};
 }
 
-std::vector<Admission> read_fresh(const Result& result, const Items& items) {
+// None: the queue drains.
+std::optional<std::vector<Admission>> read_fresh(const Result& result, const Items& items) {
   RowReader reader(result, 0);
   const Time now = reader.time();
   const bool free = reader.boolean();
+  if (reader.boolean()) { throw_catalogue_changed(); }
+  if (!reader.boolean()) { return std::nullopt; }
   const std::vector<bool> may = may_be_born_running(items);
   std::vector<Admission> admissions;
   admissions.reserve(items.size());
@@ -207,11 +210,13 @@ std::optional<std::vector<Admission>> insert_new_identities(const AdmissionWork&
   if (!call) { return std::nullopt; }
   try {
     const std::vector<Result> results = work.connection.pipeline({&*call, 1}, "postgres.admit.before_commit");
-    if (results.front().rows() > 0) { return read_fresh(results.front(), items); }
+    std::optional<std::vector<Admission>> admissions =
+        results.front().rows() > 0 ? read_fresh(results.front(), items) : std::nullopt;
+    met = !admissions;
+    return admissions;
   } catch (const SqlError& error) {
-    if (error.is_logarithm_of_zero()) { throw_catalogue_changed(); }
     // An id that exists already was admitted by an earlier try.
-    met = error.is_division_by_zero() || error.is_unique_violation();
+    met = error.is_unique_violation();
     if (!met) { throw; }
   }
   return std::nullopt;

@@ -60,11 +60,11 @@ std::string append_sql(int first, std::string_view source) {
          std::string(source) + ")) IS TRUE";
 }
 
-std::string append_all_sql(int first) {
+std::string append_six_sql(int first, std::string_view condition) {
   return "INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data)\n"
          "  SELECT e.execution, e.position, e.fence, t.now, e.kind, e.name, e.data\n"
          "  FROM t, unnest(" +
-         arrays(first, 6) + ") e(execution, fence, position, kind, name, data)";
+         arrays(first, 6) + ") e(execution, fence, position, kind, name, data)\n  WHERE " + std::string(condition);
 }
 
 namespace {

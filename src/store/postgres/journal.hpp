@@ -40,7 +40,7 @@ class EntryArrays {
 // written together with the change that `source` makes, or neither is. A taken position is a unique violation. `first`
 // is the number of the first of the seven parameters.
 [[nodiscard]] std::string append_sql(int first, std::string_view source);
-// An INSERT of all entries, for a statement that fails unless it changes every execution. Six parameters.
-[[nodiscard]] std::string append_all_sql(int first);
+// An INSERT of the entries `e` under a condition, without the children. Six parameters.
+[[nodiscard]] std::string append_six_sql(int first, std::string_view condition);
 
 }  // namespace hapax::store::postgres

@@ -92,9 +92,6 @@ class SqlError : public std::runtime_error {
   [[nodiscard]] bool is_lock_timeout() const { return sqlstate_ == "55P03"; }
   [[nodiscard]] bool is_unique_violation() const { return sqlstate_ == "23505"; }
   [[nodiscard]] bool is_division_by_zero() const { return sqlstate_ == "22012"; }
-  // How a statement undoes itself when a catalogue has changed. The code differs from division by zero, which has
-  // another meaning.
-  [[nodiscard]] bool is_logarithm_of_zero() const { return sqlstate_ == "2201E"; }
 
  private:
   std::string sqlstate_;

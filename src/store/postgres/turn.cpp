@@ -32,23 +32,20 @@ const Statement& advance_statement() {
   return statement;
 }
 
-// The main SELECT locks the rows before the entries are written.
+// All entries are appended or none, as the second column says.
 constexpr std::string_view advance_all_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+run AS MATERIALIZED (
+  SELECT count(*) = cardinality($2::uuid[]) AS all_hold FROM unnest($2::uuid[], $3::bigint[]) u(id, fence)
+  CROSS JOIN LATERAL (
+    SELECT FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
+    OFFSET 0 FOR NO KEY UPDATE) r),
 kept AS ({entries})
-SELECT t.now, 1 / CASE WHEN cardinality($2::uuid[]) = (
-    SELECT count(*) FROM unnest($2::uuid[], $3::bigint[]) u(id, fence)
-    CROSS JOIN LATERAL (
-      SELECT FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
-      OFFSET 0 FOR NO KEY UPDATE) r) THEN 1 ELSE 0 END
-FROM t)";
+SELECT t.now, run.all_hold FROM t CROSS JOIN run)";
 
 const Statement& advance_all_statement() {
-  static constexpr std::string_view mark = "{entries}";
-  static const std::string& text = keep_text([] {
-    std::string whole(advance_all_text);
-    return whole.replace(whole.find(mark), mark.size(), append_all_sql(4));
-  }());
+  static const std::string& text =
+      keep_text(fill(advance_all_text, {{"{entries}", append_six_sql(4, "(SELECT all_hold FROM run)")}}));
   static const Statement statement{"hapax_advance_all", text.c_str()};
   return statement;
 }
@@ -108,9 +105,12 @@ std::optional<Call> AdvanceBatch::call_of_all(std::int64_t offset_us) const {
   return Call{&advance_all_statement(), std::move(params)};
 }
 
-void AdvanceBatch::read_all(const Result& result, std::vector<AdvanceReply>& replies) {
-  const Time at = RowReader(result, 0).time();
+bool AdvanceBatch::read_all(const Result& result, std::vector<AdvanceReply>& replies) {
+  RowReader reader(result, 0);
+  const Time at = reader.time();
+  if (!reader.boolean()) { return false; }
   for (AdvanceReply& reply : replies) { reply = {.verdict = FinishVerdict::accepted, .at = at}; }
+  return true;
 }
 
 void AdvanceBatch::read(const Result& result, std::vector<AdvanceReply>& replies) {
@@ -151,14 +151,15 @@ std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns)
       try {
         if (all) {
           std::vector<AdvanceReply> replies(turns.size());
-          AdvanceBatch::read_all(connection.pipeline({&*all, 1}).front(), replies);
-          lose_reply(connection, "postgres.advance.after_commit");
-          return replies;
+          if (AdvanceBatch::read_all(connection.pipeline({&*all, 1}).front(), replies)) {
+            lose_reply(connection, "postgres.advance.after_commit");
+            return replies;
+          }
+          one_is_stale = true;
         }
       } catch (const SqlError& error) {
         stepwise = error.is_unique_violation();
-        one_is_stale = error.is_division_by_zero();
-        if (!stepwise && !one_is_stale) { throw; }
+        if (!stepwise) { throw; }
       }
     }
     if (!stepwise) {

@@ -22,9 +22,9 @@ class AdvanceBatch {
   // violation.
   [[nodiscard]] std::vector<Call> calls(const Children& children, std::int64_t offset_us) const;
   // One cheaper statement for a batch in which every run holds its fence, nothing is started and no `lost` is reset.
-  // The statement fails with a division by zero if a run does not hold its fence. None when a turn resets `lost`.
+  // None when a turn resets `lost`. read_all() returns false, and nothing is appended, if a run does not hold its fence.
   [[nodiscard]] std::optional<Call> call_of_all(std::int64_t offset_us) const;
-  static void read_all(const Result& result, std::vector<model::AdvanceReply>& replies);
+  static bool read_all(const Result& result, std::vector<model::AdvanceReply>& replies);
   // Takes the result of the first of calls(). Turns of runs that held their fences are accepted.
   static void read(const Result& result, std::vector<model::AdvanceReply>& replies);
 
