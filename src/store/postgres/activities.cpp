@@ -1,6 +1,5 @@
 #include <hapax/error.hpp>
 
-#include "base/fault.hpp"
 #include "base/limits.hpp"
 #include "store/postgres/activity_batch.hpp"
 #include "store/postgres/connection.hpp"
@@ -12,16 +11,12 @@ namespace hapax::store::postgres {
 
 namespace {
 
-constexpr std::string_view columns =
+constexpr std::string_view activity_columns =
     "a.ns, a.id, a.uuid, a.revision, a.version, a.definition, a.kind, a.paused, a.note, a.cursor, a.next_due,"
     " a.last_started, a.started, a.duplicates, a.missed, a.overlapped, a.refused, a.trouble, a.created_at, "
     "a.updated_at";
 
-std::string with_columns(std::string_view text) {
-  static constexpr std::string_view mark = "{columns}";
-  std::string whole(text);
-  return whole.replace(whole.find(mark), mark.size(), columns);
-}
+std::string with_columns(std::string_view text) { return fill(text, {{"{columns}", activity_columns}}); }
 
 constexpr std::string_view page_text = R"(
 SELECT {columns} FROM {s}.activities a
@@ -69,20 +64,17 @@ CROSS JOIN LATERAL (
   ORDER BY h.id DESC LIMIT 1) r)"};
 
 const Statement& page_statement() {
-  static const std::string& text = keep_text(with_columns(page_text));
-  static const Statement statement{"hapax_activity_page", text.c_str()};
+  static const Statement& statement = made_statement("hapax_activity_page", with_columns(page_text));
   return statement;
 }
 
 const Statement& one_statement() {
-  static const std::string& text = keep_text(with_columns(one_text));
-  static const Statement statement{"hapax_activity_one", text.c_str()};
+  static const Statement& statement = made_statement("hapax_activity_one", with_columns(one_text));
   return statement;
 }
 
 const Statement& due_statement() {
-  static const std::string& text = keep_text(with_columns(due_text));
-  static const Statement statement{"hapax_activity_due", text.c_str()};
+  static const Statement& statement = made_statement("hapax_activity_due", with_columns(due_text));
   return statement;
 }
 
@@ -119,13 +111,11 @@ void read_runs(Connection& connection, std::vector<DueActivity>& due, std::int64
   calls.push_back({&results_statement, Params().array(uuid_array(parents)).int8(offset_us)});
   const std::vector<Result> results = connection.pipeline(calls);
   const auto at = [&](RowReader& reader) -> DueActivity& { return due[static_cast<std::size_t>(reader.int8() - 1)]; };
-  for (int row = 0; row < results[0].rows(); ++row) {
-    RowReader reader(results[0], row);
+  for (RowReader reader : results[0]) {
     DueActivity& one = at(reader);
     one.live.push_back(reader.uuid());
   }
-  for (int row = 0; row < results[1].rows(); ++row) {
-    RowReader reader(results[1], row);
+  for (RowReader reader : results[1]) {
     DueActivity& one = at(reader);
     one.last_result = reader.optional_bytes();
   }
@@ -143,10 +133,7 @@ std::vector<ActivityState> PostgresStore::activities(const ActivityQuery& query)
     if (query.id) { params.text(*query.id); }
     const Result result = connection.query(query.id ? one_statement() : page_statement(), params);
     std::vector<ActivityState> page;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
-      page.push_back(read_state(reader));
-    }
+    for (RowReader reader : result) { page.push_back(read_state(reader)); }
     return page;
   });
 }
@@ -155,8 +142,7 @@ std::vector<ActivityVersion> PostgresStore::activity_versions(std::string_view n
   return read([&](Connection& connection) {
     const Result result = connection.query(versions_statement, Params().text(ns).text(id));
     std::vector<ActivityVersion> versions;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       ActivityVersion version;
       version.version = reader.int4();
       version.definition = reader.bytes();
@@ -212,12 +198,6 @@ constexpr Statement transaction_status{"hapax_activity_status", "SELECT pg_xact_
 constexpr Statement revision_raised{"hapax_activity_raised", R"(
 SELECT $1::text IS NULL OR EXISTS (
   SELECT FROM {s}.activities WHERE ns = $1::text AND id = $2::text AND revision >= $3::bigint))"};
-
-void lose_reply(Connection& connection) {
-  try {
-    base::fault_point("postgres.activities.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
 
 Items items_of(std::span<const ActivityChange> changes) {
   Items items;
@@ -292,7 +272,7 @@ std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, st
     calls.push_back(TransactionGuard::commit_call());
     connection.pipeline(calls, "postgres.activities.before_commit");
     guard.committed();
-    lose_reply(connection);
+    connection.fault_point("postgres.activities.after_commit");
   }
   unpark(connection, freed);
   return batch.replies();

@@ -2,7 +2,6 @@
 
 #include <hapax/error.hpp>
 
-#include "base/fault.hpp"
 #include "store/postgres/admit_many.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/postgres_store.hpp"
@@ -80,8 +79,7 @@ std::unordered_map<Uuid, Admission> read_back_admissions(Connection& connection,
   for (const NewExecution* item : items) { asked.emplace(item->id, item); }
   const Result result = connection.query(read_back, Params().array(id_array(items)));
   std::unordered_map<Uuid, Admission> found;
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     Admission admission;
     admission.id = reader.uuid();
     admission.status = static_cast<Status>(reader.int2());
@@ -125,12 +123,6 @@ constexpr Duration rest_min = std::chrono::milliseconds(5);
 constexpr Duration lone_rest_max = std::chrono::milliseconds(100);
 constexpr Duration batch_rest_max = std::chrono::milliseconds(500);
 
-void admit_lose_reply(Connection& connection) {
-  try {
-    base::fault_point("postgres.admit.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
-
 // How long a lost connection's server process may live on before the commit counts as unknown.
 constexpr std::chrono::seconds decided_within{5};
 
@@ -171,19 +163,15 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed};
   std::vector<Admission> admissions;
   if (!identity && !seeded) {
-    if (!copies) {
-      try {
-        base::fault_point("postgres.admit.before_commit");
-      } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-    }
+    if (!copies) { connection.fault_point("postgres.admit.before_commit"); }
     admissions = copies ? admit_by_copy(work, items) : admit_plain(work, items);
-    admit_lose_reply(connection);
+    connection.fault_point("postgres.admit.after_commit");
     return admissions;
   }
   const bool guards = std::ranges::all_of(items, [](const NewExecution* item) { return is_guard(*item); });
   if (guards && items.size() == 1 && !seeded) {
     if (auto begun = admit_lone_guard(work, *items.front(), patience)) {
-      admit_lose_reply(connection);
+      connection.fault_point("postgres.admit.after_commit");
       return {std::move(*begun)};
     }
   }
@@ -191,7 +179,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     bool met = false;
     if (auto fresh = copies ? copy_new_identities(work, items, patience, met)
                             : insert_new_identities(work, items, patience, met)) {
-      admit_lose_reply(connection);
+      connection.fault_point("postgres.admit.after_commit");
       return std::move(*fresh);
     }
     if (met) { meet_for_a_while(); }
@@ -209,7 +197,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     guard.commit();
   }
   unpark(connection, freed);
-  admit_lose_reply(connection);
+  connection.fault_point("postgres.admit.after_commit");
   return admissions;
 }
 

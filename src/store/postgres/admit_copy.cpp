@@ -1,4 +1,3 @@
-#include "base/fault.hpp"
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
 #include "store/postgres/connection.hpp"
@@ -225,12 +224,6 @@ void copy_nothing(CopyQuery& query, int copies) {
   query.finish();
 }
 
-void before_commit(Connection& connection) {
-  try {
-    base::fault_point("postgres.admit.before_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
-
 std::vector<NewRow> rows_of(const Items& items, const QueueIds& queues) {
   std::vector<NewRow> rows;
   rows.reserve(items.size());
@@ -289,7 +282,7 @@ std::optional<std::vector<Admission>> copy_fresh(const AdmissionWork& work, cons
     admissions.push_back({.id = items[i]->id, .created_at = Time(Duration(now))});
   }
   query.rows_end();
-  before_commit(work.connection);
+  work.connection.fault_point("postgres.admit.before_commit");
   query.end();
   query.finish();
   return admissions;
@@ -321,7 +314,7 @@ std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& ite
     admissions.push_back({.id = row.item->id, .created_at = Time(Duration(opening.now))});
   }
   query.rows_end();
-  before_commit(work.connection);
+  work.connection.fault_point("postgres.admit.before_commit");
   query.end();
   query.finish();
   return admissions;

@@ -255,10 +255,9 @@ class Stepper {
     std::map<Uuid, HolderPlace> places;
     if (!any) { return places; }
     Params params;
-    for (Array* array : {&ids, &tasks, &queues, &keys}) { params.array(std::move(*array)); }
+    params.arrays({&ids, &tasks, &queues, &keys});
     const Result found = work_.connection.query(places_statement, params);
-    for (int row = 0; row < found.rows(); ++row) {
-      RowReader reader(found, row);
+    for (RowReader reader : found) {
       const Uuid id = reader.uuid();
       places.emplace(id, static_cast<HolderPlace>(reader.int4()));
     }

@@ -2,7 +2,6 @@
 
 #include <hapax/error.hpp>
 
-#include "base/fault.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/effect_key.hpp"
@@ -49,8 +48,7 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
   std::vector<Ending> endings;
   std::vector<Uuid> ended, asked;
   std::vector<Event> told;
-  for (int row = 0; row < live.rows(); ++row) {
-    RowReader reader(live, row);
+  for (RowReader reader : live) {
     const Uuid id = reader.uuid();
     const bool running = reader.boolean();
     const bool begun = reader.boolean();
@@ -82,8 +80,7 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
 void close_children(Connection& connection, const std::vector<Uuid>& ended, std::int64_t offset_us, FreedKeys& freed) {
   const Result result = connection.query(children_statement, Params().array(uuid_array(ended)).int8(offset_us));
   StopRequest request{.reason = parent_ended};
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     const Uuid id = reader.uuid();
     const auto labels = reader.optional_bytes();
     const auto deadline = reader.optional_time();
@@ -132,9 +129,9 @@ made AS (
 UPDATE {s}.history SET retried_as = $3::uuid, dead = false WHERE id = $2::uuid AND expires_at = $5::bigint)";
 
 const Statement& copy_run() {
-  static const std::string& text = keep_text(
+  static const Statement& statement = made_statement(
+      "hapax_retry_copy",
       fill(copy_run_text, {{"{retried}", names(&Column::retried)}, {"{h.retried}", names(&Column::retried, "h.")}}));
-  static const Statement statement{"hapax_retry_copy", text.c_str()};
   return statement;
 }
 
@@ -314,8 +311,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     std::unordered_map<Uuid, CancelResult> found = stop(connection, request, offset_us(), freed);
     const Result finished = connection.query(finished_statement, Params().array(id_array(ids)).int8(offset_us()));
     if (by.is_known()) { note_cancelled(connection, by, reason, ids, found, offset_us()); }
-    for (int row = 0; row < finished.rows(); ++row) {
-      RowReader reader(finished, row);
+    for (RowReader reader : finished) {
       const Uuid id = reader.uuid();
       const auto status = static_cast<Status>(reader.int2());
       const bool is_ours = maybe_committed && reader.optional_bytes() == cancelled_error(reason);
@@ -324,9 +320,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     }
     maybe_committed = true;
     guard.commit();
-    try {
-      base::fault_point("postgres.cancel.after_commit");
-    } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
+    connection.fault_point("postgres.cancel.after_commit");
     unpark(connection, freed);
     std::vector<CancelResult> results;
     std::set<Uuid> seen;

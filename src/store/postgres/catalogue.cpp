@@ -79,8 +79,7 @@ StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
     const std::vector<Result> results = connection.pipeline(calls);
     StoredCatalogue all;
     if (results[0].rows() > 0) { all.version = RowReader(results[0], 0).int4(); }
-    for (int row = 0; row < results[1].rows(); ++row) {
-      RowReader reader(results[1], row);
+    for (RowReader reader : results[1]) {
       TaskEntry entry;
       entry.ns = ns;
       entry.name = reader.bytes();
@@ -89,8 +88,7 @@ StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
       entry.updated_at = reader.time();
       all.tasks.push_back(std::move(entry));
     }
-    for (int row = 0; row < results[2].rows(); ++row) {
-      RowReader reader(results[2], row);
+    for (RowReader reader : results[2]) {
       Setting setting;
       setting.name = reader.bytes();
       setting.value = reader.bytes();

@@ -91,14 +91,12 @@ SELECT {now} + $1::bigint, false, NULL::bigint, '{}'::int[], {claimed}
 FROM {s}.live l WHERE l.session = $2::uuid AND l.state = 1 AND l.claim_number = $3::bigint)";
 
 const Statement& claim_statement() {
-  static const std::string& text = keep_text(with_claimed_columns(claim_text));
-  static const Statement statement{"hapax_claim", text.c_str()};
+  static const Statement& statement = made_statement("hapax_claim", with_claimed_columns(claim_text));
   return statement;
 }
 
 const Statement& claim_read_back() {
-  static const std::string& text = keep_text(with_claimed_columns(read_back_text));
-  static const Statement statement{"hapax_claim_read_back", text.c_str()};
+  static const Statement& statement = made_statement("hapax_claim_read_back", with_claimed_columns(read_back_text));
   return statement;
 }
 

@@ -85,20 +85,17 @@ std::string of_line(std::string_view lost) {
 }
 
 const Statement& fresh_line() {
-  static const std::string& text = keep_text(of_line("= 0"));
-  static const Statement statement{"hapax_limited_fresh", text.c_str()};
+  static const Statement& statement = made_statement("hapax_limited_fresh", of_line("= 0"));
   return statement;
 }
 
 const Statement& suspect_line() {
-  static const std::string& text = keep_text(of_line("> 0"));
-  static const Statement statement{"hapax_limited_suspects", text.c_str()};
+  static const Statement& statement = made_statement("hapax_limited_suspects", of_line("> 0"));
   return statement;
 }
 
 const Statement& start_statement() {
-  static const std::string& text = keep_text(with_claimed_columns(start_text));
-  static const Statement statement{"hapax_limited_start", text.c_str()};
+  static const Statement& statement = made_statement("hapax_limited_start", with_claimed_columns(start_text));
   return statement;
 }
 

@@ -166,6 +166,12 @@ bool Connection::wait_socket(short events, std::chrono::milliseconds at_most) co
   }
 }
 
+void Connection::fault_point(const char* name) {
+  try {
+    base::fault_point(name);
+  } catch (const base::FaultInjected& fault) { fail(fault.what()); }
+}
+
 void Connection::fail(const std::string& what) {
   broken_ = true;
   throw ConnectionBroken(what);
@@ -323,11 +329,7 @@ std::vector<Result> Connection::run_steps(std::span<const Step> own_steps, const
   for (const Step& step : steps) { prepare(*step.statement); }
   if (PQenterPipelineMode(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   for (const Step& step : steps) { send(*step.statement, *step.params); }
-  if (before_commit != nullptr) {
-    try {
-      base::fault_point(before_commit);
-    } catch (const base::FaultInjected& fault) { fail(fault.what()); }
-  }
+  if (before_commit != nullptr) { fault_point(before_commit); }
   if (PQpipelineSync(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   flush();
   std::vector<Result> results;

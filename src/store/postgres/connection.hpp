@@ -69,6 +69,8 @@ class Connection {
   // Sends all that is buffered. Reads meanwhile, so that client and server never wait for each other.
   void flush();
   [[noreturn]] void fail(const std::string& what);
+  // Where a test may break the connection.
+  void fault_point(const char* name);
 
   // While an AnswerLimit lives, the connection waits this long for an answer: longer for COPY, sweeps, clean-up and
   // migrations, shorter where a request is repeated.

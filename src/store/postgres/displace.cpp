@@ -71,9 +71,7 @@ void repoint_identities(const AdmissionWork& work, const std::vector<Displacing>
   }
   Params params;
   params.int8(work.offset_us);
-  for (Array* array : {&identities, &executions, &runs, &fingerprints, &windows, &throttles, &queues, &names}) {
-    params.array(std::move(*array));
-  }
+  params.arrays({&identities, &executions, &runs, &fingerprints, &windows, &throttles, &queues, &names});
   work.connection.query(repoint, params);
 }
 

@@ -4,8 +4,6 @@
 
 #include <hapax/error.hpp>
 
-#include "base/fault.hpp"
-
 #include <algorithm>
 #include <future>
 
@@ -20,12 +18,6 @@ SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1
 
 // How long a failed assumption about outcomes lasts, and how long waiters are looked for after one was met.
 constexpr std::chrono::minutes telling_time{1};
-
-void exchange_lose_reply(Connection& connection) {
-  try {
-    base::fault_point("postgres.exchange.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
 
 bool goes_by_steps(const Finish& finish, bool with_entries) {
   if (!finish.turn) { return false; }
@@ -93,7 +85,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
       results = connection.pipeline(calls, "postgres.exchange.before_commit");
     }
     maybe_committed = true;
-    exchange_lose_reply(connection);
+    connection.fault_point("postgres.exchange.after_commit");
     batch.read(results);
     if (claims && !with_limits) {
       GroupReply group = read_claims(results[claim_at], *claim, connection, queue_ids_);
@@ -111,7 +103,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   }
   if (claim != nullptr && with_limits) {
     exchange.claim = claim_in_groups(claim_work(connection), *claim);
-    exchange_lose_reply(connection);
+    connection.fault_point("postgres.exchange.after_commit");
   } else if (claim != nullptr && !passed_over.empty()) {
     claim_passed_over(connection, *claim, passed_over, exchange.claim);
   }

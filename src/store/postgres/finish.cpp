@@ -259,10 +259,7 @@ Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, Ending
     frees.boolean(ending.keep && !ending.keep->holds_identity);
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&ids, &fences, &statuses, &left_by, &results, &errors, &ran_for}) {
-    params.array(std::move(*array));
-  }
+  params.int8(offset_us).arrays({&ids, &fences, &statuses, &left_by, &results, &errors, &ran_for});
   params.text(no_reason);
   if (batch.tells) { params.array(std::move(next)).array(uuid_array(batch.later)); }
   if (keeps) { params.array(std::move(keep)).array(std::move(frees)); }
@@ -279,8 +276,7 @@ Call complete_all_call(const std::vector<Ending>& endings, std::int64_t offset_u
     ran_for.int8(ending.ran_for.value_or(Duration{0}).count());
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&ids, &fences, &results, &ran_for}) { params.array(std::move(*array)); }
+  params.int8(offset_us).arrays({&ids, &fences, &results, &ran_for});
   const bool appends = !entries.empty();
   if (appends) { entries.append_six_to(params); }
   return {&complete_statement(appends), std::move(params)};
@@ -299,8 +295,7 @@ Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, Entr
     ran_for.int8(one.ran_for.count());
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&ids, &fences, &why, &errors, &delays, &ran_for}) { params.array(std::move(*array)); }
+  params.int8(offset_us).arrays({&ids, &fences, &why, &errors, &delays, &ran_for});
   return with_params(wait_statement(!entries.empty()), std::move(params), entries);
 }
 
@@ -319,8 +314,7 @@ Call pause_call(const std::vector<Pause>& pauses, std::int64_t offset_us, EntryA
                        : stuck.bytes(base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes));
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&ids, &fences, &seen, &wake_in, &wake_at, &stuck}) { params.array(std::move(*array)); }
+  params.int8(offset_us).arrays({&ids, &fences, &seen, &wake_in, &wake_at, &stuck});
   params.int8(Time(never_due).time_since_epoch().count());
   return with_params(pause_statement(!entries.empty()), std::move(params), entries);
 }

@@ -172,9 +172,7 @@ void FinishBatch::read(std::span<const Result> results) {
     return;
   }
   for (std::size_t call = 0; call < calls_; ++call) {
-    for (int row = 0; row < results[call].rows(); ++row) {
-      accepted_[index_.at(RowReader(results[call], row).uuid())] = true;
-    }
+    for (RowReader reader : results[call]) { accepted_[index_.at(reader.uuid())] = true; }
     ends_&& call == 0 ? read_ended(results[call]) : freed_.add_waiting(results[call]);
   }
   if (pauses_) { read_paused(results[calls_ - 1]); }
@@ -182,8 +180,7 @@ void FinishBatch::read(std::span<const Result> results) {
 
 // Reads queues in which a wait was over at once.
 void FinishBatch::read_paused(const Result& result) {
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     reader.skip(3);
     if (reader.boolean()) { woken_.insert(reader.int4()); }
   }
@@ -212,8 +209,8 @@ void FinishBatch::end_open(Connection& connection) {
   const Call call = end_call(endings, offset_us_, std::move(ending));
   const Result ended = connection.query(*call.statement, call.params);
   read_ended(ended);
-  for (int row = 0; row < ended.rows(); ++row) {
-    const std::size_t index = index_.at(RowReader(ended, row).uuid());
+  for (RowReader reader : ended) {
+    const std::size_t index = index_.at(reader.uuid());
     accepted_[index] = true;
     left_fast_path_ = left_fast_path_ || (fast_path_ != FastPath::none && !goes_on(finishes_[index].kind));
   }
@@ -234,8 +231,7 @@ void FinishBatch::settle_open(Connection& connection) {
   Params params;
   params.array(std::move(places)).array(std::move(ids)).array(std::move(fences)).int8(offset_us_);
   const Result result = connection.query(left_by_statement, params);
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     const auto place = static_cast<std::size_t>(reader.int4());
     accepted_[place] = reader.int2() == static_cast<int>(finishes_[place].kind);
   }

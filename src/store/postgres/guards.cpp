@@ -123,8 +123,8 @@ constexpr std::string_view ended_condition = R"(
 WHERE i.identity = $2::bytea AND i.hold_until IS NULL)";
 
 const Statement& ended_statement() {
-  static const std::string& text = keep_text(std::string(ended_text) + std::string(ended_condition));
-  static const Statement statement{"hapax_guard_ended", text.c_str()};
+  static const Statement& statement =
+      made_statement("hapax_guard_ended", std::string(ended_text) + std::string(ended_condition));
   return statement;
 }
 

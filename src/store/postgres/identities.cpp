@@ -66,21 +66,15 @@ constexpr std::string_view abandoned_text =
     "coalesce(l.kind = 2 AND l.attempt_timeout IS NOT NULL AND NOT EXISTS (SELECT FROM {s}.sessions x WHERE x.id = "
     "l.session AND x.expires_at > (SELECT now FROM t)), false)";
 
-std::string with_abandoned(std::string_view text) {
-  static constexpr std::string_view mark = "{abandoned}";
-  std::string whole(text);
-  return whole.replace(whole.find(mark), mark.size(), abandoned_text);
-}
+std::string with_abandoned(std::string_view text) { return fill(text, {{"{abandoned}", abandoned_text}}); }
 
 const Statement& ask_statement() {
-  static const std::string& text = keep_text(with_abandoned(ask_text));
-  static const Statement statement{"hapax_ask_holders", text.c_str()};
+  static const Statement& statement = made_statement("hapax_ask_holders", with_abandoned(ask_text));
   return statement;
 }
 
 const Statement& find_statement() {
-  static const std::string& text = keep_text(with_abandoned(find_text));
-  static const Statement statement{"hapax_holder", text.c_str()};
+  static const Statement& statement = made_statement("hapax_holder", with_abandoned(find_text));
   return statement;
 }
 
@@ -132,8 +126,7 @@ std::map<Uuid, LiveHolder> lock_live_holders(Connection& connection, const std::
                                              std::map<Uuid, Uuid>& sessions) {
   std::map<Uuid, LiveHolder> live;
   const Result rows = connection.query(lock_live, Params().array(uuid_array(executions)));
-  for (int row = 0; row < rows.rows(); ++row) {
-    RowReader reader(rows, row);
+  for (RowReader reader : rows) {
     const Uuid id = reader.uuid();
     live.emplace(id, read_live(reader));
     if (const std::optional<Uuid> session = reader.optional_uuid()) { sessions.emplace(id, *session); }
@@ -161,8 +154,7 @@ Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::
     question.throttle ? throttles.int8(question.throttle->count()) : throttles.null();
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&identities, &asking, &terminates, &reuses, &throttles}) { params.array(std::move(*array)); }
+  params.int8(offset_us).arrays({&identities, &asking, &terminates, &reuses, &throttles});
   params.boolean(alone);
   return {&ask_statement(), std::move(params)};
 }
@@ -196,8 +188,7 @@ LockedHolders lock_holders(Connection& connection, const std::vector<base::Diges
   const Result rows = connection.query(lock_identities, Params().array(std::move(hashes)));
   std::map<base::Digest, IdentityRow> found;
   std::vector<Uuid> executions;
-  for (int row = 0; row < rows.rows(); ++row) {
-    RowReader reader(rows, row);
+  for (RowReader reader : rows) {
     const base::Digest identity = reader.digest();
     executions.push_back(found.emplace(identity, read_identity(reader)).first->second.execution);
   }
@@ -213,8 +204,7 @@ LockedHolders lock_holders(Connection& connection, const std::vector<base::Diges
       finished_holders, Params().array(uuid_array(executions)).int8(offset_us).array(uuid_array(watched)));
   std::vector<Uuid> with_lease;
   std::map<Uuid, EndedHolder> ended;
-  for (int row = 0; row < finished.rows(); ++row) {
-    RowReader reader(finished, row);
+  for (RowReader reader : finished) {
     locked.now = reader.time();
     if (reader.is_null()) {
       reader.skip();
@@ -270,8 +260,7 @@ NameOwners::NameOwners(Connection& connection, const Items& items) {
     if (name_of(*item)) { names.digest(*name_of(*item)); }
   }
   const Result owners = connection.query(name_owners, Params().array(std::move(names)));
-  for (int row = 0; row < owners.rows(); ++row) {
-    RowReader reader(owners, row);
+  for (RowReader reader : owners) {
     const base::Digest name = reader.digest();
     identities_.emplace(name, reader.digest());
   }

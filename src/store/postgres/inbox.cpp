@@ -64,14 +64,12 @@ std::string whole(std::string_view head) {
 }
 
 const Statement& tell_statement() {
-  static const std::string& text = keep_text(whole(tell_head));
-  static const Statement statement{"hapax_tell", text.c_str()};
+  static const Statement& statement = made_statement("hapax_tell", whole(tell_head));
   return statement;
 }
 
 const Statement& send_statement() {
-  static const std::string& text = keep_text(whole(send_head));
-  static const Statement statement{"hapax_send", text.c_str()};
+  static const Statement& statement = made_statement("hapax_send", whole(send_head));
   return statement;
 }
 
@@ -95,16 +93,12 @@ Call tell_call(const std::vector<Event>& events, std::int64_t offset_us) {
     errors.optional_bytes(event.error ? std::optional(encode_error(*event.error)) : std::nullopt);
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&executions, &kinds, &positions, &children, &statuses, &data, &errors}) {
-    params.array(std::move(*array));
-  }
+  params.int8(offset_us).arrays({&executions, &kinds, &positions, &children, &statuses, &data, &errors});
   return {&tell_statement(), std::move(params)};
 }
 
 void read_woken(const Result& result, std::set<std::int32_t>& woken) {
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     reader.skip();
     const std::int32_t queue = reader.int4();
     if (reader.boolean()) { woken.insert(queue); }
@@ -120,8 +114,7 @@ Call send_call(const std::vector<Sending>& signals, std::int64_t offset_us) {
     keys.bytes(one.key);
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&executions, &names, &data, &keys}) { params.array(std::move(*array)); }
+  params.int8(offset_us).arrays({&executions, &names, &data, &keys});
   return {&send_statement(), std::move(params)};
 }
 

@@ -23,15 +23,11 @@ void EntryArrays::add(const Uuid& execution, std::int64_t fence, std::span<const
 }
 
 void EntryArrays::append_to(Params& params) {
-  for (Array* array : {&executions_, &fences_, &positions_, &kinds_, &names_, &data_, &children_}) {
-    params.array(std::move(*array));
-  }
+  params.arrays({&executions_, &fences_, &positions_, &kinds_, &names_, &data_, &children_});
 }
 
 void EntryArrays::append_six_to(Params& params) {
-  for (Array* array : {&executions_, &fences_, &positions_, &kinds_, &names_, &data_}) {
-    params.array(std::move(*array));
-  }
+  params.arrays({&executions_, &fences_, &positions_, &kinds_, &names_, &data_});
 }
 
 namespace {
@@ -94,8 +90,7 @@ ORDER BY position)"};
 std::vector<JournalEntry> read_entries(Connection& connection, const Uuid& execution, std::int64_t offset_us) {
   const Result result = connection.query(read_statement, Params().int8(offset_us).uuid(execution));
   std::vector<JournalEntry> entries;
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     JournalEntry entry;
     entry.execution = reader.uuid();
     entry.fence = reader.int8();
@@ -140,15 +135,12 @@ std::vector<FinishVerdict> PostgresStore::journal_append(std::span<const Journal
     }
     Params params;
     params.int8(offset_us());
-    for (Array* array : {&executions, &fences, &positions, &kinds, &names, &data, &places}) {
-      params.array(std::move(*array));
-    }
+    params.arrays({&executions, &fences, &positions, &kinds, &names, &data, &places});
     const bool again = asked_before;
     asked_before = true;
     const Result result = connection.query(append, params);
     std::set<std::pair<Uuid, std::int32_t>> kept;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       const Uuid id = reader.uuid();
       kept.emplace(id, reader.int4());
     }
@@ -205,14 +197,14 @@ FROM asked a CROSS JOIN LATERAL (
 ORDER BY a.place, e.number)";
 
 const Statement& entries_statement() {
-  static const std::string& text = keep_text(std::string(asked) + std::string(entries_tail));
-  static const Statement statement{"hapax_history_entries", text.c_str()};
+  static const Statement& statement =
+      made_statement("hapax_history_entries", std::string(asked) + std::string(entries_tail));
   return statement;
 }
 
 const Statement& events_statement() {
-  static const std::string& text = keep_text(std::string(asked) + std::string(events_tail));
-  static const Statement statement{"hapax_history_events", text.c_str()};
+  static const Statement& statement =
+      made_statement("hapax_history_events", std::string(asked) + std::string(events_tail));
   return statement;
 }
 
@@ -265,13 +257,11 @@ std::vector<History> PostgresStore::histories(std::span<const HistoryRequest> re
     calls.push_back({&events_statement(), std::move(params.array(std::move(numbers)))});
     const std::vector<Result> results = connection.pipeline(calls);
     std::vector<History> histories(requests.size());
-    for (int row = 0; row < results[0].rows(); ++row) {
-      RowReader reader(results[0], row);
+    for (RowReader reader : results[0]) {
       History& history = histories[static_cast<std::size_t>(reader.int4())];
       history.entries.push_back(read_entry(reader));
     }
-    for (int row = 0; row < results[1].rows(); ++row) {
-      RowReader reader(results[1], row);
+    for (RowReader reader : results[1]) {
       History& history = histories[static_cast<std::size_t>(reader.int4())];
       history.events.push_back(read_event(reader));
     }

@@ -1,6 +1,5 @@
 #include <hapax/error.hpp>
 
-#include "base/fault.hpp"
 #include "store/postgres/admit.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/finish_many.hpp"
@@ -175,12 +174,6 @@ class AttachedTransaction final : public Transaction {
   std::optional<std::string> stale_;
 };
 
-void attach_lose_reply(Connection& connection) {
-  try {
-    base::fault_point("postgres.transaction.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
-
 class Lending {
  public:
   Lending(const PostgresStore* store, PGconn* connection) : connection_(connection) {
@@ -217,7 +210,7 @@ void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
     }
     try {
       guard.commit();
-      attach_lose_reply(*lease);
+      lease->fault_point("postgres.transaction.after_commit");
     } catch (const ConnectionBroken& broken) {
       throw CommitUnknown(settings_.location + ": " + broken.what() +
                           "; whether the lent transaction was committed is not known");

@@ -62,8 +62,7 @@ std::string with_condition(std::string_view condition) {
 }
 
 const Statement& unpark() {
-  static const std::string& text = keep_text(with_condition(""));
-  static const Statement statement{"hapax_unpark", text.c_str()};
+  static const Statement& statement = made_statement("hapax_unpark", with_condition(""));
   return statement;
 }
 
@@ -130,8 +129,7 @@ Call freed_call(const Statement& statement, const FreedKeys& freed, std::int64_t
 }  // namespace
 
 void FreedKeys::add_ended(const Result& result) {
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     reader.skip();
     const std::int32_t queue = reader.int4();
     if (!reader.is_null()) { add(queue, reader.bytes()); }
@@ -139,8 +137,7 @@ void FreedKeys::add_ended(const Result& result) {
 }
 
 void FreedKeys::add_waiting(const Result& result) {
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     reader.skip(4);
     const std::int32_t queue = reader.int4();
     if (reader.is_null()) { continue; }
@@ -182,8 +179,7 @@ Call parked_keys_call(std::int32_t queue, const std::string& limit_key, std::int
 
 std::vector<ParkedKey> read_parked_keys(const Result& result) {
   std::vector<ParkedKey> keys;
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     ParkedKey key;
     key.queue = reader.int4();
     key.limit_key = reader.bytes();

@@ -47,8 +47,7 @@ void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queue
     }
     if (all_known) { return; }
     const Result result = connection.query(create, Params().array(std::move(spaces)).array(std::move(names)));
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       QueueRef queue;
       queue.ns = reader.bytes();
       queue.name = reader.bytes();

@@ -40,8 +40,7 @@ SELECT number, worker, started_at, ended_at, outcome, error FROM {s}.attempts
 WHERE execution = $1::uuid ORDER BY fence)"};
 
 const Statement& get_statement() {
-  static const std::string& text = keep_text(with_execution_columns(get_text));
-  static const Statement statement{"hapax_get", text.c_str()};
+  static const Statement& statement = made_statement("hapax_get", with_execution_columns(get_text));
   return statement;
 }
 
@@ -76,8 +75,7 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
     const Result result =
         connection.query(outcomes_statement, Params().int8(offset_us()).array(uuid_array({ids.begin(), ids.end()})));
     std::unordered_map<Uuid, Outcome> found;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       Outcome outcome;
       outcome.id = reader.uuid();
       outcome.status = static_cast<Status>(reader.int2());
@@ -116,8 +114,7 @@ std::vector<Attempt> PostgresStore::attempts(const Uuid& id) {
     const std::optional<Execution> execution = read_one(connection, queue_ids_, id, offset_us());
     if (!execution) { return attempts; }
     const Result result = connection.query(attempts_statement, Params().uuid(id));
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       Attempt attempt;
       attempt.number = reader.int4();
       attempt.worker = reader.bytes();

@@ -51,8 +51,7 @@ void replace(const AdmissionWork& work, const std::vector<Replacing>& replacing)
   params.int8(work.offset_us).array(std::move(holders));
   replace_statement().params.add_arrays(params, rows);
   const Result replaced = work.connection.query(replace_statement().statement, params);
-  for (int row = 0; row < replaced.rows(); ++row) {
-    RowReader reader(replaced, row);
+  for (RowReader reader : replaced) {
     const std::int32_t queue = reader.int4();
     const std::optional<std::string> key = reader.optional_bytes();
     // The holder may have been the one execution of its key that was not parked.

@@ -19,29 +19,14 @@
 
 namespace hapax::store::postgres {
 
-class Result {
- public:
-  Result() = default;
-  explicit Result(PGresult* result) : result_(result) {}
-
-  [[nodiscard]] int rows() const { return PQntuples(result_.get()); }
-  [[nodiscard]] int columns() const { return PQnfields(result_.get()); }
-  [[nodiscard]] PGresult* get() const { return result_.get(); }
-  // How many rows a command changed.
-  [[nodiscard]] std::int64_t affected() const;
-
- private:
-  struct Clear {
-    void operator()(PGresult* result) const { PQclear(result); }
-  };
-  std::unique_ptr<PGresult, Clear> result_;
-};
+class Result;
 
 // Reads the columns of one row in order. The caller knows the statement's column types. A getter that is not optional
 // reads NULL as zero or empty.
 class RowReader {
  public:
-  RowReader(const Result& result, int row) : result_(result.get()), row_(row) {}
+  RowReader(const Result& result, int row);
+  RowReader(PGresult* result, int row) : result_(result), row_(row) {}
 
   [[nodiscard]] bool is_null() const { return PQgetisnull(result_, row_, column_) != 0; }
   void skip(int columns = 1) { column_ += columns; }
@@ -74,6 +59,41 @@ class RowReader {
   int row_;
   int column_ = 0;
 };
+
+struct RowIterator {
+  PGresult* result = nullptr;
+  int row = 0;
+
+  RowReader operator*() const { return {result, row}; }
+  RowIterator& operator++() {
+    ++row;
+    return *this;
+  }
+  bool operator==(const RowIterator&) const = default;
+};
+
+class Result {
+ public:
+  Result() = default;
+  explicit Result(PGresult* result) : result_(result) {}
+
+  [[nodiscard]] int rows() const { return PQntuples(result_.get()); }
+  [[nodiscard]] int columns() const { return PQnfields(result_.get()); }
+  [[nodiscard]] PGresult* get() const { return result_.get(); }
+  // Its rows: for (RowReader reader : result).
+  [[nodiscard]] RowIterator begin() const { return {result_.get(), 0}; }
+  [[nodiscard]] RowIterator end() const { return {result_.get(), rows()}; }
+  // How many rows a command changed.
+  [[nodiscard]] std::int64_t affected() const;
+
+ private:
+  struct Clear {
+    void operator()(PGresult* result) const { PQclear(result); }
+  };
+  std::unique_ptr<PGresult, Clear> result_;
+};
+
+inline RowReader::RowReader(const Result& result, int row) : RowReader(result.get(), row) {}
 
 // The server refused a statement. Nothing of its transaction was kept.
 class SqlError : public std::runtime_error {

@@ -187,8 +187,7 @@ void make_partitions(Connection& connection, std::int64_t offset_us) {
   const Result result =
       connection.query_text(connection.sql(missing_days), Params().int8(offset_us).text(schema_name(connection)));
   std::vector<Day> days;
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     Day day;
     day.name = reader.bytes();
     day.from = reader.int8();

@@ -101,7 +101,7 @@ void require_schema(Connection& connection, const Settings& settings) {
       "WHERE c.relname = 'schema_version' AND c.relkind = 'r' ORDER BY 1 LIMIT $1::int4",
       Params().text(std::to_string(limits::list_page)));
   std::vector<std::string> names;
-  for (int row = 0; row < found.rows(); ++row) { names.emplace_back(RowReader(found, row).bytes()); }
+  for (RowReader reader : found) { names.emplace_back(reader.bytes()); }
   const std::string near = base::closest(settings.schema, names);
   throw NotFound(
       settings.location + ": there is no hapax schema '" + settings.schema + "'" +

@@ -62,12 +62,9 @@ void seed(Connection& connection, const std::vector<const NewExecution*>& fresh,
   }
   if (!any) { return; }
   Params params;
-  params.int8(offset_us);
-  for (Array* array :
-       {&of_entries, &positions, &at, &kinds, &names, &data, &children, &of_events, &numbers, &event_kinds,
-        &event_names, &event_positions, &event_children, &statuses, &event_data, &errors}) {
-    params.array(std::move(*array));
-  }
+  params.int8(offset_us).arrays({&of_entries, &positions, &at, &kinds, &names, &data, &children, &of_events, &numbers,
+                                 &event_kinds, &event_names, &event_positions, &event_children, &statuses, &event_data,
+                                 &errors});
   connection.query(seed_statement, params);
 }
 

@@ -191,6 +191,11 @@ Params& Params::bytea(std::string_view value) { return add(static_cast<unsigned>
 Params& Params::digest(const base::Digest& value) { return bytea(view(value)); }
 Params& Params::array(Array&& array) { return add(array_type(array.element()), array.take()); }
 
+Params& Params::arrays(std::initializer_list<Array*> arrays) {
+  for (Array* one : arrays) { array(std::move(*one)); }
+  return *this;
+}
+
 Params& Params::value(Array&& array) {
   const std::string_view element = array.elements();
   if (element.starts_with("\xff\xff\xff\xff")) { return null(array.element()); }

@@ -91,6 +91,7 @@ class Params {
   Params& bytea(std::string_view value);
   Params& digest(const base::Digest& value);
   Params& array(Array&& array);
+  Params& arrays(std::initializer_list<Array*> arrays);
   // The array's only element, not in an array.
   Params& value(Array&& array);
 
@@ -133,6 +134,11 @@ struct Call {
 // Keeps a text that is composed once. Never destroyed: a thread that outlives main, such as one with a stuck handler,
 // may use the store while the process ends.
 [[nodiscard]] inline const std::string& keep_text(std::string text) { return *new std::string(std::move(text)); }
+
+// A statement whose text is composed once, and which is never destroyed either.
+[[nodiscard]] inline const Statement& made_statement(const char* name, std::string text) {
+  return *new Statement{name, keep_text(std::move(text)).c_str()};
+}
 
 // `text` with each mark replaced wherever it stands, one mark after the other.
 [[nodiscard]] std::string fill(std::string_view text,

@@ -44,13 +44,9 @@ void take_over(Connection& connection, const std::vector<TakingOver>& guards, st
     item.identity->fingerprint ? fingerprints.digest(*item.identity->fingerprint) : fingerprints.null();
   }
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&ids, &sessions, &claims, &takeovers, &inputs, &identities, &fingerprints}) {
-    params.array(std::move(*array));
-  }
+  params.int8(offset_us).arrays({&ids, &sessions, &claims, &takeovers, &inputs, &identities, &fingerprints});
   const Result taken = connection.query(take_over_statement, params);
-  for (int row = 0; row < taken.rows(); ++row) {
-    RowReader reader(taken, row);
+  for (RowReader reader : taken) {
     const Uuid id = reader.uuid();
     admissions.at(id)->fence = reader.int8();
   }

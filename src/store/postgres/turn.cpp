@@ -1,6 +1,5 @@
 #include "store/postgres/turn.hpp"
 
-#include "base/fault.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/finish_many.hpp"
 #include "store/postgres/postgres_store.hpp"
@@ -114,8 +113,7 @@ bool AdvanceBatch::read_all(const Result& result, std::vector<AdvanceReply>& rep
 }
 
 void AdvanceBatch::read(const Result& result, std::vector<AdvanceReply>& replies) {
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     const auto place = static_cast<std::size_t>(reader.int4());
     replies[place] = {.verdict = FinishVerdict::accepted, .at = reader.time()};
   }
@@ -126,12 +124,6 @@ namespace {
 bool starts(const Advance& turn) {
   return std::any_of(turn.entries.begin(), turn.entries.end(),
                      [](const JournalEntry& entry) { return entry.start != nullptr; });
-}
-
-void lose_reply(Connection& connection, const char* fault_name) {
-  try {
-    base::fault_point(fault_name);
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
 }
 
 }  // namespace
@@ -152,7 +144,7 @@ std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns)
         if (all) {
           std::vector<AdvanceReply> replies(turns.size());
           if (AdvanceBatch::read_all(connection.pipeline({&*all, 1}).front(), replies)) {
-            lose_reply(connection, "postgres.advance.after_commit");
+            connection.fault_point("postgres.advance.after_commit");
             return replies;
           }
           one_is_stale = true;
@@ -166,7 +158,7 @@ std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns)
       try {
         std::vector<AdvanceReply> replies(turns.size());
         AdvanceBatch::read(connection.pipeline(AdvanceBatch(turns).calls({}, offset_us())).front(), replies);
-        lose_reply(connection, "postgres.advance.after_commit");
+        connection.fault_point("postgres.advance.after_commit");
         return replies;
       } catch (const SqlError& error) {
         if (!error.is_unique_violation()) { throw; }
@@ -212,7 +204,7 @@ std::vector<AdvanceReply> PostgresStore::advance_by_steps(Connection& connection
     guard.committed();
     AdvanceBatch::read(results[at], replies);
   }
-  lose_reply(connection, "postgres.advance.after_commit");
+  connection.fault_point("postgres.advance.after_commit");
   unpark(connection, freed);
   return replies;
 }
@@ -238,7 +230,7 @@ std::vector<FinishVerdict> PostgresStore::finish_by_steps(Connection& connection
     calls.push_back(TransactionGuard::commit_call());
     const std::vector<Result> results = connection.pipeline(calls, "postgres.exchange.before_commit");
     guard.committed();
-    lose_reply(connection, "postgres.exchange.after_commit");
+    connection.fault_point("postgres.exchange.after_commit");
     batch.read(std::span(results).subspan(at));
   }
   std::vector<FinishVerdict> verdicts = batch.verdicts(connection);

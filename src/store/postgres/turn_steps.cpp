@@ -109,7 +109,7 @@ std::vector<Call> TurnSteps::lock_calls() {
   }
   calls.push_back({&lock_runs, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences))});
   Params params;
-  for (Array* array : {&turns, &entries, &executions, &positions}) { params.array(std::move(*array)); }
+  params.arrays({&turns, &entries, &executions, &positions});
   calls.push_back({&find_taken, std::move(params)});
   return calls;
 }
@@ -117,15 +117,12 @@ std::vector<Call> TurnSteps::lock_calls() {
 void TurnSteps::read_locks(std::span<const Result> results) {
   std::size_t call = 0;
   const auto mark = [](const Result& result, std::vector<bool>& marks) {
-    for (int row = 0; row < result.rows(); ++row) {
-      marks[static_cast<std::size_t>(RowReader(result, row).int4())] = true;
-    }
+    for (RowReader reader : result) { marks[static_cast<std::size_t>(reader.int4())] = true; }
   };
   if (continues_) { mark(results[call++], holds_); }
   mark(results[call++], runs_);
   const Result& taken = results[call];
-  for (int row = 0; row < taken.rows(); ++row) {
-    RowReader reader(taken, row);
+  for (RowReader reader : taken) {
     Kept kept;
     kept.turn = static_cast<std::size_t>(reader.int4());
     kept.place = static_cast<std::size_t>(reader.int4());
@@ -197,8 +194,7 @@ void TurnSteps::settle_ended() {
     const Result found = work_.connection.query(find_ended, Params().int8(work_.offset_us).array(uuid_array(ids)));
     std::unordered_map<Uuid, Event> told;
     std::unordered_map<Uuid, Uuid> continued;
-    for (int row = 0; row < found.rows(); ++row) {
-      RowReader reader(found, row);
+    for (RowReader reader : found) {
       Event event{.kind = EventKind::ended, .child = reader.uuid()};
       event.status = static_cast<Status>(reader.int2());
       event.data = reader.optional_bytes();
@@ -224,7 +220,7 @@ void TurnSteps::settle_ended() {
     if (moved.empty()) { return; }
     std::set<Uuid> live;
     const Result locked = work_.connection.query(turn_steps_lock_live, Params().array(uuid_array(ids)));
-    for (int row = 0; row < locked.rows(); ++row) { live.insert(RowReader(locked, row).uuid()); }
+    for (RowReader reader : locked) { live.insert(reader.uuid()); }
     for (const Meeting& meeting : moved) { (live.contains(meeting.awaited) ? waiters_ : ended_).push_back(meeting); }
   }
 }
@@ -348,8 +344,7 @@ void add_next_run_calls(std::vector<Call>& calls, const std::vector<NextRun>& ru
   }
   calls.push_back(insert_past_draining_call(rows, queues, offset_us));
   Params params;
-  params.int8(offset_us);
-  for (Array* array : {&before, &next, &seen, &holds, &wanted, &numbers}) { params.array(std::move(*array)); }
+  params.int8(offset_us).arrays({&before, &next, &seen, &holds, &wanted, &numbers});
   calls.push_back({&carry, std::move(params)});
 }
 
