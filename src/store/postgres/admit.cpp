@@ -134,7 +134,7 @@ bool is_alive(Connection& connection, int backend) {
 }
 
 // How long admissions ask about holders after one was met.
-constexpr std::chrono::seconds meeting_time{10};
+constexpr std::chrono::seconds holders_expected_for{10};
 
 std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
   std::vector<const NewExecution*> pointers;
@@ -175,14 +175,14 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
       return {std::move(*begun)};
     }
   }
-  if (!seeded && !guards && !is_meeting()) {
+  if (!seeded && !guards && !expects_holders()) {
     bool met = false;
     if (auto fresh = copies ? copy_new_identities(work, items, patience, met)
                             : insert_new_identities(work, items, patience, met)) {
       connection.fault_point("postgres.admit.after_commit");
       return std::move(*fresh);
     }
-    if (met) { meet_for_a_while(); }
+    if (met) { expect_holders(); }
   }
   std::optional<std::vector<Admission>> simple;
   // Items with names go by steps, which look up the names' owners before they insert.
@@ -209,10 +209,12 @@ void PostgresStore::check_not_lending() const {
   }
 }
 
-bool PostgresStore::is_meeting() const { return steady_seconds() < meeting_until_.load(std::memory_order_relaxed); }
+bool PostgresStore::expects_holders() const {
+  return steady_seconds() < holders_expected_until_.load(std::memory_order_relaxed);
+}
 
-void PostgresStore::meet_for_a_while() {
-  meeting_until_.store(steady_seconds() + meeting_time.count(), std::memory_order_relaxed);
+void PostgresStore::expect_holders() {
+  holders_expected_until_.store(steady_seconds() + holders_expected_for.count(), std::memory_order_relaxed);
 }
 
 void PostgresStore::ensure_queues(Connection& connection, const Items& items) {

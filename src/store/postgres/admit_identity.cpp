@@ -174,9 +174,9 @@ class Stepper {
     }
     const auto [now, held, live] = lock_holders(work_.connection, identities, asking, work_.offset_us);
     const std::map<Uuid, HolderPlace> places = places_of_holders(losers, held);
-    std::vector<Displacing> displacing;
-    std::vector<Replacing> replacing;
-    std::vector<TakingOver> taking_over;
+    std::vector<Displacement> displacements;
+    std::vector<Replacement> replacements;
+    std::vector<Takeover> takeovers;
     for (const std::size_t index : losers) {
       const NewExecution& item = *items_[index];
       const auto found = held.find(item.identity->hash);
@@ -196,7 +196,7 @@ class Stepper {
         continue;  // the holder vanished after the insert met it: the next round admits the item
       }
       std::optional<Holder> holder = found->second.holder;
-      Displacing next{.index = index, .by = &item};
+      Displacement next{.index = index, .by = &item};
       if (holder) {
         if (holder->id == item.id) {
           answers_[index] = admitted_before(*holder);
@@ -209,11 +209,11 @@ class Stepper {
             answers_[index] = session_gone(item);
           } else {
             answers_[index] = std::move(decision.admission);
-            taking_over.push_back({.id = holder->id, .by = &item, .admission = &*answers_[index]});
+            takeovers.push_back({.id = holder->id, .by = &item, .admission = &*answers_[index]});
           }
           continue;
         }
-        if (decision.step == AdmissionStep::replace) { replacing.push_back({.id = holder->id, .by = &item}); }
+        if (decision.step == AdmissionStep::replace) { replacements.push_back({.id = holder->id, .by = &item}); }
         if (decision.step == AdmissionStep::answer || decision.step == AdmissionStep::replace) {
           answers_[index] = std::move(decision.admission);
           answers_[index]->holds_name = names_.holds(item);
@@ -230,12 +230,12 @@ class Stepper {
       } else if (is_orphan(item, inserted)) {
         answers_[index] = session_gone(item);
       } else {
-        displacing.push_back(next);
+        displacements.push_back(next);
       }
     }
-    if (!taking_over.empty()) { take_over(work_.connection, taking_over, work_.offset_us); }
-    if (!replacing.empty()) { replace(work_, replacing); }
-    if (!displacing.empty()) { displace(displacing); }
+    if (!takeovers.empty()) { take_over(work_.connection, takeovers, work_.offset_us); }
+    if (!replacements.empty()) { replace(work_, replacements); }
+    if (!displacements.empty()) { displace(displacements); }
   }
 
   // Reads the places only for requests in a mode in which the latest request counts (debounce, keep_last).
@@ -265,11 +265,11 @@ class Stepper {
   }
 
   // A queue that began to drain since it was checked admits nothing, and then the holders stay what they are.
-  void displace(const std::vector<Displacing>& displacing) {
+  void displace(const std::vector<Displacement>& displacements) {
     const bool holders_first = std::ranges::any_of(
-        displacing, [&](const Displacing& one) { return one.terminated && items_[one.index]->born_running; });
-    if (holders_first && displace_holders_first(displacing)) { return; }
-    const std::vector<Displacing> entered = enter(displacing, insert_runs(displacing));
+        displacements, [&](const Displacement& one) { return one.terminated && items_[one.index]->born_running; });
+    if (holders_first && displace_holders_first(displacements)) { return; }
+    const std::vector<Displacement> entered = enter(displacements, insert_runs(displacements));
     if (entered.empty()) { return; }
     end_holders(work_, entered);
     repoint_identities(work_, entered);
@@ -277,34 +277,34 @@ class Stepper {
 
   // Ends the holders before the insert, because a live holder would keep the new run from being born running. Returns
   // false, having done nothing, if a queue drains.
-  bool displace_holders_first(const std::vector<Displacing>& displacing) {
+  bool displace_holders_first(const std::vector<Displacement>& displacements) {
     work_.connection.command("SAVEPOINT hapax_displace");
     const FreedKeys freed_before = work_.freed;
-    end_holders(work_, displacing);
-    const Inserted inserted = insert_runs(displacing);
-    const bool drains_any =
-        std::ranges::any_of(displacing, [&](const Displacing& one) { return drains(*items_[one.index], inserted); });
+    end_holders(work_, displacements);
+    const Inserted inserted = insert_runs(displacements);
+    const bool drains_any = std::ranges::any_of(
+        displacements, [&](const Displacement& one) { return drains(*items_[one.index], inserted); });
     work_.connection.command(drains_any ? "ROLLBACK TO SAVEPOINT hapax_displace" : "RELEASE SAVEPOINT hapax_displace");
     if (drains_any) {
       work_.freed = freed_before;
       return false;
     }
-    repoint_identities(work_, enter(displacing, inserted));
+    repoint_identities(work_, enter(displacements, inserted));
     return true;
   }
 
-  Inserted insert_runs(const std::vector<Displacing>& displacing) {
+  Inserted insert_runs(const std::vector<Displacement>& displacements) {
     std::vector<NewRow> rows;
-    for (const Displacing& one : displacing) {
+    for (const Displacement& one : displacements) {
       rows.push_back({.item = items_[one.index], .run = one.run, .sequence = sequences_[one.index]});
     }
     return insert(rows);
   }
 
   // Answers each item. Returns those that were inserted.
-  std::vector<Displacing> enter(const std::vector<Displacing>& displacing, const Inserted& inserted) {
-    std::vector<Displacing> entered;
-    for (const Displacing& one : displacing) {
+  std::vector<Displacement> enter(const std::vector<Displacement>& displacements, const Inserted& inserted) {
+    std::vector<Displacement> entered;
+    for (const Displacement& one : displacements) {
       const NewExecution& item = *items_[one.index];
       if (drains(item, inserted)) {
         answers_[one.index] = Admission{.verdict = AdmissionVerdict::queue_draining};

@@ -9,7 +9,7 @@ namespace hapax::store::postgres {
 
 // ---- Holders that a new run displaces -------------------------------------------------------------------------------
 
-struct Displacing {
+struct Displacement {
   std::size_t index = 0;                    // of the request in its batch
   const model::NewExecution* by = nullptr;  // the request
   int run = 1;
@@ -18,30 +18,30 @@ struct Displacing {
 };
 
 // Ends the terminated holders with their children, and marks the overtaken ones. The open transaction has locked them.
-void end_holders(const AdmissionWork& work, const std::vector<Displacing>& displacing);
+void end_holders(const AdmissionWork& work, const std::vector<Displacement>& displacements);
 // Repoints the identities, whose rows the open transaction has locked, to the new runs: 1 round trip.
-void repoint_identities(const AdmissionWork& work, const std::vector<Displacing>& displacing);
+void repoint_identities(const AdmissionWork& work, const std::vector<Displacement>& displacements);
 
 // ---- Debounce and keep_last: a pending holder gets the latest request's fields -------------------------------------
 
-struct Replacing {
+struct Replacement {
   Uuid id;                                  // the holder, whose rows this transaction has locked
   const model::NewExecution* by = nullptr;  // everything except its id, identity and effect key replaces the holder's
 };
 
 // 1 round trip. The holders are pending and have never started.
-void replace(const AdmissionWork& work, const std::vector<Replacing>& replacing);
+void replace(const AdmissionWork& work, const std::vector<Replacement>& replacements);
 
 // ---- Running guards whose caller is lost and that another caller takes over -----------------------------------------
 
-struct TakingOver {
+struct Takeover {
   Uuid id;
   const model::NewExecution* by = nullptr;
   model::Admission* admission = nullptr;  // gets the fence
 };
 
 // The open transaction has locked the guards' rows and identities, and the new callers' sessions exist. 1 round trip.
-void take_over(Connection& connection, const std::vector<TakingOver>& guards, std::int64_t offset_us);
+void take_over(Connection& connection, const std::vector<Takeover>& guards, std::int64_t offset_us);
 
 // ---- Seeds: the journal and events that a workflow starts with when it is admitted ----------------------------------
 

@@ -70,7 +70,7 @@ std::unordered_map<Uuid, CancelResult> stop(Connection& connection, const StopRe
   }
   if (!asked.empty()) { connection.query(request_statement, Params().array(uuid_array(asked)).text(error)); }
   if (!told.empty()) {
-    const Call call = tell_call(told, offset_us);
+    const Call call = events_call(told, offset_us);
     connection.query(*call.statement, call.params);
   }
   if (!ended.empty()) { close_children(connection, ended, offset_us, freed); }

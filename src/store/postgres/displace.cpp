@@ -29,10 +29,10 @@ UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND canc
 
 }  // namespace
 
-void end_holders(const AdmissionWork& work, const std::vector<Displacing>& displacing) {
+void end_holders(const AdmissionWork& work, const std::vector<Displacement>& displacements) {
   std::vector<Ending> endings;
   std::vector<Uuid> ended, overtaken;
-  for (const Displacing& one : displacing) {
+  for (const Displacement& one : displacements) {
     if (one.terminated) {
       endings.push_back(
           {.id = *one.terminated, .status = Status::cancelled, .error = cancelled_error(terminated_reason)});
@@ -44,7 +44,7 @@ void end_holders(const AdmissionWork& work, const std::vector<Displacing>& displ
     const Call call = end_call(endings, work.offset_us);
     work.freed.add_ended(work.connection.query(*call.statement, call.params));
     close_children(work.connection, ended, work.offset_us, work.freed);
-    for (const Displacing& one : displacing) {
+    for (const Displacement& one : displacements) {
       if (one.terminated) { note_terminated(work.connection, *one.terminated, *one.by, work.offset_us); }
     }
   }
@@ -54,10 +54,10 @@ void end_holders(const AdmissionWork& work, const std::vector<Displacing>& displ
   }
 }
 
-void repoint_identities(const AdmissionWork& work, const std::vector<Displacing>& displacing) {
+void repoint_identities(const AdmissionWork& work, const std::vector<Displacement>& displacements) {
   Array identities(Type::bytea), executions(Type::uuid), runs(Type::int4), fingerprints(Type::bytea);
   Array windows(Type::int8), throttles(Type::int8), queues(Type::int4), names(Type::bytea);
-  for (const Displacing& one : displacing) {
+  for (const Displacement& one : displacements) {
     const NewExecution& item = *one.by;
     identities.digest(item.identity->hash);
     executions.uuid(item.id);

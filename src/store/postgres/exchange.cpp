@@ -1,5 +1,5 @@
 #include "store/postgres/claim.hpp"
-#include "store/postgres/finish_many.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <hapax/error.hpp>
@@ -17,7 +17,7 @@ constexpr Statement holdings_statement{"hapax_session_holdings", R"(
 SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
 // How long a failed assumption about outcomes lasts, and how long waiters are looked for after one was met.
-constexpr std::chrono::minutes telling_time{1};
+constexpr std::chrono::minutes fast_path_left_for{1};
 
 bool goes_by_steps(const Finish& finish, bool with_entries) {
   if (!finish.turn) { return false; }
@@ -97,7 +97,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
     vacuum_.ended(std::ssize(finishes));
     std::set<QueueRef> woken;
     add_names(connection, batch.woken(), woken);
-    if (!woken.empty()) { tell_for_a_while(); }
+    if (!woken.empty()) { look_for_waiters(); }
     exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
   }
@@ -116,21 +116,21 @@ std::int64_t PostgresStore::steady_seconds() {
 
 FinishBatch::FastPath PostgresStore::fast_path() const {
   const std::int64_t now = steady_seconds();
-  if (now < telling_until_.load(std::memory_order_relaxed)) { return FinishBatch::FastPath::none; }
+  if (now < waiters_until_.load(std::memory_order_relaxed)) { return FinishBatch::FastPath::none; }
   return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::FastPath::nobody_waits
                                                             : FinishBatch::FastPath::all_are_plain;
 }
 
 void PostgresStore::leave_fast_path() {
   if (fast_path() == FinishBatch::FastPath::all_are_plain) {
-    mixed_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
+    mixed_until_.store(steady_seconds() + std::chrono::seconds(fast_path_left_for).count(), std::memory_order_relaxed);
   } else {
-    tell_for_a_while();
+    look_for_waiters();
   }
 }
 
-void PostgresStore::tell_for_a_while() {
-  telling_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
+void PostgresStore::look_for_waiters() {
+  waiters_until_.store(steady_seconds() + std::chrono::seconds(fast_path_left_for).count(), std::memory_order_relaxed);
 }
 
 void PostgresStore::add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names) {

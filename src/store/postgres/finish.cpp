@@ -175,7 +175,7 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
                      {"{no waiters}", ""},
                      {"{u.next}", ", u.continued_as"},
                      {"{entries}", entries},
-                     {"{told}", std::string(told_text) + telling_sql("$11::uuid[]") + "\n"},
+                     {"{told}", std::string(told_text) + events_sql("$11::uuid[]") + "\n"},
                      {"{g.next}", ", g.continued_as"},
                      {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
 }

@@ -1,4 +1,4 @@
-#include "store/postgres/finish_many.hpp"
+#include "store/postgres/finish.hpp"
 
 #include "model/labels.hpp"
 

@@ -60,7 +60,7 @@ told AS MATERIALIZED (
   FROM item u GROUP BY u.execution),)";
 
 std::string whole(std::string_view head) {
-  return std::string(head) + telling_sql("'{}'::uuid[]") + "\nSELECT id, queue_id, due FROM woken";
+  return std::string(head) + events_sql("'{}'::uuid[]") + "\nSELECT id, queue_id, due FROM woken";
 }
 
 const Statement& tell_statement() {
@@ -75,12 +75,12 @@ const Statement& send_statement() {
 
 }  // namespace
 
-std::string telling_sql(std::string_view later) {
+std::string events_sql(std::string_view later) {
   std::string text(telling);
   return text.replace(text.find(later_mark), later_mark.size(), later);
 }
 
-Call tell_call(const std::vector<Event>& events, std::int64_t offset_us) {
+Call events_call(const std::vector<Event>& events, std::int64_t offset_us) {
   Array executions(Type::uuid), kinds(Type::int2), positions(Type::int4), children(Type::uuid), statuses(Type::int2);
   Array data(Type::bytea), errors(Type::text);
   for (const Event& event : events) {

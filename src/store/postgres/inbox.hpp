@@ -19,11 +19,11 @@ namespace hapax::store::postgres {
 // which has one row per receiver with `many`, the count, and arrays of its events. `later` are rows that the same
 // transaction changes later: they are locked together with the receivers, so that two transactions which send to each
 // other's rows lock in one order.
-[[nodiscard]] std::string telling_sql(std::string_view later);
+[[nodiscard]] std::string events_sql(std::string_view later);
 
 // Sends events, in the order given within each execution. The store sets `number` and `at`. Returns (id, queue, due) of
 // the receivers that are live.
-[[nodiscard]] Call tell_call(const std::vector<model::Event>& events, std::int64_t offset_us);
+[[nodiscard]] Call events_call(const std::vector<model::Event>& events, std::int64_t offset_us);
 // Adds the queues in which an execution became due.
 void read_woken(const Result& result, std::set<std::int32_t>& woken);
 

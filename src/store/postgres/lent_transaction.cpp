@@ -2,10 +2,9 @@
 
 #include "store/postgres/admit.hpp"
 #include "store/postgres/connection.hpp"
-#include "store/postgres/finish_many.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/turn.hpp"
-#include "store/postgres/turn_steps.hpp"
 
 namespace hapax::store::postgres {
 
@@ -174,15 +173,15 @@ class AttachedTransaction final : public Transaction {
   std::optional<std::string> stale_;
 };
 
-class Lending {
+class LentScope {
  public:
-  Lending(const PostgresStore* store, PGconn* connection) : connection_(connection) {
+  LentScope(const PostgresStore* store, PGconn* connection) : connection_(connection) {
     PostgresStore::lending = store;
     PQsetnonblocking(connection_, 0);
   }
-  Lending(const Lending&) = delete;
-  Lending& operator=(const Lending&) = delete;
-  ~Lending() {
+  LentScope(const LentScope&) = delete;
+  LentScope& operator=(const LentScope&) = delete;
+  ~LentScope() {
     PQsetnonblocking(connection_, 1);
     PostgresStore::lending = nullptr;
   }
@@ -203,7 +202,7 @@ void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
     TransactionGuard guard(*lease, TransactionGuard::Pipelined());
     lease->begin();
     {
-      const Lending lent(this, lease->native());
+      const LentScope lent(this, lease->native());
       AttachedTransaction tx(*this, lease->native(), AttachedTransaction::Owner::pool);
       fn(tx);
       tx.check_committable();

@@ -9,7 +9,7 @@
 #include "store/open.hpp"
 #include "store/postgres/change_listener.hpp"
 #include "store/postgres/claim.hpp"
-#include "store/postgres/finish_many.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/park.hpp"
 #include "store/postgres/pool.hpp"
 #include "store/postgres/queue_table.hpp"
@@ -204,10 +204,10 @@ class PostgresStore final : public Store {
   // After a failed assumption the store assumes less for 1 min.
   [[nodiscard]] FinishBatch::FastPath fast_path() const;
   void leave_fast_path();
-  void tell_for_a_while();
+  void look_for_waiters();
   // Whether admissions ask about holders at once. True for 10 s after an admission met a holder.
-  [[nodiscard]] bool is_meeting() const;
-  void meet_for_a_while();
+  [[nodiscard]] bool expects_holders() const;
+  void expect_holders();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
@@ -228,9 +228,9 @@ class PostgresStore final : public Store {
   LimitedQueues limited_;
   LookPositions looks_;
   SetAside set_aside_;
-  std::atomic<std::int64_t> telling_until_ = 0;  // steady_seconds()
+  std::atomic<std::int64_t> waiters_until_ = 0;  // steady_seconds()
   std::atomic<std::int64_t> mixed_until_ = 0;
-  std::atomic<std::int64_t> meeting_until_ = 0;
+  std::atomic<std::int64_t> holders_expected_until_ = 0;
   // How many guard records in a row were kept for ever, up to lasting_enough. Once there, the next look-up tries the
   // records that are kept for ever first (guards.cpp).
   static constexpr int lasting_enough = 16;

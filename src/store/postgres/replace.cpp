@@ -40,10 +40,10 @@ const ReplaceStatement& replace_statement() {
 
 }  // namespace
 
-void replace(const AdmissionWork& work, const std::vector<Replacing>& replacing) {
-  Array holders(Type::uuid, replacing.size());
+void replace(const AdmissionWork& work, const std::vector<Replacement>& replacements) {
+  Array holders(Type::uuid, replacements.size());
   std::vector<NewRow> rows;
-  for (const Replacing& one : replacing) {
+  for (const Replacement& one : replacements) {
     holders.uuid(one.id);
     rows.push_back({.item = one.by});
   }

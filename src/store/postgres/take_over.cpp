@@ -28,11 +28,11 @@ FROM t, item WHERE l.id = ANY (ARRAY[item.id]) RETURNING l.id, l.fence)"};
 
 }  // namespace
 
-void take_over(Connection& connection, const std::vector<TakingOver>& guards, std::int64_t offset_us) {
+void take_over(Connection& connection, const std::vector<Takeover>& guards, std::int64_t offset_us) {
   Array ids(Type::uuid), sessions(Type::uuid), claims(Type::int8), takeovers(Type::int8), inputs(Type::bytea);
   Array identities(Type::bytea), fingerprints(Type::bytea);
   std::map<Uuid, Admission*> admissions;
-  for (const TakingOver& guard : guards) {
+  for (const Takeover& guard : guards) {
     const NewExecution& item = *guard.by;
     admissions.emplace(guard.id, guard.admission);
     ids.uuid(guard.id);

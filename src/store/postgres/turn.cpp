@@ -1,9 +1,8 @@
 #include "store/postgres/turn.hpp"
 
 #include "store/postgres/connection.hpp"
-#include "store/postgres/finish_many.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/turn_steps.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "store/postgres/turn_steps.hpp"
+#include "store/postgres/turn.hpp"
 
 #include "model/labels.hpp"
 #include "model/refusal.hpp"
@@ -258,7 +258,7 @@ void TurnSteps::add_next_runs(std::vector<Call>& calls) {
 std::vector<Call> TurnSteps::calls() {
   std::vector<Call> calls;
   if (!waiters_.empty()) { calls.push_back(wait_call()); }
-  if (!events_.empty()) { calls.push_back(tell_call(events_, work_.offset_us)); }
+  if (!events_.empty()) { calls.push_back(events_call(events_, work_.offset_us)); }
   if (continues_) { add_next_runs(calls); }
   return calls;
 }
