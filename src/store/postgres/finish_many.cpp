@@ -200,10 +200,11 @@ void FinishBatch::end_open(Connection& connection) {
   EndingBatch ending;
   for (const std::size_t i : order_) {
     const Finish& finish = finishes_[i];
-    const bool passed_over = fast_path_ != FastPath::none && finish.kind != FinishKind::waiting;
+    const bool ends = finish.kind != FinishKind::waiting && !goes_on(finish.kind);
+    const bool passed_over = fast_path_ != FastPath::none && ends;
     if (accepted_[i] || barred_[i] || !(goes_on(finish.kind) || passed_over)) { continue; }
     endings.push_back(ending_of(finish));
-    if (finish.turn) { ending.entries.add(finish.id, finish.fence, finish.turn->entries, *children_); }
+    if (finish.turn && passed_over) { ending.entries.add(finish.id, finish.fence, finish.turn->entries, no_children_); }
   }
   if (endings.empty()) { return; }
   const Call call = end_call(endings, offset_us_, std::move(ending));
