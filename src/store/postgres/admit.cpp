@@ -175,18 +175,21 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
       return {std::move(*begun)};
     }
   }
+  Obstacle obstacle = Obstacle::unlike;
   if (!seeded && !guards && !expects_holders()) {
-    bool met = false;
-    if (auto fresh = copies ? copy_new_identities(work, items, patience, met)
-                            : insert_new_identities(work, items, patience, met)) {
+    if (auto fresh = copies ? copy_new_identities(work, items, patience, obstacle)
+                            : insert_new_identities(work, items, patience, obstacle)) {
       connection.fault_point("postgres.admit.after_commit");
       return std::move(*fresh);
     }
-    if (met) { expect_holders(); }
+    if (obstacle == Obstacle::held) { expect_holders(); }
   }
   std::optional<std::vector<Admission>> simple;
-  // Items with names go by steps, which look up the names' owners before they insert.
-  if (!seeded && !has_names(items)) { simple = admit_simple_identities(work, items, patience); }
+  // Items with names go by steps, which look up the names' owners before they insert. So do those of a draining queue,
+  // whose identities are free or held.
+  if (!seeded && !has_names(items) && obstacle != Obstacle::draining) {
+    simple = admit_simple_identities(work, items, patience);
+  }
   if (simple) {
     admissions = std::move(*simple);
   } else {

@@ -46,18 +46,21 @@ using Items = std::vector<const model::NewExecution*>;
 // Any items, step by step in the transaction that is open on the connection.
 [[nodiscard]] std::vector<model::Admission> admit_in_transaction(const AdmissionWork& work, const Items& items);
 
+// Why an insert of new identities admitted nothing: the items have too little in common for the statement, one of them
+// exists already, or their queue drains.
+enum class Obstacle : std::uint8_t { unlike, held, draining };
+
 // Items with identities that are all new: one statement, one round trip, its own transaction. Returns nothing and
-// changes nothing when the items have too little in common (insert_new_identities.cpp) or, with `met` set, when one is
-// not new.
+// changes nothing when there is an obstacle.
 [[nodiscard]] std::optional<std::vector<model::Admission>> insert_new_identities(const AdmissionWork& work,
                                                                                  const Items& items, Duration patience,
-                                                                                 bool& met);
+                                                                                 Obstacle& obstacle);
 
 // insert_new_identities() for many items without limit keys, weights or `born_running`: two COPYs in one transaction, three round
 // trips. The items need not have anything in common.
 [[nodiscard]] std::optional<std::vector<model::Admission>> copy_new_identities(const AdmissionWork& work,
                                                                                const Items& items, Duration patience,
-                                                                               bool& met);
+                                                                               Obstacle& obstacle);
 
 // One guard whose identity is new: one statement, one round trip, its own transaction. Returns nothing and changes
 // nothing when the identity is held, the queue drains, or the session is gone.

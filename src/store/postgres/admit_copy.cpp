@@ -321,7 +321,7 @@ std::vector<Admission> admit_by_copy(const AdmissionWork& work, const Items& ite
 }
 
 std::optional<std::vector<Admission>> copy_new_identities(const AdmissionWork& work, const Items& items,
-                                                          Duration patience, bool& met) {
+                                                          Duration patience, Obstacle& obstacle) {
   if (!std::ranges::all_of(items,
                            [](const NewExecution* item) { return item->identity && !throttle_of(*item->identity); })) {
     return std::nullopt;
@@ -329,13 +329,12 @@ std::optional<std::vector<Admission>> copy_new_identities(const AdmissionWork& w
   const auto order = by_identity(items);
   if (!order) { return std::nullopt; }
   try {
-    std::optional<std::vector<Admission>> admissions = copy_fresh(work, items, *order, patience);
-    met = !admissions;
-    return admissions;
+    obstacle = Obstacle::draining;
+    return copy_fresh(work, items, *order, patience);
   } catch (const SqlError& error) {
     // An id that exists already was admitted by an earlier try.
-    met = error.is_unique_violation();
-    if (!met) { throw; }
+    if (!error.is_unique_violation()) { throw; }
+    obstacle = Obstacle::held;
   }
   return std::nullopt;
 }

@@ -205,19 +205,19 @@ std::optional<std::vector<std::size_t>> by_identity(const Items& items) {
 }
 
 std::optional<std::vector<Admission>> insert_new_identities(const AdmissionWork& work, const Items& items,
-                                                            Duration patience, bool& met) {
+                                                            Duration patience, Obstacle& obstacle) {
   const std::optional<Call> call = insert_fresh_call(items, work, patience);
   if (!call) { return std::nullopt; }
   try {
     const std::vector<Result> results = work.connection.pipeline({&*call, 1}, "postgres.admit.before_commit");
     std::optional<std::vector<Admission>> admissions =
         results.front().rows() > 0 ? read_fresh(results.front(), items) : std::nullopt;
-    met = !admissions;
+    obstacle = Obstacle::draining;
     return admissions;
   } catch (const SqlError& error) {
     // An id that exists already was admitted by an earlier try.
-    met = error.is_unique_violation();
-    if (!met) { throw; }
+    if (!error.is_unique_violation()) { throw; }
+    obstacle = Obstacle::held;
   }
   return std::nullopt;
 }
