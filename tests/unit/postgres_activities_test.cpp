@@ -214,34 +214,6 @@ TEST_F(PostgresActivitiesTest, ViewsTellOfRunsAndTheirTaskInstances) {
             (Row{"daily", "activity-daily:1", "extract-1", "work", "completed", instance.id.to_string(), "true"}));
 }
 
-TEST_F(PostgresActivitiesTest, AStoreOfTheVersionBeforeIsBroughtAlongWithItsRows) {
-  const std::string old = schema_ + "_old";
-  std::string place = url_;
-  place.replace(place.find("schema=" + schema_), 7 + schema_.size(), "schema=" + old);
-  migrate(place, 4);
-  const Uuid parent = base::new_uuid7();
-  psql_.run("INSERT INTO " + old + ".queues (ns, name) VALUES ('default', 'default')");
-  psql_.run("INSERT INTO " + old +
-            ".live (id, run_at, created_at, queue_id, state, task, input, parent) SELECT gen_random_uuid(), 1, 1, 1, "
-            "0, 'work', 'null', CASE WHEN n < 3 THEN '" +
-            parent.to_string() + "'::uuid END FROM generate_series(1, 50) n");
-  psql_.run("INSERT INTO " + old +
-            ".history (id, expires_at, run_at, created_at, finished_at, fence, queue_id, attempt, max_attempts, lost, "
-            "max_lost, run, kind, status, priority, dead, task, input, parent) SELECT gen_random_uuid(), "
-            "(extract(epoch FROM now() + n * interval '1 day') * 1000000)::bigint, 1, 1, 2, 1, 1, 1, 4, 0, 4, 1, 0, 2, "
-            "0, false, 'work', 'null', '" +
-            parent.to_string() + "'::uuid FROM generate_series(1, 12) n");
-  EXPECT_EQ(migrate(place, 5).to, 5);
-  (void)migrate(place);
-  EXPECT_EQ(psql_.run("SELECT usable_from FROM " + old + ".schema_version WHERE version = 5"), "4");
-  const auto store = open(place, {.migrate = Migrate::no});
-  EXPECT_EQ(store->list({.parent = parent}).size(), 14U);
-  ActivityChange made = change("daily", 0);
-  made.definition = {.json = "{}"};
-  EXPECT_TRUE(store->change_activities({&made, 1}).at(0).applied);
-  psql_.run("SET client_min_messages = error; DROP SCHEMA " + old + " CASCADE");
-}
-
 }  // namespace
 
 }  // namespace hapax::store

@@ -121,11 +121,11 @@ std::vector<Call> ActivityBatch::lock_calls() const {
   std::vector<Call> calls;
   if (may_be_new) {
     Params params;
-    for (Array* array : {&new_namespaces, &new_ids, &new_uuids}) { params.array(std::move(*array)); }
+    params.arrays({&new_namespaces, &new_ids, &new_uuids});
     calls.push_back({&make_rows, std::move(params)});
   }
   Params params;
-  for (Array* array : {&places, &namespaces, &ids, &definitions}) { params.array(std::move(*array)); }
+  params.arrays({&places, &namespaces, &ids, &definitions});
   calls.push_back({&lock_rows, std::move(params)});
   return calls;
 }
@@ -239,13 +239,10 @@ Call ActivityBatch::write_call() const {
     details.bytes(base::escape_invalid(change.detail));
   });
   Params params;
-  params.int8(offset_us_);
-  for (Array* array :
-       {&namespaces, &ids,      &revisions,   &versions,   &definitions, &kinds,      &paused,  &notes,
-        &cursors,    &next_due, &started,     &duplicates, &missed,      &overlapped, &refused, &troubles,
-        &made,       &removed,  &has_started, &told,       &actors,      &actions,    &details}) {
-    params.array(std::move(*array));
-  }
+  params.int8(offset_us_).arrays({&namespaces,  &ids,        &revisions, &versions, &definitions, &kinds,
+                                  &paused,      &notes,      &cursors,   &next_due, &started,     &duplicates,
+                                  &missed,      &overlapped, &refused,   &troubles, &made,        &removed,
+                                  &has_started, &told,       &actors,    &actions,  &details});
   return {&write_rows, std::move(params)};
 }
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "model/activity_state.hpp"
-#include "store/postgres/admission.hpp"
+#include "store/postgres/admit.hpp"
+#include "store/postgres/cancel_retry.hpp"
 #include "store/postgres/statement.hpp"
-#include "store/postgres/stopping.hpp"
 
 #include <optional>
 #include <span>

@@ -1,17 +1,99 @@
-#include "store/postgres/admission.hpp"
-#include "store/postgres/insert_rows.hpp"
-#include "store/postgres/lone_guard.hpp"
-#include "store/postgres/postgres_store.hpp"
-#include "store/postgres/transaction_guard.hpp"
+#include "store/postgres/admit.hpp"
 
 #include <hapax/error.hpp>
 
-#include "base/fault.hpp"
+#include "store/postgres/admit_many.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/result.hpp"
 
 #include <algorithm>
 #include <thread>
 
 namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+constexpr Statement patience_statement{"hapax_lock_timeout", "SELECT set_config('lock_timeout', $1::text, true)"};
+
+// The fence is returned only for a row that its birth claim still holds.
+constexpr Statement read_back{"hapax_admit_read_back", R"(
+SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run, created_at, fence,
+       CASE WHEN state = 1 THEN session END, claim_number
+FROM {s}.live WHERE id = ANY ($1::uuid[])
+UNION ALL
+SELECT id, status, run, created_at, fence, NULL, NULL FROM {s}.history WHERE id = ANY ($1::uuid[]))"};
+
+Array id_array(const Items& items) {
+  Array ids(Type::uuid, items.size());
+  for (const NewExecution* item : items) { ids.uuid(item->id); }
+  return ids;
+}
+
+}  // namespace
+
+model::CatalogueVersions made_by(const Items& items) {
+  CatalogueVersions versions;
+  for (const NewExecution* item : items) { versions.add(*item); }
+  return versions;
+}
+
+bool has_names(const Items& items) {
+  return std::ranges::any_of(items, [](const NewExecution* item) { return item->identity && item->identity->name; });
+}
+
+std::string lock_timeout_text(Duration patience) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(patience).count()) + "ms";
+}
+
+Call lock_patience(Duration patience) { return {&patience_statement, Params().text(lock_timeout_text(patience))}; }
+
+// One statement: 1 round trip.
+std::vector<Admission> admit_plain(const AdmissionWork& work, const Items& items) {
+  std::vector<NewRow> rows;
+  rows.reserve(items.size());
+  for (const NewExecution* item : items) { rows.push_back({.item = item}); }
+  const Call call = insert_call(rows, work.queues, work.offset_us, made_by(items));
+  const Inserted inserted = read_inserted(work.connection.query(*call.statement, call.params));
+  std::vector<Admission> admissions;
+  admissions.reserve(items.size());
+  for (const NewExecution* item : items) {
+    if (!inserted.draining.empty() && inserted.draining.contains(work.queues.id(item->queue))) {
+      admissions.push_back({.verdict = AdmissionVerdict::queue_draining});
+      continue;
+    }
+    Admission admission{.id = item->id, .created_at = inserted.now};
+    if (item->born_running && inserted.born_running.contains(item->id)) {
+      admission.status = Status::running;
+      admission.fence = 1;
+    }
+    admissions.push_back(std::move(admission));
+  }
+  return admissions;
+}
+
+std::unordered_map<Uuid, Admission> read_back_admissions(Connection& connection, const Items& items) {
+  std::unordered_map<Uuid, const NewExecution*> asked;
+  for (const NewExecution* item : items) { asked.emplace(item->id, item); }
+  const Result result = connection.query(read_back, Params().array(id_array(items)));
+  std::unordered_map<Uuid, Admission> found;
+  for (RowReader reader : result) {
+    Admission admission;
+    admission.id = reader.uuid();
+    admission.status = static_cast<Status>(reader.int2());
+    admission.run = reader.int4();
+    admission.created_at = reader.time();
+    const std::int64_t fence = reader.int8();
+    const std::optional<Uuid> session = reader.optional_uuid();
+    const std::optional<std::int64_t> claim_number = reader.optional_int8();
+    const auto& born = asked.at(admission.id)->born_running;
+    if (born && session == born->session && claim_number == born->claim_number) { admission.fence = fence; }
+    found.emplace(admission.id, std::move(admission));
+  }
+  return found;
+}
 
 namespace {
 
@@ -41,12 +123,6 @@ constexpr Duration rest_min = std::chrono::milliseconds(5);
 constexpr Duration lone_rest_max = std::chrono::milliseconds(100);
 constexpr Duration batch_rest_max = std::chrono::milliseconds(500);
 
-void admit_lose_reply(Connection& connection) {
-  try {
-    base::fault_point("postgres.admit.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
-
 // How long a lost connection's server process may live on before the commit counts as unknown.
 constexpr std::chrono::seconds decided_within{5};
 
@@ -58,7 +134,7 @@ bool is_alive(Connection& connection, int backend) {
 }
 
 // How long admissions ask about holders after one was met.
-constexpr std::chrono::seconds meeting_time{10};
+constexpr std::chrono::seconds holders_expected_for{10};
 
 std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
   std::vector<const NewExecution*> pointers;
@@ -80,41 +156,40 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   for (const NewExecution* item : items) {
     identity = identity || item->identity;
     seeded = seeded || item->seed;
-    copies = copies && !item->born_running && !item->limit_key && item->weight == 1;
+    copies = copies && can_be_copied(*item);
   }
   ensure_queues(connection, items);
   FreedKeys freed;
   const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed};
   std::vector<Admission> admissions;
   if (!identity && !seeded) {
-    if (!copies) {
-      try {
-        base::fault_point("postgres.admit.before_commit");
-      } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-    }
+    if (!copies) { connection.fault_point("postgres.admit.before_commit"); }
     admissions = copies ? admit_by_copy(work, items) : admit_plain(work, items);
-    admit_lose_reply(connection);
+    connection.fault_point("postgres.admit.after_commit");
     return admissions;
   }
   const bool guards = std::ranges::all_of(items, [](const NewExecution* item) { return is_guard(*item); });
   if (guards && items.size() == 1 && !seeded) {
     if (auto begun = admit_lone_guard(work, *items.front(), patience)) {
-      admit_lose_reply(connection);
+      connection.fault_point("postgres.admit.after_commit");
       return {std::move(*begun)};
     }
   }
-  if (!seeded && !guards && !is_meeting()) {
-    bool met = false;
-    if (auto fresh =
-            copies ? admit_fresh_by_copy(work, items, patience, met) : admit_fresh(work, items, patience, met)) {
-      admit_lose_reply(connection);
+  Obstacle obstacle = Obstacle::unlike;
+  if (!seeded && !guards && !expects_holders()) {
+    if (auto fresh = copies ? copy_new_identities(work, items, patience, obstacle)
+                            : insert_new_identities(work, items, patience, obstacle)) {
+      connection.fault_point("postgres.admit.after_commit");
       return std::move(*fresh);
     }
-    if (met) { meet_for_a_while(); }
+    if (obstacle == Obstacle::held) { expect_holders(); }
   }
   std::optional<std::vector<Admission>> simple;
-  // Items with names go by steps, which look up the names' owners before they insert.
-  if (!seeded && !has_names(items)) { simple = admit_simple_identities(work, items, patience); }
+  // Items with names go by steps, which look up the names' owners before they insert. So do those of a draining queue,
+  // whose identities are free or held.
+  if (!seeded && !has_names(items) && obstacle != Obstacle::draining) {
+    simple = admit_simple_identities(work, items, patience);
+  }
   if (simple) {
     admissions = std::move(*simple);
   } else {
@@ -125,14 +200,24 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     guard.commit();
   }
   unpark(connection, freed);
-  admit_lose_reply(connection);
+  connection.fault_point("postgres.admit.after_commit");
   return admissions;
 }
 
-bool PostgresStore::is_meeting() const { return steady_seconds() < meeting_until_.load(std::memory_order_relaxed); }
+thread_local const PostgresStore* PostgresStore::lending = nullptr;
 
-void PostgresStore::meet_for_a_while() {
-  meeting_until_.store(steady_seconds() + meeting_time.count(), std::memory_order_relaxed);
+void PostgresStore::check_not_lending() const {
+  if (lending == this) {
+    throw UsageError("this thread has a lent transaction open; use it, or call after it has ended");
+  }
+}
+
+bool PostgresStore::expects_holders() const {
+  return steady_seconds() < holders_expected_until_.load(std::memory_order_relaxed);
+}
+
+void PostgresStore::expect_holders() {
+  holders_expected_until_.store(steady_seconds() + holders_expected_for.count(), std::memory_order_relaxed);
 }
 
 void PostgresStore::ensure_queues(Connection& connection, const Items& items) {

@@ -96,8 +96,7 @@ std::vector<AuditLine> PostgresStore::audit(const AuditQuery& query) {
     if (query.subject) { params.text(*query.subject); }
     const Result result = connection.query(query.subject ? lines_of_subject : lines_of_all, params);
     std::vector<AuditLine> lines;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       AuditLine line;
       line.at = reader.time();
       line.ns = query.ns;

@@ -1,8 +1,9 @@
-#include "store/postgres/postgres_store.hpp"
-
 #include <hapax/error.hpp>
 
 #include "base/text.hpp"
+#include "store/postgres/admit_many.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/store.hpp"
 
 namespace hapax::store::postgres {
 
@@ -78,8 +79,7 @@ StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
     const std::vector<Result> results = connection.pipeline(calls);
     StoredCatalogue all;
     if (results[0].rows() > 0) { all.version = RowReader(results[0], 0).int4(); }
-    for (int row = 0; row < results[1].rows(); ++row) {
-      RowReader reader(results[1], row);
+    for (RowReader reader : results[1]) {
       TaskEntry entry;
       entry.ns = ns;
       entry.name = reader.bytes();
@@ -88,8 +88,7 @@ StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
       entry.updated_at = reader.time();
       all.tasks.push_back(std::move(entry));
     }
-    for (int row = 0; row < results[2].rows(); ++row) {
-      RowReader reader(results[2], row);
+    for (RowReader reader : results[2]) {
       Setting setting;
       setting.name = reader.bytes();
       setting.value = reader.bytes();
@@ -144,6 +143,31 @@ bool PostgresStore::put_setting(std::string_view ns, const Setting& setting, std
     params.int8(offset_us()).text(ns).text(setting.name).text(setting.value).text(base::escape_invalid(actor));
     return changed(connection.query(setting_statement, params));
   });
+}
+
+std::string draining_text(int last) {
+  const std::string namespaces = "$" + std::to_string(last + 1) + "::text[]";
+  const std::string versions = "$" + std::to_string(last + 2) + "::int[]";
+  return R"(draining AS MATERIALIZED (
+  SELECT id FROM {s}.queues WHERE draining
+  UNION ALL
+  SELECT 0 FROM {s}.catalogue_versions v
+  WHERE v.ns = ANY ()" +
+         namespaces + ") AND v.version > (" + versions + ")[array_position(" + namespaces + ", v.ns)]),";
+}
+
+void add_catalogue_params(Params& params, const model::CatalogueVersions& made_by) {
+  Array namespaces(Type::text, made_by.oldest().size());
+  Array versions(Type::int4, made_by.oldest().size());
+  for (const auto& [ns, version] : made_by.oldest()) {
+    namespaces.bytes(ns);
+    versions.int4(version);
+  }
+  params.array(std::move(namespaces)).array(std::move(versions));
+}
+
+void throw_catalogue_changed() {
+  throw CatalogueChanged("the catalogue changed while the request was made; nothing was admitted");
 }
 
 }  // namespace hapax::store::postgres

@@ -1,9 +1,7 @@
 #include "store/postgres/claim.hpp"
 
 #include "base/limits.hpp"
-#include "model/claim_limits.hpp"
-#include "model/labels.hpp"
-#include "model/retry.hpp"
+#include "store/postgres/execution_row.hpp"
 
 #include <algorithm>
 #include <map>
@@ -39,7 +37,7 @@ UPDATE {s}.live SET state = 0 WHERE ctid = ANY (ARRAY(SELECT tid FROM due)))"};
 // The inputs of one reply are bounded by bytes ($9): `light` is the part of `fresh`, in order, that begins before the
 // bound. The rest stays ready, and the answer says that more is due. The size of an input is known without reading it.
 //
-// Queues with limits are passed over and named in the answer; they are claimed by limited_claim.hpp.
+// Queues with limits are passed over and named in the answer; they are claimed by claim_limited.hpp.
 constexpr const char* claim_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 named AS MATERIALIZED (
@@ -93,14 +91,12 @@ SELECT {now} + $1::bigint, false, NULL::bigint, '{}'::int[], {claimed}
 FROM {s}.live l WHERE l.session = $2::uuid AND l.state = 1 AND l.claim_number = $3::bigint)";
 
 const Statement& claim_statement() {
-  static const std::string& text = keep_text(with_claimed_columns(claim_text));
-  static const Statement statement{"hapax_claim", text.c_str()};
+  static const Statement& statement = made_statement("hapax_claim", with_claimed_columns(claim_text));
   return statement;
 }
 
 const Statement& claim_read_back() {
-  static const std::string& text = keep_text(with_claimed_columns(read_back_text));
-  static const Statement statement{"hapax_claim_read_back", text.c_str()};
+  static const Statement& statement = made_statement("hapax_claim_read_back", with_claimed_columns(read_back_text));
   return statement;
 }
 
@@ -125,50 +121,7 @@ struct Placed {
   Claim claim;
 };
 
-Placed read_claim(RowReader& reader, Time now) {
-  Placed placed;
-  Claim& claim = placed.claim;
-  claim.id = reader.uuid();
-  reader.skip();  // the queue's number, read by the caller
-  claim.task = reader.bytes();
-  claim.kind = static_cast<Kind>(reader.int2());
-  claim.input = reader.bytes();
-  claim.attempt = reader.int4();
-  claim.max_attempts = reader.int4();
-  claim.lost = reader.int4();
-  claim.max_lost = reader.int4();
-  claim.fence = reader.int8();
-  claim.priority = reader.int2();
-  claim.run = reader.int4();
-  placed.run_at = reader.time();
-  claim.created_at = reader.time();
-  claim.claimed_at = now;
-  claim.deadline = reader.optional_time();
-  if (claim.deadline) { claim.deadline_in = *claim.deadline - now; }
-  claim.attempt_timeout = reader.optional_duration();
-  if (const auto retry = reader.optional_bytes()) { claim.retry = decode_retry(*retry); }
-  claim.identity = reader.optional_digest();
-  claim.effect_key = reader.optional_bytes();
-  claim.parent = reader.optional_uuid();
-  if (const auto labels = reader.optional_bytes()) { claim.labels = decode_labels(*labels); }
-  if (const auto key = reader.optional_bytes()) { claim.limit_key = decode_limit_key(*key); }
-  claim.inbox = reader.int8();  // NULL reads as 0
-  return placed;
-}
-
-constexpr int id_column = 4;
-constexpr int queue_column = 5;
-
 }  // namespace
-
-std::string with_claimed_columns(std::string text) {
-  static constexpr std::string_view mark = "{claimed}";
-  static constexpr std::string_view columns =
-      "l.id, l.queue_id, l.task, l.kind, l.input, l.attempt, l.max_attempts, l.lost, l.max_lost, l.fence, l.priority,"
-      " l.run, l.run_at, l.created_at, l.deadline, l.attempt_timeout, l.retry, l.identity, l.effect_key, l.parent,"
-      " l.labels, l.limit_key, l.inbox";
-  return text.replace(text.find(mark), mark.size(), columns);
-}
 
 Call promote_call(const ClaimRequest& request, std::int64_t offset_us) {
   Names names = queue_names(request);
@@ -202,21 +155,19 @@ GroupReply read_claims(const Result& result, const ClaimRequest& request, Connec
     if (row == 0) {
       for (const std::int32_t id : limited) { group.limited.push_back(queues.name(connection, id)); }
     }
-    if (PQgetisnull(result.get(), row, id_column) != 0) { continue; }
-    RowReader queue_reader(result, row);
-    queue_reader.skip(queue_column);
-    const std::int32_t queue_id = queue_reader.int4();
-    auto place = places.find(queue_id);
+    if (reader.is_null()) { continue; }
+    ClaimRow read = read_claimed(reader);
+    auto place = places.find(read.queue_id);
     if (place == places.end()) {
-      QueueRef name = queues.name(connection, queue_id);
+      QueueRef name = queues.name(connection, read.queue_id);
       const auto at = std::find(request.queues.begin(), request.queues.end(), name);
       const auto index = static_cast<std::size_t>(at - request.queues.begin());
-      place = places.emplace(queue_id, std::pair(std::move(name), index)).first;
+      place = places.emplace(read.queue_id, std::pair(std::move(name), index)).first;
     }
-    Placed one = read_claim(reader, now);
-    one.claim.queue = place->second.first;
-    one.queue_place = place->second.second;
-    placed.push_back(std::move(one));
+    read.claim.queue = place->second.first;
+    read.claim.claimed_at = now;
+    if (read.claim.deadline) { read.claim.deadline_in = *read.claim.deadline - now; }
+    placed.push_back({.queue_place = place->second.second, .run_at = read.run_at, .claim = std::move(read.claim)});
   }
   std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.queue_place, b.claim.priority, a.run_at, a.claim.id) <
@@ -232,6 +183,138 @@ ClaimReply read_back_claims(Connection& connection, const ClaimRequest& request,
   const Result result =
       connection.query(claim_read_back(), Params().int8(offset_us).uuid(request.session).int8(request.claim_number));
   return read_claims(result, request, connection, queues).reply;
+}
+
+namespace {
+
+using namespace model;
+
+// The request's queues, by place, that have a due execution which was lost before.
+constexpr Statement survey{"hapax_claim_survey", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
+SELECT u.place::int FROM t, unnest($2::text[], $3::text[]) WITH ORDINALITY u(ns, name, place)
+JOIN {s}.queues q ON q.ns = u.ns AND q.name = u.name AND NOT q.paused
+WHERE EXISTS (SELECT FROM {s}.live l
+              WHERE l.queue_id = q.id AND l.state = 0 AND l.lost > 0
+                AND (l.deadline IS NULL OR l.deadline > (SELECT now FROM t))
+                AND ((cardinality($4::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($4::text[])))
+ORDER BY u.place)"};
+
+Call survey_call(const ClaimRequest& request, std::int64_t offset_us) {
+  Array spaces(Type::text), names(Type::text), tasks(Type::text);
+  for (const QueueRef& queue : request.queues) {
+    spaces.bytes(queue.ns);
+    names.bytes(queue.name);
+  }
+  for (const std::string& task : request.tasks) { tasks.bytes(task); }
+  Params params;
+  params.int8(offset_us).array(std::move(spaces)).array(std::move(names)).array(std::move(tasks));
+  return {&survey, std::move(params)};
+}
+
+class GroupedClaim {
+ public:
+  GroupedClaim(const ClaimWork& work, const ClaimRequest& request)
+      : work_(work), request_(request), idle_(request.idle) {
+    for (const QueueRef& queue : request.queues) {
+      const bool limited = work.limited.contains(queue);
+      if (groups_.empty() || limited || groups_.back().limited) { groups_.push_back({.limited = limited}); }
+      groups_.back().queues.push_back(queue);
+    }
+  }
+
+  ClaimReply run() {
+    const bool all_at_once = groups_.size() == 1;
+    if (!all_at_once && request_.alone && take_suspect()) {
+      reply_.suspects_due = false;
+      reply_.next_due.reset();
+      return std::move(reply_);
+    }
+    for (const Group& group : groups_) {
+      if (left() <= 0) { break; }
+      if (is_heavy()) { break; }
+      const bool suspect = all_at_once && request_.alone;
+      group.limited ? take_limited(group.queues.front(), suspect, true) : take_plain(group.queues, suspect);
+    }
+    if (is_heavy()) { reply_.next_due = Duration{0}; }
+    const bool is_suspect = !reply_.claims.empty() && reply_.claims.front().lost > 0;
+    if (left() <= 0 || is_suspect) { reply_.next_due.reset(); }
+    if (request_.alone) { reply_.suspects_due = false; }
+    return std::move(reply_);
+  }
+
+ private:
+  struct Group {
+    bool limited = false;
+    std::vector<QueueRef> queues;
+  };
+
+  // Whether the reply's inputs have reached limits::claim_bytes. The rest is left to the next claim.
+  [[nodiscard]] bool is_heavy() const { return bytes_ >= limits::claim_bytes; }
+  [[nodiscard]] int left() const { return request_.limit - static_cast<int>(reply_.claims.size()); }
+
+  bool take_suspect() {
+    const std::vector<Call> calls{promote_call(request_, work_.offset_us), survey_call(request_, work_.offset_us)};
+    const Result places = std::move(work_.connection.pipeline(calls).back());
+    for (int row = 0; row < places.rows() && reply_.claims.empty(); ++row) {
+      const QueueRef& queue = request_.queues[static_cast<std::size_t>(RowReader(places, row).int4() - 1)];
+      work_.limited.contains(queue) ? take_limited(queue, true, false) : take_plain({queue}, true);
+    }
+    return !reply_.claims.empty() && reply_.claims.front().lost > 0;
+  }
+
+  void take_limited(const QueueRef& queue, bool suspect, bool fresh) {
+    if (idle_ <= 0) { return; }
+    QueueReply given = claim_limited(
+        work_, request_, {.queue = queue, .limit = left(), .idle = idle_, .suspect = suspect, .fresh = fresh});
+    if (!given.is_limited) {
+      work_.limited.remove(queue);
+      take_plain({queue}, suspect);
+      return;
+    }
+    idle_ -= static_cast<int>(given.claims.size());
+    add({.claims = std::move(given.claims), .suspects_due = given.suspects_due, .next_due = given.next_due});
+  }
+
+  void take_plain(const std::vector<QueueRef>& queues, bool suspect) {
+    ClaimRequest some = request_;
+    some.queues = queues;
+    some.limit = left();
+    some.alone = suspect;
+    const std::vector<Call> calls{promote_call(some, work_.offset_us), claim_call(some, work_.offset_us)};
+    const std::vector<Result> results = work_.connection.pipeline(calls, "postgres.exchange.before_commit");
+    GroupReply group = read_claims(results.back(), some, work_.connection, work_.queues);
+    const bool is_suspect = !group.reply.claims.empty() && group.reply.claims.front().lost > 0;
+    add(std::move(group.reply));
+    for (const QueueRef& queue : group.limited) {
+      work_.limited.add(queue);
+      if (!is_suspect && left() > 0 && !is_heavy()) { take_limited(queue, suspect && reply_.claims.empty(), true); }
+    }
+  }
+
+  void add(ClaimReply some) {
+    for (Claim& claim : some.claims) {
+      bytes_ += claim.input.size();
+      reply_.claims.push_back(std::move(claim));
+    }
+    reply_.suspects_due = reply_.suspects_due || some.suspects_due;
+    if (some.next_due) {
+      reply_.next_due = reply_.next_due ? std::min(*reply_.next_due, *some.next_due) : *some.next_due;
+    }
+  }
+
+  const ClaimWork& work_;
+  const ClaimRequest& request_;
+  int idle_;
+  std::vector<Group> groups_;
+  std::size_t bytes_ = 0;  // of inputs
+  ClaimReply reply_;
+};
+
+}  // namespace
+
+ClaimReply claim_in_groups(const ClaimWork& work, const ClaimRequest& request) {
+  return GroupedClaim(work, request).run();
 }
 
 }  // namespace hapax::store::postgres

@@ -3,8 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
-#include "store/postgres/durability.hpp"
-#include "store/postgres/sql_error.hpp"
+#include "store/postgres/result.hpp"
 
 #include <poll.h>
 
@@ -167,6 +166,12 @@ bool Connection::wait_socket(short events, std::chrono::milliseconds at_most) co
   }
 }
 
+void Connection::fault_point(const char* name) {
+  try {
+    base::fault_point(name);
+  } catch (const base::FaultInjected& fault) { fail(fault.what()); }
+}
+
 void Connection::fail(const std::string& what) {
   broken_ = true;
   throw ConnectionBroken(what);
@@ -203,7 +208,7 @@ void Connection::flush() {
 
 Result Connection::next_result() {
   while (PQisBusy(connection_) != 0) {
-    const bool is_there = awake_ && awake_wait_.look(PQsocket(connection_));
+    const bool is_there = spins_ && spin_wait_.look(PQsocket(connection_));
     if (!is_there && !wait_socket(POLLIN, answer_limit())) { fail_silent("no answer from the server"); }
     if (PQconsumeInput(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   }
@@ -292,14 +297,14 @@ Result Connection::query(const Statement& statement, const Params& params) {
 
 void Connection::begin() { command(std::string("BEGIN ISOLATION LEVEL READ COMMITTED; ") + durability_text); }
 
-Result Connection::call_awake(const Call& call, const char* before_commit) {
-  awake_ = settings_.awake;
+Result Connection::call_and_spin(const Call& call, const char* before_commit) {
+  spins_ = settings_.awake;
   try {
     Result result = std::move(pipeline({&call, 1}, before_commit).front());
-    awake_ = false;
+    spins_ = false;
     return result;
   } catch (...) {
-    awake_ = false;
+    spins_ = false;
     throw;
   }
 }
@@ -324,11 +329,7 @@ std::vector<Result> Connection::run_steps(std::span<const Step> own_steps, const
   for (const Step& step : steps) { prepare(*step.statement); }
   if (PQenterPipelineMode(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   for (const Step& step : steps) { send(*step.statement, *step.params); }
-  if (before_commit != nullptr) {
-    try {
-      base::fault_point(before_commit);
-    } catch (const base::FaultInjected& fault) { fail(fault.what()); }
-  }
+  if (before_commit != nullptr) { fault_point(before_commit); }
   if (PQpipelineSync(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   flush();
   std::vector<Result> results;

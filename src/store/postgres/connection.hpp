@@ -5,9 +5,9 @@
 // server that is silent for the settings' answer_time(), or for an AnswerLimit, counts as gone.
 #pragma once
 
-#include "store/postgres/awake_wait.hpp"
 #include "store/postgres/result.hpp"
 #include "store/postgres/settings.hpp"
+#include "store/postgres/spin_wait.hpp"
 #include "store/postgres/statement.hpp"
 
 #include <libpq-fe.h>
@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,7 +30,7 @@ enum class Planning : std::uint8_t { hot, plain };
 
 class Connection {
  public:
-  // Connects to one of the hosts, each within its own time limit (hosts.hpp), or throws StoreUnavailable.
+  // Connects to one of the hosts, each within its own time limit (settings.hpp), or throws StoreUnavailable.
   Connection(const Settings& settings, std::shared_ptr<Hosts> hosts, Planning planning);
   // Works on a caller's connection. Prepares nothing on that connection and does not close it.
   Connection(const Settings& settings, PGconn* borrowed);
@@ -38,14 +39,14 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   // One statement: one round trip, and one transaction unless one is open. A transaction of its own states its
-  // durability (durability.hpp).
+  // durability (connection.hpp).
   Result query(const Statement& statement, const Params& params);
   // All calls in one round trip under one Sync, and so in one transaction that is committed at the end, unless one is
   // open. Throws the first failed call's error; then no call has taken effect. `before_commit` names a fault point.
   std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
   // pipeline() of one call whose caller does nothing else meanwhile: polls for the answer before it sleeps
-  // (awake_wait.hpp).
-  Result call_awake(const Call& call, const char* before_commit);
+  // (spins_wait.hpp).
+  Result call_and_spin(const Call& call, const char* before_commit);
   // Begins a transaction that states its durability: 1 round trip.
   void begin();
   // SQL without parameters in the simple protocol, with results as text. Several statements return the last one's
@@ -68,6 +69,8 @@ class Connection {
   // Sends all that is buffered. Reads meanwhile, so that client and server never wait for each other.
   void flush();
   [[noreturn]] void fail(const std::string& what);
+  // Where a test may break the connection.
+  void fault_point(const char* name);
 
   // While an AnswerLimit lives, the connection waits this long for an answer: longer for COPY, sweeps, clean-up and
   // migrations, shorter where a request is repeated.
@@ -112,8 +115,8 @@ class Connection {
   bool wait_socket(short events, std::chrono::milliseconds at_most) const;
 
   const Settings& settings_;
-  AwakeWait awake_wait_;
-  bool awake_ = false;            // in call_awake()
+  SpinWait spin_wait_;
+  bool spins_ = false;            // in call_and_spin()
   std::shared_ptr<Hosts> hosts_;  // null: borrowed
   std::size_t host_ = 0;
   std::optional<Duration> answer_limit_;  // none: that of the settings
@@ -122,6 +125,67 @@ class Connection {
   bool prepares_ = true;  // fixed before the first statement is prepared
   bool broken_ = false;
   std::unordered_map<const Statement*, std::string> texts_;  // prepared, or only expanded when nothing is prepared
+};
+
+// The durability of what this store acknowledges, stated in each transaction of its own: an acknowledged write survives
+// power loss.
+//
+// synchronous_commit may be turned off for the server, the database or the role while hapax runs, and a pooler gives
+// every transaction another session. So no check at start and no session setting lasts: each transaction raises `off`
+// and `local` to `on` for itself, and pins any other value (`remote_write`, `remote_apply`) against a reload before its
+// commit (decision 44).
+inline constexpr const char* durability_text =
+    "SELECT pg_catalog.set_config('synchronous_commit', CASE WHEN pg_catalog.current_setting('synchronous_commit') IN "
+    "('off', 'local') THEN 'on' ELSE pg_catalog.current_setting('synchronous_commit') END, true)";
+
+inline constexpr Statement durability_statement{"hapax_durability", durability_text};
+
+// Whether each transaction raises this value to `on`.
+[[nodiscard]] inline bool is_raised(std::string_view synchronous_commit) {
+  return synchronous_commit == "off" || synchronous_commit == "local";
+}
+
+// The session's own default, beneath what transactions state for themselves.
+[[nodiscard]] std::string synchronous_commit_beneath(Connection& connection);
+
+// An explicit transaction of several round trips: rolled back unless it was committed. Begin and commit each cost a
+// round trip, unless they travel in the first and the last pipeline.
+class TransactionGuard {
+ public:
+  explicit TransactionGuard(Connection& connection) : connection_(connection) { connection_.begin(); }
+  // For a transaction whose begin_call() is the first call that is sent next.
+  struct Pipelined {};
+  TransactionGuard(Connection& connection, Pipelined) : connection_(connection) {}
+  ~TransactionGuard() {
+    if (done_ || connection_.is_broken() || !connection_.in_transaction()) { return; }
+    try {
+      connection_.command("ROLLBACK");
+    } catch (const SqlError&) { connection_.give_up(); } catch (const ConnectionBroken&) {
+      connection_.give_up();
+    }
+  }
+  TransactionGuard(const TransactionGuard&) = delete;
+  TransactionGuard& operator=(const TransactionGuard&) = delete;
+
+  void commit() {
+    connection_.command("COMMIT");
+    done_ = true;
+  }
+  // Records that commit_call() was the last call of a pipeline that succeeded.
+  void committed() { done_ = true; }
+
+  [[nodiscard]] static Call begin_call() {
+    static constexpr Statement begin{"hapax_begin", "BEGIN ISOLATION LEVEL READ COMMITTED"};
+    return {&begin, Params()};
+  }
+  [[nodiscard]] static Call commit_call() {
+    static constexpr Statement commit{"hapax_commit", "COMMIT"};
+    return {&commit, Params()};
+  }
+
+ private:
+  Connection& connection_;
+  bool done_ = false;
 };
 
 }  // namespace hapax::store::postgres

@@ -1,12 +1,8 @@
 #include "store/postgres/claim.hpp"
-#include "store/postgres/claim_groups.hpp"
 #include "store/postgres/finish.hpp"
-#include "store/postgres/lone_guard.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <hapax/error.hpp>
-
-#include "base/fault.hpp"
 
 #include <algorithm>
 #include <future>
@@ -21,13 +17,7 @@ constexpr Statement holdings_statement{"hapax_session_holdings", R"(
 SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
 // How long a failed assumption about outcomes lasts, and how long waiters are looked for after one was met.
-constexpr std::chrono::minutes telling_time{1};
-
-void exchange_lose_reply(Connection& connection) {
-  try {
-    base::fault_point("postgres.exchange.after_commit");
-  } catch (const base::FaultInjected& fault) { connection.fail(fault.what()); }
-}
+constexpr std::chrono::minutes fast_path_left_for{1};
 
 bool goes_by_steps(const Finish& finish, bool with_entries) {
   if (!finish.turn) { return false; }
@@ -77,7 +67,7 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
-  FinishBatch batch(finishes, offset_us(), hope());
+  FinishBatch batch(finishes, offset_us(), fast_path());
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
@@ -90,12 +80,12 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   if (!calls.empty()) {
     std::vector<Result> results;
     if (claim == nullptr && finishes.size() == 1 && is_plain_guard_end(finishes.front())) {
-      results.push_back(connection.call_awake(calls.front(), "postgres.exchange.before_commit"));
+      results.push_back(connection.call_and_spin(calls.front(), "postgres.exchange.before_commit"));
     } else {
       results = connection.pipeline(calls, "postgres.exchange.before_commit");
     }
     maybe_committed = true;
-    exchange_lose_reply(connection);
+    connection.fault_point("postgres.exchange.after_commit");
     batch.read(results);
     if (claims && !with_limits) {
       GroupReply group = read_claims(results[claim_at], *claim, connection, queue_ids_);
@@ -103,16 +93,17 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
       passed_over = std::move(group.limited);
     }
     exchange.verdicts = batch.verdicts(connection);
+    if (batch.left_fast_path()) { leave_fast_path(); }
     vacuum_.ended(std::ssize(finishes));
     std::set<QueueRef> woken;
     add_names(connection, batch.woken(), woken);
-    if (!woken.empty()) { tell_for_a_while(); }
+    if (!woken.empty()) { look_for_waiters(); }
     exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
   }
   if (claim != nullptr && with_limits) {
     exchange.claim = claim_in_groups(claim_work(connection), *claim);
-    exchange_lose_reply(connection);
+    connection.fault_point("postgres.exchange.after_commit");
   } else if (claim != nullptr && !passed_over.empty()) {
     claim_passed_over(connection, *claim, passed_over, exchange.claim);
   }
@@ -123,23 +114,23 @@ std::int64_t PostgresStore::steady_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-FinishBatch::Hope PostgresStore::hope() const {
+FinishBatch::FastPath PostgresStore::fast_path() const {
   const std::int64_t now = steady_seconds();
-  if (now < telling_until_.load(std::memory_order_relaxed)) { return FinishBatch::Hope::nothing; }
-  return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::Hope::nobody_waits
-                                                            : FinishBatch::Hope::all_are_plain;
+  if (now < waiters_until_.load(std::memory_order_relaxed)) { return FinishBatch::FastPath::none; }
+  return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::FastPath::nobody_waits
+                                                            : FinishBatch::FastPath::all_are_plain;
 }
 
-void PostgresStore::hope_less_for_a_while() {
-  if (hope() == FinishBatch::Hope::all_are_plain) {
-    mixed_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
+void PostgresStore::leave_fast_path() {
+  if (fast_path() == FinishBatch::FastPath::all_are_plain) {
+    mixed_until_.store(steady_seconds() + std::chrono::seconds(fast_path_left_for).count(), std::memory_order_relaxed);
   } else {
-    tell_for_a_while();
+    look_for_waiters();
   }
 }
 
-void PostgresStore::tell_for_a_while() {
-  telling_until_.store(steady_seconds() + std::chrono::seconds(telling_time).count(), std::memory_order_relaxed);
+void PostgresStore::look_for_waiters() {
+  waiters_until_.store(steady_seconds() + std::chrono::seconds(fast_path_left_for).count(), std::memory_order_relaxed);
 }
 
 void PostgresStore::add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names) {
@@ -229,11 +220,6 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       if (error.is_unique_violation() && !stepped.all) {
         // A turn's position is taken. Nothing was kept. The repetition by steps finds out which turn it is.
         stepped.all = true;
-        continue;
-      }
-      if (error.is_division_by_zero() && attempt < transient_attempts) {
-        // An assumption of the statement was wrong (FinishBatch::Hope). Nothing was kept.
-        hope_less_for_a_while();
         continue;
       }
       if (error.is_lock_timeout()) {

@@ -1,9 +1,15 @@
 #include "store/postgres/finish.hpp"
 
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "model/labels.hpp"
-#include "store/postgres/lone_guard.hpp"
+#include "model/retention.hpp"
+#include "store/postgres/execution_row.hpp"
+#include "store/postgres/inbox.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace hapax::store::postgres {
 
@@ -11,220 +17,306 @@ namespace {
 
 using namespace model;
 
-// left_by is the kind of the finish that ended the attempt under the current fence. An expired record counts as absent.
-constexpr Statement left_by_statement{"hapax_left_by", R"(
-WITH t AS MATERIALIZED (SELECT {now} + $4::bigint AS now)
-SELECT u.place, coalesce(l.left_by, h.left_by)
-FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
-LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[u.id])
-LEFT JOIN LATERAL (
-  SELECT x.fence, x.left_by FROM {s}.history x
-  WHERE l.id IS NULL AND x.id = u.id AND x.expires_at > (SELECT now FROM t) LIMIT 1) h ON true
-WHERE u.fence = coalesce(l.fence, h.fence) AND coalesce(l.left_by, h.left_by) IS NOT NULL)"};
+// One statement deletes a row, found by id and fence, and writes it to history, so at any commit an execution is in
+// exactly one of the two. A row with a cancel_error ends instead of becoming pending again: its cancellation was
+// requested, or a newer request overtook it. The canceller's reason stands, with the worker's detail inserted where
+// cancel_error ends with an empty one (a quote inside JSON text has a backslash before it); of a workflow, or without a
+// reason, the worker's error stands. Left joins, as an attached transaction may have a snapshot older than its queue.
+// Retention is model::kept: 7 days (workflows 30) unless the queue says otherwise, and 10 minutes for a stub where the
+// retention is 0.
+constexpr std::string_view end_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+gone AS (
+  DELETE FROM {s}.live l
+  USING unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::smallint[], $6::bytea[], $7::text[], $8::bigint[]{next array}{keep arrays})
+        u(id, fence, status, left_by, result, error, ran_for{next}{keep})
+  WHERE l.id = ANY (ARRAY[u.id]) AND (u.fence < 0 OR (l.fence = u.fence AND l.state + 0 = 1))
+    AND (u.status IS NOT NULL OR (l.cancel_error IS NOT NULL AND l.kind <> 1)){no waiters}
+  RETURNING l.*, coalesce(u.status, 4::smallint) AS status, u.left_by AS ended_by, u.result, u.ran_for{u.next}{u.keep},
+            CASE WHEN coalesce(u.status, 4) <> 4 OR (u.error IS NOT NULL AND
+                      (l.kind = 1 OR coalesce(l.cancel_error, $9::text) = $9::text)) THEN u.error
+                 WHEN u.error IS NULL THEN coalesce(l.cancel_error, $9::text)
+                 ELSE left(l.cancel_error, -13) || substr(u.error, strpos(u.error, ',"detail":"')) END AS error)
+{entries}{told}INSERT INTO {s}.history (
+  {moved}, expires_at, finished_at, status, dead, left_by, input, result, error, worker, started_at, stub{next})
+SELECT {g.moved}, {expires}, t.now, g.status, g.status = 3 AND g.kind <> 2, coalesce(g.ended_by, g.left_by),
+       CASE WHEN k.stub THEN 'null'::bytea ELSE g.input END, g.result, g.error, s.worker,
+       CASE WHEN g.session IS NOT NULL THEN coalesce(t.now - g.ran_for, g.claimed_at) END,
+       CASE WHEN k.stub THEN true END{g.next}
+FROM gone g CROSS JOIN t
+LEFT JOIN {s}.queues q ON q.id = g.queue_id
+LEFT JOIN {s}.sessions s ON s.id = g.session
+CROSS JOIN LATERAL (
+  SELECT coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END) AS retention,
+         {stub} AS stub) k
+RETURNING id, queue_id, limit_key{woken})";
 
-bool goes_on(FinishKind kind) {
-  return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released;
+constexpr std::string_view queue_expiry =
+    "t.now + CASE WHEN g.status = 2 THEN coalesce(nullif(k.retention, 0), 600000000) ELSE "
+    "coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END";
+constexpr std::string_view queue_stub = "g.status = 2 AND q.retention_us = 0";
+
+// end_text for executions that plainly complete. Rows with waiters or a limit key are not found. The answer is NULL when all
+// ended, else the ids of those that did.
+constexpr std::string_view complete_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+gone AS (
+  DELETE FROM {s}.live l
+  USING unnest($2::uuid[], $3::bigint[], $4::bytea[], $5::bigint[]) u(id, fence, result, ran_for)
+  WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.waiters IS NULL AND l.limit_key IS NULL
+  RETURNING l.*, u.result, u.ran_for),
+{entries}made AS (
+  INSERT INTO {s}.history (
+    {moved}, expires_at, finished_at, status, dead, left_by, input, result, worker, started_at, stub)
+  SELECT {g.moved},
+         t.now + coalesce(nullif(coalesce(q.retention_us, CASE g.kind WHEN 1 THEN 2592000000000 ELSE 604800000000 END), 0),
+                          600000000),
+         t.now, 2, false, 0, CASE WHEN q.retention_us = 0 THEN 'null'::bytea ELSE g.input END, g.result, s.worker,
+         t.now - g.ran_for, CASE WHEN q.retention_us = 0 THEN true END
+  FROM gone g CROSS JOIN t
+  LEFT JOIN {s}.queues q ON q.id = g.queue_id
+  LEFT JOIN {s}.sessions s ON s.id = g.session)
+SELECT CASE WHEN (SELECT count(*) FROM gone) < cardinality($2::uuid[]) THEN ARRAY(SELECT id FROM gone) END)";
+static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(FinishKind::completed) == 0);
+
+constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
+  SELECT w.waiter AS execution, count(*) AS many, array_agg(1::smallint) AS kinds, array_agg(NULL::text) AS names,
+         array_agg(w.position) AS positions, array_agg(g.id) AS children, array_agg(g.status) AS statuses,
+         array_agg(g.result) AS data, array_agg(g.error) AS errors, array_agg(NULL::text) AS keys
+  FROM gone g CROSS JOIN LATERAL unnest(g.waiters, g.waiter_positions) w(waiter, position)
+  WHERE g.waiters IS NOT NULL AND g.continued_as IS NULL GROUP BY w.waiter),)";
+
+// `was` is the row as it ran, because RETURNING shows only the new values. The fence is the same, so the session is the
+// one that ran it. With `+ 0` the planner finds rows by id instead of scanning all running rows.
+constexpr std::string_view wait_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+back AS (
+  UPDATE {s}.live l
+  SET state = CASE WHEN CASE WHEN u.why IN (4, 5) THEN t.now + u.delay ELSE l.run_at END > t.now THEN 2 ELSE 0 END,
+      run_at = CASE WHEN u.why IN (4, 5) THEN t.now + u.delay ELSE l.run_at END,
+      attempt = l.attempt - CASE WHEN u.why IN (5, 6, -1) THEN 1 ELSE 0 END,
+      lost = l.lost + CASE WHEN u.why = -2 THEN 1 ELSE 0 END,
+      left_by = CASE WHEN u.why > 0 THEN u.why END,
+      stuck = CASE WHEN u.why > 0 THEN NULL ELSE l.stuck END,
+      session = NULL, claim_number = NULL, claimed_at = NULL,
+      progress = CASE WHEN l.kind = 1 THEN l.progress END,
+      progress_message = CASE WHEN l.kind = 1 THEN l.progress_message END
+  FROM t, unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::text[], $6::bigint[], $7::bigint[])
+            u(id, fence, why, error, delay, ran_for)
+       JOIN {s}.live was ON was.id = ANY (ARRAY[u.id]) AND was.fence = u.fence
+       LEFT JOIN {s}.sessions s ON s.id = was.session
+  WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND (l.cancel_error IS NULL OR u.why = -2 OR l.kind = 1)
+  RETURNING l.id, l.fence, l.lost, l.max_lost, l.cancel_error IS NOT NULL AND l.kind <> 1 AS cancelled, l.queue_id, l.limit_key,
+            was.attempt AS number, was.claimed_at AS claimed_at, coalesce(s.worker, '') AS worker, u.why, u.error,
+            u.ran_for, t.now),
+{entries}noted AS (
+  INSERT INTO {s}.attempts (execution, fence, number, outcome, worker, started_at, ended_at, error)
+  SELECT id, fence, number, CASE why WHEN 4 THEN 0 WHEN 5 THEN 1 ELSE 2 END, worker,
+         CASE WHEN why = -2 THEN claimed_at ELSE now - ran_for END, now, error
+  FROM back WHERE why IN (4, 5, -2)
+  ON CONFLICT (execution, fence) DO UPDATE SET number = excluded.number, outcome = excluded.outcome,
+    worker = excluded.worker, started_at = excluded.started_at, ended_at = excluded.ended_at, error = excluded.error)
+SELECT id, lost, max_lost, cancelled, queue_id, limit_key FROM back)";
+
+// least() of the wake times is the first one, or never_due ($8) if there is none.
+constexpr std::string_view pause_text = R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+back AS (
+  UPDATE {s}.live l
+  SET state = CASE WHEN coalesce(l.inbox, 0) > u.seen OR least(u.wake_at, t.now + u.wake_in, $8::bigint) <= t.now
+                   THEN 0 ELSE 2 END,
+      run_at = CASE WHEN coalesce(l.inbox, 0) > u.seen THEN t.now
+                    ELSE least(u.wake_at, t.now + u.wake_in, $8::bigint) END,
+      attempt = l.attempt - 1, lost = 0, left_by = 7, stuck = u.stuck,
+      session = NULL, claim_number = NULL, claimed_at = NULL
+  FROM t, unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+            u(id, fence, seen, wake_in, wake_at, stuck)
+  WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1
+  RETURNING l.id, l.lost, l.max_lost, l.state, l.queue_id, l.limit_key){entries}
+SELECT id, lost, max_lost, state = 0, queue_id, limit_key FROM back)";
+
+std::string with_entries(std::string_view text, const std::string& entries) {
+  return fill(text,
+              {{"{entries}", entries}, {"{moved}", names(&Column::moves)}, {"{g.moved}", names(&Column::moves, "g.")}});
 }
 
-// Whether it completes and its queue's retention applies, which is never so for a guard.
-bool completes(const Finish& finish) { return finish.kind == FinishKind::completed && !finish.keep; }
-
-std::optional<Status> final_status(FinishKind kind) {
-  switch (kind) {
-    case FinishKind::completed: return Status::completed;
-    case FinishKind::failed: return Status::failed;
-    case FinishKind::cancelled: return Status::cancelled;
-    case FinishKind::timed_out: return Status::timed_out;
-    case FinishKind::continued: return Status::completed;
-    case FinishKind::retry:
-    case FinishKind::snoozed:
-    case FinishKind::released:
-    case FinishKind::waiting: break;
+// `tells`: the CTEs after `told` cost every ending a fifth more, although they find nothing to do unless there is a
+// waiter. So there is a statement without them, which does not find executions with waiters. `keeps`: some
+// records say themselves how long they are kept.
+std::string end_sql(bool tells, bool appends, bool keeps) {
+  const int next = tells ? 12 : 10;
+  const std::string entries = appends ? ", kept AS (" + append_sql(keeps ? next + 2 : next, "gone") + ")\n" : "";
+  const std::string keep_us = "$" + std::to_string(next), frees = "$" + std::to_string(next + 1);
+  const std::string for_ever = std::to_string(end_of_time.time_since_epoch().count());
+  const std::string text =
+      fill(end_text,
+           {{"{moved}", names(&Column::moves)},
+            {"{g.moved}", names(&Column::moves, "g.")},
+            {"{keep arrays}", keeps ? ", " + keep_us + "::bigint[], " + frees + "::boolean[]" : ""},
+            {"{keep}", keeps ? ", keep_us, frees" : ""},
+            {"{u.keep}", keeps ? ", u.keep_us, u.frees" : ""},
+            {"{expires}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN least(t.now + g.keep_us, " + for_ever +
+                                      ") ELSE " + std::string(queue_expiry) + " END"
+                                : std::string(queue_expiry)},
+            {"{stub}", keeps ? "CASE WHEN g.keep_us IS NOT NULL THEN g.frees ELSE " + std::string(queue_stub) + " END"
+                             : std::string(queue_stub)}});
+  if (!tells) {
+    return fill(text, {{"{next array}", ""},
+                       {"{next}", ""},
+                       {"{no waiters}", " AND l.waiters IS NULL"},
+                       {"{u.next}", ""},
+                       {"{entries}", entries},
+                       {"{told}", ""},
+                       {"{g.next}", ""},
+                       {"{woken}", ""}});
   }
-  return std::nullopt;
+  return fill(text, {{"{next array}", ", $10::uuid[]"},
+                     {"{next}", ", continued_as"},
+                     {"{no waiters}", ""},
+                     {"{u.next}", ", u.continued_as"},
+                     {"{entries}", entries},
+                     {"{told}", std::string(told_text) + events_sql("$11::uuid[]") + "\n"},
+                     {"{g.next}", ", g.continued_as"},
+                     {"{woken}", ", ARRAY(SELECT DISTINCT queue_id FROM woken WHERE due)"}});
 }
 
-std::optional<std::string> encoded_error(const Finish& finish) {
-  return finish.error ? std::optional(encode_error(*finish.error)) : std::nullopt;
+const Statement& end_statement(bool tells, bool appends, bool keeps) {
+  static constexpr std::array<const char*, 8> names{
+      "hapax_end",      "hapax_end_turn",      "hapax_end_telling",   "hapax_end_turn_telling",
+      "hapax_end_kept", "hapax_end_turn_kept", "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
+  // Never destroyed, as threads may outlive main.
+  static const auto& texts = *new const std::array<std::string, 8>{
+      end_sql(false, false, false), end_sql(false, true, false), end_sql(true, false, false),
+      end_sql(true, true, false),   end_sql(false, false, true), end_sql(false, true, true),
+      end_sql(true, false, true),   end_sql(true, true, true)};
+  static const std::array<Statement, 8> statements = [] {
+    std::array<Statement, 8> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) { all[i] = Statement{names[i], texts[i].c_str()}; }
+    return all;
+  }();
+  return statements[(keeps ? 4U : 0U) + (tells ? 2U : 0U) + (appends ? 1U : 0U)];
 }
 
-Ending ending_of(const Finish& finish) {
-  Ending ending{.id = finish.id, .fence = finish.fence, .status = final_status(finish.kind), .left_by = finish.kind};
-  ending.ran_for = finish.ran_for;
-  if (finish.kind == FinishKind::completed || finish.kind == FinishKind::failed) { ending.keep = finish.keep; }
-  if (finish.kind == FinishKind::completed) {
-    ending.result = finish.result;
-  } else if (finish.kind == FinishKind::continued) {
-    ending.result = "null";
-    ending.continued_as = finish.turn->next->id;
-  } else if (ending.status) {
-    ending.error = encoded_error(finish);
-  }
-  return ending;
+const Statement& complete_statement(bool appends) {
+  static const std::string& bare = keep_text(with_entries(complete_text, ""));
+  static const std::string& full = keep_text(with_entries(
+      complete_text, "kept AS (" + append_six_sql(6, "(e.execution IN (SELECT id FROM gone)) IS TRUE") + "),\n"));
+  static const Statement plain{"hapax_complete_all", bare.c_str()};
+  static const Statement appending{"hapax_complete_all_turns", full.c_str()};
+  return appends ? appending : plain;
 }
 
-Waiting waiting_of(const Finish& finish) {
-  return {.id = finish.id,
-          .fence = finish.fence,
-          .why = static_cast<BackInLine>(finish.kind),
-          .error = encoded_error(finish),
-          .delay = finish.delay,
-          .ran_for = finish.ran_for};
+const Statement& wait_statement(bool with) {
+  static const std::string& bare = keep_text(with_entries(wait_text, ""));
+  static const std::string& full = keep_text(with_entries(wait_text, "kept AS (" + append_sql(8, "back") + "),\n"));
+  static const Statement plain{"hapax_wait", bare.c_str()};
+  static const Statement appending{"hapax_wait_turn", full.c_str()};
+  return with ? appending : plain;
+}
+
+const Statement& pause_statement(bool with) {
+  static const std::string& bare = keep_text(with_entries(pause_text, ""));
+  static const std::string& full = keep_text(with_entries(pause_text, ",\nkept AS (" + append_sql(9, "back") + ")"));
+  static const Statement plain{"hapax_pause", bare.c_str()};
+  static const Statement appending{"hapax_pause_turn", full.c_str()};
+  return with ? appending : plain;
+}
+
+Call with_params(const Statement& statement, Params params, EntryArrays& entries) {
+  if (!entries.empty()) { entries.append_to(params); }
+  return {&statement, std::move(params)};
 }
 
 }  // namespace
 
-std::vector<TurnItem> turn_items(std::span<const Finish> finishes) {
-  std::vector<TurnItem> items;
-  for (const Finish& finish : finishes) {
-    const Turn& turn = *finish.turn;
-    items.push_back({.execution = finish.id,
-                     .fence = finish.fence,
-                     .entries = &turn.entries,
-                     .continued = finish.kind == FinishKind::continued ? &turn : nullptr});
-  }
-  return items;
+std::int64_t keep_us(const Keep& keep) {
+  constexpr Duration for_ever = std::chrono::hours(24 * 366 * 10'000);
+  return std::min(keep.period.value_or(for_ever), for_ever).count();
 }
 
-FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_us, Hope hope)
-    : finishes_(finishes),
-      offset_us_(offset_us),
-      accepted_(finishes.size(), false),
-      barred_(finishes.size(), false),
-      hope_(hope) {
-  order_.reserve(finishes.size());
-  index_.reserve(finishes.size());
-  for (std::size_t i = 0; i < finishes.size(); ++i) {
-    // A second finish of the same execution in a batch is settled after the first, as a repeated one.
-    if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
-  }
-  std::sort(order_.begin(), order_.end(),
-            [&](std::size_t a, std::size_t b) { return finishes[a].id < finishes[b].id; });
+std::string cancelled_error(std::string_view reason) {
+  return encode_error({.type = "Cancelled", .message = std::string(reason), .detail = ""});
 }
 
-std::vector<Call> FinishBatch::calls() {
-  if (finishes_.size() == 1 && hope_ != Hope::nothing && !barred_[0] && is_plain_guard_end(finishes_[0])) {
-    ends_ = true;
-    calls_ = 1;
-    return {end_guard_call(finishes_[0], offset_us_)};
-  }
-  std::vector<Ending> endings;
-  std::vector<Waiting> waiting;
-  std::vector<Pause> pauses;
-  EndingBatch ending;
-  ending.tells = hope_ == Hope::nothing;
-  ending.entries = EntryArrays(finishes_.size());
-  EntryArrays of_waiting, of_pauses;
-  for (const std::size_t i : order_) {
-    const Finish& finish = finishes_[i];
-    if (barred_[i]) { continue; }
-    const auto add_entries = [&](EntryArrays& entries) {
-      if (finish.turn) { entries.add(finish.id, finish.fence, finish.turn->entries, *children_); }
-    };
-    if (finish.kind == FinishKind::waiting) {
-      pauses.push_back({.id = finish.id, .fence = finish.fence, .turn = finish.turn.get()});
-      ending.later.push_back(finish.id);
-      add_entries(of_pauses);
-      continue;
-    }
-    // Finishes that go on are among the endings too, because that statement ends those whose cancellation was
-    // requested.
-    endings.push_back(ending_of(finish));
-    add_entries(ending.entries);
-    if (goes_on(finish.kind)) {
-      waiting.push_back(waiting_of(finish));
-      ending.later.push_back(finish.id);
-      add_entries(of_waiting);
-    }
-  }
-  std::vector<Call> calls;
-  all_complete_ =
-      hope_ == Hope::all_are_plain && endings.size() == finishes_.size() && std::ranges::all_of(finishes_, completes);
-  if (all_complete_ && !finishes_.empty()) {
-    calls.push_back(complete_all_call(endings, offset_us_, std::move(ending.entries)));
-    calls_ = 1;
-    return calls;
-  }
-  ends_ = !endings.empty();
-  if (ends_) { calls.push_back(end_call(endings, offset_us_, std::move(ending))); }
-  if (!waiting.empty()) { calls.push_back(wait_call(waiting, offset_us_, std::move(of_waiting))); }
-  if (!pauses.empty()) { calls.push_back(pause_call(pauses, offset_us_, std::move(of_pauses))); }
-  pauses_ = !pauses.empty();
-  calls_ = calls.size();
-  return calls;
-}
-
-std::vector<Call> FinishBatch::calls_after(TurnSteps& steps) {
-  for (std::size_t i = 0; i < finishes_.size(); ++i) { barred_[i] = !steps.goes(i); }
-  children_ = &steps.children();
-  std::vector<Call> all = steps.calls();
-  for (Call& call : calls()) { all.push_back(std::move(call)); }
-  return all;
-}
-
-void FinishBatch::read(std::span<const Result> results) {
-  if (all_complete_) {
-    accepted_.assign(accepted_.size(), true);
-    return;
-  }
-  for (std::size_t call = 0; call < calls_; ++call) {
-    for (int row = 0; row < results[call].rows(); ++row) {
-      accepted_[index_.at(RowReader(results[call], row).uuid())] = true;
-    }
-    ends_&& call == 0 ? read_ended(results[call]) : freed_.add_waiting(results[call]);
-  }
-  if (pauses_) { read_paused(results[calls_ - 1]); }
-}
-
-// Reads queues in which a wait was over at once.
-void FinishBatch::read_paused(const Result& result) {
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
-    reader.skip(3);
-    if (reader.boolean()) { woken_.insert(reader.int4()); }
-  }
-}
-
-void FinishBatch::read_ended(const Result& result) {
-  freed_.add_ended(result);
-  if (result.rows() == 0 || result.columns() < 4) { return; }
-  RowReader reader(result, 0);
-  reader.skip(3);
-  for (const std::int32_t queue : reader.int4s()) { woken_.insert(queue); }
-}
-
-void FinishBatch::settle_open(Connection& connection) {
-  std::vector<Ending> cancelled;
-  Array places(Type::int4), ids(Type::uuid), fences(Type::int8);
-  for (std::size_t i = 0; i < finishes_.size(); ++i) {
-    if (accepted_[i]) { continue; }
-    if (goes_on(finishes_[i].kind) && !barred_[i]) { cancelled.push_back(ending_of(finishes_[i])); }
-    places.int4(static_cast<std::int32_t>(i));
-    ids.uuid(finishes_[i].id);
-    fences.int8(finishes_[i].fence);
-  }
-  if (!cancelled.empty()) {
-    const Call call = end_call(cancelled, offset_us_);
-    read_ended(connection.query(*call.statement, call.params));
+Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch) {
+  static const std::string& no_reason = keep_text(cancelled_error(""));
+  const std::size_t n = endings.size();
+  Array ids(Type::uuid, n), fences(Type::int8, n), statuses(Type::int2, n), left_by(Type::int2, n);
+  Array results(Type::bytea, n), errors(Type::text, n), ran_for(Type::int8, n), next(Type::uuid, n);
+  Array keep(Type::int8, n), frees(Type::boolean, n);
+  const bool keeps = std::ranges::any_of(endings, [](const Ending& ending) { return ending.keep.has_value(); });
+  for (const Ending& ending : endings) {
+    ids.uuid(ending.id);
+    fences.int8(ending.fence);
+    ending.status ? statuses.int2(static_cast<int>(*ending.status)) : statuses.null();
+    ending.left_by ? left_by.int2(static_cast<int>(*ending.left_by)) : left_by.null();
+    results.optional_bytes(ending.result);
+    errors.optional_bytes(ending.error);
+    ending.ran_for ? ran_for.int8(ending.ran_for->count()) : ran_for.null();
+    next.optional_uuid(ending.continued_as);
+    if (!keeps) { continue; }
+    keep.optional_int8(ending.keep ? std::optional(keep_us(*ending.keep)) : std::nullopt);
+    frees.boolean(ending.keep && !ending.keep->holds_identity);
   }
   Params params;
-  params.array(std::move(places)).array(std::move(ids)).array(std::move(fences)).int8(offset_us_);
-  const Result result = connection.query(left_by_statement, params);
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
-    const auto place = static_cast<std::size_t>(reader.int4());
-    accepted_[place] = reader.int2() == static_cast<int>(finishes_[place].kind);
-  }
+  params.int8(offset_us).arrays({&ids, &fences, &statuses, &left_by, &results, &errors, &ran_for});
+  params.text(no_reason);
+  if (batch.tells) { params.array(std::move(next)).array(uuid_array(batch.later)); }
+  if (keeps) { params.array(std::move(keep)).array(std::move(frees)); }
+  return with_params(end_statement(batch.tells, !batch.entries.empty(), keeps), std::move(params), batch.entries);
 }
 
-std::vector<FinishVerdict> FinishBatch::verdicts(Connection& connection) {
-  if (std::find(accepted_.begin(), accepted_.end(), false) != accepted_.end()) { settle_open(connection); }
-  std::vector<FinishVerdict> verdicts;
-  verdicts.reserve(accepted_.size());
-  for (const bool accepted : accepted_) {
-    verdicts.push_back(accepted ? FinishVerdict::accepted : FinishVerdict::stale);
+Call complete_all_call(const std::vector<Ending>& endings, std::int64_t offset_us, EntryArrays entries) {
+  const std::size_t n = endings.size();
+  Array ids(Type::uuid, n), fences(Type::int8, n), results(Type::bytea, n), ran_for(Type::int8, n);
+  for (const Ending& ending : endings) {
+    ids.uuid(ending.id);
+    fences.int8(ending.fence);
+    results.optional_bytes(ending.result);
+    ran_for.int8(ending.ran_for.value_or(Duration{0}).count());
   }
-  return verdicts;
+  Params params;
+  params.int8(offset_us).arrays({&ids, &fences, &results, &ran_for});
+  const bool appends = !entries.empty();
+  if (appends) { entries.append_six_to(params); }
+  return {&complete_statement(appends), std::move(params)};
+}
+
+Call wait_call(const std::vector<Waiting>& waiting, std::int64_t offset_us, EntryArrays entries) {
+  const std::size_t n = waiting.size();
+  Array ids(Type::uuid, n), fences(Type::int8, n), why(Type::int2, n), errors(Type::text, n);
+  Array delays(Type::int8, n), ran_for(Type::int8, n);
+  for (const Waiting& one : waiting) {
+    ids.uuid(one.id);
+    fences.int8(one.fence);
+    why.int2(static_cast<int>(one.why));
+    errors.optional_bytes(one.error);
+    delays.int8(one.delay.count());
+    ran_for.int8(one.ran_for.count());
+  }
+  Params params;
+  params.int8(offset_us).arrays({&ids, &fences, &why, &errors, &delays, &ran_for});
+  return with_params(wait_statement(!entries.empty()), std::move(params), entries);
+}
+
+Call pause_call(const std::vector<Pause>& pauses, std::int64_t offset_us, EntryArrays entries) {
+  const std::size_t n = pauses.size();
+  Array ids(Type::uuid, n), fences(Type::int8, n), seen(Type::int8, n), wake_in(Type::int8, n), wake_at(Type::int8, n);
+  Array stuck(Type::text, n);
+  for (const Pause& pause : pauses) {
+    const Turn& turn = *pause.turn;
+    ids.uuid(pause.id);
+    fences.int8(pause.fence);
+    seen.int8(turn.seen);
+    turn.wake_in ? wake_in.int8(turn.wake_in->count()) : wake_in.null();
+    turn.wake_at ? wake_at.int8(turn.wake_at->time_since_epoch().count()) : wake_at.null();
+    turn.stuck.empty() ? stuck.null()
+                       : stuck.bytes(base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes));
+  }
+  Params params;
+  params.int8(offset_us).arrays({&ids, &fences, &seen, &wake_in, &wake_at, &stuck});
+  params.int8(Time(never_due).time_since_epoch().count());
+  return with_params(pause_statement(!entries.empty()), std::move(params), entries);
 }
 
 }  // namespace hapax::store::postgres

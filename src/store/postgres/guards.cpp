@@ -1,10 +1,113 @@
+// Guarded calls. A single one begins and ends with one statement of plain values each: arrays, and columns that only
+// other executions need, would cost the server more than the rows.
 #include "model/labels.hpp"
 #include "model/retention.hpp"
+#include "store/postgres/admit.hpp"
+#include "store/postgres/finish.hpp"
+#include "store/postgres/live_row.hpp"
 #include "store/postgres/postgres_store.hpp"
 
 #include <algorithm>
 
 namespace hapax::store::postgres {
+
+namespace {
+
+using namespace model;
+
+// set_config is in the same CTE as the time, which the identity needs, so the lock timeout is set before the identity
+// is inserted.
+constexpr std::string_view admit_guard_text = R"(
+WITH t AS MATERIALIZED (
+  SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
+held AS (
+  INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for)
+  SELECT {identity}, {id}, {run}, {fingerprint}, t.now, 0
+  FROM t, {s}.queues q, {s}.sessions x
+  WHERE q.id = {queue} AND NOT q.draining AND x.id = {session} AND x.expires_at > t.now
+  ON CONFLICT (identity) DO NOTHING RETURNING created_at)
+INSERT INTO {s}.live ({columns}, kind, state, run_at, created_at, attempt, fence, claimed_at)
+SELECT {values}, 2, 1, created_at, created_at, 1, 1, created_at
+FROM held RETURNING created_at)";
+static_assert(static_cast<int>(Kind::guard) == 2);
+
+struct AdmitGuard {
+  InsertParams params;
+  Statement statement;
+};
+
+// Never destroyed (keep_text).
+const AdmitGuard& admit_guard() {
+  static const AdmitGuard& made = []() -> const AdmitGuard& {
+    InsertParams params(Insert::guards, {&inputs::fingerprint}, 3);
+    const std::string& text = keep_text(fill(admit_guard_text, {{"{identity}", params.value("identity")},
+                                                                {"{id}", params.value("id")},
+                                                                {"{run}", params.value("run")},
+                                                                {"{fingerprint}", params.value("fingerprint")},
+                                                                {"{queue}", params.value("queue_id")},
+                                                                {"{session}", params.value("session")},
+                                                                {"{columns}", params.columns()},
+                                                                {"{values}", params.values()}}));
+    return *new AdmitGuard{std::move(params), {"hapax_admit_guard", text.c_str()}};
+  }();
+  return made;
+}
+
+// Like end_text in finish.cpp, for one guard that completes with its own retention. With `+ 0` the planner finds the
+// row by id.
+constexpr std::string_view lone_guard_end_text = R"(
+WITH gone AS (
+  DELETE FROM {s}.live l
+  WHERE l.id = $2::uuid AND l.fence = $3::bigint AND l.state + 0 = 1 AND l.waiters IS NULL
+  RETURNING l.*, $4::bigint AS ran_for, {now} + $1::bigint AS now)
+INSERT INTO {s}.{history} ({moved}, expires_at, finished_at, status, dead, left_by, input, result, worker, started_at)
+SELECT {g.moved}, least(g.now + $5::bigint, $6::bigint), g.now, 2, false, 0, g.input, $7::bytea,
+       (SELECT s.worker FROM {s}.sessions s WHERE s.id = g.session),
+       CASE WHEN g.session IS NOT NULL THEN g.now - g.ran_for END
+FROM gone g
+RETURNING id, queue_id, limit_key)";
+static_assert(static_cast<int>(Status::completed) == 2 && static_cast<int>(FinishKind::completed) == 0);
+
+std::string end_into(std::string_view history) {
+  return fill(lone_guard_end_text,
+              {{"{history}", history}, {"{moved}", names(&Column::moves)}, {"{g.moved}", names(&Column::moves, "g.")}});
+}
+
+// Records that are kept for ever are in the default partition, which is named here because routing an insert to its
+// partition costs more than the rest of the insert.
+const Statement& end_statement(bool for_ever) {
+  static const std::string& expiring = keep_text(end_into("history"));
+  static const std::string& lasting = keep_text(end_into("history_default"));
+  static const Statement to_its_day{"hapax_end_guard", expiring.c_str()};
+  static const Statement to_default{"hapax_end_lasting_guard", lasting.c_str()};
+  return for_ever ? to_default : to_its_day;
+}
+
+}  // namespace
+
+std::optional<Admission> admit_lone_guard(const AdmissionWork& work, const NewExecution& item, Duration patience) {
+  Params params;
+  params.int8(work.offset_us).text(lock_timeout_text(patience));
+  admit_guard().params.add_values(params, {.item = &item, .queue_id = work.queues.id(item.queue)});
+  const Call call{&admit_guard().statement, std::move(params)};
+  const Result result = work.connection.call_and_spin(call, "postgres.admit.before_commit");
+  if (result.rows() == 0) { return std::nullopt; }
+  Admission admission{.id = item.id, .created_at = RowReader(result, 0).time()};
+  admission.status = Status::running;
+  admission.fence = 1;
+  return admission;
+}
+
+bool is_plain_guard_end(const Finish& finish) {
+  return finish.kind == FinishKind::completed && finish.keep && finish.keep->holds_identity && !finish.turn;
+}
+
+Call end_guard_call(const Finish& finish, std::int64_t offset_us) {
+  Params params;
+  params.int8(offset_us).uuid(finish.id).int8(finish.fence).int8(finish.ran_for.count());
+  params.int8(keep_us(*finish.keep)).int8(end_of_time.time_since_epoch().count()).bytea(finish.result);
+  return {&end_statement(!finish.keep->period), std::move(params)};
+}
 
 namespace {
 
@@ -20,8 +123,8 @@ constexpr std::string_view ended_condition = R"(
 WHERE i.identity = $2::bytea AND i.hold_until IS NULL)";
 
 const Statement& ended_statement() {
-  static const std::string& text = keep_text(std::string(ended_text) + std::string(ended_condition));
-  static const Statement statement{"hapax_guard_ended", text.c_str()};
+  static const Statement& statement =
+      made_statement("hapax_guard_ended", std::string(ended_text) + std::string(ended_condition));
   return statement;
 }
 

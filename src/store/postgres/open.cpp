@@ -27,13 +27,14 @@ auto on_connection(const postgres::Settings& settings, const Work& work) {
 
 std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& options) {
   postgres::Settings settings = postgres::parse_settings(url, options.connect_timeout);
+  const std::vector<postgres::Migration> known = postgres::migrations();
   on_connection(settings, [&](postgres::Connection& connection) {
     if (options.migrate == Migrate::yes) {
       const postgres::Connection::AnswerLimit patience(connection, postgres::migration_answer);
-      postgres::migrate(connection, settings, 0);
+      postgres::migrate(connection, settings, known, 0);
     }
     if (options.must_exist) { postgres::require_schema(connection, settings); }
-    postgres::check_schema_version(connection, settings);
+    postgres::check_schema_version(connection, settings, known);
   });
   return std::make_unique<postgres::PostgresStore>(std::move(settings), options);
 }
@@ -42,7 +43,7 @@ MigrationReport migrate_postgres(const std::string& url, int to_version) {
   const postgres::Settings settings = postgres::parse_settings(url, OpenOptions().connect_timeout);
   return on_connection(settings, [&](postgres::Connection& connection) {
     const postgres::Connection::AnswerLimit patience(connection, postgres::migration_answer);
-    return postgres::migrate(connection, settings, to_version);
+    return postgres::migrate(connection, settings, postgres::migrations(), to_version);
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <hapax/error.hpp>
 
-#include "store/postgres/durability.hpp"
+#include "store/postgres/connection.hpp"
 #include "store/postgres/schema.hpp"
 
 #include <algorithm>
@@ -50,8 +50,6 @@ Time PostgresStore::now() {
     return RowReader(connection.query(now_statement, Params().int8(offset_us())), 0).time();
   });
 }
-
-void PostgresStore::announce(std::span<const QueueRef> queues) { notifier_.announce(queues); }
 
 void PostgresStore::back_off(int attempt) {
   std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1 << std::min(attempt, 7), 100)));

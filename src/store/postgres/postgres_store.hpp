@@ -7,13 +7,13 @@
 #pragma once
 
 #include "store/open.hpp"
+#include "store/postgres/change_listener.hpp"
+#include "store/postgres/claim.hpp"
 #include "store/postgres/finish.hpp"
-#include "store/postgres/limited_claim.hpp"
-#include "store/postgres/notifier.hpp"
-#include "store/postgres/parking.hpp"
+#include "store/postgres/park.hpp"
 #include "store/postgres/pool.hpp"
-#include "store/postgres/queue_ids.hpp"
-#include "store/postgres/sql_error.hpp"
+#include "store/postgres/queue_table.hpp"
+#include "store/postgres/result.hpp"
 #include "store/postgres/vacuum.hpp"
 #include "store/set_aside.hpp"
 
@@ -151,6 +151,8 @@ class PostgresStore final : public Store {
   // Throws UsageError on a thread that has a lent transaction of this store open, because the call would not be part of
   // it.
   void check_not_lending() const;
+  // The store that lends this thread a transaction.
+  static thread_local const PostgresStore* lending;
 
   static constexpr int transient_attempts = 10;
   static constexpr int lost_attempts = 4;
@@ -198,14 +200,14 @@ class PostgresStore final : public Store {
   std::vector<ActivityReply> change_once(Connection& connection, std::span<const ActivityChange> changes,
                                          std::optional<SentChange>& sent);
   bool was_committed(const SentChange& sent);
-  // Which special cases a batch of outcomes is assumed not to have (FinishBatch::Hope), which selects its statement.
+  // Which special cases a batch of outcomes is assumed not to have (FinishBatch::FastPath), which selects its statement.
   // After a failed assumption the store assumes less for 1 min.
-  [[nodiscard]] FinishBatch::Hope hope() const;
-  void hope_less_for_a_while();
-  void tell_for_a_while();
+  [[nodiscard]] FinishBatch::FastPath fast_path() const;
+  void leave_fast_path();
+  void look_for_waiters();
   // Whether admissions ask about holders at once. True for 10 s after an admission met a holder.
-  [[nodiscard]] bool is_meeting() const;
-  void meet_for_a_while();
+  [[nodiscard]] bool expects_holders() const;
+  void expect_holders();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
   void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                          ClaimReply& reply);
@@ -226,9 +228,9 @@ class PostgresStore final : public Store {
   LimitedQueues limited_;
   LookPositions looks_;
   SetAside set_aside_;
-  std::atomic<std::int64_t> telling_until_ = 0;  // steady_seconds()
+  std::atomic<std::int64_t> waiters_until_ = 0;  // steady_seconds()
   std::atomic<std::int64_t> mixed_until_ = 0;
-  std::atomic<std::int64_t> meeting_until_ = 0;
+  std::atomic<std::int64_t> holders_expected_until_ = 0;
   // How many guard records in a row were kept for ever, up to lasting_enough. Once there, the next look-up tries the
   // records that are kept for ever first (guards.cpp).
   static constexpr int lasting_enough = 16;

@@ -2,9 +2,9 @@
 #include "model/queue_key.hpp"
 #include "model/queue_patch.hpp"
 #include "store/postgres/audit.hpp"
-#include "store/postgres/endings.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/transaction_guard.hpp"
 
 namespace hapax::store::postgres {
 
@@ -147,8 +147,7 @@ std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, in
       connection.query(ordered_statement, Params().int4(queue).int8(limit).boolean(what == For::move));
   std::vector<Pending> ordered;
   std::string ended_key;
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     Pending one{.id = reader.uuid(), .limit_key = std::nullopt};
     std::string key = reader.bytes();
     const bool locked = reader.boolean();
@@ -166,8 +165,7 @@ std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, in
   const std::int64_t left = limit - std::ssize(pending);
   if (left <= 0) { return pending; }
   const Result result = connection.query(pending_statement, Params().int4(queue).int8(left).boolean(what == For::move));
-  for (int row = 0; row < result.rows(); ++row) {
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
     const Uuid id = reader.uuid();
     pending.push_back({.id = id, .limit_key = reader.optional_bytes()});
   }
@@ -182,15 +180,13 @@ void check_leaving(Connection& connection, const QueueRef& from, const std::vect
   if (held.rows() == 0) { return; }
   StoredCatalogue tasks;
   const Result scopes = connection.query(scopes_statement, Params().text(from.ns));
-  for (int row = 0; row < scopes.rows(); ++row) {
-    RowReader reader(scopes, row);
+  for (RowReader reader : scopes) {
     TaskEntry& entry = tasks.tasks.emplace_back();
     entry.name = reader.bytes();
     entry.definition = reader.bytes();
   }
   const QueueKeys keys(from, tasks);
-  for (int row = 0; row < held.rows(); ++row) {
-    RowReader reader(held, row);
+  for (RowReader reader : held) {
     LeavingQueue leaving;
     leaving.task = reader.bytes();
     leaving.identity = reader.optional_digest();
@@ -276,8 +272,7 @@ std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
   return read(Planning::plain, [&](Connection& connection) {
     const Result result = connection.query_text(connection.sql(list_text), Params().int8(offset_us()).text(ns));
     std::vector<QueueInfo> infos;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       QueueInfo info;
       info.queue = {.ns = std::string(ns), .name = reader.bytes()};
       info.settings = read_queue_settings(reader);

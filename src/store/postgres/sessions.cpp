@@ -1,6 +1,6 @@
-#include "store/postgres/endings.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/transaction_guard.hpp"
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
@@ -161,8 +161,7 @@ BeatReply PostgresStore::beat(const Beat& beat) {
     std::map<std::pair<Uuid, std::int64_t>, bool> running;  // → cancel requested
     std::map<std::pair<Uuid, std::int64_t>, std::int64_t> unknown;
     std::set<Uuid> guards;
-    for (int row = 0; row < results[1].rows(); ++row) {
-      RowReader reader(results[1], row);
+    for (RowReader reader : results[1]) {
       const Uuid id = reader.uuid();
       const std::int64_t fence = reader.int8();
       unknown.emplace(std::pair(id, fence), reader.int8());
@@ -205,7 +204,7 @@ std::vector<Uuid> PostgresStore::cancel_requests(const Uuid& session) {
   return read([&](Connection& connection) {
     const Result result = connection.query(cancel_requests_statement, Params().uuid(session));
     std::vector<Uuid> ids;
-    for (int row = 0; row < result.rows(); ++row) { ids.push_back(RowReader(result, row).uuid()); }
+    for (RowReader reader : result) { ids.push_back(reader.uuid()); }
     return ids;
   });
 }
@@ -242,8 +241,7 @@ std::vector<SessionInfo> PostgresStore::sessions() {
   return read(Planning::plain, [&](Connection& connection) {
     const Result result = connection.query_text(connection.sql(list_statement), Params());
     std::vector<SessionInfo> infos;
-    for (int row = 0; row < result.rows(); ++row) {
-      RowReader reader(result, row);
+    for (RowReader reader : result) {
       SessionInfo info;
       info.id = reader.uuid();
       info.worker = reader.bytes();

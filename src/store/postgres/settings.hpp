@@ -3,10 +3,10 @@
 
 #include <hapax/time.hpp>
 
-#include "store/postgres/hosts.hpp"
-
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +14,33 @@
 #include <vector>
 
 namespace hapax::store::postgres {
+
+using ConnectionOptions = std::vector<std::pair<std::string, std::string>>;
+
+// The servers that a URL names, and which of them is tried first. Any thread may use it.
+//
+// In non-blocking mode libpq tries all hosts of a URL under one deadline, so that a host that hangs keeps it from the
+// rest. Here each host is an attempt of its own with its own time limit. The host that answered last is tried first:
+// connections do not return to an abandoned host unless the other one fails too.
+class Hosts {
+ public:
+  explicit Hosts(const ConnectionOptions& options);
+
+  [[nodiscard]] std::size_t size() const { return hosts_.size(); }
+  // The options to connect to one host.
+  [[nodiscard]] const ConnectionOptions& at(std::size_t host) const { return hosts_[host]; }
+  [[nodiscard]] std::size_t first() const { return first_.load(std::memory_order_relaxed); }
+  void answered(std::size_t host) { first_.store(host, std::memory_order_relaxed); }
+  // Reports that the host left a call without an answer. The next host is then tried first.
+  void hung(std::size_t host);
+  // False for a server on an older timeline than one seen before: a primary over which another server was promoted.
+  [[nodiscard]] bool is_current(std::uint32_t timeline);
+
+ private:
+  std::vector<ConnectionOptions> hosts_;
+  std::atomic<std::size_t> first_ = 0;
+  std::atomic<std::uint32_t> timeline_ = 0;
+};
 
 // How long a call may take when its server does not answer: seven tenths for the answer, the rest for reading back on
 // another connection. COPY, sweeps, clean-up and migrations have limits of their own.

@@ -1,7 +1,7 @@
 #include "store/postgres/audit.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/inbox.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/telling.hpp"
-#include "store/postgres/transaction_guard.hpp"
 
 #include "base/fault.hpp"
 #include "base/uuid7.hpp"
@@ -60,15 +60,13 @@ class Delivery {
   // sent again.
   void read(std::span<const Result> results, Connection& connection, QueueIds& queues) {
     std::unordered_map<Uuid, QueueRef> due;
-    for (int row = 0; row < results[0].rows(); ++row) {
-      RowReader reader(results[0], row);
+    for (RowReader reader : results[0]) {
       const Uuid id = reader.uuid();
       const std::int32_t queue = reader.int4();
       if (reader.boolean()) { due.emplace(id, queues.name(connection, queue)); }
     }
     std::vector<Open> open;
-    for (int row = 0; row < results[1].rows(); ++row) {
-      RowReader reader(results[1], row);
+    for (RowReader reader : results[1]) {
       Open& one = open_[static_cast<std::size_t>(reader.int4())];
       if (!settle(one, reader, due)) { open.push_back(std::move(one)); }
     }

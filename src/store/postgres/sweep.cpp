@@ -1,9 +1,9 @@
 #include "store/postgres/audit.hpp"
-#include "store/postgres/endings.hpp"
-#include "store/postgres/partitions.hpp"
+#include "store/postgres/cancel_retry.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/postgres/stopping.hpp"
-#include "store/postgres/transaction_guard.hpp"
+#include "store/postgres/retention.hpp"
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
@@ -59,7 +59,7 @@ DELETE FROM {s}.rates WHERE ctid = ANY (ARRAY(
 
 std::vector<Uuid> read_ids(const Result& result) {
   std::vector<Uuid> ids;
-  for (int row = 0; row < result.rows(); ++row) { ids.push_back(RowReader(result, row).uuid()); }
+  for (RowReader reader : result) { ids.push_back(reader.uuid()); }
   return ids;
 }
 
@@ -126,8 +126,7 @@ void lose(Connection& connection, Sweep& sweep, std::span<const Waiting> waiting
   sweep.freed.add_waiting(back);
   std::vector<Ending> endings;
   std::vector<Uuid> dead;
-  for (int row = 0; row < back.rows(); ++row) {
-    RowReader reader(back, row);
+  for (RowReader reader : back) {
     const Uuid id = reader.uuid();
     const int lost = reader.int4();
     const int max_lost = reader.int4();
@@ -165,8 +164,7 @@ void sweep_sessions(Connection& connection, int limit, Sweep& sweep) {
   const Result held =
       connection.query(held_by, Params().array(uuid_array(all)).int8(limit).array(uuid_array(sweep.aside.rows())));
   std::vector<Waiting> waiting;
-  for (int row = 0; row < held.rows(); ++row) {
-    RowReader reader(held, row);
+  for (RowReader reader : held) {
     const Uuid id = reader.uuid();
     waiting.push_back({.id = id, .fence = reader.int8(), .why = BackInLine::lost});
   }

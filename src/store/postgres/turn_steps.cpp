@@ -1,9 +1,9 @@
-#include "store/postgres/turn_steps.hpp"
+#include "store/postgres/turn.hpp"
 
 #include "model/labels.hpp"
 #include "model/refusal.hpp"
-#include "store/postgres/next_runs.hpp"
-#include "store/postgres/telling.hpp"
+#include "store/postgres/admit_many.hpp"
+#include "store/postgres/inbox.hpp"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ WITH found AS MATERIALIZED (
   JOIN {s}.live l ON l.id = ANY (ARRAY[u.id]) WHERE l.identity IS NOT NULL ORDER BY l.identity)
 SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = ANY (ARRAY[f.identity]) AND i.execution = f.id FOR UPDATE OF i)"};
 
-// As in advance.cpp, each row is looked up by its id.
+// As in turn.cpp, each row is looked up by its id.
 constexpr Statement lock_runs{"hapax_turn_lock", R"(
 SELECT u.place FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
 CROSS JOIN LATERAL (
@@ -109,7 +109,7 @@ std::vector<Call> TurnSteps::lock_calls() {
   }
   calls.push_back({&lock_runs, Params().array(std::move(places)).array(std::move(ids)).array(std::move(fences))});
   Params params;
-  for (Array* array : {&turns, &entries, &executions, &positions}) { params.array(std::move(*array)); }
+  params.arrays({&turns, &entries, &executions, &positions});
   calls.push_back({&find_taken, std::move(params)});
   return calls;
 }
@@ -117,15 +117,12 @@ std::vector<Call> TurnSteps::lock_calls() {
 void TurnSteps::read_locks(std::span<const Result> results) {
   std::size_t call = 0;
   const auto mark = [](const Result& result, std::vector<bool>& marks) {
-    for (int row = 0; row < result.rows(); ++row) {
-      marks[static_cast<std::size_t>(RowReader(result, row).int4())] = true;
-    }
+    for (RowReader reader : result) { marks[static_cast<std::size_t>(reader.int4())] = true; }
   };
   if (continues_) { mark(results[call++], holds_); }
   mark(results[call++], runs_);
   const Result& taken = results[call];
-  for (int row = 0; row < taken.rows(); ++row) {
-    RowReader reader(taken, row);
+  for (RowReader reader : taken) {
     Kept kept;
     kept.turn = static_cast<std::size_t>(reader.int4());
     kept.place = static_cast<std::size_t>(reader.int4());
@@ -197,8 +194,7 @@ void TurnSteps::settle_ended() {
     const Result found = work_.connection.query(find_ended, Params().int8(work_.offset_us).array(uuid_array(ids)));
     std::unordered_map<Uuid, Event> told;
     std::unordered_map<Uuid, Uuid> continued;
-    for (int row = 0; row < found.rows(); ++row) {
-      RowReader reader(found, row);
+    for (RowReader reader : found) {
       Event event{.kind = EventKind::ended, .child = reader.uuid()};
       event.status = static_cast<Status>(reader.int2());
       event.data = reader.optional_bytes();
@@ -224,7 +220,7 @@ void TurnSteps::settle_ended() {
     if (moved.empty()) { return; }
     std::set<Uuid> live;
     const Result locked = work_.connection.query(turn_steps_lock_live, Params().array(uuid_array(ids)));
-    for (int row = 0; row < locked.rows(); ++row) { live.insert(RowReader(locked, row).uuid()); }
+    for (RowReader reader : locked) { live.insert(reader.uuid()); }
     for (const Meeting& meeting : moved) { (live.contains(meeting.awaited) ? waiters_ : ended_).push_back(meeting); }
   }
 }
@@ -262,9 +258,94 @@ void TurnSteps::add_next_runs(std::vector<Call>& calls) {
 std::vector<Call> TurnSteps::calls() {
   std::vector<Call> calls;
   if (!waiters_.empty()) { calls.push_back(wait_call()); }
-  if (!events_.empty()) { calls.push_back(tell_call(events_, work_.offset_us)); }
+  if (!events_.empty()) { calls.push_back(events_call(events_, work_.offset_us)); }
   if (continues_) { add_next_runs(calls); }
   return calls;
+}
+
+namespace {
+
+using namespace model;
+
+// The dedup window stays. The fingerprint is cleared, as no request gave the next run's input.
+constexpr Statement next_runs_repoint{"hapax_next_identities", R"(
+UPDATE {s}.identities i
+SET execution = u.next, run = l.run + 1, fingerprint = NULL, created_at = {now} + $1::bigint
+FROM unnest($2::uuid[], $3::uuid[]) u(before, next) JOIN {s}.live l ON l.id = ANY (ARRAY[u.before])
+WHERE i.identity = l.identity AND i.execution = u.before)"};
+
+// Signals that the old run has not used, and a cancellation that it has not seen, come first in the new inbox, in their
+// order. The keys of all other signals are kept under numbers below zero, so that a repeated signal still changes
+// nothing.
+constexpr Statement carry{"hapax_next_carry", R"(
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+run AS MATERIALIZED (
+  SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::boolean[]) u(before, next, seen, holds)),
+wanted AS MATERIALIZED (SELECT DISTINCT * FROM unnest($6::uuid[], $7::bigint[]) u(before, number)),
+signal AS MATERIALIZED (
+  SELECT r.next, e.number, e.kind, e.name, e.data, e.error, e.signal_key,
+         e.number > 0 AND (e.number > r.seen OR w.number IS NOT NULL) AS carried
+  FROM run r JOIN {s}.events e ON e.execution = r.before AND (e.kind = 0 OR e.kind = 3 AND e.number > r.seen)
+  LEFT JOIN wanted w ON w.before = r.before AND w.number = e.number),
+carried AS (
+  INSERT INTO {s}.events (execution, number, at, kind, name, data, error, signal_key)
+  SELECT s.next, row_number() OVER (PARTITION BY s.next ORDER BY s.number), t.now, s.kind, s.name, s.data, s.error,
+         s.signal_key
+  FROM signal s CROSS JOIN t WHERE s.carried
+  RETURNING execution),
+remembered AS (
+  INSERT INTO {s}.events (execution, number, at, kind, signal_key)
+  SELECT s.next, -row_number() OVER (PARTITION BY s.next ORDER BY s.number), t.now, 0, s.signal_key
+  FROM signal s CROSS JOIN t WHERE NOT s.carried AND s.signal_key LIKE 'k:%')
+UPDATE {s}.live n
+SET run = o.run + 1, identity = CASE WHEN r.holds THEN o.identity END, identity_key = o.identity_key,
+    effect_key = o.effect_key, parent = o.parent, labels = o.labels,
+    waiters = o.waiters, waiter_positions = o.waiter_positions,
+    inbox = (SELECT nullif(count(*), 0) FROM carried c WHERE c.execution = r.next)
+FROM run r JOIN {s}.live o ON o.id = ANY (ARRAY[r.before])
+WHERE n.id = ANY (ARRAY[r.next]))"};
+
+}  // namespace
+
+NewExecution as_next_run(const NewExecution& next) {
+  NewExecution item = next;
+  item.identity.reset();
+  item.effect_key.reset();
+  item.parent.reset();
+  item.labels = {};
+  item.born_running.reset();
+  item.seed.reset();
+  return item;
+}
+
+void add_next_run_calls(std::vector<Call>& calls, const std::vector<NextRun>& runs, const QueueIds& queues,
+                        std::int64_t offset_us) {
+  std::vector<NewRow> rows;
+  Array held(Type::uuid), held_next(Type::uuid);
+  Array before(Type::uuid), next(Type::uuid), seen(Type::int8), holds(Type::boolean);
+  Array wanted(Type::uuid), numbers(Type::int8);
+  for (const NextRun& run : runs) {
+    rows.push_back({.item = run.item});
+    before.uuid(run.before);
+    next.uuid(run.item->id);
+    seen.int8(run.turn->seen);
+    holds.boolean(run.holds);
+    if (run.holds) {
+      held.uuid(run.before);
+      held_next.uuid(run.item->id);
+    }
+    for (const std::int64_t number : run.turn->carried) {
+      wanted.uuid(run.before);
+      numbers.int8(number);
+    }
+  }
+  if (std::any_of(runs.begin(), runs.end(), [](const NextRun& run) { return run.holds; })) {
+    calls.push_back({&next_runs_repoint, Params().int8(offset_us).array(std::move(held)).array(std::move(held_next))});
+  }
+  calls.push_back(insert_past_draining_call(rows, queues, offset_us));
+  Params params;
+  params.int8(offset_us).arrays({&before, &next, &seen, &holds, &wanted, &numbers});
+  calls.push_back({&carry, std::move(params)});
 }
 
 }  // namespace hapax::store::postgres

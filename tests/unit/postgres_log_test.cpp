@@ -1,0 +1,111 @@
+// What operators see of hapax in the PostgreSQL server's log.
+#include "unit/postgres_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace hapax::store {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PostgresLogTest : public PostgresStoreTest {
+ protected:
+  PostgresLogTest() : session_(session()) { (void)errors(); }
+
+  // The errors of statements on this test's schema since the last call.
+  std::vector<std::string> errors() {
+    psql_.run("SELECT 1");
+    std::ifstream log(environment("HAPAX_TEST_POSTGRES_FOLDER") + "/postgres.log");
+    log.seekg(read_);
+    const std::string text{std::istreambuf_iterator<char>(log), {}};
+    read_ += static_cast<std::streamoff>(text.size());
+    std::vector<std::string> found;
+    for (std::size_t at = text.find("ERROR:"); at != std::string::npos;) {
+      const std::size_t next = text.find("ERROR:", at + 1);
+      const std::string entry = text.substr(at, next - at);
+      if (entry.find(schema_) != std::string::npos) { found.push_back(entry.substr(0, entry.find('\n'))); }
+      at = next;
+    }
+    return found;
+  }
+
+  std::vector<Claim> claim(int limit) {
+    return store_
+        ->claim({.session = session_, .claim_number = ++claims_, .queues = {{}}, .limit = limit, .idle = limit})
+        .claims;
+  }
+  std::vector<Claim> claimed(int count) {
+    std::vector<NewExecution> items;
+    for (int i = 0; i < count; ++i) { items.push_back(request()); }
+    (void)store_->admit(items);
+    return claim(count);
+  }
+
+  std::streamoff read_ = 0;
+  Uuid session_;
+  std::int64_t claims_ = 0;
+};
+
+TEST_F(PostgresLogTest, OutcomesWithWaitersAndStaleOnesFailNoStatement) {
+  const std::vector<Claim> claims = claimed(4);
+  ASSERT_EQ(claims.size(), 4U);
+  psql_.run("UPDATE " + schema_ + ".live SET waiters = ARRAY[id], waiter_positions = '{1}' WHERE id = '" +
+            claims[1].id.to_string() + "'");
+  std::vector<Finish> finishes;
+  for (const Claim& one : claims) { finishes.push_back(completed(one)); }
+  finishes[2].fence += 1;
+  using enum FinishVerdict;
+  EXPECT_THAT(store_->finish(finishes), ElementsAre(accepted, accepted, stale, accepted));
+  EXPECT_EQ(count("history"), "3");
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(PostgresLogTest, AStaleTurnFailsNoStatement) {
+  const std::vector<Claim> claims = claimed(2);
+  ASSERT_EQ(claims.size(), 2U);
+  std::vector<Advance> turns;
+  for (const Claim& one : claims) {
+    JournalEntry entry;
+    entry.position = 1;
+    entry.name = "step";
+    entry.data = "1";
+    turns.push_back({.execution = one.id, .fence = one.fence, .entries = {entry}});
+  }
+  turns[0].fence += 1;
+  const std::vector<AdvanceReply> replies = store_->advance(turns);
+  EXPECT_EQ(replies.at(0).verdict, FinishVerdict::stale);
+  EXPECT_EQ(replies.at(1).verdict, FinishVerdict::accepted);
+  EXPECT_EQ(count("journal"), "1");
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(PostgresLogTest, ADrainingQueueFailsNoStatement) {
+  store_->configure_queue({}, {.draining = true});
+  std::vector<NewExecution> many;
+  for (int i = 0; i < 600; ++i) { many.push_back(keyed("k" + std::to_string(i))); }
+  for (const Admission& one : store_->admit(many)) { EXPECT_EQ(one.verdict, AdmissionVerdict::queue_draining); }
+  EXPECT_EQ(store_->admit({&many.front(), 1}).at(0).verdict, AdmissionVerdict::queue_draining);
+  EXPECT_EQ(count("identities"), "0");
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(PostgresLogTest, ARequestThatReplacesItsHolderFailsNoStatementButTheFirst) {
+  NewExecution item = keyed("k");
+  item.identity->on_conflict = OnConflict::terminate_existing;
+  EXPECT_TRUE(store_->admit({&item, 1}).at(0).created());
+  for (int i = 0; i < 3; ++i) {
+    item.id = base::new_uuid7();
+    EXPECT_TRUE(store_->admit({&item, 1}).at(0).created());
+  }
+  // The first meets an identity that it expects to be new, and for 10 s nothing is expected.
+  EXPECT_THAT(errors(), ElementsAre(::testing::HasSubstr("duplicate key value")));
+}
+
+}  // namespace
+
+}  // namespace hapax::store
