@@ -81,23 +81,17 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
           .size = request_bytes,
-          .beside = capabilities_.remote,
           .in_turn = model::may_displace,
-          .max_items = limits::admit_batch});
+          .policy = {.two_calls = capabilities_.remote, .max_items = limits::admit_batch}});
   journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
       Batcher<model::JournalEntry, model::FinishVerdict>::Options{
           .flush = [this](std::span<model::JournalEntry> entries) { return store_->journal_append(entries); },
-          .flush_alone = {},
-          .flushed = {},
           .size = [](const model::JournalEntry& entry) { return entry.data.size(); },
-          .max_items = limits::admit_batch});
+          .policy = {.max_items = limits::admit_batch}});
   turns_ = std::make_unique<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>>(
       Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>::Options{
           .flush = [this](std::span<std::vector<model::Advance>> requests) { return flush_turns(requests); },
-          .flush_alone = {},
-          .flushed = {},
-          .size = {},
-          .max_items = limits::admit_batch});
+          .policy = {.max_items = limits::admit_batch}});
 }
 
 std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std::vector<model::Advance>> requests) {

@@ -140,14 +140,14 @@ ExecutionStore::Place::Place(std::shared_ptr<store::Store> opened)
       store(std::move(opened)),
       admissions({.flush = [this](std::span<model::NewExecution> items) { return store->try_admit(items); },
                   .flush_alone = [this](std::span<model::NewExecution> items) { return store->admit(items); },
-                  .max_items = limits::admit_batch}),
+                  .policy = {.max_items = limits::admit_batch}}),
       outcomes({.flush = [this](std::span<model::Finish> finishes) { return store->finish(finishes); },
                 .flush_alone =
                     [this](std::span<model::Finish> finishes) {
                       return store::busy_if_blocked([&] { return store->finish(finishes); });
                     },
                 .size = [](const model::Finish& finish) { return finish.result.size(); },
-                .max_items = limits::finish_batch}) {}
+                .policy = {.max_items = limits::finish_batch}}) {}
 
 ExecutionStore::Place::Session ExecutionStore::Place::session(const std::optional<Duration>& takeover_after,
                                                               const std::string& owner) {

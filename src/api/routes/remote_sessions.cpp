@@ -52,9 +52,8 @@ RemoteSessions::RemoteSessions(engine::Engine& engine, ApiMetrics& metrics)
           .flush = [this](std::span<Prepared> items) { return flush(items); },
           .flush_alone =
               [this](std::span<Prepared> items) { return store::busy_if_blocked([&] { return flush(items); }); },
-          .flushed = {},
           .size = [](const Prepared& item) { return item.finish.result.size() + 256; },
-          .max_items = limits::admit_batch});
+          .policy = {.max_items = limits::admit_batch}});
 }
 
 RemoteSessions::~RemoteSessions() { stop(); }
