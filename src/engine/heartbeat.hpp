@@ -5,7 +5,7 @@
 // new session when the old one was lost. One thread calls step().
 #pragma once
 
-#include "engine/dispatcher.hpp"
+#include "engine/backoff.hpp"
 #include "engine/session.hpp"
 #include "model/execution.hpp"
 #include "store/store.hpp"

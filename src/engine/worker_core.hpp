@@ -21,8 +21,12 @@
 
 namespace hapax::engine {
 
+// The name of this machine.
+[[nodiscard]] std::string host_name();
+
 class WorkerCore final : public LocalWorker, public std::enable_shared_from_this<WorkerCore> {
  public:
+  // The options are complete: the Worker has checked them.
   WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
   ~WorkerCore() override;
 
