@@ -12,7 +12,7 @@ namespace {
 std::atomic<pid_t> known{0};  // 0: not known yet, or the fork handler could not be registered
 
 // Runs before main, so that no fork happens meanwhile and no atfork handler of the program is registered earlier.
-[[maybe_unused]] const bool watched = [] {
+[[maybe_unused]] const bool forks_watched = [] {
   const auto learn = [] { known.store(::getpid(), std::memory_order_relaxed); };
   if (pthread_atfork(nullptr, nullptr, +learn) != 0) { return false; }
   learn();

@@ -88,11 +88,11 @@ void WorkerCore::start() {
   }
   heartbeat_thread_->start();
   dispatcher_thread_->start();
-  engine_->hub().add(shared_from_this());
-  engine_->hub().listen();
+  engine_->wakeups().add(shared_from_this());
+  engine_->wakeups().listen();
   if (options_.sweep) {
     sweep_trouble_ = std::make_shared<TroubleListener>([this](std::string_view what) { trouble(what); });
-    engine_->hub().sweeps().add(sweep_trouble_);
+    engine_->wakeups().sweeps().add(sweep_trouble_);
     engine_->start_sweeper({.interval = options_.cleanup_interval, .ns = options_.queues.front().ns});
   }
 }
@@ -256,7 +256,7 @@ void WorkerCore::stop(Duration grace) {
     (void)wait_all_sent(engine_now() + after_grace);
   }
   // Only now: until here, an execution that is born running on this worker needs it to take the run.
-  engine_->hub().remove(this);
+  engine_->wakeups().remove(this);
   stopped_.store(true);
   { const std::lock_guard lock(answered_mutex_); }
   answered_condition_.notify_all();

@@ -1,6 +1,6 @@
 // WorkerCore: all parts of a worker with their threads.
 //
-// Owned together by its Worker, the WakeHub and handlers' threads; it lives until the last of them releases it.
+// Owned together by its Worker, the Wakeups and handlers' threads; it lives until the last of them releases it.
 #pragma once
 
 #include "engine/dispatcher.hpp"
