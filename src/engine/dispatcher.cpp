@@ -26,7 +26,7 @@ constexpr double quick_rate = 1000;  // runs a second per thread; above this, th
 
 }  // namespace
 
-Dispatcher::Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options)
+Dispatcher::Dispatcher(store::WorkStore& store, Session& session, RunPool& pool, Options options)
     : store_(store),
       session_(session),
       pool_(pool),

@@ -41,7 +41,7 @@ class Dispatcher {
     std::function<void()> on_doubt;  // the result of a claim is unknown: beat now
   };
 
-  Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options);
+  Dispatcher(store::WorkStore& store, Session& session, RunPool& pool, Options options);
 
   [[nodiscard]] Time step(Time now);
 
@@ -88,7 +88,7 @@ class Dispatcher {
   [[nodiscard]] Time next_step(Time now) const;
   void trouble(std::string_view what);
 
-  store::Store& store_;
+  store::WorkStore& store_;
   Session& session_;
   RunPool& pool_;
   Options options_;

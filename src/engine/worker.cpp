@@ -62,7 +62,13 @@ WorkerOptions complete(WorkerOptions options) {
 }  // namespace
 
 Worker::Worker(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler)
-    : core_(std::make_shared<WorkerCore>(std::move(engine), complete(std::move(options)), std::move(handler))) {
+    : core_(std::make_shared<WorkerCore>(engine, std::shared_ptr<store::WorkStore>(engine, &engine->store()),
+                                         complete(std::move(options)), std::move(handler))) {
+  core_->start();
+}
+
+Worker::Worker(std::shared_ptr<store::WorkStore> store, WorkerOptions options, Handler handler)
+    : core_(std::make_shared<WorkerCore>(nullptr, std::move(store), complete(std::move(options)), std::move(handler))) {
   core_->start();
 }
 

@@ -18,8 +18,12 @@ constexpr Duration empty_look_max = std::chrono::milliseconds(250);
 
 }  // namespace
 
-WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler)
-    : engine_(std::move(engine)), options_(std::move(options)), tasks_(options_.tasks.begin(), options_.tasks.end()) {
+WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::WorkStore> store, WorkerOptions options,
+                       Handler handler)
+    : engine_(std::move(engine)),
+      store_(std::move(store)),
+      options_(std::move(options)),
+      tasks_(options_.tasks.begin(), options_.tasks.end()) {
   pool_ = std::make_shared<ThreadPool>(ThreadPool::Options{
       .threads = options_.threads, .handler = std::move(handler), .on_start = {}, .on_settled = {}});
 }
@@ -37,7 +41,7 @@ void WorkerCore::start() {
         if (const auto core = weak.lock()) { core->dispatcher_thread_->wake(); }
       });
   heartbeat_ = std::make_unique<Heartbeat>(
-      engine_->store(), session_,
+      *store_, session_,
       Heartbeat::Options{.description = {.id = {},
                                          .worker = options_.name,
                                          .host = host_name(),
@@ -52,17 +56,20 @@ void WorkerCore::start() {
                          .on_cancel = [this](const RunPtr& run) { cancelling(run); },
                          .on_trouble = [this](std::string_view what) { trouble(what); }});
   dispatcher_ = std::make_unique<Dispatcher>(
-      engine_->store(), session_, *pool_,
+      *store_, session_, *pool_,
       Dispatcher::Options{
           .queues = options_.queues,
           .tasks = options_.tasks,
           .prefetch = options_.prefetch,
           .workflows = options_.workflows.get(),
           .questions = options_.questions,
-          .remote = engine_->capabilities().remote,
+          .remote = store_->info().capabilities.remote,
           .on_answered = [this](std::span<const Settled> batch,
                                 std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
-          .on_woken = [this](std::span<const model::QueueRef> queues) { engine_->wake_workers(queues); },
+          .on_woken =
+              [this](std::span<const model::QueueRef> queues) {
+                if (engine_) { engine_->wake_workers(queues); }
+              },
           .on_trouble = [this](std::string_view what) { trouble(what); },
           .on_doubt =
               [this] {
@@ -72,7 +79,7 @@ void WorkerCore::start() {
   watchdog_ = std::make_unique<Watchdog>(
       *pool_, [this](std::string_view what) { trouble(what); }, options_.stop_patience);
   try {
-    engine_->store().warm_up();
+    store_->warm_up();
   } catch (const Error& error) {
     // The first calls of the worker meet the same error and handle it.
     trouble(error.what());
@@ -88,6 +95,7 @@ void WorkerCore::start() {
   }
   heartbeat_thread_->start();
   dispatcher_thread_->start();
+  if (!engine_) { return; }
   engine_->wakeups().add(shared_from_this());
   engine_->wakeups().listen();
   if (options_.sweep) {
@@ -124,8 +132,7 @@ void WorkerCore::ensure_watchdog_thread() {
 }
 
 void WorkerCore::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
-  Waiters& waiters = engine_->waiters();
-  const bool anybody = waiters.any();
+  const bool anybody = engine_ && engine_->waiters().any();
   std::vector<Waiters::News> news;
   bool look = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -154,9 +161,9 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
   if (!news.empty()) {
     // A caller that gets a result often enqueues its next execution at once.
     const Engine::AdmissionBurst burst = engine_->admission_burst();
-    waiters.publish(news);
+    engine_->waiters().publish(news);
   }
-  if (look) { waiters.hint(); }
+  if (look) { engine_->waiters().hint(); }
   if (draining_.load() || watchers_.load() > 0) {
     { const std::lock_guard lock(answered_mutex_); }
     answered_condition_.notify_all();
@@ -192,7 +199,7 @@ bool WorkerCore::queues_are_empty() {
     if (std::ranges::find(namespaces, queue.ns) == namespaces.end()) { namespaces.emplace_back(queue.ns); }
   }
   for (const std::string_view ns : namespaces) {
-    for (const model::QueueInfo& info : engine_->store().queues(ns)) {
+    for (const model::QueueInfo& info : store_->queues(ns)) {
       if (serves(info.queue) && info.ready + info.delayed + info.parked + info.running > 0) { return false; }
     }
   }
@@ -256,7 +263,7 @@ void WorkerCore::stop(Duration grace) {
     (void)wait_all_sent(engine_now() + after_grace);
   }
   // Only now: until here, an execution that is born running on this worker needs it to take the run.
-  engine_->wakeups().remove(this);
+  if (engine_) { engine_->wakeups().remove(this); }
   stopped_.store(true);
   { const std::lock_guard lock(answered_mutex_); }
   answered_condition_.notify_all();
@@ -272,7 +279,7 @@ void WorkerCore::stop(Duration grace) {
     heartbeat_->farewell();
   } catch (const std::exception& error) { trouble(error.what()); }
   try {
-    engine_->store().close_session(session_.id());
+    store_->close_session(session_.id());
   } catch (const std::exception& error) {
     // The session ends when its lease is over instead.
     trouble(error.what());

@@ -26,8 +26,9 @@ namespace hapax::engine {
 
 class WorkerCore final : public LocalWorker, public std::enable_shared_from_this<WorkerCore> {
  public:
-  // The options are complete: the Worker has checked them.
-  WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
+  // `engine` has the same store; null: a worker of a server. The options are complete: the Worker has checked them.
+  WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::WorkStore> store, WorkerOptions options,
+             Handler handler);
   ~WorkerCore() override;
 
   void start();
@@ -59,7 +60,8 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   [[nodiscard]] bool wait_all_sent(Time until);
   void ensure_watchdog_thread();
 
-  const std::shared_ptr<Engine> engine_;
+  const std::shared_ptr<Engine> engine_;  // null: no enqueuing code of this process knows the worker
+  const std::shared_ptr<store::WorkStore> store_;
   WorkerOptions options_;
   Session session_;
   std::shared_ptr<ThreadPool> pool_;

@@ -1,4 +1,4 @@
-#include "api/remote_worker_store.hpp"
+#include "api/remote_work_store.hpp"
 
 #include "api/execution_read.hpp"
 #include "base/json_out.hpp"
@@ -91,13 +91,11 @@ std::vector<Uuid> read_ids(const JsonView& view, std::string_view name) {
 
 }  // namespace
 
-StoreInfo WorkerStore::info() {
+StoreInfo RemoteWorkStore::info() {
   return {.backend = "server", .version = {}, .location = api_->url(), .schema_version = 0, .capabilities = {}};
 }
 
-Time WorkerStore::now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
-
-std::string WorkerStore::server_session(const Uuid& session) {
+std::string RemoteWorkStore::server_session(const Uuid& session) {
   const std::lock_guard lock(mutex_);
   if (session != session_ || server_session_.empty()) {
     throw StaleLease("session " + session.to_string() + " is not there");
@@ -105,7 +103,7 @@ std::string WorkerStore::server_session(const Uuid& session) {
   return server_session_;
 }
 
-void WorkerStore::open_session(const NewSession& session) {
+void RemoteWorkStore::open_session(const NewSession& session) {
   std::vector<std::string> names;
   for (const QueueRef& queue : session.queues) { names.push_back(queue.name); }
   JsonObject body;
@@ -119,7 +117,7 @@ void WorkerStore::open_session(const NewSession& session) {
   worker_ = session.worker;
 }
 
-std::vector<FinishVerdict> WorkerStore::finish_all(std::span<const Finish> finishes) {
+std::vector<FinishVerdict> RemoteWorkStore::finish_all(std::span<const Finish> finishes) {
   // The server keeps deadlines: it ends such an execution as timed_out itself, whatever the worker reports.
   std::vector<FinishVerdict> verdicts(finishes.size(), FinishVerdict::accepted);
   std::vector<std::string> items;
@@ -144,7 +142,7 @@ std::vector<FinishVerdict> WorkerStore::finish_all(std::span<const Finish> finis
   return verdicts;
 }
 
-std::vector<FinishVerdict> WorkerStore::finish_some(const std::vector<std::string>& items) {
+std::vector<FinishVerdict> RemoteWorkStore::finish_some(const std::vector<std::string>& items) {
   const std::string body = JsonObject().raw("outcomes", base::json_array(items)).str();
   std::string answer;
   try {
@@ -165,7 +163,7 @@ std::vector<FinishVerdict> WorkerStore::finish_some(const std::vector<std::strin
   return verdicts;
 }
 
-ClaimReply WorkerStore::claim_some(const ClaimRequest& request, bool may_wait) {
+ClaimReply RemoteWorkStore::claim_some(const ClaimRequest& request, bool may_wait) {
   JsonObject body;
   body.text("session", server_session(request.session));
   std::vector<std::string> names;
@@ -181,14 +179,15 @@ ClaimReply WorkerStore::claim_some(const ClaimRequest& request, bool may_wait) {
   // Not repeated: if the answer is lost, the next beat releases the claims that this worker does not hold.
   const std::string answer =
       api_->ask({.method = "POST", .target = "/v1/claims", .body = body.str(), .repeatable = false, .waits = wait});
+  const Time now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
   ClaimReply reply;
   for (const std::string_view item : JsonView(answer).items("claims")) {
-    reply.claims.push_back(read_claim(item, now()));
+    reply.claims.push_back(read_claim(item, now));
   }
   return reply;
 }
 
-Exchange WorkerStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
+Exchange RemoteWorkStore::exchange(std::span<const Finish> finishes, const ClaimRequest* claim) {
   return bided([&] {
     Exchange reply;
     if (!finishes.empty()) { reply.verdicts = finish_all(finishes); }
@@ -198,7 +197,7 @@ Exchange WorkerStore::exchange(std::span<const Finish> finishes, const ClaimRequ
   });
 }
 
-BeatReply WorkerStore::beat(const Beat& beat) {
+BeatReply RemoteWorkStore::beat(const Beat& beat) {
   return bided([&] {
     std::vector<std::string> held;
     for (const Held& each : beat.held) { held.push_back(held_json(each)); }
@@ -234,18 +233,18 @@ BeatReply WorkerStore::beat(const Beat& beat) {
   });
 }
 
-std::vector<Uuid> WorkerStore::cancel_requests(const Uuid& session) {
+std::vector<Uuid> RemoteWorkStore::cancel_requests(const Uuid& session) {
   const std::string body = JsonObject().text("session", server_session(session)).str();
   const std::string answer = bided([&] { return api_->post("/v1/claims/extend", body, true); });
   return read_ids(JsonView(answer), "cancel");
 }
 
-void WorkerStore::close_session(const Uuid& session) {
+void RemoteWorkStore::close_session(const Uuid& session) {
   const std::string body = JsonObject().text("session", server_session(session)).str();
   (void)bided([&] { return api_->post("/v1/claims/close", body, true); });
 }
 
-std::vector<QueueInfo> WorkerStore::queues(std::string_view ns) {
+std::vector<QueueInfo> RemoteWorkStore::queues(std::string_view ns) {
   const std::string answer = bided([&] { return api_->get("/v1/queues"); });
   std::vector<QueueInfo> queues;
   for (const std::string_view item : JsonView(answer).items("queues")) {
