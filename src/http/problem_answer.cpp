@@ -1,4 +1,4 @@
-#include "http/problem.hpp"
+#include "http/problem_answer.hpp"
 
 #include "http/http_error.hpp"
 #include "http/problem_json.hpp"

@@ -1,11 +1,12 @@
-// Exchange: one request on a connection, from its first byte to the last of its answer.
+// ServerCall: one request on a connection, from its first byte to the last of its answer.
+// server_call_body.cpp reads the request's body, server_call_answer.cpp waits and answers.
 #pragma once
 
 #include "http/body_decoder.hpp"
 #include "http/call.hpp"
 #include "http/connection.hpp"
 #include "http/observer.hpp"
-#include "http/problem.hpp"
+#include "http/problem_answer.hpp"
 
 #include <cstdint>
 #include <string>
@@ -14,9 +15,9 @@
 namespace hapax::http {
 
 // Lives on the connection's fiber while that request runs.
-class Exchange final : public Call {
+class ServerCall final : public Call {
  public:
-  explicit Exchange(Connection& connection);
+  explicit ServerCall(Connection& connection);
   // False: the connection ends after this request.
   [[nodiscard]] bool run();
 
