@@ -1,4 +1,4 @@
-#include "guard/heartbeat.hpp"
+#include "guard/guard_heartbeat.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -22,7 +22,7 @@ unsigned own_shard(unsigned count) {
 // All heartbeats, by store. Never destroyed.
 struct Registry {
   std::mutex mutex;
-  std::unordered_map<const GuardStore*, std::weak_ptr<Heartbeat>> heartbeats;
+  std::unordered_map<const GuardStore*, std::weak_ptr<GuardHeartbeat>> heartbeats;
 };
 
 class Registered final : private ForkAware {
@@ -45,17 +45,17 @@ Duration beat_interval(const std::optional<Duration>& takeover_after) {
   return takeover_after ? *takeover_after / 3 : never_interval;
 }
 
-std::shared_ptr<Heartbeat> Heartbeat::of(const GuardStorePtr& store) {
+std::shared_ptr<GuardHeartbeat> GuardHeartbeat::of(const GuardStorePtr& store) {
   Registry& registry = Registered::instance().registry;
   // Constructed and destroyed outside the lock: a heartbeat enlists itself for forks, and a fork takes the registry's
   // lock after the list of ForkAware objects.
-  const auto made = std::make_shared<Heartbeat>(store);
-  std::shared_ptr<Heartbeat> chosen = made;
+  const auto made = std::make_shared<GuardHeartbeat>(store);
+  std::shared_ptr<GuardHeartbeat> chosen = made;
   {
     const std::lock_guard lock(registry.mutex);
     std::erase_if(registry.heartbeats, [](const auto& each) { return each.second.expired(); });
-    std::weak_ptr<Heartbeat>& known = registry.heartbeats[store.get()];
-    if (std::shared_ptr<Heartbeat> present = known.lock()) {
+    std::weak_ptr<GuardHeartbeat>& known = registry.heartbeats[store.get()];
+    if (std::shared_ptr<GuardHeartbeat> present = known.lock()) {
       chosen = std::move(present);
     } else {
       known = made;
@@ -64,9 +64,9 @@ std::shared_ptr<Heartbeat> Heartbeat::of(const GuardStorePtr& store) {
   return chosen;
 }
 
-Heartbeat::Heartbeat(GuardStorePtr store) : store_(std::move(store)) { enlist(); }
+GuardHeartbeat::GuardHeartbeat(GuardStorePtr store) : store_(std::move(store)) { enlist(); }
 
-Heartbeat::~Heartbeat() {
+GuardHeartbeat::~GuardHeartbeat() {
   Runner* runner = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -83,12 +83,12 @@ Heartbeat::~Heartbeat() {
   retire();
 }
 
-void Heartbeat::before_fork() {
+void GuardHeartbeat::before_fork() {
   mutex_.lock();
   for (Shard& shard : shards_) { shard.mutex.lock(); }
 }
 
-void Heartbeat::after_fork(bool in_child) {
+void GuardHeartbeat::after_fork(bool in_child) {
   if (in_child) {
     // The parent's holds stay the parent's. Their nodes have another generation, so unlink() does nothing here.
     for (Shard& shard : shards_) { shard.first = nullptr; }
@@ -99,24 +99,24 @@ void Heartbeat::after_fork(bool in_child) {
   mutex_.unlock();
 }
 
-void Heartbeat::join(const void* guard, Duration interval, OnTrouble trouble) {
+void GuardHeartbeat::join(const void* guard, Duration interval, OnTrouble trouble) {
   const std::lock_guard lock(mutex_);
   members_.push_back({guard, interval, std::move(trouble)});
   if (runner_ != nullptr) { runner_->wake.notify_all(); }
 }
 
-void Heartbeat::leave(const void* guard) {
+void GuardHeartbeat::leave(const void* guard) {
   const std::lock_guard lock(mutex_);
   std::erase_if(members_, [&](const Member& each) { return each.guard == guard; });
 }
 
-Duration Heartbeat::interval() const {
+Duration GuardHeartbeat::interval() const {
   Duration shortest = never_interval;
   for (const Member& each : members_) { shortest = std::min(shortest, each.interval); }
   return shortest;
 }
 
-void Heartbeat::link(detail::GuardBeatNode& node, const GuardHold& hold) {
+void GuardHeartbeat::link(detail::GuardBeatNode& node, const GuardHold& hold) {
   if (!started_.load(std::memory_order_acquire)) { start(); }
   node.hold = &hold;
   node.shard = own_shard(shard_count);
@@ -130,7 +130,7 @@ void Heartbeat::link(detail::GuardBeatNode& node, const GuardHold& hold) {
   shard.first = &node;
 }
 
-void Heartbeat::unlink(detail::GuardBeatNode& node) noexcept {
+void GuardHeartbeat::unlink(detail::GuardBeatNode& node) noexcept {
   if (node.generation == 0) { return; }
   Shard& shard = shards_[node.shard];
   const std::lock_guard lock(shard.mutex);
@@ -141,7 +141,7 @@ void Heartbeat::unlink(detail::GuardBeatNode& node) noexcept {
   node.generation = 0;
 }
 
-void Heartbeat::start() {
+void GuardHeartbeat::start() {
   const std::lock_guard lock(mutex_);
   if (runner_ != nullptr) { return; }
   auto runner = std::make_unique<Runner>();
@@ -150,7 +150,7 @@ void Heartbeat::start() {
   started_.store(true, std::memory_order_release);
 }
 
-void Heartbeat::run(Runner& runner) {
+void GuardHeartbeat::run(Runner& runner) {
   using Clock = std::chrono::steady_clock;
   std::unique_lock lock(mutex_);
   Clock::time_point beaten = Clock::now();
@@ -179,7 +179,7 @@ void Heartbeat::run(Runner& runner) {
   }
 }
 
-bool Heartbeat::beat() {
+bool GuardHeartbeat::beat() {
   struct Place {
     unsigned shard;
     std::uint64_t serial;
@@ -219,7 +219,7 @@ bool Heartbeat::beat() {
   return true;
 }
 
-void Heartbeat::warn(const std::string& key, const std::string& message) {
+void GuardHeartbeat::warn(const std::string& key, const std::string& message) {
   std::vector<OnTrouble> told;
   {
     const std::lock_guard lock(mutex_);

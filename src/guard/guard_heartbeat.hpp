@@ -1,4 +1,4 @@
-// Heartbeat: renews all holds of this process in one store, on one thread, for all guards of that store.
+// GuardHeartbeat: renews all holds of this process in one store, on one thread, for all guards of that store.
 //
 // A call links itself in when it begins and out when it has ended, which costs a few dozen nanoseconds under the lock
 // of its thread's own shard and never wakes the heartbeat's thread. The thread starts with the first call, beats at the
@@ -26,15 +26,15 @@ namespace hapax::guard {
 // How often a hold with this takeover_after is renewed.
 [[nodiscard]] Duration beat_interval(const std::optional<Duration>& takeover_after);
 
-class Heartbeat final : private ForkAware {
+class GuardHeartbeat final : private ForkAware {
  public:
   using OnTrouble = std::function<void(const std::string& key, const std::string& message)>;
 
-  explicit Heartbeat(GuardStorePtr store);
-  ~Heartbeat();
+  explicit GuardHeartbeat(GuardStorePtr store);
+  ~GuardHeartbeat();
 
   // The heartbeat of a store: made with the first guard, shared by all.
-  [[nodiscard]] static std::shared_ptr<Heartbeat> of(const GuardStorePtr& store);
+  [[nodiscard]] static std::shared_ptr<GuardHeartbeat> of(const GuardStorePtr& store);
 
   // Adds and removes a guard. `trouble` is called on the heartbeat's thread.
   void join(const void* guard, Duration interval, OnTrouble trouble);
