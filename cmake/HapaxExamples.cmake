@@ -11,6 +11,6 @@ foreach(source IN LISTS example_sources)
   if(HAPAX_BUILD_TESTS)
     add_test(NAME example.${name} COMMAND "${PROJECT_SOURCE_DIR}/scripts/run_test.sh" --fresh-folder
                                           "$<TARGET_FILE:example_${name}>")
-    set_tests_properties(example.${name} PROPERTIES LABELS "process" TIMEOUT 120)
+    set_tests_properties(example.${name} PROPERTIES LABELS "process" TIMEOUT 600)
   endif()
 endforeach()

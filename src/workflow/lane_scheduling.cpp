@@ -50,11 +50,6 @@ bool Lanes::note_speeds(const Turns& took) {
   return quick;
 }
 
-bool Lanes::may_take_long(const std::string& workflow) const {
-  const std::lock_guard lock(mutex_);
-  return !is_quick(workflow);
-}
-
 Time Lanes::known_by(const std::string& workflow) const {
   const auto since = measured_since_.find(workflow);
   return since == measured_since_.end() ? Time{} : since->second + held_up_after;

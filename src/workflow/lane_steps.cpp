@@ -1,4 +1,5 @@
-// Lanes: bodies of steps run on the lane of their run, or on an idle lane when they wait behind a long one.
+// Lanes: bodies of steps run on the lane of their run, or on an idle lane when they wait behind a long one. A run whose
+// lane stays held up leaves it: an idle lane begins the run anew from its journal.
 #include "workflow/lanes.hpp"
 
 #include "engine/step_thread.hpp"
@@ -24,7 +25,7 @@ bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::
       const std::lock_guard lock(mutex_);
       if (lane->bodies.empty()) { break; }
       // Finished bodies are recorded before a body begins that may take long, and after one that did.
-      more = !going.empty() && (held_up || !is_quick(lane->bodies.front()->name()));
+      more = !lane->ready.empty() && (held_up || !is_quick(lane->bodies.front()->name()));
       if (more) { break; }
       state = std::move(lane->bodies.front());
       lane->bodies.pop_front();
@@ -38,45 +39,113 @@ bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::
     const Duration lasted = now - std::exchange(mark, now);
     held_up = lasted >= held_up_after;
     took.emplace_back(state, lasted);
-    if (goes_on(state)) { going.push_back(std::move(state)); }
+    // From here the run can leave this lane, if the next body takes long.
+    const std::lock_guard lock(mutex_);
+    lane->ready.push_back(std::move(state));
   }
   (void)note_speeds(took);
+  std::vector<RunState> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    ready.swap(lane->ready);
+  }
+  std::ranges::copy_if(ready, std::back_inserter(going), [this](const RunState& state) { return goes_on(state); });
   return more;
 }
 
-// Holding mutex_.
+bool Lanes::is_held_up(const Lane& lane, Time now, Duration since) {
+  const std::int64_t held_since = lane.held_since_us.load();
+  return held_since != 0 && now - Time(Duration(held_since)) >= since;
+}
+
 Lanes::LanePtr Lanes::held_up_lane(Time now) const {
   const auto found = std::ranges::find_if(lanes_, [&](const LanePtr& lane) {
-    const std::int64_t since = lane->held_since_us.load();
-    return !lane->bodies.empty() && since != 0 && now - Time(Duration(since)) >= held_up_after;
+    if (!lane->bodies.empty() && is_held_up(*lane, now, held_up_after)) { return true; }
+    return is_held_up(*lane, now, leave_after) &&
+           (std::ranges::any_of(lane->ready, may_leave) || std::ranges::any_of(lane->todo, may_leave));
   });
   return found == lanes_.end() ? nullptr : *found;
 }
 
-bool Lanes::help_out(const LanePtr& lane) {
+// Unwinding a run inside a catch block would run the rest of the block, so such a run stays. A run that was stopped, or
+// whose step the store has failed, is given back by its own lane.
+bool Lanes::may_leave(const RunState& state) {
+  return !state->in_catch() && !is_stopped(*state->run()) && state->store_trouble().empty();
+}
+
+RunState Lanes::take_leaving(Lane& held) {
+  RunState left;
+  if (const auto ready = std::ranges::find_if(held.ready, may_leave); ready != held.ready.end()) {
+    left = std::move(*ready);
+    held.ready.erase(ready);
+  } else if (const auto waiting = std::ranges::find_if(held.bodies, may_leave); waiting != held.bodies.end()) {
+    left = std::move(*waiting);
+    held.bodies.erase(waiting);
+  } else {
+    return nullptr;
+  }
+  held.discard.push_back(left);
+  return left;
+}
+
+bool Lanes::free_claimed(Lane& held) {
+  const auto staying = std::ranges::stable_partition(held.todo, may_leave);
+  const auto leaving = std::ranges::subrange(held.todo.begin(), staying.begin());
+  for (RunState& state : leaving) {
+    fresh_.push_back(state->run());
+    held.discard.push_back(std::move(state));
+  }
+  const bool any = !leaving.empty();
+  held.todo.erase(leaving.begin(), leaving.end());
+  return any;
+}
+
+void Lanes::adopt(const LanePtr& lane, RunState left) {
+  RunState state = make(left->run());
+  if (!state) { return; }
+  try {
+    model::History history = ask_history({.execution = state->claim().id});
+    if (!history.unreadable.empty()) { return snooze(state, history.unreadable); }
+    state->replay().load(std::move(history.entries), std::move(history.events));
+  } catch (const std::exception& error) { return give_back(state, error.what()); }
+  state->inherit_step(*left);
+  left.reset();
+  run(lane, {std::move(state)});
+}
+
+void Lanes::help_out(const LanePtr& lane) {
   LanePtr other;
-  RunState state;
+  RunState left;
+  RunState body;
   {
     const std::lock_guard lock(mutex_);
-    other = held_up_lane(engine::engine_now());
-    if (!other) { return false; }
-    // The last body would wait longest.
-    state = std::move(other->bodies.back());
-    other->bodies.pop_back();
-    ++other->lent;
-    if (!other->bodies.empty()) { wake_idle(); }
+    const Time now = engine::engine_now();
+    other = held_up_lane(now);
+    if (!other) { return; }
+    if (is_held_up(*other, now, leave_after)) {
+      if (free_claimed(*other)) { return; }
+      left = take_leaving(*other);
+    }
+    if (!left && !other->bodies.empty()) {
+      // The last body would wait longest.
+      body = std::move(other->bodies.back());
+      other->bodies.pop_back();
+      ++other->lent;
+    }
+    if (held_up_lane(now)) { wake_idle(); }
   }
+  if (left) { adopt(lane, std::move(left)); }
+  if (!body) { return; }
   // A stopped run is dropped by its own lane.
-  if (!is_stopped(*state->run())) {
+  if (!is_stopped(*body->run())) {
     const Time begun = engine::engine_now();
-    run_body(lane, state, begun);
-    (void)note_speeds({{state, engine::engine_now() - begun}});
+    run_body(lane, body, begun);
+    (void)note_speeds({{body, engine::engine_now() - begun}});
   }
   const std::lock_guard lock(mutex_);
   --other->lent;
-  other->ready.push_back(std::move(state));
+  other->ready.push_back(std::move(body));
   other->work.notify_one();
-  return true;
 }
 
 void Lanes::run_body(const LanePtr& lane, const RunState& state, Time now) {

@@ -247,7 +247,8 @@ void Lanes::loop(const LanePtr& lane) {
   std::vector<RunState> batch;
   while (take(lane, batch, Taking::waiting, 0)) {
     if (batch.empty()) {
-      (void)help_out(lane);
+      help_out(lane);
+      announce();
       continue;
     }
     run(lane, std::exchange(batch, {}));
@@ -340,7 +341,8 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
     switch (need) {
       case Need::step:
       case Need::transaction:
-        if (state->replay().needs_flush() || (in_company && may_take_long(state->name()))) { return true; }
+        // Other runs of this lane could not leave it while the body runs here.
+        if (state->replay().needs_flush() || in_company) { return true; }
         announce();  // the body may take long
         run_body(lane, state, Time(Duration(now_us)));
         if (!goes_on(state)) { return false; }
@@ -363,9 +365,9 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
 }
 
 void Lanes::flush(std::vector<RunState>& batch) {
-  // Runs without new entries only have a body to run, which follows the others' records.
+  // Runs with nothing to store only have a body to run, which follows the others' records.
   const auto mute =
-      std::ranges::stable_partition(batch, [](const RunState& state) { return !state->replay().fresh().empty(); });
+      std::ranges::stable_partition(batch, [](const RunState& state) { return state->replay().needs_flush(); });
   std::vector<RunState> later(std::make_move_iterator(mute.begin()), std::make_move_iterator(mute.end()));
   batch.erase(mute.begin(), mute.end());
   send(batch);

@@ -10,8 +10,9 @@
 // lane begins when the working lanes are full, or when a function that takes long holds one up. Workflows whose steps
 // take long go to a lane one at a time. Until a workflow has been measured, one run of it is taken; the others wait,
 // for a moment, to join its commit. Bodies that wait behind an unexpectedly long one are run by idle lanes; the runs
-// themselves stay, as a fiber belongs to its thread. Questions have a lane of their own, because they must be answered
-// while the others are busy.
+// themselves stay at first, as a fiber belongs to its thread. If their lane stays held up, an idle lane begins them anew
+// from their journals, and their own lane drops the old fibers later. Questions have a lane of their own, because they
+// must be answered while the others are busy.
 #pragma once
 
 #include "engine/batcher.hpp"
@@ -65,6 +66,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
  private:
   // Runs do not wait for a lane that has been in one function for longer than this.
   static constexpr Duration held_up_after = std::chrono::milliseconds(1);
+  // Runs leave a lane that has been in one function for longer than this.
+  static constexpr Duration leave_after = std::chrono::milliseconds(100);
 
   struct Lane {
     std::condition_variable work;   // there is work for this lane, or the pool stops
@@ -72,7 +75,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
     std::deque<RunState> todo;      // runs claimed again whose fibers are here; guarded by mutex_
     std::vector<RunState> discard;  // runs cached here that must be dropped; guarded by mutex_
     std::deque<RunState> bodies;    // runs with a step to run, here or on an idle lane; guarded by mutex_
-    std::vector<RunState> ready;    // runs whose step another lane has run; guarded by mutex_
+    std::vector<RunState> ready;    // runs whose step has been run, here or on another lane; guarded by mutex_
     int lent = 0;                   // how many steps other lanes run for this one; guarded by mutex_
     bool ended = false;             // guarded by mutex_
     bool asks = false;              // takes questions only
@@ -127,7 +130,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   // Returns true when all were quick.
   [[nodiscard]] bool go_on_all(const LanePtr& lane, const std::vector<RunState>& batch,
                                std::vector<RunState>& flushing);
-  // Resumes one run. Returns true when it needs the store, or has a body that may take long while others wait.
+  // Resumes one run. Returns true when it needs the store, or has a body to run while others wait.
   [[nodiscard]] bool go_on(const LanePtr& lane, const RunState& state, bool in_company);
   // Writes the entries of all runs to the store; runs that go on remain in `batch`.
   void flush(std::vector<RunState>& batch);
@@ -151,7 +154,6 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   // Holding mutex_: whether turns of this workflow were measured to be short.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;
   [[nodiscard]] bool is_unknown(const std::string& workflow) const { return !speeds_.contains(workflow); }
-  [[nodiscard]] bool may_take_long(const std::string& workflow) const;
   // When a lane will know whether runs of an unmeasured workflow are quick; a past time: no lane measures it.
   [[nodiscard]] Time known_by(const std::string& workflow) const;
   // Holding mutex_: whether a working lane will soon take a run of this workflow.
@@ -164,9 +166,19 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   // Runs the bodies of flushed runs and of bodies left over. Runs whose bodies other lanes take come back in
   // Lane::ready. Returns true when bodies are left over, because finished ones must be recorded first.
   [[nodiscard]] bool run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::vector<RunState>& going);
-  // Runs a body that waits behind a long one of another lane. Returns false when there is none.
-  [[nodiscard]] bool help_out(const LanePtr& lane);
+  // For an idle lane: takes runs from a lane that is held up, or runs one of their bodies.
+  void help_out(const LanePtr& lane);
+  // Holding mutex_: a lane that an idle lane can help.
   [[nodiscard]] LanePtr held_up_lane(Time now) const;
+  [[nodiscard]] static bool is_held_up(const Lane& lane, Time now, Duration since);
+  [[nodiscard]] static bool may_leave(const RunState& state);
+  // Holding mutex_: takes from a lane that stays held up a run that is between two calls. The run's fiber stays on that
+  // lane, to be dropped there. Returns null when there is none.
+  [[nodiscard]] static RunState take_leaving(Lane& held);
+  // Holding mutex_: gives runs that were claimed again, and wait for a lane that stays held up, to any lane.
+  [[nodiscard]] bool free_claimed(Lane& held);
+  // Goes on with a run of another lane, anew from its journal. A step that has been run is not run again.
+  void adopt(const LanePtr& lane, RunState left);
   [[nodiscard]] static bool is_stopped(const engine::Run& run);
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);

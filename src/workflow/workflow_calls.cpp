@@ -46,7 +46,9 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
       // If the run was cancelled while the step waited for its next attempt, that attempt does not run.
       if (attempts > 0) { throw_if_cancelled(); }
       step_body_ = &body;
+      set_step(name);
       need(Need::step);
+      ran_ = false;
       ++attempts;
       workflow::StepRecord record{.ran_for = step_ran_for_, .attempts = attempts};
       if (step_ending_.kind == engine::Ending::Kind::completed) {
@@ -72,6 +74,14 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
+// An inherited outcome belongs to the step that the function asks for first.
+void WorkflowRun::set_step(std::string_view name) {
+  if (std::exchange(inherits_, false) && step_name_ != name) {
+    diverge(inherited_but("asks for step '" + std::string(name) + "'"));
+  }
+  step_name_ = name;
+}
+
 // Returns or throws the outcome that the journal has of a step.
 std::string WorkflowRun::take_result(const model::JournalEntry& entry) {
   workflow::StepRecord record = workflow::decode_step(entry);
@@ -88,8 +98,9 @@ std::string WorkflowRun::transaction(std::string_view name, const std::function<
   try {
     if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) { return take_result(*entry); }
     transaction_body_ = &body;
-    transaction_name_ = name;
+    set_step(name);
     need(Need::transaction);
+    ran_ = false;
     if (step_ending_.kind == engine::Ending::Kind::completed) {
       last_step_ = replay_.recorded() - 1;
       last_step_ran_here_ = true;

@@ -91,6 +91,7 @@ void WorkflowRun::body() {
           replay_.begin(build_);
           std::string result = (*function_)(context, run.claim().input);
           if (!unwinding_) { replay_.expect_end("ends"); }
+          if (inherits_ && !unwinding_) { throw Divergence{inherited_but("ends")}; }
           return engine::Ending::completed(std::move(result));
         } catch (const Unwind&) { return engine::Ending::released(); } catch (const Divergence& divergence) {
           stuck_ = divergence.reason;
@@ -119,6 +120,26 @@ std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
   return doing;
 }
 
+std::string WorkflowRun::inherited_but(std::string_view doing) const {
+  return "step '" + step_name_ + "' was run a moment ago, and the code " + std::string(doing);
+}
+
+void WorkflowRun::inherit_step(WorkflowRun& other) {
+  if (!other.ran_) { return; }
+  step_ending_ = std::move(other.step_ending_);
+  step_ran_for_ = other.step_ran_for_;
+  step_name_ = other.step_name_;
+  ran_ = true;
+  inherits_ = true;
+  // The function passes the timers that it passed before.
+  replay_.set_now(other.replay_.now());
+}
+
+void WorkflowRun::run_step_or_transaction() {
+  if (ran_) { return; }
+  need_ == Need::transaction ? run_transaction() : run_step();
+}
+
 void WorkflowRun::run_step() {
   const Time start = engine::engine_now();
   in_step_.store(true);
@@ -126,6 +147,7 @@ void WorkflowRun::run_step() {
       engine::run_handler([this](engine::Run&) { return engine::Ending::completed((*step_body_)()); }, *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
+  ran_ = true;
 }
 
 void WorkflowRun::run_transaction() {
@@ -135,7 +157,7 @@ void WorkflowRun::run_transaction() {
   model::JournalEntry& entry = entries.emplace_back();
   entry.position = replay_.recorded() + static_cast<std::int32_t>(entries.size()) - 1;
   entry.kind = static_cast<std::uint8_t>(Entry::step);
-  entry.name = transaction_name_;
+  entry.name = step_name_;
   bool committed = false;
   in_step_.store(true);
   step_ending_ = engine::run_handler(
@@ -165,6 +187,7 @@ void WorkflowRun::run_transaction() {
       *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
+  ran_ = !committed;  // a committed one is in the journal
   if (committed) {
     (void)replay_.add(Entry::step, entry.name, entry.data);
     replay_.kept(replay_.now());
@@ -307,6 +330,7 @@ void WorkflowRun::enter(const char* what) {
 // abandons it.
 void WorkflowRun::need(Need what) {
   if (!unwinding_) {
+    if (inherits_) { diverge(inherited_but("waits")); }
     need_ = what;
     fiber_->suspend();
   }
@@ -341,7 +365,8 @@ void WorkflowRun::throw_if_cancelled() {
     }
     return;
   }
-  if (replay_.cancel()) {
+  // A step that was run is recorded first.
+  if (replay_.cancel() && !inherits_) {
     replay_.add(Entry::cancelled, "", workflow::encode_number("call", call_));
     throw_cancelled();
   }

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <latch>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -195,6 +197,135 @@ TEST_P(LaneChoice, NoStepBeginsOnceTheWorkerHasGivenUp) {
   EXPECT_EQ(begun.load(), 1);
 }
 
+// Two threads. The first one claims workflows together, and one of these has a step that takes very long; the second
+// thread becomes idle later.
+class HeldUpThread : public LaneChoice {
+ protected:
+  void SetUp() override {
+    LaneChoice::SetUp();
+    app_.emplace(open());
+    for (int i = 0; i < 2; ++i) {
+      app_->handle(blockers_.at(static_cast<std::size_t>(i)), [this, i](WorkflowContext& ctx, const int& n) {
+        ctx.step("until told", [this, i] {
+          ++blocking_;
+          await(unblocked_.at(static_cast<std::size_t>(i)));
+        });
+        return n;
+      });
+    }
+    app_->handle(flow_, [this](WorkflowContext& ctx, const int& n) {
+      ctx.step("a", [] {});
+      ctx.step("b", [this, n] { body(n); });
+      try {
+        ctx.step("c", [] {});
+      } catch (const Cancelled&) {
+        ctx.step("undo b", [this] { undone_.store(true); });
+        throw;
+      }
+      return n;
+    });
+  }
+  void TearDown() override {
+    over_.store(true);
+    for (auto& unblocked : unblocked_) { unblocked.store(true); }
+    worker_.reset();
+    app_.reset();
+    LaneChoice::TearDown();
+  }
+
+  void work() { worker_.emplace(app_->work({.threads = 2})); }
+
+  void body(int n) {
+    if (n < known) { ++bodies_; }
+    if (n == lasting) {
+      lasts_.store(true);
+      await(over_);
+    }
+  }
+
+  // Runs enough workflows for the worker to measure that they are quick, then keeps both threads.
+  void keep_both_threads() {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(app_->start(flow_, known, {.workflow_id = "known " + std::to_string(i)}).result_for(60s), known);
+    }
+    for (const auto& blocker : blockers_) { (void)app_->start(blocker, 1, {.workflow_id = blocker.name()}); }
+    while (blocking_.load() < 2) { std::this_thread::sleep_for(1ms); }
+  }
+
+  WorkflowHandle<int> start(int n) {
+    auto handle = app_->start(flow_, n, {.workflow_id = std::to_string(n)});
+    while (handle.status() != Status::running) { std::this_thread::sleep_for(1ms); }
+    return handle;
+  }
+
+  static constexpr int lasting = 2;
+  static constexpr int known = 100;
+  const std::array<Workflow<int, int>, 2> blockers_{Workflow<int, int>{"first"}, Workflow<int, int>{"second"}};
+  const Workflow<int, int> flow_{"flow"};
+  std::array<std::atomic<bool>, 2> unblocked_{};
+  std::atomic<int> blocking_{0};
+  std::atomic<int> bodies_{0};
+  std::atomic<bool> lasts_{false};
+  std::atomic<bool> over_{false};
+  std::atomic<bool> undone_{false};
+  std::optional<App> app_;
+  std::optional<Worker> worker_;
+};
+
+TEST_P(HeldUpThread, WorkflowsLeaveItWithTheStepsThatTheyHaveRun) {
+  work();
+  keep_both_threads();
+  auto before = start(1);
+  auto held = start(lasting);
+  auto behind = start(3);
+  unblocked_[0].store(true);
+  await(lasts_);
+  unblocked_[1].store(true);
+  EXPECT_EQ(before.result_for(60s), 1);
+  EXPECT_EQ(behind.result_for(60s), 3);
+  EXPECT_EQ(held.status(), Status::running);
+  over_.store(true);
+  EXPECT_EQ(held.result_for(60s), lasting);
+  EXPECT_EQ(bodies_.load(), 3);
+}
+
+// The step has taken effect, so it is recorded before the workflow learns that it is cancelled, and can be undone.
+TEST_P(HeldUpThread, ACancelledWorkflowRecordsItsStepAndUndoesIt) {
+  work();
+  keep_both_threads();
+  auto before = start(1);
+  auto held = start(lasting);
+  unblocked_[0].store(true);
+  await(lasts_);
+  before.cancel();
+  unblocked_[1].store(true);
+  EXPECT_THROW((void)before.result_for(60s), ExecutionFailed);
+  EXPECT_EQ(before.status(), Status::cancelled);
+  EXPECT_TRUE(undone_.load());
+  over_.store(true);
+  EXPECT_EQ(held.result_for(60s), lasting);
+  EXPECT_EQ(bodies_.load(), 2);
+}
+
+// A workflow that waits for a signal is kept in memory on the thread that ran it.
+TEST_P(HeldUpThread, AWorkflowThatWaitedOnItGoesOnElsewhere) {
+  const Workflow<int, int> waits{"waits"};
+  std::atomic<bool> began{false};
+  app_->handle(waits, [&](WorkflowContext& ctx, const int& n) {
+    began.store(true);
+    return n + ctx.wait_signal<int>("go");
+  });
+  work();
+  auto waiting = app_->start(waits, 1, {.workflow_id = "waiting"});
+  while (!began.load() || waiting.status() != Status::pending) { std::this_thread::sleep_for(1ms); }
+  (void)app_->start(blockers_[0], 1, {.workflow_id = "first"});
+  while (blocking_.load() < 1) { std::this_thread::sleep_for(1ms); }
+  waiting.signal("go", 41);
+  EXPECT_EQ(waiting.result_for(60s), 42);
+  unblocked_[0].store(true);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, HeldUpThread, all_stores, [](const auto& store) { return store.param; });
 INSTANTIATE_TEST_SUITE_P(Stores, LaneChoice, all_stores, [](const auto& store) { return store.param; });
 
 }  // namespace
