@@ -1,5 +1,5 @@
-// What a worker and the store exchange: sessions, claims, outcomes and beats. Plain values: no behaviour, no clock, no
-// I/O.
+// The values that a worker and the store exchange: sessions, claims, outcomes and beats. Plain values: no behaviour, no
+// clock, no I/O.
 #pragma once
 
 #include "model/new_execution.hpp"
