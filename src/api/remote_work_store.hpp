@@ -1,5 +1,5 @@
-// RemoteWorkStore: a server's worker protocol (docs/guides/worker-protocol.md) as a WorkStore, so that engine::Worker runs
-// on it unchanged: claims, outcomes, beats, cancellation, grace, lost sessions. The server does the sweeping and ticking.
+// RemoteWorkStore: a server's worker protocol (docs/guides/worker-protocol.md) as a WorkStore, so that engine::Worker
+// runs on it unchanged: claims, outcomes, beats, cancellation, grace, lost sessions. The server sweeps and ticks.
 //
 // Any thread. A server that cannot be reached is StoreUnavailable, which workers wait out.
 #pragma once

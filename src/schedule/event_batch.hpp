@@ -1,5 +1,5 @@
-// The batches in which EventRouter::route() admits runs: one batch a transaction, or several in a shared one. Internal to
-// EventRouter.
+// The batches in which EventRouter::route() admits runs: one batch a transaction, or several in a shared one. Internal
+// to EventRouter.
 #pragma once
 
 #include <hapax/error.hpp>
