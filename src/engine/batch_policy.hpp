@@ -5,7 +5,7 @@
 // The rules below only make that faster, and each can be switched off (base/plain_path.hpp):
 //
 // | rule         | a call waits for, or goes                     | at most                           | why
-// |--------------|-----------------------------------------------|-----------------------------------|--------------------
+// |--------------|-----------------------------------------------|-----------------------------------|-----
 // | gather       | blocking callers that the last call answered  | a quarter of that call and 200 us | 1
 // | gather_async | asynchronous callers, if the last call mostly | the time that call waited, 1 ms   | 2
 // |              | waited for a disk or another machine          |                                   |
