@@ -15,6 +15,8 @@ const std::map<std::string, std::function<void()>> workloads = {
     {"dedup", rig::dedup},
     {"workflow", rig::workflow},
     {"workflow-tasks", rig::workflow_tasks},
+    {"open-loop", rig::open_loop},
+    {"open-loop-workflow", rig::open_loop_workflow},
     {"sleepers", rig::sleepers},
     {"events", rig::events},
     {"ticker-idle", rig::ticker_idle},

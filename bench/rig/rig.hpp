@@ -39,6 +39,9 @@ void round_trip();
 void dedup();
 void workflow();
 void workflow_tasks();
+// Random arrivals, handlers and steps that sleep; latencies from the intended arrival to the result.
+void open_loop();
+void open_loop_workflow();
 
 // hapax only: neither history nor backlog slows claims (run by ./dev bench, not by the rig).
 void scale_history();

@@ -5,7 +5,6 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "engine/build_request.hpp"
-#include "model/activity_origin.hpp"
 #include "model/identity.hpp"
 #include "model/validate.hpp"
 #include "store/brief.hpp"

@@ -7,7 +7,7 @@
 #include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "model/trace_context.hpp"
+#include "model/labels.hpp"
 
 #include <cstdio>
 

@@ -142,7 +142,7 @@ void add_checks(http::Readiness& readiness, engine::Engine& engine, const Pulse&
   // Shown without affecting the status: transactions that acknowledge writes set their own durability (decision 44).
   readiness.add_remark("durability", [&engine] { return engine.store().info().durability; });
   readiness.add("sweeper", [&engine] {
-    const int failures = engine.hub().sweeps().failures();
+    const int failures = engine.wakeups().sweeps().failures();
     return failures < limits::sweep_failures ? std::string()
                                              : "its last " + std::to_string(failures) + " sweeps failed";
   });
@@ -191,7 +191,7 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   server.start();
   const auto sweep_trouble =
       std::make_shared<engine::TroubleListener>([say](std::string_view text) { say("sweep", text); });
-  engine->hub().sweeps().add(sweep_trouble);
+  engine->wakeups().sweeps().add(sweep_trouble);
   engine->start_sweeper({.interval = {}, .ns = shell.ns()});
   schedule::start_ticker(*engine, {.on_trouble = [say](std::string_view text) { say("schedules", text); },
                                    .on_looked = [&ticker] { ticker.beat(); }});

@@ -2,7 +2,7 @@
 
 #include <hapax/app.hpp>
 
-#include "api/remote_worker_store.hpp"
+#include "api/remote_work_store.hpp"
 #include "app/app_state.hpp"
 #include "app/configuration.hpp"
 #include "base/payload_limit.hpp"
@@ -214,9 +214,9 @@ std::shared_ptr<store::Store> Shell::shared_store() {
   return store_;
 }
 
-std::shared_ptr<store::Store> Shell::work_store() {
+std::shared_ptr<store::WorkStore> Shell::work_store() {
   if (server_url().empty()) { return shared_store(); }
-  return std::make_shared<api::WorkerStore>(api());
+  return std::make_shared<api::RemoteWorkStore>(api());
 }
 
 store::Store& Shell::store() { return *shared_store(); }

@@ -93,7 +93,7 @@ class Shell {
   [[nodiscard]] std::shared_ptr<store::Store> shared_store();
 
   // The store that a worker claims from; with a server, the worker protocol in the shape of a store.
-  [[nodiscard]] std::shared_ptr<store::Store> work_store();
+  [[nodiscard]] std::shared_ptr<store::WorkStore> work_store();
 
   // The same store and namespace as an App (hapax/app.hpp).
   [[nodiscard]] App app();

@@ -8,7 +8,7 @@
 #include "api/execution_read.hpp"
 #include "base/json_view.hpp"
 #include "base/sha256.hpp"
-#include "model/activity_origin.hpp"
+#include "model/identity.hpp"
 #include "model/turn.hpp"
 
 namespace hapax::cli {

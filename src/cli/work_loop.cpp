@@ -178,10 +178,12 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     // A token that may not read the queues is refused now, not when the wait begins.
     if (ends) { (void)shell.backend().queues(); }
   }
-  const auto engine = std::make_shared<engine::Engine>(shell.work_store());
   const auto begun = std::chrono::steady_clock::now();
-  engine::Worker worker(engine, plan.worker, [process](engine::Run& attempt) { return process->run(attempt); });
-  if (!asks_server) {
+  const engine::Handler handler = [process](engine::Run& attempt) { return process->run(attempt); };
+  const auto engine = asks_server ? nullptr : std::make_shared<engine::Engine>(shell.shared_store());
+  engine::Worker worker =
+      engine ? engine::Worker(engine, plan.worker, handler) : engine::Worker(shell.work_store(), plan.worker, handler);
+  if (engine) {
     schedule::Ticker::Options ticking;
     ticking.on_trouble = plan.worker.events.trouble;
     schedule::start_ticker(*engine, std::move(ticking));

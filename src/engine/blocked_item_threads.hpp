@@ -1,4 +1,4 @@
-// LoneThreads: runs a few pieces of work that may block, each on a thread of its own.
+// BlockedItemThreads: runs a few pieces of work that may block, each on a thread of its own.
 //
 // Used by one thread. The destructor returns when all of its threads have ended.
 #pragma once
@@ -15,43 +15,43 @@
 
 namespace hapax::engine {
 
-class LoneThreads {
+class BlockedItemThreads {
  public:
-  LoneThreads() = default;
-  LoneThreads(const LoneThreads&) = delete;
-  LoneThreads& operator=(const LoneThreads&) = delete;
-  ~LoneThreads() {
-    for (Lone& lone : lone_) { lone.thread.join(); }
+  BlockedItemThreads() = default;
+  BlockedItemThreads(const BlockedItemThreads&) = delete;
+  BlockedItemThreads& operator=(const BlockedItemThreads&) = delete;
+  ~BlockedItemThreads() {
+    for (Blocked& blocked : threads_) { blocked.thread.join(); }
   }
 
-  // Runs `work` on a thread of its own or, when there are lone_max already, on this one.
+  // Runs `work` on a thread of its own or, when there are threads_max already, on this one.
   void run(std::function<void()> work) {
-    std::erase_if(lone_, [](Lone& lone) {
-      if (!lone.ended->load()) { return false; }
-      lone.thread.join();
+    std::erase_if(threads_, [](Blocked& blocked) {
+      if (!blocked.ended->load()) { return false; }
+      blocked.thread.join();
       return true;
     });
-    if (lone_.size() >= lone_max) {
+    if (threads_.size() >= threads_max) {
       work();
       return;
     }
     const auto ended = std::make_shared<std::atomic<bool>>(false);
-    lone_.push_back({std::thread([work = std::move(work), ended] {
-                       mark_engine_thread();
-                       work();
-                       ended->store(true);
-                     }),
-                     ended});
+    threads_.push_back({std::thread([work = std::move(work), ended] {
+                          mark_engine_thread();
+                          work();
+                          ended->store(true);
+                        }),
+                        ended});
   }
 
  private:
-  static constexpr std::size_t lone_max = 64;
+  static constexpr std::size_t threads_max = 64;
 
-  struct Lone {
+  struct Blocked {
     std::thread thread;
     std::shared_ptr<std::atomic<bool>> ended;
   };
-  std::vector<Lone> lone_;
+  std::vector<Blocked> threads_;
 };
 
 }  // namespace hapax::engine

@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
-#include "model/trace_context.hpp"
+#include "model/labels.hpp"
 
 namespace hapax::engine {
 

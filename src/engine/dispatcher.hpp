@@ -6,6 +6,8 @@
 // call hint().
 #pragma once
 
+#include "engine/backoff.hpp"
+#include "engine/outcome_policy.hpp"
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
 #include "engine/step_thread.hpp"
@@ -21,17 +23,6 @@
 #include <vector>
 
 namespace hapax::engine {
-
-// After a store call failed: 50 ms, doubling to 5 s.
-class Backoff {
- public:
-  [[nodiscard]] Duration next();
-  void reset() { failures_ = 0; }
-  [[nodiscard]] bool active() const { return failures_ > 0; }
-
- private:
-  int failures_ = 0;
-};
 
 class Dispatcher {
  public:
@@ -50,7 +41,7 @@ class Dispatcher {
     std::function<void()> on_doubt;  // the result of a claim is unknown: beat now
   };
 
-  Dispatcher(store::Store& store, Session& session, RunPool& pool, Options options);
+  Dispatcher(store::WorkStore& store, Session& session, RunPool& pool, Options options);
 
   [[nodiscard]] Time step(Time now);
 
@@ -67,6 +58,9 @@ class Dispatcher {
   [[nodiscard]] WorkerStats stats() const;
 
  private:
+  // How long executions that were lost before wait for the worker to be empty; then they run beside others.
+  static constexpr Duration suspects_patience = std::chrono::seconds(5);
+
   struct Plan {
     int limit = 0;  // 0: claim nothing this turn
     bool alone = false;
@@ -78,23 +72,23 @@ class Dispatcher {
   [[nodiscard]] Plan plan(Time now);
   [[nodiscard]] int wanted(const PoolLoad& load) const;
   [[nodiscard]] Plan plan_kinds(bool due, bool alone);
-  [[nodiscard]] bool all_ended_at_once();
-  [[nodiscard]] bool waits_for_company(Time now);
-  void note_crowd(std::span<const Settled> sent, Time now, Duration took);
+  [[nodiscard]] Time outcomes_wait_until(Time now);
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void send_one_by_one(std::vector<Settled> batch);
   void note_unsent();
   [[nodiscard]] std::vector<std::string> names(const Plan& plan);
+  [[nodiscard]] model::ClaimRequest claim_request(const Plan& plan, const ClaimTicket& ticket, Time now);
   void add_questions(model::ClaimRequest& request, Time now);
+  void claimed(model::ClaimReply reply, const ClaimTicket& ticket, const Plan& plan, Time now, Time received);
   void hand_out(std::vector<RunPtr> runs);
-  void claimed(model::ClaimReply reply, const Plan& plan, Time now);
+  void plan_next_claim(const model::ClaimReply& reply, const Plan& plan, Time now);
   void release_unstarted();
   [[nodiscard]] Time next_step(Time now) const;
   void trouble(std::string_view what);
 
-  store::Store& store_;
+  store::WorkStore& store_;
   Session& session_;
   RunPool& pool_;
   Options options_;
@@ -105,14 +99,11 @@ class Dispatcher {
   Time held_up_at_{};             // when to send held_up_ again
   Backoff backoff_;
   Time retry_at_{};
-  std::size_t workflows_lately_ = 0;  // recent maximum of workflows held at once
-  Time crowd_at_{};                   // when most workflows' outcomes were last sent together
-  Duration company_wait_{0};          // how long that call took, at most 1 ms
-  Time company_until_ = never;        // until then a few pending outcomes wait for more; never: no wait
-  Time claim_at_{};                   // when to claim next
-  Time questions_at_{};               // claims before this leave questions out
-  bool questions_left_ = false;       // the last claim left questions out
-  bool more_tasks_ = true;            // the last claim of tasks was full, or tasks were due without room
+  OutcomePolicy outcome_policy_;
+  Time claim_at_{};              // when to claim next
+  Time questions_at_{};          // claims before this leave questions out
+  bool questions_left_ = false;  // the last claim left questions out
+  bool more_tasks_ = true;       // the last claim of tasks was full, or tasks were due without room
   bool more_workflows_;
   bool tasks_next_ = false;
   bool no_room_ = false;  // a claim is due, but there is no room

@@ -23,11 +23,11 @@ std::size_t request_bytes(const model::NewExecution& request) { return request.i
 
 // Calls `admit` and reports to the observer.
 template <class Admit>
-std::vector<model::Admission> observed(const WakeHub& hub, Admit admit) {
-  if (!hub.observer().admitted) { return admit(); }
+std::vector<model::Admission> observed(const Wakeups& wakeups, Admit admit) {
+  if (!wakeups.observer().admitted) { return admit(); }
   const Time begun = engine_now();
   std::vector<model::Admission> admissions = admit();
-  hub.observer().admitted(admissions, engine_now() - begun);
+  wakeups.observer().admitted(admissions, engine_now() - begun);
   return admissions;
 }
 
@@ -35,20 +35,20 @@ std::vector<model::Admission> observed(const WakeHub& hub, Admit admit) {
 
 class BackgroundSweeper {
  public:
-  BackgroundSweeper(store::Store& store, base::Random& random, WakeHub& hub, std::function<Duration()> interval)
+  BackgroundSweeper(store::Store& store, base::Random& random, Wakeups& wakeups, std::function<Duration()> interval)
       : sweeper_(store, random,
                  {.retention_interval = model::usual_cleanup_interval,
                   .current_retention_interval = std::move(interval),
                   .on_swept =
-                      [&hub](const model::SweepReport& report) {
-                        hub.sweeps().swept(report, engine_now());
-                        if (report.requeued > 0) { hub.everything_changed(); }
-                        if (hub.observer().swept) { hub.observer().swept(report); }
+                      [&wakeups](const model::SweepReport& report) {
+                        wakeups.sweeps().swept(report, engine_now());
+                        if (report.requeued > 0) { wakeups.everything_changed(); }
+                        if (wakeups.observer().swept) { wakeups.observer().swept(report); }
                       },
                   .on_failed =
-                      [&hub](std::string_view error) {
-                        if (hub.observer().sweep_failed) { hub.observer().sweep_failed(); }
-                        hub.sweeps().failed(error, engine_now());
+                      [&wakeups](std::string_view error) {
+                        if (wakeups.observer().sweep_failed) { wakeups.observer().sweep_failed(); }
+                        wakeups.sweeps().failed(error, engine_now());
                       }}),
         thread_([this](Time now) { return sweeper_.step(now); }) {
     thread_.start();
@@ -62,42 +62,37 @@ class BackgroundSweeper {
 Engine::Engine(std::shared_ptr<store::Store> store)
     : store_(std::move(store)),
       capabilities_(store_->info().capabilities),
-      hub_(std::make_unique<WakeHub>(*store_)),
+      wakeups_(std::make_unique<Wakeups>(*store_)),
       waiters_(std::make_unique<Waiters>(*store_)) {
-  hub_->set_on_hint([this] { waiters_->hint(); });
+  wakeups_->set_on_hint([this] { waiters_->hint(); });
   admissions_ = std::make_unique<Batcher<model::NewExecution, model::Admission>>(
       Batcher<model::NewExecution, model::Admission>::Options{
           .flush =
               [this](std::span<model::NewExecution> requests) {
                 base::fault_point("engine.admit.before");
-                auto admissions = observed(*hub_, [&] { return store_->try_admit(requests); });
+                auto admissions = observed(*wakeups_, [&] { return store_->try_admit(requests); });
                 base::fault_point("engine.admit.after");
                 return admissions;
               },
           .flush_alone =
               [this](std::span<model::NewExecution> requests) {
-                return store::busy_if_blocked([&] { return observed(*hub_, [&] { return store_->admit(requests); }); });
+                return store::busy_if_blocked(
+                    [&] { return observed(*wakeups_, [&] { return store_->admit(requests); }); });
               },
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
           .size = request_bytes,
-          .beside = capabilities_.remote,
           .in_turn = model::may_displace,
-          .max_items = limits::admit_batch});
+          .policy = {.two_calls = capabilities_.remote, .max_items = limits::admit_batch}});
   journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
       Batcher<model::JournalEntry, model::FinishVerdict>::Options{
           .flush = [this](std::span<model::JournalEntry> entries) { return store_->journal_append(entries); },
-          .flush_alone = {},
-          .flushed = {},
           .size = [](const model::JournalEntry& entry) { return entry.data.size(); },
-          .max_items = limits::admit_batch});
+          .policy = {.max_items = limits::admit_batch}});
   turns_ = std::make_unique<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>>(
       Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>::Options{
           .flush = [this](std::span<std::vector<model::Advance>> requests) { return flush_turns(requests); },
-          .flush_alone = {},
-          .flushed = {},
-          .size = {},
-          .max_items = limits::admit_batch});
+          .policy = {.max_items = limits::admit_batch}});
 }
 
 std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std::vector<model::Advance>> requests) {
@@ -153,7 +148,7 @@ void Engine::stop_background() {
 Engine::~Engine() {
   stop_background();
   admissions_.reset();
-  hub_->stop();
+  wakeups_->stop();
   waiters_->stop();
 }
 
@@ -165,7 +160,7 @@ class Engine::Woken {
     if (!admission.created()) { return; }
     const Duration in =
         request.run_at ? std::max(Duration::zero(), *request.run_at - admission.created_at) : request.delay;
-    if (in > Duration::zero()) { engine_.hub_->queue_changed(request.queue, in); }
+    if (in > Duration::zero()) { engine_.wakeups_->queue_changed(request.queue, in); }
     if (in <= announce_within && std::ranges::find(changed_, request.queue) == changed_.end()) {
       changed_.push_back(request.queue);
     }
@@ -188,7 +183,7 @@ void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::
     if (request.born_running) { reservations.push_back({*request.born_running, &request, &admission}); }
     if (!request.born_running || !admission.fence) { woken.add(request, admission); }
   }
-  if (!reservations.empty()) { hub_->reserved(reservations); }
+  if (!reservations.empty()) { wakeups_->reserved(reservations); }
   woken.wake();
 }
 
@@ -232,18 +227,18 @@ void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
 
 void Engine::forget(const model::BornRunning& place) {
   const Reservation reservation{.place = place};
-  hub_->reserved(std::span<const Reservation>(&reservation, 1));
+  wakeups_->reserved(std::span<const Reservation>(&reservation, 1));
 }
 
 void Engine::reserve(model::NewExecution& request) {
   if (!request.born_running && request.delay == Duration::zero() && !request.run_at &&
       request.kind != model::Kind::guard && !request.seed) {
-    request.born_running = hub_->reserve(request.queue, request.task, request.kind);
+    request.born_running = wakeups_->reserve(request.queue, request.task, request.kind);
   }
 }
 
 std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> requests) {
-  std::vector<model::Admission> admissions = observed(*hub_, [&] { return store_->admit(requests); });
+  std::vector<model::Admission> admissions = observed(*wakeups_, [&] { return store_->admit(requests); });
   admitted(requests, admissions);
   return admissions;
 }
@@ -264,7 +259,7 @@ std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& 
   });
   if (!took.empty()) { took.back() += engine_now() - done; }
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    if (hub_->observer().admitted) { hub_->observer().admitted(admissions[i], took[i]); }
+    if (wakeups_->observer().admitted) { wakeups_->observer().admitted(admissions[i], took[i]); }
     admitted(batches[i], admissions[i]);
   }
   return admissions;
@@ -273,7 +268,7 @@ std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& 
 model::FinishVerdict Engine::journal(model::JournalEntry entry) { return journal_->submit(std::move(entry)); }
 
 void Engine::wake_workers(std::span<const model::QueueRef> queues) {
-  for (const model::QueueRef& queue : queues) { hub_->queue_changed(queue, Duration::zero()); }
+  for (const model::QueueRef& queue : queues) { wakeups_->queue_changed(queue, Duration::zero()); }
   store_->announce(queues);
 }
 
@@ -282,7 +277,7 @@ void Engine::start_sweeper(const Cleanup& cleanup) {
   const auto same = [&](const Cleanup& one) { return one.interval == cleanup.interval && one.ns == cleanup.ns; };
   if (std::ranges::none_of(cleanups_, same)) { cleanups_.push_back(cleanup); }
   if (sweeper_) { return; }
-  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *hub_, [this] { return cleanup_interval(); });
+  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *wakeups_, [this] { return cleanup_interval(); });
 }
 
 Duration Engine::cleanup_interval() {
@@ -325,7 +320,7 @@ void Engine::nudge() {
       if (thread) { thread->wake(); }
     }
   }
-  hub_->everything_changed();
+  wakeups_->everything_changed();
   waiters_->hint();
 }
 

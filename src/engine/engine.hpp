@@ -27,7 +27,7 @@ namespace hapax::engine {
 
 class BackgroundSweeper;
 class Waiters;
-class WakeHub;
+class Wakeups;
 
 class Engine {
  public:
@@ -70,7 +70,7 @@ class Engine {
 
   // ---- Waiting ---------------------------------------------------------------------------------------------------
   [[nodiscard]] Waiters& waiters() { return *waiters_; }
-  [[nodiscard]] WakeHub& hub() { return *hub_; }
+  [[nodiscard]] Wakeups& wakeups() { return *wakeups_; }
   // How often expired rows are deleted: by `interval`, else by the namespace's setting in the store, else hourly.
   struct Cleanup {
     std::optional<Duration> interval;
@@ -110,7 +110,7 @@ class Engine {
   std::shared_ptr<store::Store> store_;
   const store::Capabilities capabilities_;
   base::SystemRandom random_;
-  std::unique_ptr<WakeHub> hub_;
+  std::unique_ptr<Wakeups> wakeups_;
   std::unique_ptr<Waiters> waiters_;
   std::unique_ptr<Batcher<model::NewExecution, model::Admission>> admissions_;
   std::unique_ptr<Batcher<model::JournalEntry, model::FinishVerdict>> journal_;

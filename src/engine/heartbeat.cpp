@@ -14,7 +14,7 @@ constexpr Duration glance_interval = std::chrono::seconds(1);
 constexpr Duration progress_interval = std::chrono::seconds(1);
 }  // namespace
 
-Heartbeat::Heartbeat(store::Store& store, Session& session, Options options)
+Heartbeat::Heartbeat(store::WorkStore& store, Session& session, Options options)
     : store_(store), session_(session), options_(std::move(options)) {}
 
 void Heartbeat::open() {

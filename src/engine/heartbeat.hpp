@@ -5,7 +5,7 @@
 // new session when the old one was lost. One thread calls step().
 #pragma once
 
-#include "engine/dispatcher.hpp"
+#include "engine/backoff.hpp"
 #include "engine/session.hpp"
 #include "model/execution.hpp"
 #include "store/store.hpp"
@@ -29,7 +29,7 @@ class Heartbeat {
     std::function<void(std::string_view)> on_trouble;
   };
 
-  Heartbeat(store::Store& store, Session& session, Options options);
+  Heartbeat(store::WorkStore& store, Session& session, Options options);
 
   // Opens a session; throws what the store throws.
   void open();
@@ -51,7 +51,7 @@ class Heartbeat {
   void lost(const Uuid& id);
   void reopen(Time now);
 
-  store::Store& store_;
+  store::WorkStore& store_;
   Session& session_;
   Options options_;
   Backoff backoff_;

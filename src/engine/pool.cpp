@@ -34,7 +34,7 @@ ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::start() {
   const std::lock_guard lock(mutex_);
-  for (int i = 0; i < options_.threads; ++i) { add_lane(); }
+  for (int i = 0; i < options_.threads; ++i) { add_thread(); }
 }
 
 void ThreadPool::set_callbacks(std::function<void(const RunPtr&)> on_start, std::function<void()> on_settled) {
@@ -42,10 +42,10 @@ void ThreadPool::set_callbacks(std::function<void(const RunPtr&)> on_start, std:
   options_.on_settled = std::move(on_settled);
 }
 
-void ThreadPool::add_lane() {
-  auto lane = std::make_shared<Lane>();
-  lane->thread = std::thread([self = shared_from_this(), lane] { self->loop(lane); });
-  lanes_.push_back(std::move(lane));
+void ThreadPool::add_thread() {
+  auto thread = std::make_shared<HandlerThread>();
+  thread->handle = std::thread([self = shared_from_this(), thread] { self->loop(thread); });
+  threads_.push_back(std::move(thread));
 }
 
 void ThreadPool::stop(Time until) {
@@ -54,20 +54,20 @@ void ThreadPool::stop(Time until) {
   work_.notify_all();
   const auto all_ended = [this] {
     const bool leave_stuck = leave_stuck_.load(std::memory_order_relaxed);
-    return std::ranges::all_of(lanes_, [leave_stuck](const LanePtr& lane) {
-      const std::lock_guard lane_lock(lane->mutex);
-      return lane->ended || (leave_stuck && lane->surplus);
+    return std::ranges::all_of(threads_, [leave_stuck](const HandlerThreadPtr& thread) {
+      const std::lock_guard thread_lock(thread->mutex);
+      return thread->ended || (leave_stuck && thread->surplus);
     });
   };
   ended_.wait_for(lock, std::max(until - engine_now(), Duration::zero()), all_ended);
   std::vector<std::thread> finished;
-  for (const LanePtr& lane : lanes_) {
-    const std::lock_guard lane_lock(lane->mutex);
-    if (!lane->thread.joinable()) { continue; }
-    if (lane->ended) {
-      finished.push_back(std::move(lane->thread));
+  for (const HandlerThreadPtr& thread : threads_) {
+    const std::lock_guard thread_lock(thread->mutex);
+    if (!thread->handle.joinable()) { continue; }
+    if (thread->ended) {
+      finished.push_back(std::move(thread->handle));
     } else {
-      lane->thread.detach();
+      thread->handle.detach();
     }
   }
   lock.unlock();
@@ -84,43 +84,43 @@ void ThreadPool::submit(std::vector<RunPtr> runs) {
   work_.notify_one();
 }
 
-void ThreadPool::loop(const LanePtr& lane) {
-  while (RunPtr run = next(*lane)) { execute(*lane, run); }
+void ThreadPool::loop(const HandlerThreadPtr& thread) {
+  while (RunPtr run = next(*thread)) { execute(*thread, run); }
   {
     const std::lock_guard lock(mutex_);
-    const std::lock_guard lane_lock(lane->mutex);
-    lane->ended = true;
-    for (RunPtr& run : lane->todo) { queue_.push_back(std::move(run)); }
-    lane->todo.clear();
-    if (lane->surplus) {
+    const std::lock_guard thread_lock(thread->mutex);
+    thread->ended = true;
+    for (RunPtr& run : thread->todo) { queue_.push_back(std::move(run)); }
+    thread->todo.clear();
+    if (thread->surplus) {
       --stuck_;
-      // The replaced thread's lane is removed; its outcomes go with the pushed ones.
-      for (Settled& settled : lane->done) { pushed_.push_back(std::move(settled)); }
-      lane->done.clear();
-      if (lane->thread.joinable()) { lane->thread.detach(); }
-      std::erase(lanes_, lane);
+      // A replaced thread leaves the list; its outcomes go with the pushed ones.
+      for (Settled& settled : thread->done) { pushed_.push_back(std::move(settled)); }
+      thread->done.clear();
+      if (thread->handle.joinable()) { thread->handle.detach(); }
+      std::erase(threads_, thread);
     }
   }
   ended_.notify_all();
 }
 
-RunPtr ThreadPool::next(Lane& lane) {
+RunPtr ThreadPool::next(HandlerThread& thread) {
   {
-    const std::lock_guard lane_lock(lane.mutex);
-    if (lane.surplus) { return nullptr; }
-    if (!lane.todo.empty() && !holding_.load(std::memory_order_relaxed)) {
-      RunPtr run = std::move(lane.todo.front());
-      lane.todo.pop_front();
-      lane.current = run;
+    const std::lock_guard thread_lock(thread.mutex);
+    if (thread.surplus) { return nullptr; }
+    if (!thread.todo.empty() && !holding_.load(std::memory_order_relaxed)) {
+      RunPtr run = std::move(thread.todo.front());
+      thread.todo.pop_front();
+      thread.current = run;
       return run;
     }
   }
   std::unique_lock lock(mutex_);
   while (queue_.empty() || holding_.load(std::memory_order_relaxed)) {
     if (stopping_) { return nullptr; }
-    if (RunPtr stolen = holding_.load(std::memory_order_relaxed) ? nullptr : steal(lane)) {
-      const std::lock_guard lane_lock(lane.mutex);
-      lane.current = stolen;
+    if (RunPtr stolen = holding_.load(std::memory_order_relaxed) ? nullptr : steal(thread)) {
+      const std::lock_guard thread_lock(thread.mutex);
+      thread.current = stolen;
       return stolen;
     }
     idle_.fetch_add(1, std::memory_order_relaxed);
@@ -133,17 +133,17 @@ RunPtr ThreadPool::next(Lane& lane) {
   if (average > 0 && !queue_.empty()) {
     const double by_time = chunk_seconds / average;
     std::size_t chunk = std::min(by_time < chunk_max ? static_cast<std::size_t>(by_time) : chunk_max,
-                                 queue_.size() / lanes_.size() + 1);
+                                 queue_.size() / threads_.size() + 1);
     chunk = std::min(chunk, queue_.size());
-    const std::lock_guard lane_lock(lane.mutex);
+    const std::lock_guard thread_lock(thread.mutex);
     for (std::size_t i = 0; i < chunk; ++i) {
-      lane.todo.push_back(std::move(queue_.front()));
+      thread.todo.push_back(std::move(queue_.front()));
       queue_.pop_front();
     }
-    lane.current = run;
+    thread.current = run;
   } else {
-    const std::lock_guard lane_lock(lane.mutex);
-    lane.current = run;
+    const std::lock_guard thread_lock(thread.mutex);
+    thread.current = run;
   }
   const bool worth_waking = !queue_.empty() && idle_.load(std::memory_order_relaxed) > 0 &&
                             (average <= 0 || static_cast<double>(queue_.size()) * average > wake_seconds);
@@ -153,24 +153,24 @@ RunPtr ThreadPool::next(Lane& lane) {
 }
 
 // Holding mutex_, when the queue is empty: takes the newest run that waits behind another thread's handler.
-RunPtr ThreadPool::steal(const Lane& thief) {
-  for (const LanePtr& lane : lanes_) {
-    if (lane.get() == &thief) { continue; }
-    const std::unique_lock lane_lock(lane->mutex, std::try_to_lock);
-    if (lane_lock.owns_lock() && !lane->todo.empty()) {
-      RunPtr run = std::move(lane->todo.back());
-      lane->todo.pop_back();
+RunPtr ThreadPool::steal(const HandlerThread& thief) {
+  for (const HandlerThreadPtr& thread : threads_) {
+    if (thread.get() == &thief) { continue; }
+    const std::unique_lock thread_lock(thread->mutex, std::try_to_lock);
+    if (thread_lock.owns_lock() && !thread->todo.empty()) {
+      RunPtr run = std::move(thread->todo.back());
+      thread->todo.pop_back();
       return run;
     }
   }
   return nullptr;
 }
 
-void ThreadPool::execute(Lane& lane, const RunPtr& run) {
+void ThreadPool::execute(HandlerThread& thread, const RunPtr& run) {
   const Time start = engine_now();
   if (!run->start(start)) {
-    const std::lock_guard lane_lock(lane.mutex);
-    lane.current.reset();
+    const std::lock_guard thread_lock(thread.mutex);
+    thread.current.reset();
     return;
   }
   if (options_.on_start) { options_.on_start(run); }
@@ -182,12 +182,12 @@ void ThreadPool::execute(Lane& lane, const RunPtr& run) {
   if (ours) { finish = to_finish(*run, std::move(ending), {.ran_for = ran_for, .jitter = jitter_draw()}); }
   bool tell = false;
   {
-    const std::lock_guard lane_lock(lane.mutex);
-    lane.current.reset();
-    lane.busy_seconds += std::chrono::duration<double>(ran_for).count();
-    ++lane.runs;
-    if (ours) { lane.done.push_back({run, std::move(finish), std::move(own_result)}); }
-    tell = !lane.done.empty() && (lane.todo.empty() || ran_for > tell_at_once || lane.done.size() >= chunk_max);
+    const std::lock_guard thread_lock(thread.mutex);
+    thread.current.reset();
+    thread.busy_seconds += std::chrono::duration<double>(ran_for).count();
+    ++thread.runs;
+    if (ours) { thread.done.push_back({run, std::move(finish), std::move(own_result)}); }
+    tell = !thread.done.empty() && (thread.todo.empty() || ran_for > tell_at_once || thread.done.size() >= chunk_max);
   }
   if (tell) { options_.on_settled(); }
 }
@@ -195,20 +195,20 @@ void ThreadPool::execute(Lane& lane, const RunPtr& run) {
 PoolLoad ThreadPool::glance() {
   const std::lock_guard lock(mutex_);
   PoolLoad load{.threads = options_.threads, .queued = static_cast<int>(queue_.size())};
-  for (const LanePtr& lane : lanes_) {
-    const std::lock_guard lane_lock(lane->mutex);
-    load.queued += static_cast<int>(lane->todo.size());
-    load.running += lane->current && !lane->surplus ? 1 : 0;
+  for (const HandlerThreadPtr& thread : threads_) {
+    const std::lock_guard thread_lock(thread->mutex);
+    load.queued += static_cast<int>(thread->todo.size());
+    load.running += thread->current && !thread->surplus ? 1 : 0;
   }
   return load;
 }
 
 void ThreadPool::collect(std::vector<Settled>& into) {
   const std::lock_guard lock(mutex_);
-  for (const LanePtr& lane : lanes_) {
-    const std::lock_guard lane_lock(lane->mutex);
-    std::ranges::move(lane->done, std::back_inserter(into));
-    lane->done.clear();
+  for (const HandlerThreadPtr& thread : threads_) {
+    const std::lock_guard thread_lock(thread->mutex);
+    std::ranges::move(thread->done, std::back_inserter(into));
+    thread->done.clear();
   }
   std::ranges::move(pushed_, std::back_inserter(into));
   pushed_.clear();
@@ -216,10 +216,10 @@ void ThreadPool::collect(std::vector<Settled>& into) {
 
 void ThreadPool::withdraw(std::vector<RunPtr>& into) {
   const std::lock_guard lock(mutex_);
-  for (const LanePtr& lane : lanes_) {
-    const std::lock_guard lane_lock(lane->mutex);
-    std::ranges::move(lane->todo, std::back_inserter(into));
-    lane->todo.clear();
+  for (const HandlerThreadPtr& thread : threads_) {
+    const std::lock_guard thread_lock(thread->mutex);
+    std::ranges::move(thread->todo, std::back_inserter(into));
+    thread->todo.clear();
   }
   std::ranges::move(queue_, std::back_inserter(into));
   queue_.clear();
@@ -233,23 +233,23 @@ PoolLoad ThreadPool::load() {
   std::int64_t runs = 0;
   double average = average_.load(std::memory_order_relaxed);
   std::vector<double> elapsed;
-  elapsed.reserve(lanes_.size());
+  elapsed.reserve(threads_.size());
   const auto waits = [&](const std::deque<RunPtr>& queue) {
     if (!queue.empty() && (!load.oldest_queued || queue.front()->received < *load.oldest_queued)) {
       load.oldest_queued = queue.front()->received;
     }
   };
   waits(queue_);
-  for (const LanePtr& lane : lanes_) {
-    const std::lock_guard lane_lock(lane->mutex);
-    load.queued += static_cast<int>(lane->todo.size());
-    waits(lane->todo);
-    busy += std::exchange(lane->busy_seconds, 0);
-    runs += std::exchange(lane->runs, 0);
-    if (lane->current && !lane->surplus) {
+  for (const HandlerThreadPtr& thread : threads_) {
+    const std::lock_guard thread_lock(thread->mutex);
+    load.queued += static_cast<int>(thread->todo.size());
+    waits(thread->todo);
+    busy += std::exchange(thread->busy_seconds, 0);
+    runs += std::exchange(thread->runs, 0);
+    if (thread->current && !thread->surplus) {
       ++load.running;
-      if (lane->current->state() != Run::State::queued) {
-        elapsed.push_back(std::chrono::duration<double>(now - lane->current->started()).count());
+      if (thread->current->state() != Run::State::queued) {
+        elapsed.push_back(std::chrono::duration<double>(now - thread->current->started()).count());
       }
     }
   }
@@ -272,15 +272,15 @@ void ThreadPool::rebalance(Time now) {
   bool moved = false;
   {
     const std::lock_guard lock(mutex_);
-    for (const LanePtr& lane : lanes_) {
-      const std::lock_guard lane_lock(lane->mutex);
-      if (lane->todo.empty() || !lane->current || lane->current->state() == Run::State::queued ||
-          now - lane->current->started() < slow_handler) {
+    for (const HandlerThreadPtr& thread : threads_) {
+      const std::lock_guard thread_lock(thread->mutex);
+      if (thread->todo.empty() || !thread->current || thread->current->state() == Run::State::queued ||
+          now - thread->current->started() < slow_handler) {
         continue;
       }
-      while (!lane->todo.empty()) {
-        queue_.push_front(std::move(lane->todo.back()));
-        lane->todo.pop_back();
+      while (!thread->todo.empty()) {
+        queue_.push_front(std::move(thread->todo.back()));
+        thread->todo.pop_back();
       }
       moved = true;
     }
@@ -299,18 +299,18 @@ void ThreadPool::push(Settled settled) {
 bool ThreadPool::replace(const Run& run) {
   const std::lock_guard lock(mutex_);
   if (stopping_ || stuck_ >= stuck_per_thread * options_.threads) { return false; }
-  for (const LanePtr& lane : lanes_) {
+  for (const HandlerThreadPtr& thread : threads_) {
     {
-      const std::lock_guard lane_lock(lane->mutex);
-      if (lane->current.get() != &run || lane->surplus) { continue; }
-      lane->surplus = true;
-      while (!lane->todo.empty()) {
-        queue_.push_front(std::move(lane->todo.back()));
-        lane->todo.pop_back();
+      const std::lock_guard thread_lock(thread->mutex);
+      if (thread->current.get() != &run || thread->surplus) { continue; }
+      thread->surplus = true;
+      while (!thread->todo.empty()) {
+        queue_.push_front(std::move(thread->todo.back()));
+        thread->todo.pop_back();
       }
     }
     ++stuck_;
-    add_lane();
+    add_thread();
     return true;
   }
   return false;

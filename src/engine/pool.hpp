@@ -79,7 +79,8 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   bool replace(const Run& run);
 
  private:
-  struct Lane {
+  // A thread, the runs it has taken and their outcomes.
+  struct HandlerThread {
     std::mutex mutex;  // guards what follows
     std::deque<RunPtr> todo;
     std::vector<Settled> done;
@@ -88,22 +89,22 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
     std::int64_t runs = 0;
     bool surplus = false;  // was replaced: ends after its handler
     bool ended = false;
-    std::thread thread;  // guarded by the pool's mutex
+    std::thread handle;  // guarded by the pool's mutex
   };
-  using LanePtr = std::shared_ptr<Lane>;
+  using HandlerThreadPtr = std::shared_ptr<HandlerThread>;
 
-  void add_lane();
-  void loop(const LanePtr& lane);
-  [[nodiscard]] RunPtr next(Lane& lane);
-  [[nodiscard]] RunPtr steal(const Lane& thief);
-  void execute(Lane& lane, const RunPtr& run);
+  void add_thread();
+  void loop(const HandlerThreadPtr& thread);
+  [[nodiscard]] RunPtr next(HandlerThread& thread);
+  [[nodiscard]] RunPtr steal(const HandlerThread& thief);
+  void execute(HandlerThread& thread, const RunPtr& run);
 
   Options options_;
   std::mutex mutex_;
   std::condition_variable work_;   // something to run, or stopping
   std::condition_variable ended_;  // a thread ended
   std::deque<RunPtr> queue_;
-  std::vector<LanePtr> lanes_;
+  std::vector<HandlerThreadPtr> threads_;
   std::vector<Settled> pushed_;
   bool stopping_ = false;
   std::atomic<bool> holding_{false};

@@ -1,6 +1,6 @@
 // SweepWatch: counts failures of this process's sweeps and reports trouble with them.
 //
-// Owned by the WakeHub; any thread may call it. Trouble that lasts is reported once a minute, not with each sweep.
+// Owned by the Wakeups; any thread may call it. Trouble that lasts is reported once a minute, not with each sweep.
 #pragma once
 
 #include <hapax/time.hpp>

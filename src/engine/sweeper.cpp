@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 
 namespace hapax::engine {
 
@@ -13,6 +14,13 @@ namespace {
 constexpr Duration behind_after = std::chrono::minutes(10);
 constexpr Duration breath_min = std::chrono::milliseconds(5);
 constexpr Duration read_interval_every = std::chrono::seconds(2);
+// A sweep ends deadlines in their order, so many others may come first.
+constexpr int overdue_sweeps_at_most = 100;
+
+bool is_overdue(store::Store& store, const Uuid& id) {
+  const auto outcome = store.outcomes(std::span<const Uuid>(&id, 1)).front();
+  return outcome && outcome->overdue;
+}
 
 }  // namespace
 
@@ -73,6 +81,15 @@ Time Sweeper::step(Time now) {
 Time Sweeper::failed(std::string_view error, Time now) {
   if (options_.on_failed) { options_.on_failed(error); }
   return now + std::max(options_.interval, backoff_.next());
+}
+
+bool end_if_overdue(store::Store& store, const Uuid& id) {
+  if (!is_overdue(store, id)) { return false; }
+  for (int sweeps = 0; sweeps < overdue_sweeps_at_most; ++sweeps) {
+    const model::SweepReport report = store.sweep({.limit = limits::sweep_batch, .retention = false});
+    if (!report.more || !is_overdue(store, id)) { break; }
+  }
+  return true;
 }
 
 }  // namespace hapax::engine

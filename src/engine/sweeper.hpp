@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/random.hpp"
-#include "engine/dispatcher.hpp"
+#include "engine/backoff.hpp"
 #include "store/store.hpp"
 
 #include <functional>
@@ -43,5 +43,9 @@ class Sweeper {
   Time read_interval_at_{};
   Time cleaning_since_{};
 };
+
+// Deadlines without a sweeper: a reader of an execution ends it first, if its deadline has passed. If this execution is
+// overdue, sweeps the store, in bounded steps, until it has ended, and returns true. Throws what the store throws.
+bool end_if_overdue(store::Store& store, const Uuid& id);
 
 }  // namespace hapax::engine

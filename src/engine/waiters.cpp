@@ -4,7 +4,7 @@
 
 #include "base/futex.hpp"
 #include "base/uuid7.hpp"
-#include "engine/overdue.hpp"
+#include "engine/sweeper.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -9,17 +9,17 @@ namespace {
 constexpr Duration listen_wait = std::chrono::seconds(1);
 }  // namespace
 
-WakeHub::WakeHub(store::Store& store) : store_(store) {}
+Wakeups::Wakeups(store::Store& store) : store_(store) {}
 
-WakeHub::~WakeHub() { stop(); }
+Wakeups::~Wakeups() { stop(); }
 
-void WakeHub::add(const std::shared_ptr<LocalWorker>& worker) {
+void Wakeups::add(const std::shared_ptr<LocalWorker>& worker) {
   const std::unique_lock lock(workers_mutex_);
   workers_.push_back(worker);
   worker_count_.store(static_cast<int>(workers_.size()));
 }
 
-void WakeHub::remove(const LocalWorker* worker) {
+void Wakeups::remove(const LocalWorker* worker) {
   std::shared_ptr<LocalWorker> last;  // destroyed after the lock is released
   const std::unique_lock lock(workers_mutex_);
   const auto found = std::ranges::find_if(workers_, [&](const auto& each) { return each.get() == worker; });
@@ -30,18 +30,18 @@ void WakeHub::remove(const LocalWorker* worker) {
   worker_count_.store(static_cast<int>(workers_.size()));
 }
 
-void WakeHub::queue_changed(const model::QueueRef& queue, Duration in) {
+void Wakeups::queue_changed(const model::QueueRef& queue, Duration in) {
   if (worker_count_.load(std::memory_order_relaxed) == 0) { return; }
   const std::shared_lock lock(workers_mutex_);
   for (const auto& worker : workers_) { worker->queue_changed(queue, in); }
 }
 
-void WakeHub::everything_changed() {
+void Wakeups::everything_changed() {
   const std::shared_lock lock(workers_mutex_);
   for (const auto& worker : workers_) { worker->something_changed(); }
 }
 
-std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue, std::string_view task,
+std::optional<model::BornRunning> Wakeups::reserve(const model::QueueRef& queue, std::string_view task,
                                                    model::Kind kind) {
   if (worker_count_.load(std::memory_order_relaxed) == 0) { return std::nullopt; }
   const std::shared_lock lock(workers_mutex_);
@@ -51,19 +51,19 @@ std::optional<model::BornRunning> WakeHub::reserve(const model::QueueRef& queue,
   return std::nullopt;
 }
 
-void WakeHub::reserved(std::span<const Reservation> reservations) {
+void Wakeups::reserved(std::span<const Reservation> reservations) {
   const std::shared_lock lock(workers_mutex_);
   for (const auto& worker : workers_) { worker->reserved(reservations); }
 }
 
-void WakeHub::listen() {
+void Wakeups::listen() {
   const std::lock_guard lock(listen_mutex_);
   if (!thread_.joinable() && !stopping_ && store_.info().capabilities.shared) {
     thread_ = std::thread([this] { listen_loop(); });
   }
 }
 
-void WakeHub::listen_loop() {
+void Wakeups::listen_loop() {
   while (true) {
     store::Listener* listener = nullptr;
     try {
@@ -99,7 +99,7 @@ void WakeHub::listen_loop() {
   }
 }
 
-void WakeHub::stop() {
+void Wakeups::stop() {
   {
     const std::lock_guard lock(listen_mutex_);
     stopping_ = true;

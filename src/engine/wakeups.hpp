@@ -1,4 +1,4 @@
-// WakeHub: wakes the workers and waiters of this process when something changes.
+// Wakeups: wakes the workers and waiters of this process when something changes.
 //
 // Workers of this process are woken directly. Hints from other processes come through Store::listen on one thread,
 // started by the first listen() if the store is shared. Hints may be lost, so workers and waiters poll as well.
@@ -54,12 +54,12 @@ struct EngineObserver {
   std::function<void()> sweep_failed;
 };
 
-class WakeHub {
+class Wakeups {
  public:
-  explicit WakeHub(store::Store& store);
-  WakeHub(const WakeHub&) = delete;
-  WakeHub& operator=(const WakeHub&) = delete;
-  ~WakeHub();
+  explicit Wakeups(store::Store& store);
+  Wakeups(const Wakeups&) = delete;
+  Wakeups& operator=(const Wakeups&) = delete;
+  ~Wakeups();
 
   // Set once, before the engine is used.
   void observe(EngineObserver observer) { observer_ = std::move(observer); }

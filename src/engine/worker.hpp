@@ -24,6 +24,10 @@
 #include <string_view>
 #include <vector>
 
+namespace hapax::store {
+class WorkStore;
+}
+
 namespace hapax::engine {
 
 class Engine;
@@ -83,6 +87,9 @@ class WorkerCore;
 class Worker {
  public:
   Worker(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
+  // A worker of a server (api/remote_work_store.hpp). This worker sweeps nothing, and no enqueuing code of this process
+  // knows it.
+  Worker(std::shared_ptr<store::WorkStore> store, WorkerOptions options, Handler handler);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   Worker(Worker&&) noexcept;

@@ -1,13 +1,10 @@
 #include "engine/worker_core.hpp"
 
-#include "base/limits.hpp"
 #include "base/uuid7.hpp"
 #include "engine/waiters.hpp"
-#include "model/validate.hpp"
 
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <exception>
 
 namespace hapax::engine {
@@ -19,55 +16,13 @@ constexpr Duration after_grace = std::chrono::seconds(1);
 constexpr Duration empty_look_min = std::chrono::milliseconds(10);
 constexpr Duration empty_look_max = std::chrono::milliseconds(250);
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
-}
-
-WorkerOptions complete(WorkerOptions options) {
-  if (options.queues.empty()) { throw InvalidArgument("queues", "a worker needs at least one queue"); }
-  if (options.queues.size() > limits::queues_per_claim) {
-    throw InvalidArgument("queues", std::to_string(options.queues.size()) + " queues, the limit is " +
-                                        std::to_string(limits::queues_per_claim));
-  }
-  for (const model::QueueRef& queue : options.queues) {
-    model::check_name(queue.ns, "namespace");
-    model::check_name(queue.name, "queue");
-  }
-  if (options.tasks.size() > limits::tasks_per_claim) {
-    throw InvalidArgument("tasks", std::to_string(options.tasks.size()) + " tasks, the limit is " +
-                                       std::to_string(limits::tasks_per_claim));
-  }
-  if (options.threads < 0 || options.threads > limits::worker_threads) {
-    throw InvalidArgument(
-        "threads", std::to_string(options.threads) + ", expected 0 to " + std::to_string(limits::worker_threads));
-  }
-  if (options.threads == 0) { options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
-  if (options.lease < limits::lease_min || options.lease > limits::lease_max) {
-    throw InvalidArgument("lease", format_duration(options.lease) + ", expected " + format_duration(limits::lease_min) +
-                                       " to " + format_duration(limits::lease_max));
-  }
-  if (!options.heartbeat) { options.heartbeat = options.lease / 3; }
-  if (*options.heartbeat <= Duration::zero() || *options.heartbeat * 3 > options.lease) {
-    throw InvalidArgument("heartbeat", format_duration(*options.heartbeat) +
-                                           ", expected at most a third of the lease (" +
-                                           format_duration(options.lease) + ")");
-  }
-  if (options.grace < Duration::zero()) { throw InvalidArgument("grace", "expected a duration that is not negative"); }
-  if (options.prefetch < 0) {
-    throw InvalidArgument("prefetch", std::to_string(options.prefetch) + ", expected 0 or more");
-  }
-  if (options.name.empty()) { options.name = host_name() + "-" + std::to_string(getpid()); }
-  model::check_name(options.name, "name");
-  for (const std::string& task : options.tasks) { model::check_name(task, "tasks"); }
-  return options;
-}
-
 }  // namespace
 
-WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler)
+WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::WorkStore> store, WorkerOptions options,
+                       Handler handler)
     : engine_(std::move(engine)),
-      options_(complete(std::move(options))),
+      store_(std::move(store)),
+      options_(std::move(options)),
       tasks_(options_.tasks.begin(), options_.tasks.end()) {
   pool_ = std::make_shared<ThreadPool>(ThreadPool::Options{
       .threads = options_.threads, .handler = std::move(handler), .on_start = {}, .on_settled = {}});
@@ -86,7 +41,7 @@ void WorkerCore::start() {
         if (const auto core = weak.lock()) { core->dispatcher_thread_->wake(); }
       });
   heartbeat_ = std::make_unique<Heartbeat>(
-      engine_->store(), session_,
+      *store_, session_,
       Heartbeat::Options{.description = {.id = {},
                                          .worker = options_.name,
                                          .host = host_name(),
@@ -101,17 +56,20 @@ void WorkerCore::start() {
                          .on_cancel = [this](const RunPtr& run) { cancelling(run); },
                          .on_trouble = [this](std::string_view what) { trouble(what); }});
   dispatcher_ = std::make_unique<Dispatcher>(
-      engine_->store(), session_, *pool_,
+      *store_, session_, *pool_,
       Dispatcher::Options{
           .queues = options_.queues,
           .tasks = options_.tasks,
           .prefetch = options_.prefetch,
           .workflows = options_.workflows.get(),
           .questions = options_.questions,
-          .remote = engine_->capabilities().remote,
+          .remote = store_->info().capabilities.remote,
           .on_answered = [this](std::span<const Settled> batch,
                                 std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
-          .on_woken = [this](std::span<const model::QueueRef> queues) { engine_->wake_workers(queues); },
+          .on_woken =
+              [this](std::span<const model::QueueRef> queues) {
+                if (engine_) { engine_->wake_workers(queues); }
+              },
           .on_trouble = [this](std::string_view what) { trouble(what); },
           .on_doubt =
               [this] {
@@ -121,7 +79,7 @@ void WorkerCore::start() {
   watchdog_ = std::make_unique<Watchdog>(
       *pool_, [this](std::string_view what) { trouble(what); }, options_.stop_patience);
   try {
-    engine_->store().warm_up();
+    store_->warm_up();
   } catch (const Error& error) {
     // The first calls of the worker meet the same error and handle it.
     trouble(error.what());
@@ -137,11 +95,12 @@ void WorkerCore::start() {
   }
   heartbeat_thread_->start();
   dispatcher_thread_->start();
-  engine_->hub().add(shared_from_this());
-  engine_->hub().listen();
+  if (!engine_) { return; }
+  engine_->wakeups().add(shared_from_this());
+  engine_->wakeups().listen();
   if (options_.sweep) {
     sweep_trouble_ = std::make_shared<TroubleListener>([this](std::string_view what) { trouble(what); });
-    engine_->hub().sweeps().add(sweep_trouble_);
+    engine_->wakeups().sweeps().add(sweep_trouble_);
     engine_->start_sweeper({.interval = options_.cleanup_interval, .ns = options_.queues.front().ns});
   }
 }
@@ -173,8 +132,7 @@ void WorkerCore::ensure_watchdog_thread() {
 }
 
 void WorkerCore::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
-  Waiters& waiters = engine_->waiters();
-  const bool anybody = waiters.any();
+  const bool anybody = engine_ && engine_->waiters().any();
   std::vector<Waiters::News> news;
   bool look = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -203,9 +161,9 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
   if (!news.empty()) {
     // A caller that gets a result often enqueues its next execution at once.
     const Engine::AdmissionBurst burst = engine_->admission_burst();
-    waiters.publish(news);
+    engine_->waiters().publish(news);
   }
-  if (look) { waiters.hint(); }
+  if (look) { engine_->waiters().hint(); }
   if (draining_.load() || watchers_.load() > 0) {
     { const std::lock_guard lock(answered_mutex_); }
     answered_condition_.notify_all();
@@ -235,109 +193,13 @@ void WorkerCore::something_changed() {
   dispatcher_thread_->wake();
 }
 
-std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& queue, std::string_view task,
-                                                      model::Kind kind) {
-  const int idle =
-      kind == model::Kind::workflow ? (options_.workflows ? options_.workflows->room() : 0) : pool_->idle();
-  if (idle <= reserved_.load(std::memory_order_relaxed) || draining_.load() || !serves(queue) ||
-      dispatcher_->exclusive()) {
-    return std::nullopt;
-  }
-  {
-    const std::lock_guard lock(tasks_mutex_);
-    if (!tasks_.empty() && !tasks_.contains(std::string(task))) { return std::nullopt; }
-  }
-  // Counted before draining_ is read again: stop() waits for the reservations it can see.
-  reserved_.fetch_add(1);
-  const auto ticket = draining_.load() ? std::nullopt : session_.begin_claim();
-  if (!ticket) {
-    reserved_.fetch_sub(1);
-    return std::nullopt;
-  }
-  return model::BornRunning{ticket->session, ticket->number};
-}
-
-RunPtr WorkerCore::take_up(const Reservation& reservation) {
-  const auto& [place, request, admission] = reservation;
-  if (place.session != session_.id()) {
-    return nullptr;  // the session was lost meanwhile, and the execution with it
-  }
-  const ClaimTicket ticket{place.session, place.claim_number};
-  if (admission == nullptr || !admission->fence) {
-    session_.abandon(ticket);
-    if (admission == nullptr) {
-      // The answer may have been lost after the commit; a beat makes the store release the execution.
-      heartbeat_->hurry();
-      heartbeat_thread_->wake();
-    }
-    return nullptr;
-  }
-  model::Claim claim;
-  claim.id = admission->id;
-  claim.queue = std::move(request->queue);
-  claim.task = std::move(request->task);
-  claim.kind = request->kind;
-  claim.input = std::move(request->input);
-  claim.max_attempts = request->max_attempts;
-  claim.max_lost = request->max_lost;
-  claim.fence = *admission->fence;
-  claim.priority = request->priority;
-  claim.run = admission->run;
-  claim.created_at = admission->created_at;
-  claim.claimed_at = admission->created_at;
-  if (request->deadline) {
-    claim.deadline = admission->created_at + *request->deadline;
-    claim.deadline_in = request->deadline;
-  }
-  claim.attempt_timeout = request->attempt_timeout;
-  claim.retry = request->retry;
-  if (request->identity) { claim.identity = request->identity->hash; }
-  claim.effect_key = std::move(request->effect_key);
-  claim.parent = request->parent;
-  claim.labels = std::move(request->labels);
-  auto run = std::make_shared<Run>(std::move(claim));
-  run->received = engine_now();
-  run->born_running = true;
-  const RunPtr shared = run;
-  return session_.settle(ticket, std::span<const RunPtr>(&shared, 1)) ? shared : nullptr;
-}
-
-void WorkerCore::reserved(std::span<const Reservation> reservations) {
-  std::vector<RunPtr> tasks;
-  std::vector<RunPtr> workflows;
-  tasks.reserve(reservations.size());
-  workflows.reserve(reservations.size());
-  int mine = 0;
-  for (const Reservation& reservation : reservations) {
-    if (!session_.has_been(reservation.place.session)) { continue; }
-    ++mine;
-    try {
-      if (RunPtr run = take_up(reservation)) {
-        const bool is_workflow = run->claim().kind == model::Kind::workflow && options_.workflows;
-        (is_workflow ? workflows : tasks).push_back(std::move(run));
-      }
-    } catch (const std::exception& error) {
-      // Out of memory for this run: the next beat does not list it, so the store releases it. The other runs go on.
-      trouble(error.what());
-      session_.abandon({reservation.place.session, reservation.place.claim_number});
-    }
-  }
-  const bool any = !tasks.empty() || !workflows.empty();
-  if (!workflows.empty()) { options_.workflows->submit(std::move(workflows)); }
-  // Submitted one by one, as each call wakes a thread: no task should wait behind a long one.
-  for (RunPtr& run : tasks) { pool_->submit({std::move(run)}); }
-  reserved_.fetch_sub(mine);
-  // The pool starts nothing more, so the dispatcher releases these runs.
-  if (any && draining_.load()) { something_changed(); }
-}
-
 bool WorkerCore::queues_are_empty() {
   std::vector<std::string_view> namespaces;
   for (const model::QueueRef& queue : options_.queues) {
     if (std::ranges::find(namespaces, queue.ns) == namespaces.end()) { namespaces.emplace_back(queue.ns); }
   }
   for (const std::string_view ns : namespaces) {
-    for (const model::QueueInfo& info : engine_->store().queues(ns)) {
+    for (const model::QueueInfo& info : store_->queues(ns)) {
       if (serves(info.queue) && info.ready + info.delayed + info.parked + info.running > 0) { return false; }
     }
   }
@@ -401,7 +263,7 @@ void WorkerCore::stop(Duration grace) {
     (void)wait_all_sent(engine_now() + after_grace);
   }
   // Only now: until here, an execution that is born running on this worker needs it to take the run.
-  engine_->hub().remove(this);
+  if (engine_) { engine_->wakeups().remove(this); }
   stopped_.store(true);
   { const std::lock_guard lock(answered_mutex_); }
   answered_condition_.notify_all();
@@ -417,7 +279,7 @@ void WorkerCore::stop(Duration grace) {
     heartbeat_->farewell();
   } catch (const std::exception& error) { trouble(error.what()); }
   try {
-    engine_->store().close_session(session_.id());
+    store_->close_session(session_.id());
   } catch (const std::exception& error) {
     // The session ends when its lease is over instead.
     trouble(error.what());

@@ -1,6 +1,6 @@
 // WorkerCore: all parts of a worker with their threads.
 //
-// Owned together by its Worker, the WakeHub and handlers' threads; it lives until the last of them releases it.
+// Owned together by its Worker, the Wakeups and handlers' threads; it lives until the last of them releases it.
 #pragma once
 
 #include "engine/dispatcher.hpp"
@@ -21,9 +21,14 @@
 
 namespace hapax::engine {
 
+// The name of this machine.
+[[nodiscard]] std::string host_name();
+
 class WorkerCore final : public LocalWorker, public std::enable_shared_from_this<WorkerCore> {
  public:
-  WorkerCore(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
+  // `engine` has the same store; null: a worker of a server. The options are complete: the Worker has checked them.
+  WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::WorkStore> store, WorkerOptions options,
+             Handler handler);
   ~WorkerCore() override;
 
   void start();
@@ -55,7 +60,8 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   [[nodiscard]] bool wait_all_sent(Time until);
   void ensure_watchdog_thread();
 
-  const std::shared_ptr<Engine> engine_;
+  const std::shared_ptr<Engine> engine_;  // null: no enqueuing code of this process knows the worker
+  const std::shared_ptr<store::WorkStore> store_;
   WorkerOptions options_;
   Session session_;
   std::shared_ptr<ThreadPool> pool_;

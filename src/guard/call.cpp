@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "guard/core.hpp"
 #include "guard/failure.hpp"
-#include "guard/frames.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +23,29 @@ constexpr Duration finish_patience = std::chrono::seconds(10);
 constexpr Duration first_pause = std::chrono::milliseconds(10);
 constexpr Duration longest_pause = std::chrono::seconds(1);
 constexpr std::int64_t no_end = INT64_MAX;
+
+// The guarded calls that the current thread is inside of: they tell a recursion from a wait for another caller. A list
+// rather than a stack, as fibers of one thread may end their calls in any order.
+thread_local GuardFrame* top_frame = nullptr;
+
+void link_frame(GuardFrame& frame) {
+  frame.above = nullptr;
+  frame.below = top_frame;
+  if (top_frame != nullptr) { top_frame->above = &frame; }
+  top_frame = &frame;
+}
+
+void unlink_frame(GuardFrame& frame) noexcept {
+  if (frame.below != nullptr) { frame.below->above = frame.above; }
+  (frame.above != nullptr ? frame.above->below : top_frame) = frame.below;
+}
+
+bool is_inside(const GuardStore& store, const GuardKey& key) {
+  for (const GuardFrame* frame = top_frame; frame != nullptr; frame = frame->below) {
+    if (frame->store == &store && *frame->key == key) { return true; }
+  }
+  return false;
+}
 
 std::int64_t steady_us() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -100,7 +122,7 @@ bool GuardCall::look(bool may_wait) {
       throw IdempotencyMismatch("the call " + described() + " was made before with other arguments", Uuid{});
     case GuardBegun::in_progress: break;
   }
-  if (guard::is_inside(core_->store(), request_.key)) {
+  if (is_inside(core_->store(), request_.key)) {
     throw GuardRecursion("the call " + described() + " is made from inside itself: it would wait for itself for ever");
   }
   if (core_->options().on_duplicate == OnDuplicate::raise) {
@@ -145,12 +167,12 @@ void GuardCall::wait(const GuardAnswer& answer) {
 void GuardCall::push_frame() {
   frame_.store = &core_->store();
   frame_.key = &request_.key;
-  guard::push(frame_);
+  link_frame(frame_);
   framed_ = true;
 }
 
 void GuardCall::pop_frame() noexcept {
-  if (framed_) { guard::pop(frame_); }
+  if (framed_) { unlink_frame(frame_); }
   framed_ = false;
 }
 

@@ -53,11 +53,11 @@ GuardCore::GuardCore(std::string name, GuardOptions options)
       host_(host_name()),
       generation_(guard::process_generation()),
       owner_(host_ + ":" + std::to_string(::getpid())),
-      heartbeat_(guard::Heartbeat::of(options_.store)) {
+      heartbeat_(guard::GuardHeartbeat::of(options_.store)) {
   if (options_.cache_records > 0) {
     cache_ = std::make_unique<guard::Cache>(guard::Cache::Options{options_.cache_records, options_.cache_for});
   }
-  guard::Heartbeat::OnTrouble trouble;
+  guard::GuardHeartbeat::OnTrouble trouble;
   if (options_.on_warning) {
     trouble = [warning = options_.on_warning, guard = name_](const std::string& key, const std::string& message) {
       warning({guard, key, message});

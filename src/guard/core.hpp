@@ -5,7 +5,7 @@
 #include <hapax/guard_options.hpp>
 
 #include "guard/cache.hpp"
-#include "guard/heartbeat.hpp"
+#include "guard/guard_heartbeat.hpp"
 
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ class GuardCore {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const GuardOptions& options() const { return options_; }
   [[nodiscard]] GuardStore& store() const { return *options_.store; }
-  [[nodiscard]] guard::Heartbeat& heartbeat() const { return *heartbeat_; }
+  [[nodiscard]] guard::GuardHeartbeat& heartbeat() const { return *heartbeat_; }
   [[nodiscard]] guard::Cache* cache() const { return cache_.get(); }
   [[nodiscard]] std::string owner() const;  // "host:pid"
 
@@ -36,7 +36,7 @@ class GuardCore {
   const std::string host_;
   const std::uint64_t generation_;
   const std::string owner_;  // of the process that made the guard
-  const std::shared_ptr<guard::Heartbeat> heartbeat_;
+  const std::shared_ptr<guard::GuardHeartbeat> heartbeat_;
   std::unique_ptr<guard::Cache> cache_;
 };
 

@@ -140,14 +140,14 @@ ExecutionStore::Place::Place(std::shared_ptr<store::Store> opened)
       store(std::move(opened)),
       admissions({.flush = [this](std::span<model::NewExecution> items) { return store->try_admit(items); },
                   .flush_alone = [this](std::span<model::NewExecution> items) { return store->admit(items); },
-                  .max_items = limits::admit_batch}),
+                  .policy = {.max_items = limits::admit_batch}}),
       outcomes({.flush = [this](std::span<model::Finish> finishes) { return store->finish(finishes); },
                 .flush_alone =
                     [this](std::span<model::Finish> finishes) {
                       return store::busy_if_blocked([&] { return store->finish(finishes); });
                     },
                 .size = [](const model::Finish& finish) { return finish.result.size(); },
-                .max_items = limits::finish_batch}) {}
+                .policy = {.max_items = limits::finish_batch}}) {}
 
 ExecutionStore::Place::Session ExecutionStore::Place::session(const std::optional<Duration>& takeover_after,
                                                               const std::string& owner) {
@@ -233,11 +233,11 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   for (int round = 0; round < begin_rounds; ++round) {
     // Most calls after the first find a record and need only this read. When the read is a round trip, a call that is
     // likely new skips it: the admission decides.
-    const bool looks = round > 0 || !reads_far_ || !here.foresight.is_likely_new(request.key.name);
+    const bool looks = round > 0 || !reads_far_ || !here.first_call_guess.is_likely_new(request.key.name);
     if (looks) {
       std::optional<model::Guard> found = here.store->guard_outcome(identity);
       if (found && meets(answer, *found, request)) {
-        if (reads_far_) { here.foresight.met(request.key.name); }
+        if (reads_far_) { here.first_call_guess.met(request.key.name); }
         return answer;
       }
     }
@@ -262,7 +262,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     if ((admission.created() || taken_over) && admission.fence) {
       const model::Held held{.id = admission.id, .fence = *admission.fence};
       session->started(*ticket, held);
-      if (!taken_over) { here.foresight.began(request.key.name); }
+      if (!taken_over) { here.first_call_guess.began(request.key.name); }
       answer.begun = GuardBegun::started;
       answer.hold = {.key = request.key,
                      .fence = *admission.fence,

@@ -68,7 +68,7 @@ class ExecutionStore final : public GuardStore {
     // Executions of begins whose commit is unknown: the store may have them, and nobody runs them. Under mutex.
     std::vector<Uuid> doubts;
     std::atomic<bool> has_doubts{false};
-    Foresight foresight;
+    FirstCallGuess first_call_guess;
   };
 
   [[nodiscard]] Place& place();

@@ -1,4 +1,4 @@
-// Foresight: guesses from a guard's last calls whether its next call is likely a first call.
+// FirstCallGuess: guesses from a guard's last calls whether its next call is likely a first call.
 //
 // Any thread. Only a guess: guards whose names share a slot share its count, and threads may overwrite each other's
 // count. One call that finds a record resets the count, because a first call that reads in vain loses less than a
@@ -13,7 +13,7 @@
 
 namespace hapax::guard {
 
-class Foresight {
+class FirstCallGuess {
  public:
   [[nodiscard]] bool is_likely_new(const std::string& guard) const {
     return slot(guard).load(std::memory_order_relaxed) >= enough;

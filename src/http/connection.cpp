@@ -1,7 +1,7 @@
 #include "http/connection.hpp"
 
-#include "http/exchange.hpp"
 #include "http/limits.hpp"
+#include "http/server_call.hpp"
 
 #include <boost/asio/buffer.hpp>
 
@@ -305,7 +305,7 @@ void Connection::serve() {
   try {
     if (!draining() && handshake()) {
       bool more = true;
-      while (more) { more = Exchange(*this).run(); }
+      while (more) { more = ServerCall(*this).run(); }
     }
     close();
   } catch (...) {

@@ -1,5 +1,5 @@
 // HttpError: a refusal that belongs to HTTP itself (a wrong method, a body too long, an invalid token) and has no name
-// in the library. Errors of the library keep their own types; http/problem.hpp maps them to statuses.
+// in the library. Errors of the library keep their own types; http/problem_answer.hpp maps them to statuses.
 #pragma once
 
 #include <hapax/error.hpp>

@@ -10,7 +10,7 @@
 namespace hapax::http {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_url(const std::string& why) {
   throw ConfigurationError("the server's URL " + why + "; expected one such as http://127.0.0.1:7171");
 }
 
@@ -40,39 +40,39 @@ ServerUrl parse_server_url(std::string_view text) {
   } else if (text.starts_with("http://")) {
     rest.remove_prefix(7);
   } else {
-    refuse("does not begin with http:// or https://");
+    refuse_url("does not begin with http:// or https://");
   }
   const auto is_odd = [](char c) {
     return static_cast<unsigned char>(c) <= ' ' || static_cast<unsigned char>(c) > 126;
   };
-  if (std::ranges::any_of(rest, is_odd)) { refuse("has blanks or characters that have to be percent-encoded"); }
+  if (std::ranges::any_of(rest, is_odd)) { refuse_url("has blanks or characters that have to be percent-encoded"); }
   std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   rest.remove_prefix(authority.size());
   if (authority.find('@') != std::string_view::npos) {
-    refuse("has a user or password in it; a token comes from --token-file or HAPAX_TOKEN");
+    refuse_url("has a user or password in it; a token comes from --token-file or HAPAX_TOKEN");
   }
-  if (rest.find_first_of("?#") != std::string_view::npos) { refuse("has a query or a fragment"); }
+  if (rest.find_first_of("?#") != std::string_view::npos) { refuse_url("has a query or a fragment"); }
   while (rest.ends_with('/')) { rest.remove_suffix(1); }
   url.prefix = rest;
   std::string_view port;
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
-    if (end == std::string_view::npos) { refuse("has a [ without its ]"); }
+    if (end == std::string_view::npos) { refuse_url("has a [ without its ]"); }
     url.host = authority.substr(1, end - 1);
     authority.remove_prefix(end + 1);
-    if (!authority.empty() && authority.front() != ':') { refuse("has something else than a port behind the ]"); }
+    if (!authority.empty() && authority.front() != ':') { refuse_url("has something else than a port behind the ]"); }
     port = authority.empty() ? authority : authority.substr(1);
-    if (!authority.empty() && port.empty()) { refuse("has an empty port"); }
+    if (!authority.empty() && port.empty()) { refuse_url("has an empty port"); }
   } else {
     const std::size_t colon = authority.find(':');
     url.host = authority.substr(0, colon);
     if (colon != std::string_view::npos) {
       port = authority.substr(colon + 1);
-      if (!is_port(port)) { refuse("has a port that is none"); }
+      if (!is_port(port)) { refuse_url("has a port that is none"); }
     }
   }
-  if (url.host.empty()) { refuse("names no host"); }
-  if (!port.empty() && !is_port(port)) { refuse("has a port that is none"); }
+  if (url.host.empty()) { refuse_url("names no host"); }
+  if (!port.empty() && !is_port(port)) { refuse_url("has a port that is none"); }
   url.port = port.empty() ? (url.tls ? "443" : "80") : std::string(port);
   url.text = base::echo(text);
   return url;

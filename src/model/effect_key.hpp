@@ -7,15 +7,28 @@
 #include "base/sha256.hpp"
 #include "model/execution.hpp"
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace hapax::model {
 
 // The stored key if there is one (a retried dead letter keeps its key; a retry may ask for a new one). Otherwise "hx_"
 // and 32 hex digits, derived from the identity or, without one, from the execution's id.
-[[nodiscard]] std::string effect_key(const std::optional<std::string>& stored,
-                                     const std::optional<base::Digest>& identity, const Uuid& id);
+[[nodiscard]] inline std::string effect_key(const std::optional<std::string>& stored,
+                                            const std::optional<base::Digest>& identity, const Uuid& id) {
+  if (stored) { return *stored; }
+  const auto as_text = [](const auto& bytes) {
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  // Hashed again, so that the key reveals nothing that could be compared with a stored identity.
+  const std::array<std::string_view, 3> parts = {"hapax effect key", identity ? "identity" : "execution",
+                                                 identity ? as_text(*identity) : as_text(id.bytes)};
+  const base::Digest digest = base::sha256_parts(parts);
+  return "hx_" + base::to_hex(std::span(digest).first(16));
+}
 // Costs a hash, so it is computed only when a handler asks for it.
 [[nodiscard]] inline std::string effect_key(const Claim& claim) {
   return effect_key(claim.effect_key, claim.identity, claim.id);

@@ -15,11 +15,14 @@ namespace hapax::model {
 inline constexpr std::string_view outliving_metadata = R"({"parent_close":"abandon"})";
 inline constexpr std::string_view parent_ended = "its parent has ended";
 
-[[nodiscard]] bool outlives_parent(const Labels& labels);
+// Only a workflow that starts a child writes this metadata, always with these bytes.
+[[nodiscard]] inline bool outlives_parent(const Labels& labels) { return labels.metadata == outliving_metadata; }
 
 // Whether a live child is cancelled when its parent ends at `now`. A child that outlives its parent is not. Neither is
 // a child whose own deadline has passed (decision 40): the sweep times the child out, so that the outcome does not
 // depend on which of the two a sweep processes first.
-[[nodiscard]] bool closes_with_parent(const Labels& labels, const std::optional<Time>& deadline, Time now);
+[[nodiscard]] inline bool closes_with_parent(const Labels& labels, const std::optional<Time>& deadline, Time now) {
+  return !outlives_parent(labels) && !(deadline && *deadline <= now);
+}
 
 }  // namespace hapax::model

@@ -7,7 +7,7 @@
 #include "base/payload_limit.hpp"
 #include "base/sha256.hpp"
 #include "model/identity.hpp"
-#include "model/trace_context.hpp"
+#include "model/labels.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>

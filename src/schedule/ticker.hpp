@@ -8,8 +8,8 @@
 // activities take one more call per 64 of them, or more calls if their executions exceed the size of one transaction.
 #pragma once
 
+#include "engine/backoff.hpp"
 #include "engine/catalogue_cache.hpp"
-#include "engine/dispatcher.hpp"
 #include "engine/engine.hpp"
 #include "schedule/activity.hpp"
 #include "schedule/tick.hpp"

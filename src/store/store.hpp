@@ -106,22 +106,14 @@ class CatalogueChanged : public Error {
   explicit CatalogueChanged(const std::string& message) : Error("StoreBusy", message) {}
 };
 
-class Store {
+// The verbs that a worker needs: claims, outcomes and its session. A worker of a server has these alone
+// (api/remote_work_store.hpp).
+class WorkStore {
  public:
-  virtual ~Store() = default;
+  virtual ~WorkStore() = default;
 
   [[nodiscard]] virtual StoreInfo info() = 0;
-  [[nodiscard]] virtual Time now() = 0;
 
-  // ---- The path: admission → claim → outcome -------------------------------------------------------------------
-  // Admits the whole span (at most limits::bulk_batch items) in one transaction: all of it or none. A queue is made on
-  // its first use. If another open transaction is taking one of the identities, the whole span waits for that
-  // transaction, up to 30 s, and then throws StoreBusy. Throws CatalogueChanged when one of the items was made by an
-  // older catalogue.
-  [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
-  // admit() for a batch that one item must not hold up: throws Blocked instead of waiting for another open transaction.
-  // The caller then admits each item alone, so that only the blocked item waits.
-  [[nodiscard]] virtual std::vector<Admission> try_admit(std::span<const NewExecution> items) { return admit(items); }
   // Writes outcomes and makes the next claim in one transaction, in one round trip where the store can. One verdict per
   // finish, in order; a stale finish changes nothing. `claim` may be null.
   [[nodiscard]] virtual Exchange exchange(std::span<const Finish> finishes, const ClaimRequest* claim) = 0;
@@ -135,7 +127,6 @@ class Store {
   // part of the set-up is left to those calls.
   virtual void warm_up() {}
 
-  // ---- Sessions --------------------------------------------------------------------------------------------------
   // Opens a session, or renews the session that has this id.
   virtual void open_session(const NewSession& session) = 0;
   // Renews the lease, writes progress and counts, releases the executions that the session does not know, and reports
@@ -147,6 +138,26 @@ class Store {
   // Releases the executions that the session still holds (their attempts are not spent) and deletes the session. An
   // unknown session is ignored.
   virtual void close_session(const Uuid& session) = 0;
+
+  // The namespace's queues with their settings and figures, by name.
+  [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
+};
+
+class Store : public WorkStore {
+ public:
+  [[nodiscard]] virtual Time now() = 0;
+
+  // ---- Admission (claims and outcomes: WorkStore) ----------------------------------------------------------------
+  // Admits the whole span (at most limits::bulk_batch items) in one transaction: all of it or none. A queue is made on
+  // its first use. If another open transaction is taking one of the identities, the whole span waits for that
+  // transaction, up to 30 s, and then throws StoreBusy. Throws CatalogueChanged when one of the items was made by an
+  // older catalogue.
+  [[nodiscard]] virtual std::vector<Admission> admit(std::span<const NewExecution> items) = 0;
+  // admit() for a batch that one item must not hold up: throws Blocked instead of waiting for another open transaction.
+  // The caller then admits each item alone, so that only the blocked item waits.
+  [[nodiscard]] virtual std::vector<Admission> try_admit(std::span<const NewExecution> items) { return admit(items); }
+
+  // ---- Sessions (a worker's verbs: WorkStore) --------------------------------------------------------------------
   // All sessions, in the order in which they were opened.
   [[nodiscard]] virtual std::vector<SessionInfo> sessions() = 0;
 
@@ -202,8 +213,6 @@ class Store {
   // ---- Queues ----------------------------------------------------------------------------------------------------
   // If the patch names an actor, writes an audit line in the same transaction.
   virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
-  // The namespace's queues with their settings and figures, by name.
-  [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
   // Cancels (reason "purged") or moves at most `limit` pending executions and returns how many; callers repeat until 0.
   // purge passes over workflows that have begun (app/purging.hpp asks them to end). move throws InvalidArgument, and
   // moves no execution, when one of them holds a key of scope queue (model/queue_key.hpp).

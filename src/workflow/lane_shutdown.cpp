@@ -65,29 +65,6 @@ void Lanes::give_back(const RunState& state, std::string_view why) {
   settle(state->run(), engine::release_finish(*state->run()));
 }
 
-std::vector<model::History> Lanes::ask_histories(std::span<const model::HistoryRequest> requests) {
-  if (requests.size() == 1) { return {ask_history(requests.front())}; }
-  try {
-    return options_.app->store().histories(requests);
-  } catch (const std::exception&) {
-    std::vector<model::History> all;
-    for (const model::HistoryRequest& request : requests) { all.push_back(ask_history(request)); }
-    return all;
-  }
-}
-
-model::History Lanes::ask_history(const model::HistoryRequest& request) {
-  store::Store& store = options_.app->store();
-  std::string why;
-  for (int tries = 0; tries < 2; ++tries) {
-    try {
-      return std::move(store.histories({&request, 1}).front());
-    } catch (const std::exception& error) { why = error.what(); }
-    (void)store.outcomes({&request.execution, 1});  // throws when the store is away: then no journal is at fault
-  }
-  return {.entries = {}, .events = {}, .unreadable = std::move(why)};
-}
-
 void Lanes::snooze(const RunState& state, std::string_view why) {
   trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() + " is tried again in " +
           format_duration(unreadable_for) + ", as its journal cannot be read here: " + std::string(why));

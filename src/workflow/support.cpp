@@ -6,7 +6,6 @@
 #include "engine/outcome.hpp"
 #include "model/question.hpp"
 #include "model/unreadable.hpp"
-#include "workflow/closing.hpp"
 #include "workflow/lanes.hpp"
 #include "workflow/question.hpp"
 

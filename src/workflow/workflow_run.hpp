@@ -30,6 +30,10 @@ using Function = std::function<std::string(WorkflowContext&, const std::string& 
 // Thrown through a workflow's function to unwind it. Only hapax throws and catches it.
 struct Unwind {};
 
+// Cancels `children` and all other live child workflows of the run that must not outlive it, before the run ends: a
+// child may have continued as new. Blocks; throws what the store throws.
+void cancel_children(store::Store& store, const model::Claim& parent, std::vector<Uuid> children);
+
 }  // namespace hapax::workflow
 
 namespace hapax::detail {

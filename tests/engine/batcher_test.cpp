@@ -115,7 +115,7 @@ TEST(BatcherTest, BatchesAreBounded) {
                            gate.pass();
                            return doubled(requests);
                          },
-                     .max_items = 3});
+                     .policy = {.max_items = 3}});
     for (int i = 0; i < 10; ++i) {
       batcher.submit_async(i, [&](int, const std::exception_ptr&) { ++answered; });
     }
@@ -187,7 +187,6 @@ TEST(BatcherTest, WhatFlushedThrowsIsNobodysError) {
                          if (++calls == 1) { gate.pass(); }
                          return doubled(requests);
                        },
-                   .flush_alone = {},
                    .flushed = [](std::span<int>, std::span<int>) { throw std::runtime_error("news nobody took"); }});
   std::jthread first([&] { EXPECT_EQ(batcher.submit(1), 2); });
   gate.await_arrival();
@@ -311,7 +310,8 @@ TEST(BatcherTest, AsynchronousRequestsNeedNotWaitForACallWhereTwoMayBeUnderWay) 
   std::latch answered(6);
   std::atomic<int> wrong = 0;
   {
-    Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); }, .beside = true});
+    Doubler batcher(
+        {.flush = [&](std::span<int> requests) { return calls.make(requests); }, .policy = {.two_calls = true}});
     const auto send = [&](int value) {
       batcher.submit_async(value, [&, value](int reply, const std::exception_ptr& error) {
         wrong += error || reply != 2 * value;
@@ -336,8 +336,8 @@ TEST(BatcherTest, WhatGoesInTheTurnOnlyWaitsForIt) {
   Calls calls;
   std::latch answered(5);
   Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
-                   .beside = true,
-                   .in_turn = [](int value) { return value == 13; }});
+                   .in_turn = [](int value) { return value == 13; },
+                   .policy = {.two_calls = true}});
   const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
   batcher.submit_async(1, count);
   calls.await_begun(1);
@@ -353,8 +353,8 @@ TEST(BatcherTest, WhatComesInABurstSharesACall) {
   Calls calls;
   calls.allow(let_all_go);
   std::latch answered(5);
-  Doubler batcher(
-      {.flush = [&](std::span<int> requests) { return calls.make(requests); }, .burst_max = std::chrono::minutes(1)});
+  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
+                   .policy = {.burst_max = std::chrono::minutes(1)}});
   {
     const Doubler::Burst burst(batcher);
     for (int i = 0; i < 5; ++i) {
@@ -380,8 +380,8 @@ TEST(BatcherTest, ABlockingCallerTakesAlongWhatWaitsForABurst) {
   Calls calls;
   calls.allow(let_all_go);
   std::latch answered(1);
-  Doubler batcher(
-      {.flush = [&](std::span<int> requests) { return calls.make(requests); }, .burst_max = std::chrono::minutes(10)});
+  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
+                   .policy = {.burst_max = std::chrono::minutes(10)}});
   const Doubler::Burst burst(batcher);
   batcher.submit_async(1, [&](int, const std::exception_ptr&) { answered.count_down(); });
   EXPECT_EQ(batcher.submit(4), 8);
@@ -393,8 +393,7 @@ TEST(BatcherTest, ABurstGoesBesideACallWhenItIsOver) {
   Calls calls;
   std::latch answered(7);
   Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
-                   .beside = true,
-                   .burst_max = std::chrono::minutes(1)});
+                   .policy = {.two_calls = true, .burst_max = std::chrono::minutes(1)}});
   const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
   batcher.submit_async(1, count);
   calls.await_begun(1);
@@ -437,8 +436,7 @@ TEST(BatcherTest, WithTwoCallsUnderWayEachIsAnsweredOnce) {
                              std::this_thread::sleep_for(std::chrono::microseconds(20));
                              return doubled(requests);
                            },
-                       .beside = true,
-                       .max_items = 16});
+                       .policy = {.two_calls = true, .max_items = 16}});
       const auto check = [&](int value, int reply, bool failed) {
         wrong += failed != (value % 97 == 0) || (!failed && reply != 2 * value);
         ++answered;

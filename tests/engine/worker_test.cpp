@@ -24,6 +24,24 @@ model::NewExecution request(std::string task = "work", std::string input = "{}")
   return new_execution(std::move(task), std::move(input));
 }
 
+// A store of which only the worker's verbs can be called, as a server has them.
+class OnlyWork final : public store::WorkStore {
+ public:
+  explicit OnlyWork(store::Store& store) : store_(store) {}
+  store::StoreInfo info() override { return store_.info(); }
+  model::Exchange exchange(std::span<const model::Finish> finishes, const model::ClaimRequest* claim) override {
+    return store_.exchange(finishes, claim);
+  }
+  void open_session(const model::NewSession& session) override { store_.open_session(session); }
+  model::BeatReply beat(const model::Beat& beat) override { return store_.beat(beat); }
+  std::vector<Uuid> cancel_requests(const Uuid& session) override { return store_.cancel_requests(session); }
+  void close_session(const Uuid& session) override { store_.close_session(session); }
+  std::vector<model::QueueInfo> queues(std::string_view ns) override { return store_.queues(ns); }
+
+ private:
+  store::Store& store_;
+};
+
 class WorkerTest : public ::testing::Test {
  protected:
   FaultyStore* const faults = new FaultyStore(store::open("memory:"));  // owned by the engine
@@ -52,6 +70,22 @@ TEST_F(WorkerTest, RunsWhatWasEnqueuedAndRecordsTheResult) {
   const auto outcome = outcome_of(admission.id);
   EXPECT_EQ(outcome.status, Status::completed);
   EXPECT_EQ(outcome.result, R"({"a":1})");
+}
+
+TEST_F(WorkerTest, NeedsNoMoreThanAWorkStore) {
+  const auto completed = engine->admit(request("echo", R"({"a":1})"));
+  const auto failed = engine->admit(request("fail"));
+  Worker worker(std::make_shared<OnlyWork>(engine->store()), {.threads = 2}, [](engine::Run& run) {
+    if (run.claim().task == "fail") { return Ending::failed({.error = {.type = "No"}, .permanent = true}); }
+    return Ending::completed(run.claim().input);
+  });
+  EXPECT_TRUE(worker.wait_until_empty(30s));
+  EXPECT_EQ(outcome_of(completed.id).result, R"({"a":1})");
+  EXPECT_EQ(outcome_of(failed.id).status, Status::failed);
+  EXPECT_EQ(worker.stats().completed, 1);
+  EXPECT_EQ(worker.stats().failed, 1);
+  worker.stop();
+  EXPECT_TRUE(engine->store().sessions().empty());
 }
 
 TEST_F(WorkerTest, AWaitOutlivesAnOutageOfTheStore) {

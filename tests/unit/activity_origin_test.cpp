@@ -1,5 +1,3 @@
-#include "model/activity_origin.hpp"
-
 #include "model/identity.hpp"
 
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ ApiMetrics::ApiMetrics(http::Metrics& metrics, engine::Engine& engine)
     outcomes_[i] = &metrics.counter("hapax_outcomes_total", "Outcomes of attempts that workers reported over HTTP",
                                     {{"outcome", outcome_words[i]}});
   }
-  engine.hub().observe(
+  engine.wakeups().observe(
       {.admitted = [this](std::span<const model::Admission> admissions, Duration took) { admitted(admissions, took); },
        .swept =
            [this](const model::SweepReport& report) {

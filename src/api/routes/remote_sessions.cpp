@@ -46,15 +46,14 @@ engine::Ending ending_of(ReportedOutcome& outcome) {
 
 RemoteSessions::RemoteSessions(engine::Engine& engine, ApiMetrics& metrics)
     : engine_(engine), metrics_(metrics), pollers_(std::make_shared<Pollers>()) {
-  engine_.hub().add(pollers_);
+  engine_.wakeups().add(pollers_);
   finishes_ = std::make_unique<engine::Batcher<Prepared, model::FinishVerdict>>(
       engine::Batcher<Prepared, model::FinishVerdict>::Options{
           .flush = [this](std::span<Prepared> items) { return flush(items); },
           .flush_alone =
               [this](std::span<Prepared> items) { return store::busy_if_blocked([&] { return flush(items); }); },
-          .flushed = {},
           .size = [](const Prepared& item) { return item.finish.result.size() + 256; },
-          .max_items = limits::admit_batch});
+          .policy = {.max_items = limits::admit_batch}});
 }
 
 RemoteSessions::~RemoteSessions() { stop(); }
@@ -68,7 +67,7 @@ void RemoteSessions::stop() {
     thread = std::move(thread_);
   }
   thread.reset();
-  engine_.hub().remove(pollers_.get());
+  engine_.wakeups().remove(pollers_.get());
   finishes_.reset();
   (void)tell_counts(Time{});
   if (own_session_) {
@@ -118,7 +117,7 @@ void RemoteSessions::close(const Uuid& session) {
     sessions_.erase(session);
   }
   // The released executions are ready for other workers at once.
-  engine_.hub().everything_changed();
+  engine_.wakeups().everything_changed();
 }
 
 model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
@@ -143,7 +142,7 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
 }
 
 RemoteSessions::Claimed RemoteSessions::claim(const ClaimOrder& order) {
-  engine_.hub().listen();
+  engine_.wakeups().listen();
   ensure_open(order);
   model::ClaimReply reply = claim_once(order);
   put_back_workflows(reply.claims);
@@ -307,7 +306,7 @@ void RemoteSessions::recorded(std::span<Prepared* const> items, const model::Exc
     count(item);
     const std::optional<Status> ended = engine::terminal_status(item.finish);
     if (!ended && item.finish.delay > Duration::zero()) {
-      engine_.hub().queue_changed(item.queue, item.finish.delay);
+      engine_.wakeups().queue_changed(item.queue, item.finish.delay);
     } else if (!ended || item.is_limited) {
       wake(item.queue);
     }
