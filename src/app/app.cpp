@@ -3,12 +3,10 @@
 
 #include "app/app_state.hpp"
 #include "app/config/config.hpp"
+#include "app/find.hpp"
 #include "base/json.hpp"
-#include "base/limits.hpp"
 #include "base/payload_limit.hpp"
-#include "base/text.hpp"
 #include "engine/waiters.hpp"
-#include "model/strategy.hpp"
 #include "model/validate.hpp"
 #include "store/open.hpp"
 
@@ -71,23 +69,14 @@ void App::add_handler(const TaskSpec& task, RawHandler handler) {
 void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
 
 AnyHandle App::find_any(const Uuid& id) {
-  const auto outcomes = state_->store().outcomes(std::span<const Uuid>(&id, 1));
-  if (!outcomes.front() || !state_->is_own(id)) { throw NotFound("there is no execution " + id.to_string()); }
+  (void)app::find_briefly(state_->store(), state_->ns(), id);
   return state_->handle(id);
 }
 
 AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
-  model::check_key(task_id);
-  model::NewExecution request;
-  const auto entry = state_->catalogue().find(task);
-  const bool has_queue = entry.definition != nullptr && entry.definition->queue;
-  request.queue = {state_->ns(), has_queue ? *entry.definition->queue : task.options.queue};
-  request.task = task.name;
-  const auto rules = engine::rules_for(task, entry);
-  const auto found =
-      engine::latest_under(state_->store(), state_->ns(), model::identity_of_key(rules, request, task_id));
-  if (!found) { throw NotFound("no execution of task '" + task.name + "' holds the ID " + base::quoted(task_id)); }
-  return state_->handle(*found);
+  return state_->handle(
+      app::find_by_key(state_->store(), state_->ns(), state_->catalogue(),
+                       {.kind = model::Kind::task, .task = task, .key = std::string(task_id), .queue = {}}));
 }
 
 }  // namespace hapax

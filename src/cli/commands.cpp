@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 
+#include <hapax/version.hpp>
+
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"

@@ -1,3 +1,5 @@
+#include <hapax/version.hpp>
+
 #include "cli/command_tree.hpp"
 #include "cli/exit_code.hpp"
 

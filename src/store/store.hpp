@@ -205,7 +205,7 @@ class Store {
   // The namespace's queues with their settings and figures, by name.
   [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
   // Cancels (reason "purged") or moves at most `limit` pending executions and returns how many; callers repeat until 0.
-  // purge passes over workflows that have begun (app/purging.hpp asks them to end). move throws InvalidArgument, and
+  // purge passes over workflows that have begun (app/operations.hpp asks them to end). move throws InvalidArgument, and
   // moves no execution, when one of them holds a key of scope queue (model/queue_key.hpp).
   [[nodiscard]] virtual int purge(const QueueRef& queue, int limit, const Actor& by = {}) = 0;
   [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by = {}) = 0;
