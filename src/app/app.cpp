@@ -1,12 +1,14 @@
 #include <hapax/app.hpp>
 #include <hapax/control.hpp>
+#include <hapax/guard_store.hpp>
 
 #include "app/app_state.hpp"
 #include "app/config/config.hpp"
 #include "app/find.hpp"
 #include "base/json.hpp"
 #include "base/payload_limit.hpp"
-#include "engine/waiters.hpp"
+#include "guard/execution_store.hpp"
+#include "guard/fork.hpp"
 #include "model/validate.hpp"
 #include "store/open.hpp"
 
@@ -77,6 +79,17 @@ AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
   return state_->handle(
       app::find_by_key(state_->store(), state_->ns(), state_->catalogue(),
                        {.kind = model::Kind::task, .task = task, .key = std::string(task_id), .queue = {}}));
+}
+
+GuardStorePtr guard_store(const App& app) {
+  const std::shared_ptr<engine::Engine> engine = app.state()->shared_engine();
+  const std::uint64_t generation = guard::process_generation();
+  return std::make_shared<guard::ExecutionStore>([engine, generation] {
+    if (guard::process_generation() != generation) {
+      throw UsageError("an app's guard store was used in a forked child; open one there with open_guard_store");
+    }
+    return std::shared_ptr<store::Store>(engine, &engine->store());
+  });
 }
 
 }  // namespace hapax

@@ -114,7 +114,7 @@ class EventDoor {
     schedule::Event event;
     std::string envelope;
   };
-  // One document per event (api/event_json.hpp), without "runs" if the caller may not read them. Throws BadLine for an
+  // One document per event (api/activity_json.hpp), without "runs" if the caller may not read them. Throws BadLine for an
   // invalid event; then none of the events is routed.
   [[nodiscard]] virtual std::vector<std::string> send(std::span<const Outgoing> events) = 0;
   // Call this after the last event: writes counts that are not written yet.

@@ -1,6 +1,5 @@
 // StoreBackend: activities and events.
 #include "api/activity_json.hpp"
-#include "api/event_json.hpp"
 #include "api/instant.hpp"
 #include "api/overview_json.hpp"
 #include "app/find.hpp"

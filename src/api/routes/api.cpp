@@ -1,6 +1,7 @@
 #include "api/routes/api.hpp"
 
 #include "api/routes/answers.hpp"
+#include "api/routes/description.hpp"
 #include "api/routes/feed.hpp"
 #include "api/routes/remote_sessions.hpp"
 #include "app/find.hpp"
@@ -50,6 +51,17 @@ model::Execution Api::find(const std::string& ns, const Uuid& id) { return app::
 
 model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) { return app::find_briefly(store(), ns, id); }
 
+namespace {
+
+// GET /openapi.json: the API's description for programs.
+void add_description_route(http::Router& router) {
+  router.add({.method = "GET", .pattern = "/openapi.json", .scope = http::Scope::none, .handler = [](http::Call&) {
+                return json_answer(std::string(openapi_json()));
+              }});
+}
+
+}  // namespace
+
 void add_api_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   add_enqueue_routes(router, api);
   add_batch_routes(router, api);
@@ -63,7 +75,7 @@ void add_api_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   add_activity_routes(router, api);
   add_event_routes(router, api);
   add_stream_routes(router, api);
-  add_description_routes(router);
+  add_description_route(router);
 }
 
 }  // namespace hapax::api

@@ -71,11 +71,11 @@ void add_act_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_workflow_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_catalogue_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_claim_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_finish_route(http::Router& router, const std::shared_ptr<Api>& api);
 void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_dead_letter_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_activity_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_event_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_stream_routes(http::Router& router, const std::shared_ptr<Api>& api);
-void add_description_routes(http::Router& router);
 
 }  // namespace hapax::api
