@@ -75,7 +75,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
  public:
   // `actor`: the name recorded in the audit log; empty: "code".
   AppState(std::shared_ptr<engine::Engine> engine, std::string ns, std::string actor = {})
-      : engine_(std::move(engine)), ns_(std::move(ns)), actor_(std::move(actor)), catalogue_(engine_->store(), ns_) {}
+      : engine_(std::move(engine)), ns_(std::move(ns)), actor_(std::move(actor)), catalogue_(engine_->catalogue(ns_)) {}
 
   [[nodiscard]] engine::Engine& engine() override { return *engine_; }
   [[nodiscard]] const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
@@ -116,7 +116,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
     int round = 1;
   };
   void admit_async(AsyncRequest asked);
-  [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
+  [[nodiscard]] engine::CatalogueCache& catalogue() { return *catalogue_; }
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);
   // Whether the execution exists in this app's namespace.
@@ -170,7 +170,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   const std::shared_ptr<engine::Engine> engine_;
   const std::string ns_;
   const std::string actor_;
-  engine::CatalogueCache catalogue_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   mutable std::shared_mutex handlers_mutex_;  // guards what follows
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();

@@ -26,12 +26,12 @@ constexpr std::size_t store_backend_batch_bytes = 16 << 20;
 class StoreBulk : public Bulk {
  public:
   StoreBulk(engine::Engine& engine, std::string ns)
-      : engine_(engine), ns_(std::move(ns)), catalogue_(engine.store(), ns_) {}
+      : engine_(engine), ns_(std::move(ns)), catalogue_(engine.catalogue(ns_)) {}
 
   void add(RequestFields fields) override {
     fields.actor = actor_;
     bytes_ += fields.input.size() + fields.metadata.size();
-    batch_.push_back(make_request(fields, ns_, catalogue_));
+    batch_.push_back(make_request(fields, ns_, *catalogue_));
     fields.input.clear();  // the request has the input
     asked_.push_back(std::move(fields));
   }
@@ -43,7 +43,7 @@ class StoreBulk : public Bulk {
   [[nodiscard]] std::vector<BulkAnswer> flush() override {
     std::vector<BulkAnswer> answers;
     bool is_made = true;
-    const std::vector<model::Admission> admissions = engine::with_current_catalogue(catalogue_, [&] {
+    const std::vector<model::Admission> admissions = engine::with_current_catalogue(*catalogue_, [&] {
       if (!is_made) { remake(); }
       is_made = false;
       return engine_.admit_bulk(batch_);
@@ -60,7 +60,7 @@ class StoreBulk : public Bulk {
   void remake() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       asked_[i].input = std::move(batch_[i].input);
-      batch_[i] = make_request(asked_[i], ns_, catalogue_);
+      batch_[i] = make_request(asked_[i], ns_, *catalogue_);
       asked_[i].input.clear();
     }
   }
@@ -74,7 +74,7 @@ class StoreBulk : public Bulk {
 
   engine::Engine& engine_;
   const std::string ns_;
-  engine::CatalogueCache catalogue_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   const std::string actor_ = command_line_actor();
   std::vector<model::NewExecution> batch_;
   std::vector<RequestFields> asked_;  // the fields that each request was made of, without the input
@@ -89,6 +89,7 @@ StoreBackend::StoreBackend(Shell& shell)
       ns_(shell.ns()),
       engine_(store_),
       operations_(engine_, ns_, {command_line_actor()}),
+      catalogue_(engine_.catalogue(ns_)),
       activities_(engine_, ns_) {}
 
 model::Execution StoreBackend::get(const Uuid& id, Payloads payloads) {
@@ -105,8 +106,7 @@ Uuid StoreBackend::find(const ExecutionName& name) {
   if (name.run) { return app::find_run(store(), ns_, *name.run); }
   const model::Kind kind = name.task ? model::Kind::task : model::Kind::workflow;
   const auto& [task, key] = name.task ? *name.task : *name.workflow;
-  engine::CatalogueCache catalogue(store(), ns_);
-  return app::find_by_key(store(), ns_, catalogue,
+  return app::find_by_key(store(), ns_, *catalogue_,
                           {.kind = kind, .task = {.name = task, .options = {}}, .key = key, .queue = name.queue});
 }
 
@@ -138,7 +138,7 @@ std::vector<std::string> StoreBackend::list(const Listing& listing) {
 std::string StoreBackend::admit(const RequestFields& asked) {
   RequestFields fields = asked;
   fields.actor = command_line_actor();
-  engine::CatalogueCache catalogue(store(), ns_);
+  engine::CatalogueCache& catalogue = *catalogue_;
   model::NewExecution request;
   const auto ask = [&] {
     return engine::with_current_catalogue(catalogue, [&] {
@@ -183,8 +183,7 @@ std::string StoreBackend::explain(const Uuid& id) {
 }
 
 std::string StoreBackend::identity(const RequestFields& fields) {
-  engine::CatalogueCache catalogue(store(), ns_);
-  return identity_json(ask_identity(store(), ns_, catalogue, fields));
+  return identity_json(ask_identity(store(), ns_, *catalogue_, fields));
 }
 
 std::string StoreBackend::cancel(std::span<const Uuid> ids, const std::string& reason) {

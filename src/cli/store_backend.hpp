@@ -4,6 +4,7 @@
 #include "app/operations.hpp"
 #include "cli/backend.hpp"
 #include "cli/shell.hpp"
+#include "engine/catalogue_cache.hpp"
 #include "engine/engine.hpp"
 
 namespace hapax::cli {
@@ -64,6 +65,7 @@ class StoreBackend : public Backend {
   const std::string ns_;
   engine::Engine engine_;
   const app::Operations operations_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   schedule::Activities activities_;
 };
 

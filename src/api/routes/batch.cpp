@@ -187,7 +187,7 @@ class BatchEnqueue {
       check_let_in();
       try {
         bool is_made = true;
-        admissions = engine::with_current_catalogue(*tenant_, [&] {
+        admissions = engine::with_current_catalogue(tenant_->catalogue(), [&] {
           if (!is_made) { remake(); }
           is_made = false;
           if (batch_.empty()) { return std::vector<model::Admission>(); }
