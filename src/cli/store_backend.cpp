@@ -13,6 +13,7 @@
 #include "engine/step_thread.hpp"
 #include "engine/waiters.hpp"
 #include "model/identity.hpp"
+#include "model/validate.hpp"
 #include "schedule/activity.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class StoreBulk : public Bulk {
   void add(RequestFields fields) override {
     fields.actor = actor_;
     bytes_ += fields.input.size() + fields.metadata.size();
-    batch_.push_back(make_request(fields, ns_, *catalogue_));
+    batch_.push_back(make(fields));
     fields.input.clear();  // the request has the input
     asked_.push_back(std::move(fields));
   }
@@ -56,11 +57,17 @@ class StoreBulk : public Bulk {
   }
 
  private:
+  [[nodiscard]] model::NewExecution make(const RequestFields& fields) {
+    model::NewExecution request = make_request(fields, ns_, *catalogue_);
+    model::check_new_execution(request);
+    return request;
+  }
+
   // Builds the requests again, by the catalogue as it is now.
   void remake() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       asked_[i].input = std::move(batch_[i].input);
-      batch_[i] = make_request(asked_[i], ns_, *catalogue_);
+      batch_[i] = make(asked_[i]);
       asked_[i].input.clear();
     }
   }
