@@ -14,9 +14,10 @@
 #include <hapax/admin.hpp>
 #include <hapax/bulk.hpp>
 #include <hapax/context.hpp>
+#include <hapax/detail/json_codec.hpp>
+#include <hapax/detail/raw_item.hpp>
 #include <hapax/handle.hpp>
 #include <hapax/inspect.hpp>
-#include <hapax/json.hpp>
 #include <hapax/options.hpp>
 #include <hapax/task.hpp>
 #include <hapax/transaction.hpp>

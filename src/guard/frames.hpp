@@ -3,7 +3,7 @@
 // A list rather than a stack, as fibers of one thread may end their calls in any order.
 #pragma once
 
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 
 namespace hapax::guard {
 
