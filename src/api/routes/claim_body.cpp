@@ -17,14 +17,14 @@ namespace hapax::api {
 
 namespace {
 
-constexpr int claims_most = 100;
+constexpr int claims_a_call = 100;
 constexpr Duration usual_lease = std::chrono::seconds(30);
 // A claim that the worker does not list as held after this long was in a lost answer.
 constexpr Duration answer_grace = std::chrono::seconds(10);
 
 int claims_at_once() {
   const std::size_t fit = claims_bytes / base::payload_limit();
-  return static_cast<int>(std::clamp<std::size_t>(fit, 1, claims_most));
+  return static_cast<int>(std::clamp<std::size_t>(fit, 1, claims_a_call));
 }
 
 constexpr std::size_t mark_at = 12;
@@ -155,7 +155,7 @@ ClaimOrder order_of(const Members& body, const http::Call& call) {
                                        std::to_string(limits::tasks_per_claim));
   }
   for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
-  order.limit = std::min(api::within(body.integer("limit").value_or(1), {1, claims_most}, "limit"), claims_at_once());
+  order.limit = std::min(api::within(body.integer("limit").value_or(1), {1, claims_a_call}, "limit"), claims_at_once());
   order.lease = lease_of(body);
   // A token's name may be longer than a worker's label.
   order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
