@@ -31,7 +31,7 @@ TEST_P(AdminTest, ActsOnMissingThingsAreRefusedInTheWordsOfTheServer) {
   auto app = open();
   (void)app.enqueue(admin_say, "x", {.queue = "payments"});
   auto admin = app.admin();
-  const std::string no_queue = "NotFound: no queue \"paymnts\" in namespace 'default'; did you mean 'payments'?";
+  const std::string no_queue = "NotFound: no queue 'paymnts' in namespace 'default'; did you mean 'payments'?";
   EXPECT_EQ(refusal_of([&] { (void)admin.purge("paymnts"); }), no_queue);
   EXPECT_EQ(refusal_of([&] { (void)admin.move("paymnts", "payments"); }), no_queue);
   EXPECT_EQ(refusal_of([&] { (void)admin.move("payments", "paymnts"); }), no_queue);
@@ -126,7 +126,7 @@ TEST_P(AdminTest, TokensAreMadeListedAndRevoked) {
   EXPECT_FALSE(first.token.expires_at.has_value());
   (void)admin.create_token({.scopes = "read", .name = "twin"});
   EXPECT_EQ(refusal_of([&] { (void)admin.revoke_token("twin"); }),
-            "UsageError: 2 good tokens are named \"twin\"; name one by its id (hapax token list)");
+            "UsageError: 2 good tokens are named 'twin'; name one by its id (hapax token list)");
 }
 
 TEST_P(AdminTest, OperatorsCallsInsideATransactionAreRefused) {
@@ -156,7 +156,7 @@ TEST_P(AdminTest, OperatorsCallsInsideATransactionAreRefused) {
       {"resume_activity", [&] { app.resume_activity("x"); }},
       {"remove_activity", [&] { app.remove_activity("x"); }},
       {"trigger_activity", [&] { (void)app.trigger_activity("x"); }},
-      {"backfill_activity", [&] { (void)app.backfill_activity("x", app.now(), app.now()); }},
+      {"backfill_activity", [&] { (void)app.backfill_activity("x", Time{}, Time{}); }},
   };
   app.transaction([&](Transaction&) {
     for (const auto& [name, call] : calls) {
@@ -170,8 +170,9 @@ TEST_P(AdminTest, OperatorsCallsInsideATransactionAreRefused) {
 class OtherProcess {
  public:
   explicit OtherProcess(const std::string& url) : store_(store::open(url)), listener_(store_->listen()) {}
+  // Lets the hints of earlier changes pass.
   void forget() {
-    while (listener_->wait(200ms)) {}
+    for (int hints = 0; hints < 100 && listener_->wait(200ms); ++hints) {}
   }
   [[nodiscard]] bool told() { return listener_->wait(10s); }
 
