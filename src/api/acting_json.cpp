@@ -75,6 +75,13 @@ base::JsonObject CancelTally::json() const {
   return object;
 }
 
+std::string forked_json(const AnyHandle& forked, const Uuid& from, int steps) {
+  base::JsonObject object;
+  object.text("id", forked.id().to_string()).boolean("created", forked.created());
+  object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});
+  return object.text("forked_from", from.to_string()).number("steps", std::int64_t{steps}).str();
+}
+
 std::string signalled_json(const model::Execution& run, std::string_view name) {
   base::JsonObject object;
   object.text("id", run.id.to_string()).text("workflow", run.task).text_or_null("workflow_id", run.identity_key);

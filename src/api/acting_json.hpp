@@ -1,6 +1,7 @@
 // The result of a cancel, a retry or a signal, as JSON.
 #pragma once
 
+#include <hapax/handle.hpp>
 #include <hapax/uuid.hpp>
 
 #include "app/operations.hpp"
@@ -45,6 +46,8 @@ class CancelTally {
   std::vector<std::string> items_;
 };
 
+// {"id","created","status","run","forked_from","steps"}
+[[nodiscard]] std::string forked_json(const AnyHandle& forked, const Uuid& from, int steps);
 // {"id","workflow","workflow_id","signal"}; `run` is the run that got the signal.
 [[nodiscard]] std::string signalled_json(const model::Execution& run, std::string_view name);
 

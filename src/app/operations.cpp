@@ -27,6 +27,14 @@ std::vector<Uuid> ids_of(const Page& page) {
   return ids;
 }
 
+void check_text(std::string_view text, const char* field, std::size_t most) {
+  if (text.size() > most) {
+    throw InvalidArgument(field,
+                          "has " + std::to_string(text.size()) + " bytes; expected at most " + std::to_string(most));
+  }
+  if (!base::is_valid_utf8(text)) { throw InvalidArgument(field, "is not UTF-8"); }
+}
+
 }  // namespace
 
 void select_unfinished(model::ListQuery& query) {
@@ -133,7 +141,10 @@ Page Operations::named(std::span<const Uuid> ids) const {
   return page;
 }
 
+void Operations::check_reason(std::string_view reason) { check_text(reason, "reason", limits::error_message_bytes); }
+
 std::vector<model::CancelResult> Operations::cancel(const Page& page, std::string_view reason) const {
+  check_reason(reason);
   if (page.empty()) { return {}; }
   std::vector<model::CancelResult> results = store().cancel(ids_of(page), reason, by_);
   Page changed;
@@ -192,13 +203,7 @@ Page Operations::dead_letters(std::span<const Uuid> ids) const {
 
 int Operations::discard(const Page& page) const { return page.empty() ? 0 : store().discard(ids_of(page), by_); }
 
-void Operations::check_note(std::string_view note) {
-  if (note.size() > limits::note_bytes) {
-    throw InvalidArgument("note", "has " + std::to_string(note.size()) + " bytes; expected at most " +
-                                      std::to_string(limits::note_bytes));
-  }
-  if (!base::is_valid_utf8(note)) { throw InvalidArgument("note", "is not UTF-8"); }
-}
+void Operations::check_note(std::string_view note) { check_text(note, "note", limits::note_bytes); }
 
 int Operations::annotate(const Page& page, std::string_view note) const {
   check_note(note);

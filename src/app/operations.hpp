@@ -90,10 +90,12 @@ class Operations {
   // The executions among `ids` that exist in the namespace, in the order of `ids`.
   [[nodiscard]] Page named(std::span<const Uuid> ids) const;
 
-  // Cancels pending executions and asks running ones to stop. One result per execution, in order.
+  // Cancels pending executions and asks running ones to stop. One result per execution, in order. Throws InvalidArgument
+  // for a reason that check_reason() refuses.
   [[nodiscard]] std::vector<model::CancelResult> cancel(const Page& page, std::string_view reason) const;
   // The same for one execution. Throws NotFound, and WrongStatus for an execution that has ended.
   [[nodiscard]] model::CancelResult cancel(const Uuid& id, std::string_view reason) const;
+  static void check_reason(std::string_view reason);
   // Makes a new run of each execution that failed, was cancelled or timed out. One result per execution, in order.
   [[nodiscard]] std::vector<Retried> retry(const Page& page, const RetryOptions& options) const;
   // The same for one execution. Throws what throw_retry_refusal() says.

@@ -121,11 +121,7 @@ void StoreBackend::check(const Uuid& id) { (void)get(id, Payloads::without); }
 
 std::string StoreBackend::show(const Uuid& id) {
   const model::Execution execution = get(id);
-  api::ExecutionDetails details{.attempts = store().attempts(id),
-                                .journal = {},
-                                .parent_workflow_id = app::parent_workflow_id(store(), execution)};
-  if (execution.kind == model::Kind::workflow) { details.journal = shell_.app().timeline(id); }
-  return execution_json(execution, true, &details);
+  return shown_execution_json(shell_.app(), execution);
 }
 
 std::vector<std::string> StoreBackend::list(const Listing& listing) {
@@ -230,10 +226,7 @@ std::string StoreBackend::export_journal(const Uuid& id) { return shell_.app().e
 
 std::string StoreBackend::fork(const Uuid& id, int steps, const std::string& workflow_id) {
   const AnyHandle forked = shell_.app().fork(id, steps, {.workflow_id = workflow_id});
-  JsonObject object;
-  object.text("id", forked.id().to_string()).boolean("created", forked.created());
-  object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});
-  return object.text("forked_from", id.to_string()).number("steps", std::int64_t{steps}).str();
+  return forked_json(forked, id, steps);
 }
 
 }  // namespace hapax::cli

@@ -53,6 +53,15 @@ TEST_P(AdminTest, ActsOnMissingThingsAreRefusedInTheWordsOfTheServer) {
             "InvalidArgument: note: has 3000 bytes; expected at most 2048");
 }
 
+TEST_P(AdminTest, AReasonThatIsTooLongIsRefused) {
+  auto app = open();
+  const auto handle = app.enqueue(admin_say, "x");
+  EXPECT_EQ(refusal_of([&] { (void)app.cancel(handle.id(), std::string(5000, 'x')); }),
+            "InvalidArgument: reason: has 5000 bytes; expected at most 4096");
+  EXPECT_EQ(refusal_of([&] { (void)app.cancel(handle.id(), "\xff"); }), "InvalidArgument: reason: is not UTF-8");
+  EXPECT_EQ(handle.status(), Status::pending);
+}
+
 TEST_P(AdminTest, ARetryThatCannotBeIsRefusedInTheWordsOfTheServer) {
   auto app = open();
   app.handle(admin_say, [](const std::string&) { throw Permanent("no"); });

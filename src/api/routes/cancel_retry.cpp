@@ -12,11 +12,8 @@ namespace hapax::api {
 namespace {
 
 std::string reason_of(const Members& body, const http::Principal& principal) {
-  const std::string reason = body.text("reason").value_or("cancelled through the API by " + principal.name);
-  if (reason.size() > limits::error_message_bytes) {
-    throw InvalidArgument("reason", "has " + std::to_string(reason.size()) + " bytes; expected at most " +
-                                        std::to_string(limits::error_message_bytes));
-  }
+  std::string reason = body.text("reason").value_or("cancelled through the API by " + principal.name);
+  app::Operations::check_reason(reason);
   return reason;
 }
 

@@ -48,11 +48,7 @@ http::Response show_executions(Api& api, http::Call& call) {
   const std::string& ns = call.principal().ns;
   return json_answer(call.blocking([&] {
     const model::Execution execution = api.find(ns, id);
-    api::ExecutionDetails details{.attempts = api.store().attempts(id),
-                                  .journal = {},
-                                  .parent_workflow_id = app::parent_workflow_id(api.store(), execution)};
-    if (execution.kind == model::Kind::workflow) { details.journal = api.tenant(ns)->app().timeline(id); }
-    return api::execution_json(execution, true, &details);
+    return api::shown_execution_json(api.tenant(ns)->app(), execution);
   }));
 }
 

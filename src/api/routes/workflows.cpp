@@ -175,11 +175,7 @@ http::Response fork(Api& api, http::Call& call) {
         api.tenant(ns)
             ->app_of(actor_of(call.principal()))
             .fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id, .traceparent = call.traceparent()});
-    base::JsonObject object;
-    object.text("id", forked.id().to_string()).boolean("created", forked.created());
-    object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});
-    object.text("forked_from", id.to_string()).number("steps", *steps);
-    return json_answer(object.str(), forked.created() ? 201 : 200);
+    return json_answer(api::forked_json(forked, id, static_cast<int>(*steps)), forked.created() ? 201 : 200);
   });
 }
 
