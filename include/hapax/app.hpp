@@ -11,11 +11,13 @@
 #pragma once
 
 #include <hapax/activity.hpp>
+#include <hapax/admin.hpp>
 #include <hapax/bulk.hpp>
 #include <hapax/context.hpp>
+#include <hapax/detail/json_codec.hpp>
+#include <hapax/detail/raw_item.hpp>
 #include <hapax/handle.hpp>
 #include <hapax/inspect.hpp>
-#include <hapax/json.hpp>
 #include <hapax/options.hpp>
 #include <hapax/task.hpp>
 #include <hapax/transaction.hpp>
@@ -244,14 +246,6 @@ class App {
   // Starts a new run of a failed, cancelled or timed-out execution, under the same key and, unless `new_effect_key`,
   // the same effect key. Throws NotFound, WrongStatus, and TaskAlreadyExists when a newer run exists.
   AnyHandle retry(const Uuid& id, bool new_effect_key = false);
-  // Cancels or retries every execution that the filter matches, ignoring its limit and cursor, in bounded transactions;
-  // returns how many. Without statuses, cancel_all takes pending and running executions and retry_all failed ones.
-  std::size_t cancel_all(ListOptions filter, std::string_view reason = "cancelled by an operator");
-  std::size_t retry_all(ListOptions filter);
-  // Takes dead letters off their queue's list (their history stays); sets the note of finished executions. Both return
-  // how many they changed.
-  int discard(std::span<const Uuid> ids);
-  int annotate(std::span<const Uuid> ids, std::string_view note);
   // Why an execution is in its status and what would change that, the most important reason first; never empty. Throws
   // NotFound.
   [[nodiscard]] std::vector<Explanation> explain(const Uuid& id);
@@ -259,17 +253,17 @@ class App {
   // ---- Queues ------------------------------------------------------------------------------------------------------
   // All queues of the namespace, with settings and figures.
   [[nodiscard]] std::vector<QueueStats> queues();
-  // Changes the settings that `change` sets. Throws InvalidArgument.
+  // Changes the settings that `change` sets; makes the queue if it does not exist. Throws InvalidArgument, and UsageError
+  // inside transaction().
   void configure_queue(std::string_view queue, const QueueChange& change);
   void pause(std::string_view queue) { configure_queue(queue, {.paused = true}); }
   void resume(std::string_view queue) { configure_queue(queue, {.paused = false, .draining = false}); }
   // Refuses new executions (QueueDraining) and finishes those it has.
   void drain(std::string_view queue) { configure_queue(queue, {.draining = true}); }
-  // Cancels all pending executions of the queue.
-  PurgeAnswer purge(std::string_view queue);
-  // Moves all pending executions, 1,000 in a transaction; returns how many. Throws InvalidArgument at a batch with an
-  // execution whose key has the scope `queue`: that batch is not moved, earlier batches are.
-  std::size_t move(std::string_view from, std::string_view to);
+
+  // ---- Operators -------------------------------------------------------------------------------------------------
+  // Acts on many executions and whole queues, the audit log and tokens (hapax/admin.hpp).
+  [[nodiscard]] Admin admin() { return Admin(state_); }
 
   // The store's time, to make time-bucket keys of (hapax/time_bucket.hpp).
   [[nodiscard]] Time now();

@@ -39,13 +39,4 @@ struct BulkReport {
   std::size_t refused = 0;
 };
 
-namespace detail {
-// One encoded item; the source returns none at its end.
-struct RawItem {
-  std::string input{};
-  std::optional<EnqueueOptions> options{};  // none: BulkOptions::each
-};
-using RawSource = std::function<std::optional<RawItem>()>;
-}  // namespace detail
-
 }  // namespace hapax

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <hapax/control.hpp>
-#include <hapax/json.hpp>
+#include <hapax/detail/json_codec.hpp>
 #include <hapax/transaction.hpp>
 #include <hapax/uuid.hpp>
 

@@ -11,7 +11,7 @@
 // or machines (Redis, PostgreSQL). docs/guides/guard.md says when to use a guard, a task or a workflow.
 #pragma once
 
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 #include <hapax/guard_options.hpp>
 #include <hapax/guard_store.hpp>
 

@@ -1,7 +1,7 @@
 // Handle: one execution, as the program that enqueued it sees it.
 #pragma once
 
-#include <hapax/json.hpp>
+#include <hapax/detail/json_codec.hpp>
 #include <hapax/status.hpp>
 #include <hapax/time.hpp>
 #include <hapax/uuid.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <hapax/activity.hpp>
+#include <hapax/admin.hpp>
 #include <hapax/app.hpp>
 #include <hapax/bulk.hpp>
 #include <hapax/context.hpp>
@@ -24,6 +25,7 @@
 #include <hapax/time_bucket.hpp>
 #include <hapax/transaction.hpp>
 #include <hapax/uuid.hpp>
+#include <hapax/version.hpp>
 #include <hapax/worker.hpp>
 #include <hapax/workflow.hpp>
 #include <hapax/workflow_context.hpp>

@@ -6,7 +6,6 @@
 #include <hapax/time.hpp>
 #include <hapax/uuid.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -122,12 +121,6 @@ struct QueueStats {
   std::optional<Duration> oldest_ready{};  // how long the oldest due execution has been waiting
   std::int64_t completed_last_minute = 0;
   std::int64_t failed_last_minute = 0;
-};
-
-// The effect of a purge. A workflow that has begun is asked to end, as by cancel(), so that it can compensate.
-struct PurgeAnswer {
-  std::size_t cancelled = 0;  // pending executions that have ended now
-  std::size_t requested = 0;  // workflows that were asked to end
 };
 
 // A change of a queue's settings: only members that are set change anything. An inner empty value removes a setting:

@@ -6,7 +6,7 @@
 // registered with the app that works (App::handle), and may live in another program than the producer.
 #pragma once
 
-#include <hapax/json.hpp>
+#include <hapax/detail/json_codec.hpp>
 #include <hapax/policy.hpp>
 #include <hapax/time.hpp>
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <hapax/control.hpp>
-#include <hapax/json.hpp>
+#include <hapax/detail/json_codec.hpp>
 #include <hapax/options.hpp>
 #include <hapax/task.hpp>
 #include <hapax/transaction.hpp>

@@ -1,8 +1,6 @@
 #include "api/acting_json.hpp"
 
-#include <hapax/error.hpp>
-
-#include "base/json_out.hpp"
+#include "base/limits.hpp"
 
 namespace hapax::api {
 
@@ -21,38 +19,29 @@ std::string_view retry_word(RetryVerdict verdict) {
   return "not_found";
 }
 
-void throw_retry_refusal(const Uuid& id, const model::RetryResult& result) {
-  const std::string subject = "execution " + id.to_string();
-  switch (result.verdict) {
-    case RetryVerdict::not_finished:
-      throw WrongStatus(subject + " is " + std::string(to_string(result.status)) + ", so there is nothing to retry yet",
-                        result.status);
-    case RetryVerdict::completed:
-      throw WrongStatus(subject + " completed, so there is nothing to retry", Status::completed);
-    case RetryVerdict::already_retried:
-      throw TaskAlreadyExists(subject + " was retried already, as " + result.existing.to_string(), result.existing,
-                              result.status);
-    case RetryVerdict::identity_held:
-      throw TaskAlreadyExists(subject + " has a newer run under its key, " + result.existing.to_string(),
-                              result.existing, result.status);
-    case RetryVerdict::guarded:
-      throw WrongStatus(subject + " is a guarded call: forget its record (hapax guard forget), and call it again",
-                        result.status);
-    case RetryVerdict::created:
-    case RetryVerdict::not_found: break;
-  }
-  throw NotFound("no ended execution " + id.to_string());
-}
-
-std::string retry_json(const model::RetryRequest& request, const model::RetryResult& result) {
+std::string retry_json(const app::Retried& retried) {
+  const model::RetryResult& result = retried.result;
   base::JsonObject item;
-  item.text("id", request.id.to_string()).text("verdict", retry_word(result.verdict));
+  item.text("id", retried.id.to_string()).text("verdict", retry_word(result.verdict));
   if (result.verdict == RetryVerdict::created) {
-    item.text("new_id", request.new_id.to_string()).number("run", std::int64_t{result.run});
+    item.text("new_id", retried.new_id.to_string()).number("run", std::int64_t{result.run});
   } else if (!result.existing.is_nil()) {
     item.text("existing_execution_id", result.existing.to_string());
   }
   return item.str();
+}
+
+void RetryTally::add(const std::vector<app::Retried>& batch) {
+  for (const app::Retried& retried : batch) {
+    ++(retried.result.verdict == RetryVerdict::created ? retried_ : refused_);
+    if (std::ssize(items_) < limits::list_page) { items_.push_back(retry_json(retried)); }
+  }
+}
+
+base::JsonObject RetryTally::json() const {
+  base::JsonObject object;
+  object.number("retried", retried_).number("refused", refused_).raw("executions", base::json_array(items_));
+  return object;
 }
 
 std::string cancel_json(const Uuid& id, const model::CancelResult& result) {
@@ -70,15 +59,27 @@ std::string cancel_json(const Uuid& id, const model::CancelResult& result) {
   return item.str();
 }
 
-void throw_cancel_refusal(const Uuid& id, const model::CancelResult& result) {
-  if (result.verdict != model::CancelVerdict::finished) { throw NotFound("no execution " + id.to_string()); }
-  throw WrongStatus("execution " + id.to_string() + " is already " + std::string(to_string(result.status)),
-                    result.status);
+void CancelTally::add(const app::Page& page, const std::vector<model::CancelResult>& results) {
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    cancelled_ += results[i].verdict == model::CancelVerdict::cancelled ? 1 : 0;
+    requested_ += results[i].verdict == model::CancelVerdict::requested ? 1 : 0;
+    finished_ += results[i].verdict == model::CancelVerdict::finished ? 1 : 0;
+    if (std::ssize(items_) < limits::list_page) { items_.push_back(cancel_json(page[i].id, results[i])); }
+  }
 }
 
-void require_workflow(const model::Execution& run) {
-  if (run.kind == model::Kind::workflow) { return; }
-  throw InvalidArgument("execution", run.id.to_string() + " is a task; expected a workflow's run");
+base::JsonObject CancelTally::json() const {
+  base::JsonObject object;
+  object.number("cancelled", cancelled_).number("requested", requested_).number("finished", finished_);
+  object.raw("executions", base::json_array(items_));
+  return object;
+}
+
+std::string forked_json(const AnyHandle& forked, const Uuid& from, int steps) {
+  base::JsonObject object;
+  object.text("id", forked.id().to_string()).boolean("created", forked.created());
+  object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});
+  return object.text("forked_from", from.to_string()).number("steps", std::int64_t{steps}).str();
 }
 
 std::string signalled_json(const model::Execution& run, std::string_view name) {

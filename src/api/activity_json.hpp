@@ -1,13 +1,16 @@
-// Activities, their runs and previews as JSON: the API's answers and the command line's --json.
+// Activities, their runs and previews, and results of events, as JSON: the API's answers and the command line's --json.
 #pragma once
 
 #include "base/json_out.hpp"
 #include "model/activity_state.hpp"
 #include "model/execution.hpp"
 #include "schedule/activities.hpp"
+#include "schedule/event.hpp"
+#include "schedule/event_router.hpp"
 #include "schedule/preview.hpp"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,5 +64,9 @@ struct Preview {
                                        const std::optional<model::Outcome>& end);
 // {"from","to","ticks","started","existing","refused","trouble"}
 [[nodiscard]] std::string backfill_json(const schedule::Activities::Backfill& report, const schedule::TickRange& range);
+
+// The result of an event: {"line"?,"id","source","type","runs":[{"activity","run_id","execution","created","error"}],
+// "paused":[…]}. Line 0 is left out.
+[[nodiscard]] std::string event_json(const schedule::Event& event, const schedule::Routed& routed, std::int64_t line);
 
 }  // namespace hapax::api

@@ -1,5 +1,9 @@
 #include "api/execution_json.hpp"
 
+#include <hapax/app.hpp>
+
+#include "app/app_state.hpp"
+#include "app/find.hpp"
 #include "base/json_out.hpp"
 #include "base/sha256.hpp"
 #include "model/retention.hpp"
@@ -141,6 +145,15 @@ std::string execution_json(const model::Execution& e, bool payloads, const Execu
       .text_or_null("traceparent", e.labels.traceparent)
       .text_or_null("enqueued_by", e.labels.actor);
   return object.str();
+}
+
+std::string shown_execution_json(App app, const model::Execution& execution) {
+  store::Store& store = app.state()->store();
+  ExecutionDetails details{.attempts = store.attempts(execution.id),
+                           .journal = {},
+                           .parent_workflow_id = app::parent_workflow_id(store, execution)};
+  if (execution.kind == model::Kind::workflow) { details.journal = app.timeline(execution.id); }
+  return execution_json(execution, true, &details);
 }
 
 std::string queue_json(const model::QueueInfo& q) {

@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace hapax {
+class App;
+}
+
 namespace hapax::api {
 
 [[nodiscard]] std::string error_json(const std::optional<model::ErrorInfo>& error);
@@ -25,6 +29,8 @@ struct ExecutionDetails {
 // All fields of an execution; payloads only if they were read from the store.
 [[nodiscard]] std::string execution_json(const model::Execution& execution, bool payloads,
                                          const ExecutionDetails* details = nullptr);
+// The execution with its attempts, the ID of its parent workflow and, for a workflow, its journal, read through `app`.
+[[nodiscard]] std::string shown_execution_json(App app, const model::Execution& execution);
 [[nodiscard]] std::string queue_json(const model::QueueInfo& queue);
 // {"id","status","result"?,"error"?}
 [[nodiscard]] std::string outcome_json(const model::Outcome& outcome);

@@ -4,28 +4,23 @@
 #include "base/sha256.hpp"
 #include "engine/build_request.hpp"
 #include "model/admission.hpp"
+#include "model/refusal.hpp"
+#include "model/validate.hpp"
 
 #include <algorithm>
 
 namespace hapax::api {
 namespace {
 
-const char* word_of(const model::AdmissionDecision& decision) {
+std::string_view word_of(const model::AdmissionDecision& decision) {
   if (decision.step == model::AdmissionStep::replace) { return "replaced"; }
   if (decision.step != model::AdmissionStep::answer) { return "created"; }
   switch (decision.admission.verdict) {
     case model::AdmissionVerdict::created: return "created";
     case model::AdmissionVerdict::deduplicated: return "deduplicated";
-    case model::AdmissionVerdict::already_exists: return "TaskAlreadyExists";
-    case model::AdmissionVerdict::already_completed: return "TaskAlreadyCompleted";
-    case model::AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
-    case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
-    case model::AdmissionVerdict::queue_draining: return "QueueDraining";
     case model::AdmissionVerdict::taken_over: return "taken_over";
-    case model::AdmissionVerdict::session_gone: return "StaleLease";
-    case model::AdmissionVerdict::name_taken: break;  // only events' runs have names
+    default: return model::refusal_name(decision.admission.verdict);
   }
-  return "";
 }
 
 bool is_draining(store::Store& store, const model::QueueRef& name) {
@@ -73,6 +68,7 @@ AskedIdentity ask_identity(store::Store& store, const std::string& ns, engine::C
                       .canonical = {},
                       .holding = {},
                       .would = {}};
+  model::check_new_execution(asked.request);
   if (asked.request.identity && asked.request.identity->key.empty()) {
     asked.canonical = model::key_material(asked.rules, asked.request.task, asked.request.input)->canonical;
   }

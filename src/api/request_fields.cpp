@@ -10,7 +10,6 @@
 #include "base/text.hpp"
 #include "engine/build_request.hpp"
 #include "model/retry_json.hpp"
-#include "model/validate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -154,7 +153,6 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   // Kept as text: a parsed object would lose the order of its members.
   request.labels.metadata = fields.metadata;
   request.labels.actor = fields.actor;
-  model::check_new_execution(request);
   return request;
 }
 

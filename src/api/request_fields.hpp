@@ -1,4 +1,4 @@
-// Makes a checked NewExecution from an enqueue request as text (flags, or a line of a bulk file).
+// Makes a NewExecution from an enqueue request as text (a body, flags, or a line of a bulk file).
 #pragma once
 
 #include "engine/catalogue_cache.hpp"
@@ -45,6 +45,7 @@ struct RequestFields {
 };
 
 // By the rules that all ways to enqueue share (engine/build_request.hpp). Throws the typed error that names the field.
+// Engine::admit() and admit_async() check the request; a caller of admit_bulk() calls model::check_new_execution() first.
 [[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
                                                engine::CatalogueCache& catalogue);
 // The same with the task's catalogue entry. Makes no store call.

@@ -1,14 +1,14 @@
 #include <hapax/app.hpp>
 #include <hapax/control.hpp>
+#include <hapax/guard_store.hpp>
 
 #include "app/app_state.hpp"
 #include "app/config/config.hpp"
+#include "app/find.hpp"
 #include "base/json.hpp"
-#include "base/limits.hpp"
 #include "base/payload_limit.hpp"
-#include "base/text.hpp"
-#include "engine/waiters.hpp"
-#include "model/strategy.hpp"
+#include "guard/execution_store.hpp"
+#include "guard/fork.hpp"
 #include "model/validate.hpp"
 #include "store/open.hpp"
 
@@ -71,23 +71,25 @@ void App::add_handler(const TaskSpec& task, RawHandler handler) {
 void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
 
 AnyHandle App::find_any(const Uuid& id) {
-  const auto outcomes = state_->store().outcomes(std::span<const Uuid>(&id, 1));
-  if (!outcomes.front() || !state_->is_own(id)) { throw NotFound("there is no execution " + id.to_string()); }
+  (void)app::find_briefly(state_->store(), state_->ns(), id);
   return state_->handle(id);
 }
 
 AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
-  model::check_key(task_id);
-  model::NewExecution request;
-  const auto entry = state_->catalogue().find(task);
-  const bool has_queue = entry.definition != nullptr && entry.definition->queue;
-  request.queue = {state_->ns(), has_queue ? *entry.definition->queue : task.options.queue};
-  request.task = task.name;
-  const auto rules = engine::rules_for(task, entry);
-  const auto found =
-      engine::latest_under(state_->store(), state_->ns(), model::identity_of_key(rules, request, task_id));
-  if (!found) { throw NotFound("no execution of task '" + task.name + "' holds the ID " + base::quoted(task_id)); }
-  return state_->handle(*found);
+  return state_->handle(
+      app::find_by_key(state_->store(), state_->ns(), state_->catalogue(),
+                       {.kind = model::Kind::task, .task = task, .key = std::string(task_id), .queue = {}}));
+}
+
+GuardStorePtr guard_store(const App& app) {
+  const std::shared_ptr<engine::Engine> engine = app.state()->shared_engine();
+  const std::uint64_t generation = guard::process_generation();
+  return std::make_shared<guard::ExecutionStore>([engine, generation] {
+    if (guard::process_generation() != generation) {
+      throw UsageError("an app's guard store was used in a forked child; open one there with open_guard_store");
+    }
+    return std::shared_ptr<store::Store>(engine, &engine->store());
+  });
 }
 
 }  // namespace hapax

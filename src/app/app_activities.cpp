@@ -172,6 +172,7 @@ void to_json(json& to, const FiredBy& trigger) {
 AppliedActivity App::apply(const Activity& activity) { return apply_activity_json(to_json_text(activity)); }
 
 AppliedActivity App::apply_activity_json(std::string_view definition) {
+  state_->forbid_in_transaction("apply");
   schedule::Activities::Applied applied =
       activities_of(*state_).apply(schedule::parse_activity(definition), state_->actor().name);
   return {.activity = to_public(std::move(applied.state)), .created = applied.created, .changed = applied.changed};
@@ -195,14 +196,22 @@ std::vector<ActivityRecord> App::activities() {
 }
 
 void App::pause_activity(std::string_view id, std::string_view note) {
+  state_->forbid_in_transaction("pause_activity");
   (void)activities_of(*state_).pause(id, note, state_->actor().name);
 }
 
-void App::resume_activity(std::string_view id) { (void)activities_of(*state_).resume(id, state_->actor().name); }
+void App::resume_activity(std::string_view id) {
+  state_->forbid_in_transaction("resume_activity");
+  (void)activities_of(*state_).resume(id, state_->actor().name);
+}
 
-void App::remove_activity(std::string_view id) { activities_of(*state_).remove(id, state_->actor().name); }
+void App::remove_activity(std::string_view id) {
+  state_->forbid_in_transaction("remove_activity");
+  activities_of(*state_).remove(id, state_->actor().name);
+}
 
 AnyHandle App::trigger_activity(std::string_view id, std::optional<std::string> key) {
+  state_->forbid_in_transaction("trigger_activity");
   const schedule::Activities::Started started =
       activities_of(*state_).trigger(id, {.key = std::move(key), .event = {}}, state_->actor().name);
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
@@ -212,6 +221,7 @@ AnyHandle App::trigger_activity(std::string_view id, std::optional<std::string> 
 }
 
 BackfillReport App::backfill_activity(std::string_view id, Time from, Time to) {
+  state_->forbid_in_transaction("backfill_activity");
   const schedule::Activities::Backfill report =
       activities_of(*state_).backfill(id, {.from = from, .to = to}, state_->actor().name);
   return {.ticks = report.ticks, .started = report.started, .existing = report.existing, .refused = report.refused};

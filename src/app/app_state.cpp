@@ -42,7 +42,7 @@ void AppState::forbid_in_transaction(std::string_view what) const {
 
 model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
                                       Declare declare) {
-  auto request = engine::make_request(ns_, task, catalogue_.find(task, declare), std::move(input), options);
+  auto request = engine::make_request(ns_, task, catalogue_->find(task, declare), std::move(input), options);
   request.labels.actor = actor_;
   return request;
 }
@@ -66,7 +66,7 @@ void AppState::admit_async(AsyncRequest asked) { submit(std::make_shared<AsyncRe
 void AppState::submit(const std::shared_ptr<AsyncRequest>& asked) {
   try {
     if (runs_inline) {
-      AnyHandle made = engine::with_current_catalogue(catalogue_, [&] {
+      AnyHandle made = engine::with_current_catalogue(*catalogue_, [&] {
         model::NewExecution request = this->request(asked->task, asked->input, asked->options);
         request.kind = asked->kind;
         return admit(std::move(request), asked->task.name, asked->options);
@@ -97,7 +97,7 @@ void AppState::answer(const std::shared_ptr<AsyncRequest>& asked, const model::A
     made = handle(admission);
   } catch (const store::CatalogueChanged& changed) {
     if (asked->round++ < limits::catalogue_rounds) {
-      catalogue_.forget();
+      catalogue_->forget();
       submit(asked);
       return;
     }

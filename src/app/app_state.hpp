@@ -3,6 +3,7 @@
 
 #include <hapax/app.hpp>
 
+#include "app/operations.hpp"
 #include "base/clock.hpp"
 #include "engine/build_request.hpp"
 #include "engine/engine.hpp"
@@ -74,7 +75,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
  public:
   // `actor`: the name recorded in the audit log; empty: "code".
   AppState(std::shared_ptr<engine::Engine> engine, std::string ns, std::string actor = {})
-      : engine_(std::move(engine)), ns_(std::move(ns)), actor_(std::move(actor)), catalogue_(engine_->store(), ns_) {}
+      : engine_(std::move(engine)), ns_(std::move(ns)), actor_(std::move(actor)), catalogue_(engine_->catalogue(ns_)) {}
 
   [[nodiscard]] engine::Engine& engine() override { return *engine_; }
   [[nodiscard]] const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
@@ -84,6 +85,13 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   [[nodiscard]] model::Actor actor() const { return {.name = actor_.empty() ? "code" : actor_}; }
   // The same, or an empty name if the program gave none: for actions too frequent to audit for unnamed programs.
   [[nodiscard]] model::Actor named_actor() const { return {.name = actor_}; }
+  // What this app may do as an operator. change() is for acts that write: it throws UsageError on a thread that is inside
+  // App::transaction of this app.
+  [[nodiscard]] app::Operations operations() const { return {*engine_, ns_, actor()}; }
+  [[nodiscard]] app::Operations change(std::string_view what) const {
+    forbid_in_transaction(what);
+    return operations();
+  }
   [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
 
   // ---- Requests --------------------------------------------------------------------------------------------------
@@ -108,7 +116,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
     int round = 1;
   };
   void admit_async(AsyncRequest asked);
-  [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
+  [[nodiscard]] engine::CatalogueCache& catalogue() { return *catalogue_; }
   [[nodiscard]] AnyHandle handle(const model::Admission& admission);
   [[nodiscard]] AnyHandle handle(const Uuid& id);
   // Whether the execution exists in this app's namespace.
@@ -162,7 +170,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   const std::shared_ptr<engine::Engine> engine_;
   const std::string ns_;
   const std::string actor_;
-  engine::CatalogueCache catalogue_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   mutable std::shared_mutex handlers_mutex_;  // guards what follows
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();

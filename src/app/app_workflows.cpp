@@ -3,6 +3,7 @@
 #include <hapax/replay_tester.hpp>
 
 #include "app/app_state.hpp"
+#include "app/find.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
@@ -109,15 +110,15 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   }
   base::check_json(payload_json, "payload");
   if (once) { model::check_key(*once); }
-  if (!state_->is_own(id_)) { throw NotFound("there is no execution " + id_.to_string()); }
+  const model::Execution asked = app::find_briefly(state_->store(), state_->ns(), id_);
+  app::require_workflow(asked);
   const model::Signal signal{
       .execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)};
   const model::SignalResult result = state_->store().signal({&signal, 1}, state_->named_actor()).front();
   switch (result.verdict) {
     case model::SignalVerdict::accepted: break;
-    case model::SignalVerdict::not_found: throw NotFound("there is no execution " + id_.to_string());
-    case model::SignalVerdict::not_a_workflow:
-      throw InvalidArgument("execution", id_.to_string() + " is a task; only workflows get signals");
+    case model::SignalVerdict::not_found: throw NotFound("no execution " + id_.to_string());
+    case model::SignalVerdict::not_a_workflow: app::require_workflow(asked); break;
     case model::SignalVerdict::finished:
       throw WrongStatus("workflow " + result.execution.to_string() + " has ended as " +
                             std::string(to_string(result.status)) + " and takes no signals",
@@ -137,14 +138,13 @@ std::string AnyHandle::query_json(std::string_view name, const std::string& ques
 namespace {
 
 workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
-  auto execution = app.store().get(id);
-  if (!execution || execution->queue.ns != app.ns()) { throw NotFound("there is no execution " + id.to_string()); }
-  model::check_readable(*execution);
+  model::Execution execution = app::find_execution(app.store(), app.ns(), id);
+  model::check_readable(execution);
   const model::HistoryRequest request{.execution = id};
   auto histories = app.store().histories({&request, 1});
   model::check_readable(histories.front());
-  if (execution->kind == model::Kind::workflow) { workflow::restore_begin(*execution, histories.front().entries); }
-  return {.execution = std::move(*execution), .history = std::move(histories.front())};
+  if (execution.kind == model::Kind::workflow) { workflow::restore_begin(execution, histories.front().entries); }
+  return {.execution = std::move(execution), .history = std::move(histories.front())};
 }
 
 // The first `steps` entries and their known outcomes, for a run that begins behind them.

@@ -4,6 +4,7 @@
 #include "app/app_state.hpp"
 #include "base/limits.hpp"
 #include "model/placed_error.hpp"
+#include "model/refusal.hpp"
 #include "model/validate.hpp"
 
 #include <future>
@@ -20,28 +21,12 @@ struct Batch {
   std::size_t bytes = 0;
 };
 
-const char* refusal(model::AdmissionVerdict verdict) {
-  switch (verdict) {
-    case model::AdmissionVerdict::created:
-    case model::AdmissionVerdict::taken_over:
-    case model::AdmissionVerdict::deduplicated: return "";
-    case model::AdmissionVerdict::already_exists: return "TaskAlreadyExists";
-    case model::AdmissionVerdict::already_completed: return "TaskAlreadyCompleted";
-    case model::AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
-    case model::AdmissionVerdict::mismatch: return "IdempotencyMismatch";
-    case model::AdmissionVerdict::queue_draining: return "QueueDraining";
-    case model::AdmissionVerdict::session_gone: return "StaleLease";
-    case model::AdmissionVerdict::name_taken: break;  // only runs of events have names, and bulk enqueue has none
-  }
-  return "";
-}
-
 void add_to(BulkReport& report, const std::vector<model::Admission>& admissions) {
   for (const model::Admission& admission : admissions) {
-    const char* const error = refusal(admission.verdict);
+    const std::string_view error = model::refusal_name(admission.verdict);
     if (admission.created()) {
       ++report.created;
-    } else if (*error == '\0') {
+    } else if (error.empty()) {
       ++report.deduplicated;
     } else {
       ++report.refused;
@@ -51,7 +36,7 @@ void add_to(BulkReport& report, const std::vector<model::Admission>& admissions)
                                  .status = admission.status,
                                  .run = admission.run,
                                  .deduplicated_from = admission.deduplicated_from,
-                                 .error = error});
+                                 .error = std::string(error)});
   }
 }
 

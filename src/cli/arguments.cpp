@@ -1,6 +1,6 @@
 #include "cli/arguments.hpp"
 
-#include "api/find.hpp"
+#include "app/find.hpp"
 #include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"

@@ -1,7 +1,7 @@
 #include "cli/audit.hpp"
 
+#include "app/operations.hpp"
 #include "base/json_out.hpp"
-#include "base/limits.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
@@ -32,7 +32,6 @@ struct AuditOptions {
 
 int run(Shell& shell, const AuditOptions& options) {
   model::AuditQuery query = options.query;
-  query.ns = shell.ns();
   if (options.from) { query.from = parse_time(*options.from, "--from"); }
   if (options.before) { query.before = parse_time(*options.before, "--before"); }
   return show_audit(shell, query);
@@ -41,11 +40,9 @@ int run(Shell& shell, const AuditOptions& options) {
 }  // namespace
 
 int show_audit(Shell& shell, const model::AuditQuery& query) {
-  if (query.limit < 1 || query.limit > limits::list_page) {
-    throw InvalidArgument(
-        "limit", std::to_string(query.limit) + " is out of range; expected 1 to " + std::to_string(limits::list_page));
-  }
-  const std::vector<model::AuditLine> lines = shell.store().audit(query);
+  app::check_audit(query);
+  engine::Engine engine(shell.shared_store());
+  const std::vector<model::AuditLine> lines = app::Operations(engine, shell.ns(), {}).audit(query);
   if (shell.json()) {
     std::vector<std::string> items;
     for (const model::AuditLine& line : lines) {

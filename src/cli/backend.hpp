@@ -11,7 +11,7 @@
 #include <hapax/uuid.hpp>
 
 #include "api/request_fields.hpp"
-#include "app/purging.hpp"
+#include "app/operations.hpp"
 #include "model/execution.hpp"
 #include "schedule/activities.hpp"
 #include "schedule/event.hpp"
@@ -41,7 +41,7 @@ struct Listing {
 };
 
 struct Retrying {
-  bool new_effect_key = false;
+  app::RetryOptions options;
   bool named = false;  // IDs were given one by one; then a single ID that cannot be retried is an error
 };
 
@@ -80,10 +80,13 @@ class Bulk {
 // A queue's settings by key (app/config/queue_keys.hpp), as text that set_queue_value() reads.
 using QueueValues = std::vector<std::pair<std::string, std::string>>;
 enum class QueueAct : std::uint8_t { pause, resume, drain };
+using app::Absent;
 using app::Purged;
-struct Moving {
+struct MoveRequest {
+  std::string from;
+  std::string to;
   std::int64_t limit = INT64_MAX;
-  bool create = false;  // make the target queue if it does not exist
+  Absent target = Absent::refuse;
 };
 
 // The names that a namespace knows, for suggestions.
@@ -111,7 +114,7 @@ class EventDoor {
     schedule::Event event;
     std::string envelope;
   };
-  // One document per event (api/event_json.hpp), without "runs" if the caller may not read them. Throws BadLine for an
+  // One document per event (api/activity_json.hpp), without "runs" if the caller may not read them. Throws BadLine for an
   // invalid event; then none of the events is routed.
   [[nodiscard]] virtual std::vector<std::string> send(std::span<const Outgoing> events) = 0;
   // Call this after the last event: writes counts that are not written yet.
@@ -146,7 +149,7 @@ class Backend {
   [[nodiscard]] virtual std::string cancel(std::span<const Uuid> ids, const std::string& reason) = 0;
   // {"retried","refused","executions"}, for at most limits::list_page IDs.
   [[nodiscard]] virtual std::string retry(std::span<const Uuid> ids, const Retrying& how) = 0;
-  // Both return the number of IDs that were dead letters.
+  // Both return the number of IDs that were dead letters. Both throw NotFound for a single ID that is none.
   [[nodiscard]] virtual std::int64_t discard(std::span<const Uuid> ids) = 0;
   [[nodiscard]] virtual std::int64_t annotate(std::span<const Uuid> ids, const std::string& note) = 0;
 
@@ -160,11 +163,11 @@ class Backend {
   [[nodiscard]] virtual std::vector<std::string> queues() = 0;
   [[nodiscard]] virtual std::string queue(const std::string& name) = 0;
   // set_queue and act_on_queue return the queue's document after the change. set_queue makes a queue that does not
-  // exist; act_on_queue and move make one only if told to create it, and else throw NotFound.
+  // exist; act_on_queue and move make one only for Absent::make, and else throw NotFound.
   [[nodiscard]] virtual std::string set_queue(const std::string& name, const QueueValues& values) = 0;
-  [[nodiscard]] virtual std::string act_on_queue(const std::string& name, QueueAct act, bool create) = 0;
+  [[nodiscard]] virtual std::string act_on_queue(const std::string& name, QueueAct act, Absent absent) = 0;
   [[nodiscard]] virtual Purged purge(const std::string& name) = 0;
-  [[nodiscard]] virtual std::int64_t move(const std::string& from, const std::string& to, const Moving& how) = 0;
+  [[nodiscard]] virtual std::int64_t move(const MoveRequest& request) = 0;
   // api/overview_json.hpp. Any thread.
   [[nodiscard]] virtual std::string overview() = 0;
 

@@ -1,4 +1,5 @@
-#include "api/acting_json.hpp"
+#include "api/execution_read.hpp"
+#include "app/operations.hpp"
 #include "base/json_out.hpp"
 #include "base/json_view.hpp"
 #include "base/limits.hpp"
@@ -46,9 +47,7 @@ struct Tally {
 };
 
 int run_cancel(Shell& shell, const CancelOptions& options) {
-  const std::vector<Uuid> ids = selected(shell, options.selection, "cancel", [](model::ListQuery& query) {
-    if (query.statuses.empty()) { query.statuses = {Status::pending, Status::running}; }
-  });
+  const std::vector<Uuid> ids = selected(shell, options.selection, "cancel", app::select_unfinished);
   Tally tally;
   for (std::size_t at = 0; at < ids.size(); at += limits::list_page) {
     const std::size_t count = std::min<std::size_t>(limits::list_page, ids.size() - at);
@@ -57,8 +56,8 @@ int run_cancel(Shell& shell, const CancelOptions& options) {
   // A single execution that was named by ID and had ended is an error. Among several IDs, or by filter, such an
   // execution is only counted.
   if (ids.size() == 1 && tally.finished == 1 && !options.selection.ids.empty()) {
-    throw_cancel_refusal(ids.front(), {.verdict = model::CancelVerdict::finished,
-                                       .status = require_status(JsonView(tally.items.front()).text("status"))});
+    app::throw_cancel_refusal(ids.front(), {.verdict = model::CancelVerdict::finished,
+                                            .status = require_status(JsonView(tally.items.front()).text("status"))});
   }
   if (shell.json()) {
     JsonObject object;

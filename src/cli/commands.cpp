@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 
+#include <hapax/version.hpp>
+
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
@@ -131,11 +133,12 @@ void Commands::check_names(const std::vector<std::string>& words) const {
   const CLI::App* level = &root_;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "--store" || word == "--namespace" || word == "--config") {
-      ++i;
+    if (word.starts_with("-")) {
+      // A common flag may stand before the command; the word after a flag that takes a value is that value.
+      const CLI::Option* const flag = root_.get_option_no_throw(word);
+      if (flag != nullptr && flag->get_items_expected_max() > 0) { ++i; }
       continue;
     }
-    if (word.starts_with("-")) { continue; }
     const std::vector<std::string> names = names_below(level);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       const std::string what = level == &root_ ? "command" : level->get_name() + " command";

@@ -2,19 +2,32 @@
 #include "cli/command_tree.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace hapax::cli {
 namespace {
 
-// The fixed words that a flag accepts, by flag.
-const std::map<std::string, std::string>& words_of_flags() {
-  static const std::map<std::string, std::string> words = {
-      {"--status", "pending running completed failed cancelled timed_out"},
-      {"--on-conflict", "return_existing reject wait terminate_existing"},
-      {"--reuse", "failed_only reject allow"},
+// The fixed words that a flag accepts. `below`: the group of commands; empty: every command.
+struct FlagWords {
+  std::string below;
+  std::string flag;
+  std::string words;
+};
+
+// The first row that matches counts.
+const std::vector<FlagWords>& words_of_flags() {
+  static const std::vector<FlagWords> rows = {
+      {"guard", "--status", "in_progress completed failed"},
+      {"", "--status", "pending running completed failed cancelled timed_out"},
+      {"", "--on-conflict", "return_existing reject wait terminate_existing"},
+      {"", "--reuse", "failed_only reject allow"},
   };
-  return words;
+  return rows;
+}
+
+// The shell's condition for a row, in both shells; `route` is the command named so far.
+std::string condition(const FlagWords& row) {
+  const std::string flag = "$prev == " + row.flag;
+  return row.below.empty() ? "[[ " + flag + " ]]" : "[[ $route == '" + row.below + " '* && " + flag + " ]]";
 }
 
 bool takes_file(const OptionInfo& option) {
@@ -122,11 +135,11 @@ std::string bash_completion(const CommandInfo& root) {
       "_hapax() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} commands='' flags='' files=''\n"
       "  COMPREPLY=()\n";
-  for (const auto& [flag, words] : words_of_flags()) {
-    text += "  if [[ $prev == " + flag + " ]]; then COMPREPLY=($(compgen -W " + quoted(words) +
+  text += walk(commands, "COMP_WORDS", "1", "COMP_CWORD");
+  for (const FlagWords& row : words_of_flags()) {
+    text += "  if " + condition(row) + "; then COMPREPLY=($(compgen -W " + quoted(row.words) +
             " -- \"$cur\")); return; fi\n";
   }
-  text += walk(commands, "COMP_WORDS", "1", "COMP_CWORD");
   text += "  local values=''\n  case $route in\n";
   for (const CommandInfo* command : commands) {
     const Words words = words_of(*command);
@@ -166,10 +179,10 @@ std::string zsh_completion(const CommandInfo& root) {
       "_hapax() {\n"
       "  local -a commands flags values files\n"
       "  local cur=${words[CURRENT]} prev=${words[CURRENT - 1]}\n";
-  for (const auto& [flag, words] : words_of_flags()) {
-    text += "  if [[ $prev == " + flag + " ]]; then compadd -- " + words + "; return; fi\n";
-  }
   text += walk(commands, "words", "2", "CURRENT");
+  for (const FlagWords& row : words_of_flags()) {
+    text += "  if " + condition(row) + "; then compadd -- " + row.words + "; return; fi\n";
+  }
   text += "  case $route in\n";
   for (const CommandInfo* command : commands) {
     const Words words = words_of(*command);

@@ -1,8 +1,8 @@
 #include "cli/config.hpp"
 
-#include "api/find.hpp"
 #include "app/config/queue_keys.hpp"
 #include "app/configuration.hpp"
+#include "app/find.hpp"
 #include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/audit.hpp"

@@ -1,7 +1,7 @@
 #include "api/execution_read.hpp"
+#include "app/operations.hpp"
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
-#include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/execution_table.hpp"
 #include "cli/exit_code.hpp"
@@ -49,11 +49,7 @@ void print_count(const Shell& shell, const char* verb, std::int64_t count) {
 
 std::string find_dead(Shell& shell, const Uuid& id) {
   std::string document = shell.backend().show(id);
-  const model::Execution execution = read_execution(document);
-  if (!execution.dead) {
-    throw NotFound("execution " + id.to_string() + " is " + std::string(to_string(execution.status)) +
-                   " and not a dead letter");
-  }
+  app::require_dead_letter(read_execution(document));
   return document;
 }
 
@@ -114,8 +110,8 @@ void add_dlq_retry(Commands& commands, CLI::App& group) {
   command.add_flag("--new-effect-key", options->new_effect_key, "Use an effect key other than the first run's");
   commands.run_with(command, [options](Shell& shell) {
     const std::vector<Uuid> ids = selected_letters(shell, options->selection, "retry");
-    return retry_executions(shell, ids,
-                            {.new_effect_key = options->new_effect_key, .named = !options->selection.ids.empty()});
+    return retry_executions(
+        shell, ids, {.options = {.new_effect_key = options->new_effect_key}, .named = !options->selection.ids.empty()});
   });
 }
 
@@ -141,11 +137,7 @@ void add_dlq_annotate(Commands& commands, CLI::App& group) {
   add_selection(command, options->selection, false);
   command.add_option("--note", options->note, "Note; an empty text removes it")->type_name("TEXT")->required();
   commands.run_with(command, [options](Shell& shell) {
-    if (options->note.size() > limits::note_bytes) {
-      throw InvalidArgument("note", "has " + std::to_string(options->note.size()) + " bytes; expected at most " +
-                                        std::to_string(limits::note_bytes));
-    }
-    if (!base::is_valid_utf8(options->note)) { throw InvalidArgument("note", "is not UTF-8"); }
+    app::Operations::check_note(options->note);
     const std::vector<Uuid> ids = selected_letters(shell, options->selection, "annotate");
     print_count(shell, "annotated", in_batches(ids, [&](std::span<const Uuid> batch) {
                   return shell.backend().annotate(batch, options->note);

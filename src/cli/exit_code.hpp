@@ -1,25 +1,15 @@
-// The program's exit codes, documented in docs/reference/cli.md. Scripts depend on them, so a code never changes.
+// The meanings of the exit codes, as --help prints them.
 #pragma once
+
+#include "model/error_table.hpp"
 
 #include <array>
 #include <string_view>
 
 namespace hapax::cli {
 
-enum ExitCode : int {
-  exit_ok = 0,
-  exit_unsuccessful = 1,    // wait: the execution failed, was cancelled or timed out; doctor: a problem
-  exit_conflict = 3,        // the key is taken, the queue drains, or the status forbids it
-  exit_left = 4,            // work --until-idle: executions are left that this worker does not run
-  exit_usage = 64,          // an invalid flag or argument
-  exit_data = 65,           // an invalid payload, line of a bulk file or key
-  exit_missing = 66,        // a named file, execution or queue does not exist
-  exit_internal = 70,       // a defect of hapax
-  exit_store = 75,          // the store or server is down, busy, read-only or full; retrying may help
-  exit_permission = 77,     // the server refuses the token, or the token lacks a scope
-  exit_configuration = 78,  // the store's URL or its schema is wrong for this build
-  exit_still_going = 124,   // wait: the time was over before the execution ended
-};
+using model::ExitCode;
+using enum model::ExitCode;
 
 struct ExitCodeMeaning {
   int code;

@@ -1,7 +1,7 @@
 // hapax guard: lists, shows and forgets the records of guarded functions, on any guard store that outlives a process.
 #include <hapax/guard_store.hpp>
 
-#include "api/find.hpp"
+#include "app/find.hpp"
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"

@@ -1,3 +1,5 @@
+#include <hapax/version.hpp>
+
 #include "cli/command_tree.hpp"
 #include "cli/exit_code.hpp"
 
@@ -69,6 +71,8 @@ std::string manual_page(const CommandInfo& root) {
   text += ".SH ENVIRONMENT\n";
   const std::vector<std::pair<std::string, std::string>> variables = {
       {"HAPAX_STORE_URL", "the store, unless --store names it"},
+      {"HAPAX_SERVER_URL", "the server, unless --server or --store names another place"},
+      {"HAPAX_TOKEN", "the token for the server, unless --token-file names its file"},
       {"HAPAX_NAMESPACE", "the namespace, unless --namespace names it"},
       {"HAPAX_CONFIG", "the configuration file, unless --config names it"},
       {"HAPAX_TRACEPARENT", "W3C trace context of enqueued executions"},

@@ -5,10 +5,10 @@
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "http/client.hpp"
+#include "model/error_table.hpp"
 
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,41 +22,6 @@ bool is(const std::exception& error) {
   return dynamic_cast<const Type*>(&error) != nullptr;
 }
 
-struct NamedCode {
-  std::string_view name;
-  int code;
-};
-
-// Exit codes by the names of docs/reference/errors.md, for errors of this process and of a server. A name that is
-// missing here is a defect, unless a server answered 503 or 408.
-constexpr std::array named_codes = {
-    NamedCode{"ConfigurationError", exit_configuration},
-    NamedCode{"PayloadTooLarge", exit_data},
-    NamedCode{"InvalidJson", exit_data},
-    NamedCode{"InvalidIdempotencyKey", exit_data},
-    NamedCode{"IdempotencyKeyRequired", exit_data},
-    NamedCode{"InvalidArgument", exit_usage},
-    NamedCode{"IdempotencyMismatch", exit_data},
-    NamedCode{"NotFound", exit_missing},
-    NamedCode{"ResultExpired", exit_missing},
-    NamedCode{"ConflictingDeclaration", exit_conflict},
-    NamedCode{"TaskAlreadyExists", exit_conflict},
-    NamedCode{"TaskAlreadyCompleted", exit_conflict},
-    NamedCode{"TaskAlreadyFinished", exit_conflict},
-    NamedCode{"WrongStatus", exit_conflict},
-    NamedCode{"StaleLease", exit_conflict},
-    NamedCode{"QueueDraining", exit_conflict},
-    NamedCode{"WaitTimeout", exit_still_going},
-    NamedCode{"ShuttingDown", exit_store},
-    NamedCode{"SchemaMismatch", exit_configuration},
-    NamedCode{"DecryptionFailed", exit_configuration},
-    NamedCode{"Unsupported", exit_usage},
-    NamedCode{"UsageError", exit_usage},
-    NamedCode{"BadAnswer", exit_store},
-    NamedCode{"Unauthorized", exit_permission},
-    NamedCode{"Forbidden", exit_permission},
-};
-
 std::string field_of(const std::exception& error) {
   if (const auto* const argument = dynamic_cast<const InvalidArgument*>(&error)) { return argument->field(); }
   const auto* const remote = dynamic_cast<const http::RemoteProblem*>(&error);
@@ -64,31 +29,25 @@ std::string field_of(const std::exception& error) {
 }
 
 int exit_code_of_name(const Error& error) {
-  for (const NamedCode& named : named_codes) {
-    if (named.name != error.name()) { continue; }
+  if (const model::ErrorKind* const kind = model::find_error(error.name())) {
     // An invalid input is bad data, whether it is not JSON or lacks a field that its task needs.
-    return named.code == exit_usage && field_of(error) == "input" ? static_cast<int>(exit_data) : named.code;
+    return kind->exit_code == exit_usage && field_of(error) == "input" ? exit_data : kind->exit_code;
   }
   const auto* const remote = dynamic_cast<const http::RemoteProblem*>(&error);
   const bool may_pass = remote != nullptr && (remote->status == 503 || remote->status == 408);
-  return may_pass ? exit_store : exit_internal;
+  return may_pass || is<StoreUnavailable>(error) ? exit_store : exit_internal;
 }
 
 int exit_code_of_error(const std::exception& error) {
-  if (is<BadUsage>(error)) return exit_usage;
-  if (is<BadData>(error)) return exit_data;
-  if (is<MissingFile>(error)) return exit_missing;
-  if (is<StoreUnavailable>(error)) return exit_store;
-  if (is<ExecutionFailed>(error)) return exit_unsuccessful;
+  if (is<BadData>(error)) { return exit_data; }
+  if (is<ExecutionFailed>(error)) { return exit_unsuccessful; }
   if (const auto* const named = dynamic_cast<const Error*>(&error)) { return exit_code_of_name(*named); }
   return is<std::bad_alloc>(error) ? exit_store : exit_internal;
 }
 
-// problem_of() does not know the errors that only the command line throws.
+// problem_of() does not know BadData, which only the command line throws.
 Problem told_of(const std::exception& error) {
   Problem problem = problem_of(error);
-  if (is<BadUsage>(error)) { problem.http_status = 400; }
-  if (is<MissingFile>(error)) { problem.http_status = 404; }
   if (const auto* data = dynamic_cast<const BadData*>(&error)) {
     problem.http_status = 400;
     if (!data->field().empty()) { problem.facts += JsonObject().text("field", data->field()).tail(); }

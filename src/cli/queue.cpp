@@ -136,7 +136,8 @@ void add_change(Commands& commands, CLI::App& group, const Description& descript
   if (act != QueueAct::resume) { command.add_flag("--create", options->create, "Make the queue if it does not exist"); }
   commands.run_with(command, [options, act](Shell& shell) {
     if (options->create) { shell.when_store_is_missing(MissingStore::make); }
-    return show_queue(shell, shell.backend().act_on_queue(options->queue, act, options->create));
+    return show_queue(
+        shell, shell.backend().act_on_queue(options->queue, act, options->create ? Absent::make : Absent::refuse));
   });
 }
 
@@ -176,24 +177,20 @@ void add_purge(Commands& commands, CLI::App& group) {
 
 void add_move(Commands& commands, CLI::App& group) {
   struct Options {
-    std::string from;
-    std::string to;
-    Moving how;
+    MoveRequest request;
+    bool create = false;
   };
   const auto options = std::make_shared<Options>();
   CLI::App& command = commands.add({"move", "Move a queue's pending executions to another", ""}, &group);
-  command.add_option("from", options->from, "Queue to move from")->type_name("FROM")->required();
-  command.add_option("to", options->to, "Queue to move to")->type_name("TO")->required();
-  command.add_flag("--create", options->how.create, "Make the queue TO if it does not exist");
-  command.add_option("--limit", options->how.limit, "Move at most N (default: all)")->type_name("N");
+  command.add_option("from", options->request.from, "Queue to move from")->type_name("FROM")->required();
+  command.add_option("to", options->request.to, "Queue to move to")->type_name("TO")->required();
+  command.add_flag("--create", options->create, "Make the queue TO if it does not exist");
+  command.add_option("--limit", options->request.limit, "Move at most N (default: all)")->type_name("N");
   commands.run_with(command, [options](Shell& shell) {
-    const model::QueueRef from = shell.queue(options->from);
-    const model::QueueRef to = shell.queue(options->to);
-    if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
-    if (options->how.limit < 1) {
-      throw InvalidArgument("limit", std::to_string(options->how.limit) + " is out of range; expected 1 or more");
-    }
-    return queue_print_count(shell, "moved", shell.backend().move(from.name, to.name, options->how));
+    MoveRequest request = options->request;
+    app::check_move(shell.queue(request.from), {.to = shell.queue(request.to), .limit = request.limit});
+    if (options->create) { request.target = Absent::make; }
+    return queue_print_count(shell, "moved", shell.backend().move(request));
   });
 }
 

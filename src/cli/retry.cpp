@@ -1,3 +1,4 @@
+#include "app/operations.hpp"
 #include "cli/arguments.hpp"
 #include "cli/retrying.hpp"
 
@@ -17,7 +18,7 @@ constexpr const char* retry_examples =
     "Exit codes: 0 done; 3 an execution named by ID cannot be retried; 66 no such\n"
     "execution.";
 
-struct RetryOptions {
+struct RetryArguments {
   Selection selection;
   bool new_effect_key = false;
 };
@@ -25,16 +26,14 @@ struct RetryOptions {
 }  // namespace
 
 void add_retry(Commands& commands) {
-  const auto options = std::make_shared<RetryOptions>();
+  const auto options = std::make_shared<RetryArguments>();
   CLI::App& command = commands.add({"retry", "Run ended executions again, by ID or by filter", retry_examples});
   add_selection(command, options->selection, true);
   command.add_flag("--new-effect-key", options->new_effect_key, "Use another effect key: a new external request");
   commands.run_with(command, [options](Shell& shell) {
-    const std::vector<Uuid> ids = selected(shell, options->selection, "retry", [](model::ListQuery& query) {
-      if (query.statuses.empty()) { query.statuses = {Status::failed}; }
-    });
-    return retry_executions(shell, ids,
-                            {.new_effect_key = options->new_effect_key, .named = !options->selection.ids.empty()});
+    const std::vector<Uuid> ids = selected(shell, options->selection, "retry", app::select_failed);
+    return retry_executions(
+        shell, ids, {.options = {.new_effect_key = options->new_effect_key}, .named = !options->selection.ids.empty()});
   });
 }
 

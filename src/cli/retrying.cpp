@@ -24,7 +24,7 @@ int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& ho
     const std::size_t count = std::min<std::size_t>(limits::list_page, ids.size() - at);
     // The backend throws if a single named ID is refused. The last batch of many IDs may hold a single ID and must not
     // throw.
-    const Retrying as{.new_effect_key = how.new_effect_key, .named = how.named && ids.size() == 1};
+    const Retrying as{.options = how.options, .named = how.named && ids.size() == 1};
     const std::string document = shell.backend().retry(ids.subspan(at, count), as);
     const JsonView view(document);
     retried += view.integer("retried");

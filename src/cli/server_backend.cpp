@@ -160,7 +160,7 @@ std::string ServerBackend::cancel(std::span<const Uuid> ids, const std::string& 
 
 std::string ServerBackend::retry(std::span<const Uuid> ids, const Retrying& how) {
   JsonObject body;
-  body.boolean("new_effect_key", how.new_effect_key);
+  body.boolean("new_effect_key", how.options.new_effect_key);
   if (!how.named || ids.size() != 1) {
     // Not repeatable: a second request would answer already_retried.
     return api_->post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);

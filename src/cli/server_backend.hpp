@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/backend.hpp"
+#include "cli/problem.hpp"
 #include "http/client.hpp"
 
 namespace hapax::cli {
@@ -32,9 +33,9 @@ class ServerBackend : public Backend {
   [[nodiscard]] std::vector<std::string> queues() override;
   [[nodiscard]] std::string queue(const std::string& name) override;
   [[nodiscard]] std::string set_queue(const std::string& name, const QueueValues& values) override;
-  [[nodiscard]] std::string act_on_queue(const std::string& name, QueueAct act, bool create) override;
+  [[nodiscard]] std::string act_on_queue(const std::string& name, QueueAct act, Absent absent) override;
   [[nodiscard]] Purged purge(const std::string& name) override;
-  [[nodiscard]] std::int64_t move(const std::string& from, const std::string& to, const Moving& how) override;
+  [[nodiscard]] std::int64_t move(const MoveRequest& request) override;
   [[nodiscard]] std::string overview() override;
   [[nodiscard]] KnownNames known_names() override;
   [[nodiscard]] std::vector<std::string> activities(int limit, const std::optional<std::string>& after) override;

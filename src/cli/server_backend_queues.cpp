@@ -29,9 +29,9 @@ std::string ServerBackend::set_queue(const std::string& name, const QueueValues&
   return api_->put(queue_path(name), body.str());
 }
 
-std::string ServerBackend::act_on_queue(const std::string& name, QueueAct act, bool create) {
+std::string ServerBackend::act_on_queue(const std::string& name, QueueAct act, Absent absent) {
   const char* const word = act == QueueAct::pause ? "pause" : act == QueueAct::resume ? "resume" : "drain";
-  return api_->post(queue_path(name, word), create ? R"({"create":true})" : "{}", true);
+  return api_->post(queue_path(name, word), absent == Absent::make ? R"({"create":true})" : "{}", true);
 }
 
 Purged ServerBackend::purge(const std::string& name) {
@@ -39,12 +39,12 @@ Purged ServerBackend::purge(const std::string& name) {
   return {.cancelled = JsonView(answer).integer("purged"), .requested = JsonView(answer).integer("requested")};
 }
 
-std::int64_t ServerBackend::move(const std::string& from, const std::string& to, const Moving& how) {
+std::int64_t ServerBackend::move(const MoveRequest& request) {
   JsonObject body;
-  body.text("to", to);
-  if (how.limit != INT64_MAX) { body.number("limit", how.limit); }
-  if (how.create) { body.boolean("create", true); }
-  return JsonView(api_->post(queue_path(from, "move"), body.str(), false)).integer("moved");
+  body.text("to", request.to);
+  if (request.limit != INT64_MAX) { body.number("limit", request.limit); }
+  if (request.target == Absent::make) { body.boolean("create", true); }
+  return JsonView(api_->post(queue_path(request.from, "move"), body.str(), false)).integer("moved");
 }
 
 }  // namespace hapax::cli

@@ -1,6 +1,7 @@
 #include "cli/shell.hpp"
 
 #include <hapax/app.hpp>
+#include <hapax/version.hpp>
 
 #include "api/remote_work_store.hpp"
 #include "app/app_state.hpp"

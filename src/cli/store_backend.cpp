@@ -4,22 +4,19 @@
 
 #include "api/acting_json.hpp"
 #include "api/execution_json.hpp"
-#include "api/find.hpp"
 #include "api/identity_json.hpp"
-#include "app/explain_facts.hpp"
+#include "app/find.hpp"
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
-#include "base/uuid7.hpp"
 #include "engine/build_request.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/sweeper.hpp"
 #include "engine/waiters.hpp"
 #include "model/identity.hpp"
+#include "model/validate.hpp"
 #include "schedule/activity.hpp"
-#include "store/brief.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace hapax::cli {
 namespace {
@@ -30,12 +27,12 @@ constexpr std::size_t store_backend_batch_bytes = 16 << 20;
 class StoreBulk : public Bulk {
  public:
   StoreBulk(engine::Engine& engine, std::string ns)
-      : engine_(engine), ns_(std::move(ns)), catalogue_(engine.store(), ns_) {}
+      : engine_(engine), ns_(std::move(ns)), catalogue_(engine.catalogue(ns_)) {}
 
   void add(RequestFields fields) override {
     fields.actor = actor_;
     bytes_ += fields.input.size() + fields.metadata.size();
-    batch_.push_back(make_request(fields, ns_, catalogue_));
+    batch_.push_back(make(fields));
     fields.input.clear();  // the request has the input
     asked_.push_back(std::move(fields));
   }
@@ -47,7 +44,7 @@ class StoreBulk : public Bulk {
   [[nodiscard]] std::vector<BulkAnswer> flush() override {
     std::vector<BulkAnswer> answers;
     bool is_made = true;
-    const std::vector<model::Admission> admissions = engine::with_current_catalogue(catalogue_, [&] {
+    const std::vector<model::Admission> admissions = engine::with_current_catalogue(*catalogue_, [&] {
       if (!is_made) { remake(); }
       is_made = false;
       return engine_.admit_bulk(batch_);
@@ -60,11 +57,17 @@ class StoreBulk : public Bulk {
   }
 
  private:
+  [[nodiscard]] model::NewExecution make(const RequestFields& fields) {
+    model::NewExecution request = make_request(fields, ns_, *catalogue_);
+    model::check_new_execution(request);
+    return request;
+  }
+
   // Builds the requests again, by the catalogue as it is now.
   void remake() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       asked_[i].input = std::move(batch_[i].input);
-      batch_[i] = make_request(asked_[i], ns_, catalogue_);
+      batch_[i] = make(asked_[i]);
       asked_[i].input.clear();
     }
   }
@@ -78,7 +81,7 @@ class StoreBulk : public Bulk {
 
   engine::Engine& engine_;
   const std::string ns_;
-  engine::CatalogueCache catalogue_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   const std::string actor_ = command_line_actor();
   std::vector<model::NewExecution> batch_;
   std::vector<RequestFields> asked_;  // the fields that each request was made of, without the input
@@ -88,38 +91,37 @@ class StoreBulk : public Bulk {
 }  // namespace
 
 StoreBackend::StoreBackend(Shell& shell)
-    : shell_(shell), store_(shell.shared_store()), ns_(shell.ns()), engine_(store_), activities_(engine_, ns_) {}
+    : shell_(shell),
+      store_(shell.shared_store()),
+      ns_(shell.ns()),
+      engine_(store_),
+      operations_(engine_, ns_, {command_line_actor()}),
+      catalogue_(engine_.catalogue(ns_)),
+      activities_(engine_, ns_) {}
 
 model::Execution StoreBackend::get(const Uuid& id, Payloads payloads) {
-  const auto read = [&] { return payloads == Payloads::with ? store().get(id) : store::get_briefly(store(), ns_, id); };
-  std::optional<model::Execution> found = read();
-  if (!found || found->queue.ns != ns_) {
-    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns_ + "'");
-  }
+  const auto read = [&] {
+    return payloads == Payloads::with ? app::find_execution(store(), ns_, id) : app::find_briefly(store(), ns_, id);
+  };
+  model::Execution found = read();
   // An execution past its deadline is shown as timed out, even when no worker runs that would end it.
-  if (found->deadline && !is_terminal(found->status) && engine::end_if_overdue(store(), id)) {
-    found = read();
-    if (!found) { throw NotFound("execution " + id.to_string() + " is not kept any more"); }
-  }
-  return std::move(*found);
+  if (found.deadline && !is_terminal(found.status) && engine::end_if_overdue(store(), id)) { found = read(); }
+  return found;
 }
 
 Uuid StoreBackend::find(const ExecutionName& name) {
-  if (name.run) { return find_run(store(), ns_, *name.run); }
+  if (name.run) { return app::find_run(store(), ns_, *name.run); }
   const model::Kind kind = name.task ? model::Kind::task : model::Kind::workflow;
   const auto& [task, key] = name.task ? *name.task : *name.workflow;
-  return find_by_key(store(), ns_, {.kind = kind, .task = task, .key = key, .queue = name.queue});
+  return app::find_by_key(store(), ns_, *catalogue_,
+                          {.kind = kind, .task = {.name = task, .options = {}}, .key = key, .queue = name.queue});
 }
 
 void StoreBackend::check(const Uuid& id) { (void)get(id, Payloads::without); }
 
 std::string StoreBackend::show(const Uuid& id) {
   const model::Execution execution = get(id);
-  api::ExecutionDetails details{.attempts = store().attempts(id),
-                                .journal = {},
-                                .parent_workflow_id = api::parent_workflow_id(store(), execution)};
-  if (execution.kind == model::Kind::workflow) { details.journal = shell_.app().timeline(id); }
-  return execution_json(execution, true, &details);
+  return shown_execution_json(shell_.app(), execution);
 }
 
 std::vector<std::string> StoreBackend::list(const Listing& listing) {
@@ -139,7 +141,7 @@ std::vector<std::string> StoreBackend::list(const Listing& listing) {
 std::string StoreBackend::admit(const RequestFields& asked) {
   RequestFields fields = asked;
   fields.actor = command_line_actor();
-  engine::CatalogueCache catalogue(store(), ns_);
+  engine::CatalogueCache& catalogue = *catalogue_;
   model::NewExecution request;
   const auto ask = [&] {
     return engine::with_current_catalogue(catalogue, [&] {
@@ -178,68 +180,43 @@ std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_mo
 }
 
 std::string StoreBackend::explain(const Uuid& id) {
-  const model::Execution execution = get(id, Payloads::without);
-  return explain_json(execution, model::explain(app::gather_facts(store(), execution)));
+  (void)get(id, Payloads::without);  // ends an overdue execution
+  const app::Operations::Explained explained = operations_.explain(id);
+  return explain_json(explained.execution, explained.reasons);
 }
 
 std::string StoreBackend::identity(const RequestFields& fields) {
-  engine::CatalogueCache catalogue(store(), ns_);
-  return identity_json(ask_identity(store(), ns_, catalogue, fields));
+  return identity_json(ask_identity(store(), ns_, *catalogue_, fields));
 }
 
 std::string StoreBackend::cancel(std::span<const Uuid> ids, const std::string& reason) {
-  const std::vector<model::CancelResult> results = store().cancel(ids, reason, {command_line_actor()});
-  std::int64_t cancelled = 0;
-  std::int64_t requested = 0;
-  std::int64_t finished = 0;
-  std::vector<std::string> items;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    cancelled += results[i].verdict == model::CancelVerdict::cancelled ? 1 : 0;
-    requested += results[i].verdict == model::CancelVerdict::requested ? 1 : 0;
-    finished += results[i].verdict == model::CancelVerdict::finished ? 1 : 0;
-    items.push_back(cancel_json(ids[i], results[i]));
-  }
-  JsonObject object;
-  object.number("cancelled", cancelled).number("requested", requested).number("finished", finished);
-  return object.raw("executions", json_array(items)).str();
+  const app::Page page = operations_.named(ids);
+  CancelTally tally;
+  tally.add(page, operations_.cancel(page, reason));
+  return tally.json().str();
 }
 
 std::string StoreBackend::retry(std::span<const Uuid> ids, const Retrying& how) {
-  std::vector<model::RetryRequest> batch;
-  for (const Uuid& id : ids) {
-    batch.push_back({.id = id, .new_id = base::new_uuid7(), .new_effect_key = how.new_effect_key});
+  RetryTally tally;
+  if (how.named && ids.size() == 1) {
+    tally.add({operations_.retry(ids.front(), how.options)});
+  } else {
+    tally.add(operations_.retry(operations_.named(ids), how.options));
   }
-  const std::vector<model::RetryResult> results = store().retry(batch, {command_line_actor()});
-  std::int64_t retried = 0;
-  std::vector<std::string> items;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const bool made = results[i].verdict == model::RetryVerdict::created;
-    if (!made && how.named && ids.size() == 1) { throw_retry_refusal(batch[i].id, results[i]); }
-    retried += made ? 1 : 0;
-    items.push_back(retry_json(batch[i], results[i]));
-  }
-  // Wakes workers for the queues of the first 20 executions. Without this, workers find the new runs by themselves, but
-  // later.
-  std::set<model::QueueRef> queues;
-  for (const model::Execution& execution :
-       store::list_briefly(store(), ns_, ids.first(std::min<std::size_t>(ids.size(), 20)))) {
-    queues.insert(execution.queue);
-  }
-  store().announce(std::vector<model::QueueRef>(queues.begin(), queues.end()));
-  JsonObject object;
-  object.number("retried", retried).number("refused", std::ssize(ids) - retried);
-  return object.raw("executions", json_array(items)).str();
+  return tally.json().str();
 }
 
-std::int64_t StoreBackend::discard(std::span<const Uuid> ids) { return store().discard(ids, {command_line_actor()}); }
+std::int64_t StoreBackend::discard(std::span<const Uuid> ids) {
+  return operations_.discard(operations_.dead_letters(ids));
+}
 
 std::int64_t StoreBackend::annotate(std::span<const Uuid> ids, const std::string& note) {
-  return store().annotate(ids, note, {command_line_actor()});
+  return operations_.annotate(operations_.dead_letters(ids), note);
 }
 
 std::string StoreBackend::signal(const Uuid& id, const SignalRequest& signal) {
   model::Execution got = get(id);
-  require_workflow(got);
+  app::require_workflow(got);
   shell_.app().find_any(id).signal_json(signal.name, signal.data, signal.once);
   while (got.continued_as) { got = get(*got.continued_as); }
   return signalled_json(got, signal.name);
@@ -249,10 +226,7 @@ std::string StoreBackend::export_journal(const Uuid& id) { return shell_.app().e
 
 std::string StoreBackend::fork(const Uuid& id, int steps, const std::string& workflow_id) {
   const AnyHandle forked = shell_.app().fork(id, steps, {.workflow_id = workflow_id});
-  JsonObject object;
-  object.text("id", forked.id().to_string()).boolean("created", forked.created());
-  object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});
-  return object.text("forked_from", id.to_string()).number("steps", std::int64_t{steps}).str();
+  return forked_json(forked, id, steps);
 }
 
 }  // namespace hapax::cli

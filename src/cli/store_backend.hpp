@@ -1,8 +1,10 @@
 // StoreBackend: answers a command's requests from the store itself.
 #pragma once
 
+#include "app/operations.hpp"
 #include "cli/backend.hpp"
 #include "cli/shell.hpp"
+#include "engine/catalogue_cache.hpp"
 #include "engine/engine.hpp"
 
 namespace hapax::cli {
@@ -33,9 +35,9 @@ class StoreBackend : public Backend {
   [[nodiscard]] std::vector<std::string> queues() override;
   [[nodiscard]] std::string queue(const std::string& name) override;
   [[nodiscard]] std::string set_queue(const std::string& name, const QueueValues& values) override;
-  [[nodiscard]] std::string act_on_queue(const std::string& name, QueueAct act, bool create) override;
+  [[nodiscard]] std::string act_on_queue(const std::string& name, QueueAct act, Absent absent) override;
   [[nodiscard]] Purged purge(const std::string& name) override;
-  [[nodiscard]] std::int64_t move(const std::string& from, const std::string& to, const Moving& how) override;
+  [[nodiscard]] std::int64_t move(const MoveRequest& request) override;
   [[nodiscard]] std::string overview() override;
   [[nodiscard]] KnownNames known_names() override;
   [[nodiscard]] std::vector<std::string> activities(int limit, const std::optional<std::string>& after) override;
@@ -57,12 +59,13 @@ class StoreBackend : public Backend {
   // get() throws NotFound for an execution that does not exist in the shell's namespace.
   enum class Payloads : std::uint8_t { with, without };
   [[nodiscard]] model::Execution get(const Uuid& id, Payloads payloads = Payloads::with);
-  [[nodiscard]] std::string configure(const std::string& name, model::QueuePatch patch);
 
   Shell& shell_;
   const std::shared_ptr<store::Store> store_;
   const std::string ns_;
   engine::Engine engine_;
+  const app::Operations operations_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   schedule::Activities activities_;
 };
 

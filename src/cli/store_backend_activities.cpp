@@ -1,9 +1,8 @@
 // StoreBackend: activities and events.
 #include "api/activity_json.hpp"
-#include "api/event_json.hpp"
-#include "api/find.hpp"
 #include "api/instant.hpp"
 #include "api/overview_json.hpp"
+#include "app/find.hpp"
 #include "cli/store_backend.hpp"
 #include "schedule/event_router.hpp"
 
@@ -41,7 +40,7 @@ std::string StoreBackend::overview() { return overview_json(take_overview(store(
 
 KnownNames StoreBackend::known_names() {
   KnownNames known;
-  known.tasks = known_tasks(store(), ns_);
+  known.tasks = app::known_tasks(store(), ns_);
   for (const model::QueueInfo& queue : store().queues(ns_)) { known.queues.push_back(queue.queue.name); }
   return known;
 }
@@ -56,7 +55,7 @@ std::vector<std::string> StoreBackend::activities(int limit, const std::optional
 }
 
 std::string StoreBackend::activity(const std::string& id, bool with_versions) {
-  const model::ActivityState state = api::find_activity(activities_, id);
+  const model::ActivityState state = app::find_activity(activities_, id);
   std::vector<model::ActivityVersion> versions;
   if (with_versions) { versions = activities_.versions(id); }
   return shown_activity_json(state, store().now(), with_versions ? &versions : nullptr);
@@ -68,7 +67,7 @@ std::optional<std::string> StoreBackend::find_activity(const std::string& id) {
 }
 
 void StoreBackend::check_activity(const std::string& id) {
-  if (activities_.versions(id).empty()) { (void)api::find_activity(activities_, id); }
+  if (activities_.versions(id).empty()) { (void)app::find_activity(activities_, id); }
 }
 
 std::string StoreBackend::apply_activity(const schedule::Activity& activity) {
@@ -81,22 +80,22 @@ std::string StoreBackend::apply_activity(const schedule::Activity& activity) {
 }
 
 void StoreBackend::remove_activity(const std::string& id) {
-  (void)api::find_activity(activities_, id);
+  (void)app::find_activity(activities_, id);
   activities_.remove(id, command_line_actor());
 }
 
 std::string StoreBackend::pause_activity(const std::string& id, const std::string& note) {
-  (void)api::find_activity(activities_, id);
+  (void)app::find_activity(activities_, id);
   return activity_json(activities_.pause(id, note, command_line_actor())).str();
 }
 
 std::string StoreBackend::resume_activity(const std::string& id) {
-  (void)api::find_activity(activities_, id);
+  (void)app::find_activity(activities_, id);
   return activity_json(activities_.resume(id, command_line_actor())).str();
 }
 
 std::string StoreBackend::trigger_activity(const std::string& id, const schedule::Activities::Manual& manual) {
-  (void)api::find_activity(activities_, id);
+  (void)app::find_activity(activities_, id);
   const schedule::Activities::Started started = activities_.trigger(id, manual, command_line_actor());
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
     throw QueueDraining("the queue of activity '" + id + "' is draining and takes nothing new");
@@ -106,7 +105,7 @@ std::string StoreBackend::trigger_activity(const std::string& id, const schedule
 
 std::string StoreBackend::backfill_activity(const std::string& id, const BackfillRange& asked,
                                             const BackfillProgress& progress) {
-  const std::optional<schedule::Activity> activity = readable(api::find_activity(activities_, id));
+  const std::optional<schedule::Activity> activity = readable(app::find_activity(activities_, id));
   InstantRules rules{.zone = {}, .now = store().now()};
   if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
   schedule::TickRange range{.from = parse_instant(asked.from, rules, "from"), .to = {}};

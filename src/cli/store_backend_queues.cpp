@@ -1,11 +1,7 @@
 // StoreBackend: queues.
 #include "api/execution_json.hpp"
-#include "api/find.hpp"
 #include "app/config/queue_keys.hpp"
-#include "base/limits.hpp"
 #include "cli/store_backend.hpp"
-
-#include <algorithm>
 
 namespace hapax::cli {
 
@@ -15,56 +11,29 @@ std::vector<std::string> StoreBackend::queues() {
   return documents;
 }
 
-std::string StoreBackend::queue(const std::string& name) {
-  return queue_json(api::find_queue(store(), shell_.queue(name)));
-}
-
-std::string StoreBackend::configure(const std::string& name, model::QueuePatch patch) {
-  const model::QueueRef ref = shell_.queue(name);
-  patch.actor = command_line_actor();
-  store().configure_queue(ref, patch);
-  store().announce({&ref, 1});
-  return queue(name);
-}
+std::string StoreBackend::queue(const std::string& name) { return queue_json(operations_.queue(shell_.queue(name))); }
 
 std::string StoreBackend::set_queue(const std::string& name, const QueueValues& values) {
   model::QueuePatch patch;
   for (const auto& [key, value] : values) { config::set_queue_value(patch, *config::find_queue_key(key), value, key); }
-  return configure(name, std::move(patch));
+  return queue_json(operations_.configure(shell_.queue(name), patch, Absent::make));
 }
 
-std::string StoreBackend::act_on_queue(const std::string& name, QueueAct act, bool create) {
-  if (!create) { (void)queue(name); }
+std::string StoreBackend::act_on_queue(const std::string& name, QueueAct act, Absent absent) {
+  model::QueuePatch patch;
   switch (act) {
-    case QueueAct::pause: return configure(name, {.paused = true});
-    case QueueAct::resume: return configure(name, {.paused = false, .draining = false});
-    case QueueAct::drain: break;
+    case QueueAct::pause: patch.paused = true; break;
+    case QueueAct::resume: patch.paused = patch.draining = false; break;
+    case QueueAct::drain: patch.draining = true; break;
   }
-  return configure(name, {.draining = true});
+  return queue_json(operations_.configure(shell_.queue(name), patch, absent));
 }
 
-Purged StoreBackend::purge(const std::string& name) {
-  (void)queue(name);
-  const model::QueueRef ref = shell_.queue(name);
-  const Purged purged = app::purge_queue(store(), ref, {command_line_actor()});
-  if (purged.requested > 0) { store().announce({&ref, 1}); }
-  return purged;
-}
+Purged StoreBackend::purge(const std::string& name) { return operations_.purge(shell_.queue(name)); }
 
-std::int64_t StoreBackend::move(const std::string& from_name, const std::string& to_name, const Moving& how) {
-  (void)queue(from_name);
-  if (!how.create) { (void)queue(to_name); }
-  const model::QueueRef from = shell_.queue(from_name);
-  const model::QueueRef to = shell_.queue(to_name);
-  std::int64_t total = 0;
-  while (total < how.limit) {
-    const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, how.limit - total));
-    const int moved = store().move(from, to, batch, {command_line_actor()});
-    if (moved == 0) { break; }
-    total += moved;
-  }
-  store().announce({&to, 1});
-  return total;
+std::int64_t StoreBackend::move(const MoveRequest& request) {
+  return operations_.move(shell_.queue(request.from),
+                          {.to = shell_.queue(request.to), .limit = request.limit, .target = request.target});
 }
 
 }  // namespace hapax::cli

@@ -1,7 +1,7 @@
 #include "cli/target.hpp"
 
-#include "api/acting_json.hpp"
 #include "api/execution_read.hpp"
+#include "app/operations.hpp"
 #include "cli/arguments.hpp"
 #include "cli/short_id.hpp"
 
@@ -47,7 +47,7 @@ Uuid find_target(Shell& shell, const Target& target) {
 
 std::string find_workflow(Shell& shell, const Target& target) {
   std::string document = shell.backend().show(find_target(shell, target));
-  require_workflow(read_execution(document));
+  app::require_workflow(read_execution(document));
   return document;
 }
 

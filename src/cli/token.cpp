@@ -1,4 +1,4 @@
-#include "api/find.hpp"
+#include "app/operations.hpp"
 #include "app/tokens/secret.hpp"
 #include "app/tokens/token_file.hpp"
 #include "base/json_out.hpp"
@@ -13,8 +13,6 @@
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "model/validate.hpp"
-
-#include <algorithm>
 
 namespace hapax::cli {
 namespace {
@@ -99,14 +97,8 @@ model::Token keep_in_file(const model::NewToken& made, const std::string& path) 
 
 model::Token keep_in_store(Shell& shell, const model::NewToken& made) {
   shell.when_store_is_missing(MissingStore::make);
-  const Time now = shell.store().now();
-  const std::vector<model::Token> there = shell.store().tokens(made.ns);
-  const auto good = std::ranges::count_if(there, [now](const model::Token& token) { return token.is_good(now); });
-  if (good >= limits::tokens) {
-    throw InvalidArgument("namespace", "'" + made.ns + "' has " + std::to_string(good) +
-                                           " good tokens already, which is the limit; revoke some");
-  }
-  return shell.store().add_token(made, {command_line_actor()});
+  engine::Engine engine(shell.shared_store());
+  return app::Operations(engine, made.ns, {command_line_actor()}).add_token(made);
 }
 
 int create(Shell& shell, const CreateOptions& options) {
@@ -173,34 +165,9 @@ int list(Shell& shell, bool all) {
   return exit_ok;
 }
 
-model::Token find_token(Shell& shell, const std::string& named) {
-  const std::vector<model::Token> tokens = shell.store().tokens(shell.ns());
-  const std::optional<Uuid> id = Uuid::parse(named);
-  const Time now = shell.store().now();
-  std::vector<const model::Token*> found;
-  for (const model::Token& token : tokens) {
-    if (id ? token.id == *id : token.name == named && token.is_good(now)) { found.push_back(&token); }
-  }
-  if (found.empty()) {
-    std::vector<std::string> names;
-    for (const model::Token& token : tokens) {
-      if (token.is_good(now)) { names.push_back(token.name); }
-    }
-    throw NotFound("no " + std::string(id ? "" : "good ") + "token " + base::quoted(named) + " in namespace '" +
-                   shell.ns() + "'" + base::did_you_mean(named, names, '\''));
-  }
-  if (found.size() > 1) {
-    throw BadUsage(std::to_string(found.size()) + " good tokens are named " + base::quoted(named) +
-                   "; name one by its id (hapax token list)");
-  }
-  return *found.front();
-}
-
 int revoke(Shell& shell, const std::string& named) {
-  const model::Token token = find_token(shell, named);
-  if (!shell.store().revoke_token(shell.ns(), token.id, {command_line_actor()})) {
-    throw NotFound("token " + token.id.to_string() + " was revoked already");
-  }
+  engine::Engine engine(shell.shared_store());
+  const model::Token token = app::Operations(engine, shell.ns(), {command_line_actor()}).revoke_token(named);
   if (shell.json()) {
     print(JsonObject().text("revoked", token.id.to_string()).text_or_null("name", token.name).str());
   } else {

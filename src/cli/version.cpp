@@ -1,3 +1,5 @@
+#include <hapax/version.hpp>
+
 #include "base/json_out.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"

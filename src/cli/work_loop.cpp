@@ -1,5 +1,7 @@
 #include "cli/work_loop.hpp"
 
+#include <hapax/version.hpp>
+
 #include "base/limits.hpp"
 #include "cli/arguments.hpp"
 #include "cli/backend.hpp"

@@ -77,11 +77,20 @@ model::TaskDefinition as_far_as_declared(model::TaskDefinition wanted, const mod
 
 }  // namespace
 
+bool CatalogueCache::is_fresh() const {
+  return steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
+}
+
+void CatalogueCache::set(std::shared_ptr<const model::Catalogue> catalogue) {
+  catalogue_ = std::move(catalogue);
+  const std::lock_guard lock(known_mutex_);
+  known_ = catalogue_;
+}
+
 CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare_now) {
   const bool declares = declares_identity(task.options);
-  const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
   // Most programs catalogue nothing: they pay two atomic loads and a look at the clock.
-  if (fresh && !declares) {
+  if (!declares && is_fresh()) {
     const std::int64_t version = empty_version_.load(std::memory_order_acquire);
     if (version != not_empty) {
       return {.catalogue = nullptr, .definition = nullptr, .version = static_cast<std::int32_t>(version)};
@@ -89,15 +98,27 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
   }
   const std::lock_guard lock(mutex_);
   // There is no catalogue yet if the first read failed, also for threads that waited for that read.
-  if (!fresh || !catalogue_) { refresh(); }
+  if (!is_fresh() || !catalogue_) { refresh(); }
   if (declares) { return declare(task, declare_now); }
   return {.catalogue = catalogue_, .definition = catalogue_->find(task.name), .version = catalogue_->version};
 }
 
+std::optional<CatalogueCache::Entry> CatalogueCache::find_known(const std::string& task) {
+  if (!is_fresh()) { return std::nullopt; }
+  std::shared_ptr<const model::Catalogue> known;
+  {
+    const std::lock_guard lock(known_mutex_);
+    known = known_;
+  }
+  if (!known) { return std::nullopt; }
+  const model::TaskDefinition* const definition = known->find(task);
+  const std::int32_t version = known->version;
+  return Entry{.catalogue = std::move(known), .definition = definition, .version = version};
+}
+
 std::shared_ptr<const model::Catalogue> CatalogueCache::all() {
-  const bool fresh = steady_us() - read_at_us_.load(std::memory_order_relaxed) < fresh_for_us;
   const std::lock_guard lock(mutex_);
-  if (!fresh || !catalogue_) { refresh(); }
+  if (!is_fresh() || !catalogue_) { refresh(); }
   return catalogue_;
 }
 
@@ -118,7 +139,7 @@ void CatalogueCache::refresh() {
     return;
   }
   try {
-    catalogue_ = std::make_shared<const model::Catalogue>(model::decode_catalogue(read));
+    set(std::make_shared<const model::Catalogue>(model::decode_catalogue(read)));
   } catch (...) {
     forget();  // so that every request gets the error, not only one a second
     throw;
@@ -152,7 +173,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
     const model::TaskEntry stored = store_.declare_task(
         {.ns = ns_, .name = task.name, .definition = model::encode_definition(made), .origin = "code"});
     longer->tasks.emplace(task.name, model::decode_definition(stored.definition, "tasks." + task.name));
-    catalogue_ = std::move(longer);
+    set(std::move(longer));
     tasks_.push_back(stored);
     empty_version_.store(not_empty, std::memory_order_release);
     definition = catalogue_->find(task.name);

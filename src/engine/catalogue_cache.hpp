@@ -1,6 +1,7 @@
 // CatalogueCache: the store's catalogue of a namespace's tasks, at most one second old.
 //
-// Every request of a process is made with it, whatever interface it came by. Any thread may call it. While the store is
+// Engine::catalogue() has the one cache of a namespace; every request of a process is made with it, whatever interface
+// it came by. Any thread may call it. While the store is
 // away the last catalogue read counts, as the request itself will notice. A request carries the version of the
 // catalogue it was made with, and the store refuses it when the store's version is newer; with_current_catalogue() then
 // makes it again. So a declaration that any process has acknowledged counts for every later request, whatever this
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,10 @@ class CatalogueCache {
   // it is, and the next call outside declares it.
   enum class Declare : std::uint8_t { yes, not_now };
   [[nodiscard]] Entry find(const TaskSpec& task, Declare declare = Declare::yes);
+  // find() for a thread that must not block, of a task by its name alone: makes no store call. Nothing when the catalogue
+  // has to be read: then the caller calls find() where it may block. While one thread reads, the others get the catalogue
+  // that was read before.
+  [[nodiscard]] std::optional<Entry> find_known(const std::string& task);
   // The whole catalogue, for callers that start tasks by name alone. Throws as find() does.
   [[nodiscard]] std::shared_ptr<const model::Catalogue> all();
   // Makes the next find() read the store.
@@ -49,6 +55,8 @@ class CatalogueCache {
   static constexpr std::int64_t never_read = INT64_MIN / 2;
 
   void refresh();
+  [[nodiscard]] bool is_fresh() const;
+  void set(std::shared_ptr<const model::Catalogue> catalogue);
   [[nodiscard]] Entry declare(const TaskSpec& task, Declare declare);
 
   store::Store& store_;
@@ -56,11 +64,13 @@ class CatalogueCache {
   std::atomic<std::int64_t> read_at_us_{never_read};
   static constexpr std::int64_t not_empty = -1;
   std::atomic<std::int64_t> empty_version_{not_empty};  // version of the catalogue read last, if it is empty
-  std::mutex mutex_;                                    // guards what follows
+  std::mutex mutex_;                                    // guards what follows; held while the store is read
   std::shared_ptr<const model::Catalogue> catalogue_;
   std::vector<model::TaskEntry> tasks_;                    // catalogue_ was made from these
   std::vector<model::Setting> settings_;                   // and from these
   std::map<std::string, model::TaskDefinition> declared_;  // descriptors that agree with catalogue_
+  std::mutex known_mutex_;                                 // guards known_; never held while the store is read
+  std::shared_ptr<const model::Catalogue> known_;          // catalogue_
 };
 
 // Calls `admit`, which makes requests with the cache and admits them, again until none was made with an older catalogue

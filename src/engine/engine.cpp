@@ -1,5 +1,7 @@
 #include "engine/engine.hpp"
 
+#include "engine/catalogue_cache.hpp"
+
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
@@ -266,6 +268,17 @@ std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& 
 }
 
 model::FinishVerdict Engine::journal(model::JournalEntry entry) { return journal_->submit(std::move(entry)); }
+
+std::shared_ptr<CatalogueCache> Engine::catalogue(const std::string& ns) {
+  const std::lock_guard lock(catalogues_mutex_);
+  if (const auto known = catalogues_.find(ns); known != catalogues_.end()) {
+    if (std::shared_ptr<CatalogueCache> cache = known->second.lock()) { return cache; }
+  }
+  std::erase_if(catalogues_, [](const auto& each) { return each.second.expired(); });
+  auto made = std::make_shared<CatalogueCache>(*store_, ns);
+  catalogues_[ns] = made;
+  return made;
+}
 
 void Engine::wake_workers(std::span<const model::QueueRef> queues) {
   for (const model::QueueRef& queue : queues) { wakeups_->queue_changed(queue, Duration::zero()); }

@@ -26,6 +26,7 @@
 namespace hapax::engine {
 
 class BackgroundSweeper;
+class CatalogueCache;
 class Waiters;
 class Wakeups;
 
@@ -39,6 +40,8 @@ class Engine {
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] const store::Capabilities& capabilities() const { return capabilities_; }
   [[nodiscard]] base::Random& random() { return random_; }
+  // The one cache of a namespace's catalogue in this process. The engine must outlive it.
+  [[nodiscard]] std::shared_ptr<CatalogueCache> catalogue(const std::string& ns);
 
   // Checks the request (throws before anything is written), admits it together with other waiting requests, and wakes
   // workers. An idle local worker may get the execution at once (born running). Returns after commit.
@@ -119,7 +122,9 @@ class Engine {
   std::vector<Cleanup> cleanups_;  // guarded by background_mutex_
   std::unique_ptr<BackgroundSweeper> sweeper_;
   std::atomic<std::uint64_t> activity_changes_{0};
-  std::map<std::string, std::unique_ptr<StepThread>> background_;  // guarded by background_mutex_
+  std::mutex catalogues_mutex_;
+  std::map<std::string, std::weak_ptr<CatalogueCache>> catalogues_;  // guarded by catalogues_mutex_; those in use
+  std::map<std::string, std::unique_ptr<StepThread>> background_;    // guarded by background_mutex_
 };
 
 }  // namespace hapax::engine

@@ -153,7 +153,11 @@ void Waiters::answer(const Uuid& id, const model::Outcome* outcome, const std::e
     waits_.erase(begin, end);
     count_.fetch_sub(static_cast<int>(callbacks.size()));
   }
-  for (const Callback& callback : callbacks) { callback(outcome, error); }
+  for (const Callback& callback : callbacks) {
+    try {
+      callback(outcome, error);
+    } catch (...) {}  // the wait is over, and its error is no concern of the other waits
+  }
 }
 
 void Waiters::publish(const std::vector<News>& news) {
@@ -224,16 +228,7 @@ Time Waiters::step(Time now) {
   if (ids.empty()) { return next; }
   std::optional<Uuid> overdue;
   try {
-    const auto outcomes = store_.outcomes(ids);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (!outcomes[i]) {
-        answer(ids[i], nullptr, expired(ids[i]));
-      } else if (is_terminal(outcomes[i]->status)) {
-        answer(ids[i], &*outcomes[i], nullptr);
-      } else if (outcomes[i]->overdue && !overdue) {
-        overdue = ids[i];
-      }
-    }
+    overdue = poll(ids);
     // Perhaps no other process sweeps. One sweep ends all overdue executions; the next poll sees their outcomes.
     if (overdue) { (void)end_if_overdue(store_, *overdue); }
   } catch (const StoreUnavailable&) {
@@ -241,9 +236,38 @@ Time Waiters::step(Time now) {
     next_step_ = std::min(next_step_, now + poll_max);
     return next_step_;  // the waits go on; the store may come back
   } catch (const std::exception&) {
-    for (const Uuid& id : ids) { answer(id, nullptr, std::current_exception()); }
+    if (overdue) { answer(*overdue, nullptr, std::current_exception()); }
   }
   return next;
+}
+
+std::optional<Uuid> Waiters::poll(std::span<const Uuid> ids) {
+  std::vector<std::optional<model::Outcome>> outcomes;
+  try {
+    outcomes = store_.outcomes(ids);
+  } catch (const StoreUnavailable&) { throw; } catch (const std::exception&) {
+    if (ids.size() == 1) {
+      answer(ids.front(), nullptr, std::current_exception());
+      return std::nullopt;
+    }
+  }
+  std::optional<Uuid> overdue;
+  if (outcomes.empty()) {  // one of them cannot be read: each is asked for alone
+    for (const Uuid& id : ids) {
+      if (const std::optional<Uuid> late = poll({&id, 1})) { overdue = late; }
+    }
+    return overdue;
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!outcomes[i]) {
+      answer(ids[i], nullptr, expired(ids[i]));
+    } else if (is_terminal(outcomes[i]->status)) {
+      answer(ids[i], &*outcomes[i], nullptr);
+    } else if (outcomes[i]->overdue && !overdue) {
+      overdue = ids[i];
+    }
+  }
+  return overdue;
 }
 
 }  // namespace hapax::engine

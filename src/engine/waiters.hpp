@@ -68,6 +68,9 @@ class Waiters {
   };
 
   [[nodiscard]] Time step(Time now);
+  // Reads and delivers the outcomes of these executions; returns one that is overdue, if there is one. Throws
+  // StoreUnavailable. Another error of one execution, such as a result that cannot be decrypted, goes to its waits alone.
+  [[nodiscard]] std::optional<Uuid> poll(std::span<const Uuid> ids);
   void answer(const Uuid& id, const model::Outcome* outcome, const std::exception_ptr& error);
   void ensure_thread();
   void remember(const model::Outcome& outcome);  // holding mutex_

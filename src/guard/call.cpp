@@ -1,4 +1,4 @@
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 
 #include "base/fault.hpp"
 #include "base/payload_limit.hpp"

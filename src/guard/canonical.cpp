@@ -1,6 +1,6 @@
 // Writes arguments as RFC 8785 JSON, byte for byte as base::canonical_json does, but usually without a pass through
 // text.
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 
 #include "base/ascii.hpp"
 #include "base/json.hpp"

@@ -1,7 +1,7 @@
 // GuardCore: what all calls of one guard share. Immutable but for the cache; any thread.
 #pragma once
 
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 #include <hapax/guard_options.hpp>
 
 #include "guard/cache.hpp"

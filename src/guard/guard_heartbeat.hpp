@@ -6,7 +6,7 @@
 // nothing.
 #pragma once
 
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 #include <hapax/guard_store.hpp>
 
 #include "guard/fork.hpp"

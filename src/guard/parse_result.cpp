@@ -1,6 +1,6 @@
 // Reads results as records store them: written by nlohmann's dump, without white space. Numbers with a fraction,
 // escapes and text beyond ASCII are left to nlohmann's parser, which also reports errors.
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 
 #include "base/limits.hpp"
 

@@ -1,5 +1,5 @@
 // Threads on which guarded calls wait for other callers: as many as needed, each kept for idle_time.
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 
 #include "guard/fork.hpp"
 

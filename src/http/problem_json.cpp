@@ -1,6 +1,7 @@
 #include "http/problem_json.hpp"
 
 #include "base/json_out.hpp"
+#include "model/error_table.hpp"
 
 #include <new>
 
@@ -12,28 +13,14 @@ bool is(const std::exception& error) {
   return dynamic_cast<const Type*>(&error) != nullptr;
 }
 
-// The most derived type comes first; a type that is not named here is a defect (500).
+// A recorded error keeps its own name, which may be one of hapax's. An exception whose name the table lacks is a defect,
+// unless its type says that the store cannot be used.
 int status_of(const std::exception& error) {
-  if (is<PayloadTooLarge>(error)) return 413;
-  if (is<InvalidArgument>(error)) return 400;
-  if (is<IdempotencyMismatch>(error)) return 422;
-  if (is<NotFound>(error)) return 404;
-  if (is<ResultExpired>(error)) return 410;
-  if (is<ConflictingDeclaration>(error)) return 409;
-  if (is<TaskAlreadyExists>(error)) return 409;
-  if (is<TaskAlreadyCompleted>(error)) return 409;
-  if (is<TaskAlreadyFinished>(error)) return 409;
-  if (is<WrongStatus>(error)) return 409;
-  if (is<StaleLease>(error)) return 409;
-  if (is<QueueDraining>(error)) return 409;
-  if (is<ExecutionFailed>(error)) return 200;
-  if (is<WaitTimeout>(error)) return 202;
-  if (is<StoreUnavailable>(error)) return 503;
-  if (is<ShuttingDown>(error)) return 503;
-  if (is<Unsupported>(error)) return 501;
-  if (is<UsageError>(error)) return 400;
-  if (is<std::bad_alloc>(error)) return 503;
-  return 500;  // SchemaMismatch, ConfigurationError
+  if (is<ExecutionFailed>(error)) { return 200; }
+  const auto* const named = dynamic_cast<const Error*>(&error);
+  const model::ErrorKind* const kind = named == nullptr ? nullptr : model::find_error(named->name());
+  if (kind != nullptr) { return kind->http_status; }
+  return is<StoreUnavailable>(error) || is<std::bad_alloc>(error) ? 503 : 500;
 }
 
 // The members with which an error describes the existing execution, or the field.

@@ -1,6 +1,24 @@
 #include "model/refusal.hpp"
 
+#include <utility>
+
 namespace hapax::model {
+
+std::string_view refusal_name(AdmissionVerdict verdict) {
+  switch (verdict) {
+    case AdmissionVerdict::already_exists: return "TaskAlreadyExists";
+    case AdmissionVerdict::already_completed: return "TaskAlreadyCompleted";
+    case AdmissionVerdict::already_finished: return "TaskAlreadyFinished";
+    case AdmissionVerdict::mismatch: return "IdempotencyMismatch";
+    case AdmissionVerdict::queue_draining: return "QueueDraining";
+    case AdmissionVerdict::session_gone: return "StaleLease";
+    case AdmissionVerdict::name_taken: return "TaskAlreadyExists";
+    case AdmissionVerdict::created:
+    case AdmissionVerdict::deduplicated:
+    case AdmissionVerdict::taken_over: break;
+  }
+  return {};
+}
 
 bool is_refused(const Admission& admission) {
   return admission.verdict != AdmissionVerdict::created && admission.verdict != AdmissionVerdict::deduplicated;
@@ -9,23 +27,24 @@ bool is_refused(const Admission& admission) {
 ErrorInfo refusal_of(const Admission& admission) {
   const std::string holder = "execution " + admission.id.to_string();
   const std::string status(to_string(admission.status));
+  std::string message;
   switch (admission.verdict) {
-    case AdmissionVerdict::already_exists:
-      return {"TaskAlreadyExists", "its key is held by " + holder + ", " + status, {}};
-    case AdmissionVerdict::already_completed:
-      return {"TaskAlreadyCompleted", "its key is held by " + holder + ", which has completed", {}};
+    case AdmissionVerdict::already_exists: message = "its key is held by " + holder + ", " + status; break;
+    case AdmissionVerdict::already_completed: message = "its key is held by " + holder + ", which has completed"; break;
     case AdmissionVerdict::already_finished:
-      return {"TaskAlreadyFinished", "its key is held by " + holder + ", which ended as " + status, {}};
+      message = "its key is held by " + holder + ", which ended as " + status;
+      break;
     case AdmissionVerdict::mismatch:
-      return {"IdempotencyMismatch", "its key is held by " + holder + ", which was given another input", {}};
-    case AdmissionVerdict::queue_draining: return {"QueueDraining", "its queue is draining and takes nothing new", {}};
+      message = "its key is held by " + holder + ", which was given another input";
+      break;
+    case AdmissionVerdict::queue_draining: message = "its queue is draining and takes nothing new"; break;
     case AdmissionVerdict::created:
     case AdmissionVerdict::deduplicated:
     case AdmissionVerdict::taken_over:
     case AdmissionVerdict::session_gone:
-    case AdmissionVerdict::name_taken: break;  // the last three: of guards and events, whose callers handle them
+    case AdmissionVerdict::name_taken: return {};  // the last three: of guards and events, whose callers handle them
   }
-  return {};
+  return {std::string(refusal_name(admission.verdict)), std::move(message), {}};
 }
 
 ErrorInfo expired_error() { return {"ResultExpired", "its key is held by an execution whose record has expired", {}}; }

@@ -3,8 +3,12 @@
 
 #include "model/execution.hpp"
 
+#include <string_view>
+
 namespace hapax::model {
 
+// The name of the error for a refused admission: "TaskAlreadyExists"; empty for an admission that is no refusal.
+[[nodiscard]] std::string_view refusal_name(AdmissionVerdict verdict);
 [[nodiscard]] bool is_refused(const Admission& admission);
 // {"TaskAlreadyExists", …}: the error that a workflow gets when the execution it starts is refused.
 [[nodiscard]] ErrorInfo refusal_of(const Admission& admission);

@@ -55,7 +55,7 @@ model::ActivityKind kind_of(const Activity& activity) {
 }  // namespace
 
 Activities::Activities(engine::Engine& engine, std::string ns)
-    : engine_(engine), ns_(std::move(ns)), catalogue_(engine.store(), ns_) {}
+    : engine_(engine), ns_(std::move(ns)), catalogue_(engine.catalogue(ns_)) {}
 
 NotFound Activities::not_found(std::string_view id) const {
   return NotFound("activity " + base::quoted(id) + " is not there");
@@ -193,7 +193,7 @@ Activities::Started Activities::trigger(std::string_view id, const Manual& manua
   const Changed changed = change(id, [&](const model::ActivityState* state) -> std::optional<model::ActivityChange> {
     if (state == nullptr) { throw not_found(id); }
     const Activity activity = parse_stored_activity(state->definition);
-    const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
+    const std::shared_ptr<const model::Catalogue> tasks = catalogue_->all();
     FiringContext context{
         .ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}, .actor = std::string(actor)};
     if (activity.cron() != nullptr) { context.last_result = last_result(state->uuid); }
@@ -230,7 +230,7 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
       step = {};
       if (page.ticks.empty()) { return std::nullopt; }
       model::ActivityChange made = change_of(id, state, actor, "activity.backfill");
-      const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
+      const std::shared_ptr<const model::Catalogue> tasks = catalogue_->all();
       const FiringContext context{
           .ns = ns_, .catalogue = tasks.get(), .last_result = result, .parent = {}, .actor = std::string(actor)};
       for (const Time tick : page.ticks) {

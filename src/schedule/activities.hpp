@@ -97,7 +97,7 @@ class Activities {
 
   engine::Engine& engine_;
   const std::string ns_;
-  engine::CatalogueCache catalogue_;
+  std::shared_ptr<engine::CatalogueCache> catalogue_;
 };
 
 }  // namespace hapax::schedule

@@ -30,7 +30,7 @@ std::string traceparent_of(const Event& event) {
 EventRouter::EventRouter(engine::Engine& engine, std::string ns)
     : engine_(engine),
       ns_(std::move(ns)),
-      catalogue_(engine.store(), ns_),
+      catalogue_(engine.catalogue(ns_)),
       written_at_once_(engine.capabilities().remote ? 2 : 1),
       writes_together_(engine.capabilities().lends_transaction && !engine.capabilities().remote) {}
 
@@ -81,7 +81,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
 
 std::vector<Routed> EventRouter::route(std::span<const Event> events, const Sender& sender) {
   const std::shared_ptr<const Subscribed> all = subscribed();
-  const std::shared_ptr<const model::Catalogue> tasks = catalogue_.all();
+  const std::shared_ptr<const model::Catalogue> tasks = catalogue_->all();
   FiringContext context{.ns = ns_,
                         .catalogue = tasks.get(),
                         .last_result = {},

@@ -68,7 +68,7 @@ class EventRouter {
   // The namespace's setting for events without an id ([events] require_event_id), to be passed to parse_event. At most
   // a second old.
   [[nodiscard]] MissingId missing_id() {
-    return catalogue_.all()->require_event_id ? MissingId::refuse : MissingId::hash;
+    return catalogue_->all()->require_event_id ? MissingId::refuse : MissingId::hash;
   }
 
   // Writes the counts that are not written yet.
@@ -102,7 +102,7 @@ class EventRouter {
 
   engine::Engine& engine_;
   const std::string ns_;
-  engine::CatalogueCache catalogue_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   const std::size_t written_at_once_;  // concurrent transactions of one route() call
   const bool writes_together_;         // one transaction may take several batches
   std::mutex mutex_;                   // guards the members below

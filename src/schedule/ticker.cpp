@@ -103,7 +103,9 @@ const Ticker::Read& Ticker::read(const model::ActivityState& state) {
 }
 
 engine::CatalogueCache& Ticker::catalogue(const std::string& ns) {
-  return catalogues_.try_emplace(ns, engine_.store(), ns).first->second;
+  std::shared_ptr<engine::CatalogueCache>& cache = catalogues_[ns];
+  if (!cache) { cache = engine_.catalogue(ns); }
+  return *cache;
 }
 
 model::ActivityChange Ticker::change_of(const model::DueActivity& due, Time now) {

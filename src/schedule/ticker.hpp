@@ -70,7 +70,7 @@ class Ticker {
   Options options_;
   engine::Backoff backoff_;
   std::unordered_map<Uuid, Read> read_;  // by the activity's uuid
-  std::map<std::string, engine::CatalogueCache> catalogues_;
+  std::map<std::string, std::shared_ptr<engine::CatalogueCache>> catalogues_;
 };
 
 // Starts the process's ticker if it is not running yet. The ticker stops with the engine.

@@ -214,7 +214,7 @@ class Store : public WorkStore {
   // If the patch names an actor, writes an audit line in the same transaction.
   virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
   // Cancels (reason "purged") or moves at most `limit` pending executions and returns how many; callers repeat until 0.
-  // purge passes over workflows that have begun (app/purging.hpp asks them to end). move throws InvalidArgument, and
+  // purge passes over workflows that have begun (app/operations.hpp asks them to end). move throws InvalidArgument, and
   // moves no execution, when one of them holds a key of scope queue (model/queue_key.hpp).
   [[nodiscard]] virtual int purge(const QueueRef& queue, int limit, const Actor& by = {}) = 0;
   [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by = {}) = 0;

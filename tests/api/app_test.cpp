@@ -308,8 +308,8 @@ TEST_P(AppTest, QueuesArePausedDrainedPurgedAndMoved) {
   EXPECT_TRUE(handle.wait_for(20s));
   (void)app.enqueue(say, "y", {.queue = "other"});
   (void)app.enqueue(say, "z", {.queue = "other"});
-  EXPECT_EQ(app.move("other", "third"), 2U);
-  const PurgeAnswer purged = app.purge("third");
+  EXPECT_EQ(app.admin().move("other", "third", {.create = true}), 2U);
+  const PurgeAnswer purged = app.admin().purge("third");
   EXPECT_EQ(purged.cancelled, 2U);
   EXPECT_EQ(purged.requested, 0U);
   app.drain("other");
@@ -432,7 +432,7 @@ TEST_P(AppTest, AnotherNamespacesExecutionsAreNotThere) {
   EXPECT_TRUE(other.attempts(handle.id()).empty());
   EXPECT_EQ(app.cancel(handle.id()), CancelAnswer::cancelled);
   const Uuid id = handle.id();
-  EXPECT_EQ(other.annotate(std::span<const Uuid>(&id, 1), "mine"), 0);
+  EXPECT_EQ(other.admin().annotate(std::span<const Uuid>(&id, 1), "mine"), 0);
   EXPECT_EQ(app.get(id)->status, Status::cancelled);
 }
 

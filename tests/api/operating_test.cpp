@@ -52,10 +52,10 @@ TEST_P(OperatingTest, WithoutStatusesOnlyWhatFailedIsRetried) {
     auto worker = app.work();
     EXPECT_EQ(failed.wait(), Status::failed);
   }
-  EXPECT_EQ(app.retry_all({}), 1U);
+  EXPECT_EQ(app.admin().retry_all({}), 1U);
   EXPECT_TRUE(app.get(failed.id())->retried_as.has_value());
   EXPECT_FALSE(app.get(cancelled.id())->retried_as.has_value());
-  EXPECT_EQ(app.retry_all({.statuses = {Status::cancelled}}), 1U);
+  EXPECT_EQ(app.admin().retry_all({.statuses = {Status::cancelled}}), 1U);
 }
 
 TEST_P(OperatingTest, MetadataIsAFilter) {
@@ -63,7 +63,8 @@ TEST_P(OperatingTest, MetadataIsAFilter) {
   const auto ada = app.enqueue(operating_say, "x", {.metadata = {{"customer", "ada"}, {"n", 7}}});
   (void)app.enqueue(operating_say, "y", {.metadata = {{"customer", "bob"}, {"n", 7}}});
   EXPECT_EQ(app.list({.metadata = {{.key = "n", .value = "7"}}}).size(), 2U);
-  EXPECT_EQ(app.cancel_all({.metadata = {{.key = "n", .value = "7"}, {.key = "customer", .value = "ada"}}}), 1U);
+  EXPECT_EQ(app.admin().cancel_all({.metadata = {{.key = "n", .value = "7"}, {.key = "customer", .value = "ada"}}}),
+            1U);
   EXPECT_EQ(ada.status(), Status::cancelled);
   EXPECT_THROW((void)app.list({.metadata = {{.key = std::string("a\0b", 3), .value = ""}}}), InvalidArgument);
 }

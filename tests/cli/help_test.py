@@ -118,6 +118,9 @@ class Manual(unittest.TestCase):
         for path in COMMANDS:
             if path:
                 self.assertIn("hapax " + path, text)
+        environment = text[text.index("\nENVIRONMENT"):]
+        for variable in set(re.findall(r"\bHAPAX_[A-Z_]+", run("--help").out)) | {"HAPAX_TOKEN"}:
+            self.assertIn(variable, environment)
         for meaning in TREE["exit_codes"]:
             self.assertRegex(text, rf"\n\s+{meaning['code']}\s")
 
@@ -182,6 +185,9 @@ class Completion(unittest.TestCase):
         for (_, *offers), words in zip(self.both("hapax list --status ", "hapax enqueue t --on-conflict "), (statuses, conflicts)):
             for offered in offers:
                 self.assertEqual(set(offered), words)
+        for _, *offers in self.both("hapax guard list --status ", "hapax guard forget --name n --status "):
+            for offered in offers:
+                self.assertEqual(set(offered), {"in_progress", "completed", "failed"})
         self.assertEqual(self.bash("hapax enqueue t --queue "), [[]])
         self.assertEqual(self.zsh("hapax list --config "), [["FILES"]])
 

@@ -441,6 +441,7 @@ class Refused(OnSqlite, unittest.TestCase):
         self.assertEqual(open_file.code, 78, open_file)
         os.chmod(file, 0o600)
         self.assertEqual(run("show", id, "--server", server.url, "--token-file", file).code, OK)
+        self.assertEqual(run("--server", server.url, "--token-file", file, "show", id).code, OK)
         self.assertEqual(run("list", "--server", server.url, "--token-file", self.path("none")).code, 66)
         missing = run("list", "--server", "https://127.0.0.1:1", "--ca-file", self.path("none"))
         self.assertEqual(missing.code, 66)

@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include "engine/engine.hpp"
 #include "engine/world.hpp"
 
 #include <gtest/gtest.h>
@@ -90,6 +91,29 @@ TEST(CatalogueCacheTest, IdentityKeysWithoutAStrategyAreAnError) {
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("identity_strategy = contextual"), std::string::npos) << error.what();
   }
+}
+
+TEST(CatalogueCacheTest, AThreadThatMustNotBlockGetsWhatWasReadOrNothing) {
+  World world;
+  world.store.put_task({.name = "pay", .definition = R"({"identity_strategy":"strict"})", .origin = "api"}, "ann");
+  CatalogueCache cache(world.store, "default");
+  EXPECT_FALSE(cache.find_known("pay").has_value()) << "nothing was read yet";
+  (void)cache.find(bare);
+  world.store.away = true;
+  const auto known = cache.find_known("pay");
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->definition->strategy, IdentityStrategy::strict);
+  EXPECT_EQ(cache.find_known("bare")->definition, nullptr);
+  EXPECT_EQ(known->version, cache.find(bare).version);
+  cache.forget();
+  EXPECT_FALSE(cache.find_known("pay").has_value());
+}
+
+TEST(CatalogueCacheTest, AnEngineHasOneCacheOfANamespace) {
+  Engine engine(store::open("memory:"));
+  const auto cache = engine.catalogue("default");
+  EXPECT_EQ(engine.catalogue("default"), cache);
+  EXPECT_NE(engine.catalogue("shop"), cache);
 }
 
 }  // namespace

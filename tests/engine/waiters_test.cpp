@@ -1,10 +1,12 @@
 #include "engine/waiters.hpp"
 
 #include "base/uuid7.hpp"
+#include "engine/world.hpp"
 #include "store/open.hpp"
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <vector>
 
 namespace hapax::engine {
@@ -63,6 +65,37 @@ TEST_F(WaitersTest, WhatSomebodyWaitedForIsNotRemembered) {
   waiters_.publish({ended(id, "1")});
   EXPECT_EQ(result, "1");
   EXPECT_EQ(told(id), "");
+}
+
+TEST(WaitersErrorTest, AnErrorOfOneExecutionGoesToItsWaitsAlone) {
+  FaultyStore store(store::open("memory:"));
+  std::vector<model::NewExecution> requests;
+  for (int i = 0; i < 3; ++i) { requests.push_back(new_execution()); }
+  ASSERT_EQ(store.admit(requests).size(), 3U);
+  store.unreadable = requests[1].id;
+  Waiters waiters(store);
+  const auto wait = [&](std::size_t i) {
+    auto told = std::make_shared<std::promise<std::string>>();
+    std::future<std::string> answer = told->get_future();
+    waiters.watch(
+        requests[i].id,
+        [told](const model::Outcome* outcome, const std::exception_ptr& error) {
+          try {
+            if (error) { std::rethrow_exception(error); }
+            told->set_value(outcome == nullptr ? "time over" : std::string(to_string(outcome->status)));
+          } catch (const Error& failed) { told->set_value(failed.name()); }
+        },
+        false, std::chrono::seconds(20));
+    return answer;
+  };
+  std::vector<std::future<std::string>> answers;
+  for (std::size_t i = 0; i < requests.size(); ++i) { answers.push_back(wait(i)); }
+  EXPECT_EQ(answers[1].get(), "DecryptionFailed");
+  for (const std::size_t i : {0U, 2U}) {
+    EXPECT_EQ(answers[i].wait_for(std::chrono::milliseconds(100)), std::future_status::timeout) << i;
+    (void)store.cancel({&requests[i].id, 1}, "enough");
+    EXPECT_EQ(answers[i].get(), "cancelled") << i;
+  }
 }
 
 }  // namespace

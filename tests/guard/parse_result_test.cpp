@@ -1,5 +1,5 @@
 // The fast reader and writer of results agree with nlohmann's on every input.
-#include <hapax/guard_call.hpp>
+#include <hapax/detail/guard_call.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <hapax/error.hpp>
 
-#include "api/routes/session_id.hpp"
+#include "api/routes/claim_body.hpp"
 #include "base/uuid7.hpp"
 
 #include <gtest/gtest.h>

@@ -241,6 +241,13 @@ TEST(PostgresServerTest, AServerThatWasStoppedImmediatelyAndRestartedIsUsedAgain
   EXPECT_TRUE(store->admit({&during, 1}).at(0).created());
 }
 
+TEST_F(PostgresStoreTest, OneConnectionIsEnoughForDoctor) {
+  const auto lone = open(url_ + "&pool=1");
+  const auto findings = lone->doctor();
+  ASSERT_GE(findings.size(), 2U);
+  EXPECT_EQ(findings[1].subject, "schema");
+}
+
 TEST(PostgresServerTest, MessagesNeverCarryThePassword) {
   for (const char* url : {"postgresql://someone:s3cret@127.0.0.1:1/nowhere", "postgresql://a:s3cret@[broken",
                           "postgresql://a:s3cret@127.0.0.1:1/x?schema=", "postgresql://a:s3cret@127.0.0.1:1/x?pool=0",

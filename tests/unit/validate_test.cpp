@@ -208,7 +208,7 @@ TEST(CheckNewExecution, MetadataMustBeAnObjectWithinItsLimit) {
             "PayloadTooLarge");
 }
 
-// Callers of the check decide what part of it is passed on (trace_context.hpp).
+// Callers of the check decide what part of it is passed on (labels.hpp).
 TEST(CheckNewExecution, TraceContextNeverRefusesWork) {
   for (const std::string& any : {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"s, "x"s,
                                  "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x"s}) {

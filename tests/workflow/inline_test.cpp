@@ -334,10 +334,10 @@ TEST_F(InlineWorkflow, APurgeUnwindsWhatHasBegunAndEndsTheRest) {
   auto begun = app_.start(flow, 1, {.workflow_id = "begun"});
   testing::drain(app_);
   auto fresh = app_.start(flow, 1, {.workflow_id = "fresh", .delay = 1h});
-  const PurgeAnswer answer = app_.purge("default");
+  const PurgeAnswer answer = app_.admin().purge("default");
   EXPECT_EQ(answer.cancelled, 1U);
   EXPECT_EQ(answer.requested, 1U);
-  const PurgeAnswer again = app_.purge("default");
+  const PurgeAnswer again = app_.admin().purge("default");
   EXPECT_EQ(again.cancelled, 0U);
   EXPECT_EQ(again.requested, 0U) << "it has been asked";
   EXPECT_EQ(fresh.status(), Status::cancelled);

@@ -2,13 +2,13 @@
 #include "schedule/activities.hpp"
 
 #include "api/activity_json.hpp"
-#include "api/find.hpp"
 #include "api/instant.hpp"
 #include "api/parse_values.hpp"
 #include "api/routes/answers.hpp"
 #include "api/routes/api.hpp"
 #include "api/routes/cursor.hpp"
 #include "api/routes/listing.hpp"
+#include "app/find.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
@@ -90,7 +90,7 @@ http::Response show(Api& api, http::Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
-    const model::ActivityState state = api::find_activity(tenant->activities(), id);
+    const model::ActivityState state = app::find_activity(tenant->activities(), id);
     std::vector<model::ActivityVersion> versions;
     if (with_versions) { versions = tenant->activities().versions(id); }
     return api::shown_activity_json(state, api.store().now(), with_versions ? &versions : nullptr);
@@ -101,7 +101,7 @@ http::Response remove(Api& api, http::Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
-    (void)api::find_activity(tenant->activities(), id);
+    (void)app::find_activity(tenant->activities(), id);
     tenant->activities().remove(id, actor_of(call.principal()));
     return base::JsonObject().text("deleted", id).str();
   }));
@@ -116,7 +116,7 @@ http::Response pause(Api& api, http::Call& call) {
   }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
-    (void)api::find_activity(tenant->activities(), path_activity(call));
+    (void)app::find_activity(tenant->activities(), path_activity(call));
     return api::activity_json(tenant->activities().pause(path_activity(call), note, actor_of(call.principal()))).str();
   }));
 }
@@ -125,7 +125,7 @@ http::Response resume(Api& api, http::Call& call) {
   (void)Members(call.body(), {});
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   return json_answer(call.blocking([&] {
-    (void)api::find_activity(tenant->activities(), path_activity(call));
+    (void)app::find_activity(tenant->activities(), path_activity(call));
     return api::activity_json(tenant->activities().resume(path_activity(call), actor_of(call.principal()))).str();
   }));
 }
@@ -138,7 +138,7 @@ http::Response trigger(Api& api, http::Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   const schedule::Activities::Started started = call.blocking([&] {
-    (void)api::find_activity(tenant->activities(), id);
+    (void)app::find_activity(tenant->activities(), id);
     return tenant->activities().trigger(id, manual, actor_of(call.principal()));
   });
   if (started.admission.verdict == model::AdmissionVerdict::queue_draining) {
@@ -154,7 +154,7 @@ http::Response backfill(Api& api, http::Call& call) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
   const std::string& id = path_activity(call);
   schedule::TickRange range = call.blocking([&] {
-    const std::optional<schedule::Activity> activity = api::readable(api::find_activity(tenant->activities(), id));
+    const std::optional<schedule::Activity> activity = api::readable(app::find_activity(tenant->activities(), id));
     api::InstantRules rules{.zone = {}, .now = api.store().now()};
     if (activity && activity->cron() != nullptr) { rules.zone = activity->cron()->timetable.zone(); }
     schedule::TickRange asked{.from = api::parse_instant(from, rules, "from"), .to = {}};
@@ -189,7 +189,7 @@ http::Response preview(Api& api, http::Call& call) {
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     const schedule::Activity activity =
-        schedule::parse_stored_activity(api::find_activity(tenant->activities(), id).definition);
+        schedule::parse_stored_activity(app::find_activity(tenant->activities(), id).definition);
     if (activity.cron() == nullptr) {
       throw InvalidArgument("activity", "'" + id + "' has an event trigger, and so no ticks to tell ahead");
     }
@@ -222,7 +222,7 @@ http::Response runs(Api& api, http::Call& call) {
     query.after = parse_cursor(*cursor, {.ns = tenant->ns(), .list = list});
   }
   return json_answer(call.blocking([&] {
-    if (tenant->activities().versions(id).empty()) { (void)api::find_activity(tenant->activities(), id); }
+    if (tenant->activities().versions(id).empty()) { (void)app::find_activity(tenant->activities(), id); }
     const std::vector<model::Execution> found = api.store().list(query);
     std::vector<std::string> items;
     for (const model::Execution& run : found) { items.push_back(api::activity_run_json(run)); }

@@ -6,6 +6,8 @@
 #include "engine/build_request.hpp"
 #include "http/http_error.hpp"
 #include "model/admission.hpp"
+#include "model/error_table.hpp"
+#include "model/refusal.hpp"
 
 namespace hapax::api {
 
@@ -19,11 +21,13 @@ constexpr const char* mismatch_text = "the key was given before with another inp
 
 http::Problem without_facts(const model::Admission& admission, model::Kind kind) {
   const bool mismatch = admission.verdict == AdmissionVerdict::mismatch;
-  return {.name = mismatch ? "IdempotencyMismatch" : "TaskAlreadyExists",
+  const std::string_view name =
+      model::refusal_name(mismatch ? AdmissionVerdict::mismatch : AdmissionVerdict::already_exists);
+  return {.name = std::string(name),
           .message = mismatch                        ? mismatch_text
                      : kind == model::Kind::workflow ? taken_workflow_text
                                                      : taken_text,
-          .http_status = mismatch ? 422 : 409,
+          .http_status = model::find_error(name)->http_status,
           .facts = {}};
 }
 

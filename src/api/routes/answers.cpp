@@ -32,6 +32,11 @@ http::Response json_answer(std::string body, int status) {
   return response;
 }
 
+std::string with_more(base::JsonObject object, bool more) {
+  if (more) { object.boolean("more", true); }
+  return object.str();
+}
+
 http::Response problem_answer_of(const http::Problem& problem) {
   http::Response response;
   response.status = problem.http_status;

@@ -4,6 +4,7 @@
 #include <hapax/error.hpp>
 #include <hapax/time.hpp>
 
+#include "base/json_out.hpp"
 #include "base/json_text.hpp"
 #include "http/call.hpp"
 #include "http/problem_json.hpp"
@@ -19,6 +20,8 @@
 namespace hapax::api {
 
 [[nodiscard]] http::Response json_answer(std::string body, int status = 200);
+// The text of an act's answer; "more":true says that the act was interrupted with work left.
+[[nodiscard]] std::string with_more(base::JsonObject object, bool more);
 [[nodiscard]] http::Response problem_answer_of(const http::Problem& problem);
 
 // The members of a request's JSON object, by name. Unknown members are errors with a suggestion; null counts as absent.

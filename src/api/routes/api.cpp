@@ -1,10 +1,10 @@
 #include "api/routes/api.hpp"
 
-#include <hapax/error.hpp>
-
+#include "api/routes/answers.hpp"
+#include "api/routes/description.hpp"
 #include "api/routes/feed.hpp"
 #include "api/routes/remote_sessions.hpp"
-#include "store/brief.hpp"
+#include "app/find.hpp"
 
 namespace hapax::api {
 
@@ -43,22 +43,24 @@ std::shared_ptr<Tenant> Api::tenant(const std::string& ns) {
   return tenants_.emplace(ns, std::make_shared<Tenant>(engine_, ns)).first->second;
 }
 
+app::Operations Api::operations(const http::Call& call) {
+  return {*engine_, call.principal().ns, {actor_of(call.principal())}};
+}
+
+model::Execution Api::find(const std::string& ns, const Uuid& id) { return app::find_execution(store(), ns, id); }
+
+model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) { return app::find_briefly(store(), ns, id); }
+
 namespace {
 
-model::Execution required(std::optional<model::Execution> found, const std::string& ns, const Uuid& id) {
-  if (!found || found->queue.ns != ns) {
-    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns + "'");
-  }
-  return std::move(*found);
+// GET /openapi.json: the API's description for programs.
+void add_description_route(http::Router& router) {
+  router.add({.method = "GET", .pattern = "/openapi.json", .scope = http::Scope::none, .handler = [](http::Call&) {
+                return json_answer(std::string(openapi_json()));
+              }});
 }
 
 }  // namespace
-
-model::Execution Api::find(const std::string& ns, const Uuid& id) { return required(store().get(id), ns, id); }
-
-model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) {
-  return required(store::get_briefly(store(), ns, id), ns, id);
-}
 
 void add_api_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   add_enqueue_routes(router, api);
@@ -73,7 +75,7 @@ void add_api_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   add_activity_routes(router, api);
   add_event_routes(router, api);
   add_stream_routes(router, api);
-  add_description_routes(router);
+  add_description_route(router);
 }
 
 }  // namespace hapax::api

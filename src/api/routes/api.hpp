@@ -6,6 +6,7 @@
 
 #include "api/routes/api_metrics.hpp"
 #include "api/routes/tenant.hpp"
+#include "app/operations.hpp"
 #include "engine/engine.hpp"
 #include "http/call.hpp"
 #include "http/metrics.hpp"
@@ -39,6 +40,8 @@ class Api {
   // The in-memory state of a namespace. Never blocks.
   [[nodiscard]] std::shared_ptr<Tenant> tenant(const std::string& ns);
 
+  // What the call's principal may do in its namespace, with the principal as actor.
+  [[nodiscard]] app::Operations operations(const http::Call& call);
   // The execution; throws NotFound if it does not exist in `ns`. Blocks: for store threads.
   [[nodiscard]] model::Execution find(const std::string& ns, const Uuid& id);
   // The same without its payloads.
@@ -68,11 +71,11 @@ void add_act_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_workflow_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_catalogue_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_claim_routes(http::Router& router, const std::shared_ptr<Api>& api);
+void add_finish_route(http::Router& router, const std::shared_ptr<Api>& api);
 void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_dead_letter_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_activity_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_event_routes(http::Router& router, const std::shared_ptr<Api>& api);
 void add_stream_routes(http::Router& router, const std::shared_ptr<Api>& api);
-void add_description_routes(http::Router& router);
 
 }  // namespace hapax::api

@@ -11,6 +11,7 @@
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "http/limits.hpp"
+#include "model/validate.hpp"
 
 namespace hapax::api {
 
@@ -171,7 +172,9 @@ class BatchEnqueue {
     }
     if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
     fit_to_principal(fields, call_.principal());
-    return api::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task));
+    model::NewExecution request = api::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task));
+    model::check_new_execution(request);
+    return request;
   }
 
   static std::string told(const http::Problem& problem, std::int64_t line) {
@@ -187,7 +190,7 @@ class BatchEnqueue {
       check_let_in();
       try {
         bool is_made = true;
-        admissions = engine::with_current_catalogue(*tenant_, [&] {
+        admissions = engine::with_current_catalogue(tenant_->catalogue(), [&] {
           if (!is_made) { remake(); }
           is_made = false;
           if (batch_.empty()) { return std::vector<model::Admission>(); }

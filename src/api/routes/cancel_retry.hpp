@@ -8,13 +8,9 @@
 
 namespace hapax::api {
 
-struct RetryOptions {
-  bool new_effect_key = false;
-};
-
 // {"retried","refused","executions":[{"id","verdict",…}]}; the list has at most limits::list_page entries. With
 // "more":true when the act was interrupted.
-[[nodiscard]] std::string retry_selected(Api& api, http::Call& call, const Selection& selection,
-                                         const RetryOptions& options);
+[[nodiscard]] std::string retry_selected(Api& api, http::Call& call, app::Selection selection,
+                                         const app::RetryOptions& options);
 
 }  // namespace hapax::api

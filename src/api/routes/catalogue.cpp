@@ -65,7 +65,7 @@ http::Response put_tasks(Api& api, http::Call& call) {
     const bool is_new = std::none_of(before.tasks.begin(), before.tasks.end(),
                                      [&](const model::TaskEntry& each) { return each.name == task; });
     (void)api.store().put_task(entry, actor_of(call.principal()));
-    api.tenant(ns)->forget_catalogue();
+    api.tenant(ns)->catalogue().forget();
     return json_answer(entry_json(find_entry(api, ns, task)), is_new ? 201 : 200);
   });
 }
@@ -76,7 +76,7 @@ http::Response remove_tasks(Api& api, http::Call& call) {
   return json_answer(call.blocking([&] {
     (void)find_entry(api, ns, task);
     (void)api.store().remove_task(ns, task, actor_of(call.principal()));
-    api.tenant(ns)->forget_catalogue();
+    api.tenant(ns)->catalogue().forget();
     return base::JsonObject().text("deleted", task).str();
   }));
 }

@@ -1,95 +1,20 @@
-// The worker protocol: POST /v1/claims, /v1/claims/open, /v1/claims/finish, /v1/claims/extend and /v1/claims/close.
-#include "api/parse_values.hpp"
+// The worker protocol: POST /v1/claims, /v1/claims/open, /v1/claims/extend and /v1/claims/close; claim_outcomes.cpp has
+// /v1/claims/finish.
 #include "api/routes/answers.hpp"
 #include "api/routes/api.hpp"
+#include "api/routes/claim_body.hpp"
 #include "api/routes/remote_sessions.hpp"
-#include "api/routes/session_id.hpp"
 #include "api/routes/waiting.hpp"
-#include "base/json.hpp"
 #include "base/json_out.hpp"
-#include "base/limits.hpp"
-#include "base/payload_limit.hpp"
-#include "base/text.hpp"
 #include "engine/step_thread.hpp"
 #include "model/effect_key.hpp"
-#include "model/validate.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 namespace hapax::api {
 
 namespace {
-
-constexpr int claims_most = 100;
-constexpr std::size_t outcomes_bytes = 16 << 20;
-static_assert(outcomes_bytes >= 2 * limits::payload_most, "the largest result must find room, escapes included");
-constexpr Duration usual_lease = std::chrono::seconds(30);
-// A claim that the worker does not list as held after this long was in a lost answer.
-constexpr Duration answer_grace = std::chrono::seconds(10);
-
-// The most bytes of inputs in one answer: 100 of the usual largest size.
-constexpr std::size_t claims_bytes = claims_most * limits::payload_usual;
-
-int claims_at_once() {
-  const std::size_t fit = claims_bytes / base::payload_limit();
-  return static_cast<int>(std::clamp<std::size_t>(fit, 1, claims_most));
-}
-
-Duration lease_of(const Members& body) {
-  const Duration lease = body.duration("lease").value_or(usual_lease);
-  if (lease < limits::lease_min || lease > limits::lease_max) {
-    throw InvalidArgument("lease", format_duration(lease) + " is out of range; expected " +
-                                       format_duration(limits::lease_min) + " to " +
-                                       format_duration(limits::lease_max));
-  }
-  return lease;
-}
-
-Uuid session_of(const Members& body, const std::string& ns) {
-  const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
-  const std::optional<Uuid> id = Uuid::parse(text);
-  if (!id) {
-    throw InvalidArgument("session", base::quoted(text) + " is none; expected what POST /v1/claims answered");
-  }
-  if (!is_session_of(ns, *id)) { throw StaleLease("session " + text + " is not there, or its lease is over"); }
-  return *id;
-}
-
-ClaimOrder order_of(const Members& body, const http::Call& call) {
-  ClaimOrder order;
-  const std::string& ns = call.principal().ns;
-  const std::vector<std::string> names = body.texts("queues");
-  for (const std::string& name : names) {
-    model::check_name(name, "queues");
-    const model::QueueRef queue{.ns = ns, .name = name};
-    if (std::find(order.queues.begin(), order.queues.end(), queue) == order.queues.end()) {
-      order.queues.push_back(queue);
-    }
-    // The search is bounded: `order.queues` never exceeds the limit by more than one.
-    if (order.queues.size() > static_cast<std::size_t>(limits::queues_per_claim)) { break; }
-  }
-  if (order.queues.empty() || order.queues.size() > static_cast<std::size_t>(limits::queues_per_claim)) {
-    throw InvalidArgument("queues", "has " + std::to_string(names.size()) + " names; expected 1 to " +
-                                        std::to_string(limits::queues_per_claim) + ", such as [\"emails\"]");
-  }
-  order.tasks = body.texts("tasks");
-  if (order.tasks.size() > static_cast<std::size_t>(limits::tasks_per_claim)) {
-    throw InvalidArgument("tasks", "has " + std::to_string(order.tasks.size()) + " names; expected at most " +
-                                       std::to_string(limits::tasks_per_claim));
-  }
-  for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
-  order.limit = std::min(api::within(body.integer("limit").value_or(1), {1, claims_most}, "limit"), claims_at_once());
-  order.lease = lease_of(body);
-  // A token's name may be longer than a worker's label.
-  order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
-  model::check_name(order.worker, "worker");
-  order.peer = call.request().peer;
-  order.is_new = !body.has("session");
-  order.session = order.is_new ? new_session_id(ns) : session_of(body, ns);
-  return order;
-}
 
 std::string claim_json(const model::Claim& claim) {
   base::JsonObject object;
@@ -137,8 +62,6 @@ http::Response claims_answer(Api& api, http::Call& call, const ClaimOrder& order
   };
   return response;
 }
-
-void read_held(model::Beat& beat, const Members& body);
 
 // A claim request that lists all that its session holds is the session's only request under way. Any other claim of the
 // session was in an answer that never arrived, and is released before new claims are made. Returns the executions that
@@ -203,211 +126,6 @@ http::Response claim(Api& api, http::Call& call) {
   return json_answer(claims_json(order, {}, lost));
 }
 
-// ---- Finish -----------------------------------------------------------------------------------------------------------
-
-[[noreturn]] void refuse(const std::string& place, const std::string& field, const std::string& message) {
-  throw InvalidArgument(place + "." + field, message);
-}
-
-ReportedOutcome::Status status_of(const std::string& word, const std::string& place) {
-  using Status = ReportedOutcome::Status;
-  if (word == "completed") return Status::completed;
-  if (word == "failed") return Status::failed;
-  if (word == "snoozed") return Status::snoozed;
-  if (word == "released") return Status::released;
-  if (word == "cancelled") return Status::cancelled;
-  refuse(place, "status", base::quoted(word) + " is none; expected completed, failed, snoozed, released or cancelled");
-}
-
-Uuid item_id(const Members& item, const std::string& place) {
-  const std::string text = item.text("id").value_or("");
-  const std::optional<Uuid> id = Uuid::parse(text);
-  if (!id) { refuse(place, "id", base::quoted(text) + " is none; expected the claim's id"); }
-  return *id;
-}
-
-std::int64_t item_fence(const Members& item, const std::string& place) {
-  const std::optional<std::int64_t> fence = item.integer("fence");
-  if (!fence) { refuse(place, "fence", "is missing; expected the claim's fence"); }
-  return *fence;
-}
-
-// Depth at which an outcome's result stands in the body: the object, its array, an item.
-constexpr std::size_t outcome_levels = 3;
-
-ReportedOutcome outcome_of(std::string_view json, const std::string& place) {
-  const Members item(json, {"id", "fence", "status", "result", "error", "retry_after", "permanent"}, place, 1);
-  ReportedOutcome outcome;
-  outcome.id = item_id(item, place);
-  outcome.fence = item_fence(item, place);
-  outcome.status = status_of(item.text("status").value_or(""), place);
-  if (const auto result = item.json("result")) {
-    if (result->size() > base::payload_limit()) {
-      throw PayloadTooLarge(place + ".result", result->size(), base::payload_limit());
-    }
-    base::check_json(*result, place + ".result");
-    outcome.result = *result;
-  }
-  if (const auto given = item.json("error")) {
-    const Members error(*given, {"type", "message", "detail"}, place + ".error");
-    outcome.error = {error.text("type").value_or("Error"), error.text("message").value_or(""),
-                     error.text("detail").value_or("")};
-    outcome.has_error = true;
-  } else if (outcome.status == ReportedOutcome::Status::failed) {
-    outcome.error = {"Error", "the worker reported a failure without an error", ""};
-  }
-  outcome.retry_after = item.duration("retry_after");
-  outcome.permanent = item.flag("permanent");
-  if (outcome.status == ReportedOutcome::Status::snoozed && !outcome.retry_after) {
-    refuse(place, "retry_after", "is missing; a snoozed execution says when it is to run again, such as \"5s\"");
-  }
-  return outcome;
-}
-
-std::vector<ReportedOutcome> outcomes_of(const Members& body) {
-  const std::vector<std::string_view> items = body.items("outcomes");
-  if (items.empty() || items.size() > static_cast<std::size_t>(limits::finish_batch)) {
-    throw InvalidArgument("outcomes", "has " + std::to_string(items.size()) + " items; expected 1 to " +
-                                          std::to_string(limits::finish_batch));
-  }
-  std::vector<ReportedOutcome> outcomes;
-  std::set<Uuid> ids;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string place = "outcomes[" + std::to_string(i) + "]";
-    outcomes.push_back(outcome_of(items[i], place));
-    if (!ids.insert(outcomes.back().id).second) { refuse(place, "id", "is there twice; expected each once"); }
-  }
-  return outcomes;
-}
-
-using Verdict = model::FinishVerdict;
-
-// Recorded in one batch with the outcomes that other workers report at the same time.
-std::vector<Verdict> record(Api& api, http::Call& call, std::vector<RemoteSessions::Prepared> prepared) {
-  struct Gathered {
-    std::mutex mutex;
-    std::vector<Verdict> verdicts;
-    std::exception_ptr error;
-    std::size_t left = 0;
-  };
-  const auto gathered = std::make_shared<Gathered>();
-  gathered->verdicts.resize(prepared.size());
-  gathered->left = prepared.size();
-  return call.await<std::vector<Verdict>>([&](auto done) {
-    for (std::size_t i = 0; i < prepared.size(); ++i) {
-      api.sessions().finish_async(std::move(prepared[i]),
-                                  [gathered, done, i](Verdict verdict, std::exception_ptr error) {
-                                    {
-                                      const std::lock_guard lock(gathered->mutex);
-                                      gathered->verdicts[i] = verdict;
-                                      if (error) { gathered->error = std::move(error); }
-                                      if (--gathered->left > 0) { return; }
-                                    }
-                                    done(gathered->verdicts, gathered->error);
-                                  });
-    }
-  });
-}
-
-std::string verdicts_json(const std::vector<Uuid>& ids, const std::vector<Verdict>& verdicts) {
-  std::vector<std::string> items;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    base::JsonObject item;
-    item.text("id", ids[i].to_string());
-    items.push_back(item.text("verdict", verdicts[i] == Verdict::accepted ? "accepted" : "stale").str());
-  }
-  return base::json_array(items);
-}
-
-http::Response stale_answer(const std::string& message, const std::string& facts) {
-  http::Problem problem = http::problem_of(StaleLease(message));
-  problem.facts = facts;
-  return problem_answer_of(problem);
-}
-
-http::Response finish(Api& api, http::Call& call) {
-  const Members body(call.body(), {"outcomes", "session"}, "body", outcome_levels);
-  std::vector<ReportedOutcome> outcomes = outcomes_of(body);
-  const std::string& ns = call.principal().ns;
-  std::vector<Uuid> ids;
-  for (const ReportedOutcome& outcome : outcomes) { ids.push_back(outcome.id); }
-  std::vector<std::optional<RemoteSessions::Prepared>> made;
-  const auto prepare = [&] {
-    for (ReportedOutcome& outcome : outcomes) { made.push_back(api.sessions().prepare(ns, std::move(outcome))); }
-  };
-  const bool all_known = std::all_of(outcomes.begin(), outcomes.end(), [&](const ReportedOutcome& outcome) {
-    return api.sessions().is_known(ns, outcome);
-  });
-  if (all_known) {
-    prepare();
-  } else {
-    call.blocking(prepare);
-  }
-  std::vector<RemoteSessions::Prepared> prepared;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (!made[i]) { continue; }
-    prepared.push_back(std::move(*made[i]));
-    places.push_back(i);
-  }
-  std::vector<Verdict> verdicts(ids.size(), Verdict::stale);
-  if (!prepared.empty()) {
-    const std::vector<Verdict> answered = record(api, call, std::move(prepared));
-    for (std::size_t i = 0; i < places.size(); ++i) { verdicts[places[i]] = answered[i]; }
-  }
-  const std::string told = verdicts_json(ids, verdicts);
-  if (std::find(verdicts.begin(), verdicts.end(), Verdict::accepted) == verdicts.end()) {
-    return stale_answer("none of these executions is leased to you under that fence any more; nothing was changed",
-                        base::JsonObject().raw("verdicts", told).tail());
-  }
-  return json_answer(base::JsonObject().raw("verdicts", told).str());
-}
-
-// ---- Extend -----------------------------------------------------------------------------------------------------------
-
-void add_held(model::Beat& beat, const model::Held& held) {
-  const bool is_there =
-      std::any_of(beat.held.begin(), beat.held.end(), [&](const model::Held& each) { return each.id == held.id; });
-  if (!is_there) { beat.held.push_back(held); }
-}
-
-void read_progress(model::Beat& beat, const Members& body) {
-  const std::vector<std::string_view> items = body.items("progress");
-  if (items.size() > static_cast<std::size_t>(limits::finish_batch)) {
-    throw InvalidArgument("progress", "has " + std::to_string(items.size()) + " items; expected at most " +
-                                          std::to_string(limits::finish_batch));
-  }
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string place = "progress[" + std::to_string(i) + "]";
-    const Members item(items[i], {"id", "fence", "fraction", "message"}, place);
-    const model::Held held{item_id(item, place), item_fence(item, place)};
-    add_held(beat, held);
-    const std::optional<double> fraction = item.number("fraction");
-    if (fraction && (*fraction < 0 || *fraction > 1)) {
-      refuse(place, "fraction", base::echo(*item.json("fraction")) + " is out of range; expected 0 to 1");
-    }
-    const std::string message = item.text("message").value_or("");
-    if (fraction || !message.empty()) { beat.progress.push_back({held.id, held.fence, fraction.value_or(0), message}); }
-  }
-}
-
-// When a worker lists all that it holds, its other claims are released: their answers never arrived.
-void read_held(model::Beat& beat, const Members& body) {
-  if (!body.has("held")) { return; }
-  const std::vector<std::string_view> items = body.items("held");
-  if (items.size() > static_cast<std::size_t>(limits::finish_batch)) {
-    throw InvalidArgument("held", "has " + std::to_string(items.size()) + " items; expected at most " +
-                                      std::to_string(limits::finish_batch));
-  }
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string place = "held[" + std::to_string(i) + "]";
-    const Members item(items[i], {"id", "fence"}, place);
-    add_held(beat, {item_id(item, place), item_fence(item, place)});
-  }
-  const Duration now = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
-  beat.settled_claim_number = (now - answer_grace).count();
-}
-
 http::Response extend(Api& api, http::Call& call) {
   const Members body(call.body(), {"session", "lease", "progress", "held"});
   model::Beat beat;
@@ -440,8 +158,6 @@ http::Response extend(Api& api, http::Call& call) {
   return json_answer(object.str());
 }
 
-// ---- Open and close --------------------------------------------------------------------------------------------------
-
 // Opens or renews a session without a claim: a worker learns that it is accepted before there is work.
 http::Response open(Api& api, http::Call& call) {
   const ClaimOrder order = order_of(Members(call.body(), {"queues", "tasks", "lease", "worker", "session"}), call);
@@ -461,19 +177,18 @@ http::Response close(Api& api, http::Call& call) {
 }  // namespace
 
 void add_claim_routes(http::Router& router, const std::shared_ptr<Api>& api) {
-  const auto add = [&](const char* pattern, std::size_t body_limit, http::Response (*answer)(Api&, http::Call&)) {
+  const auto add = [&](const char* pattern, http::Response (*answer)(Api&, http::Call&)) {
     router.add({.method = "POST",
                 .pattern = pattern,
                 .scope = http::Scope::work,
                 .body = http::BodyRule::json,
-                .handler = [api, answer](http::Call& call) { return answer(*api, call); },
-                .body_limit = body_limit});
+                .handler = [api, answer](http::Call& call) { return answer(*api, call); }});
   };
-  add("/v1/claims", 0, claim);
-  add("/v1/claims/finish", outcomes_bytes, finish);
-  add("/v1/claims/extend", 0, extend);
-  add("/v1/claims/open", 0, open);
-  add("/v1/claims/close", 0, close);
+  add("/v1/claims", claim);
+  add_finish_route(router, api);
+  add("/v1/claims/extend", extend);
+  add("/v1/claims/open", open);
+  add("/v1/claims/close", close);
 }
 
 }  // namespace hapax::api

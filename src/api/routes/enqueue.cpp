@@ -92,7 +92,7 @@ http::Response admit(Api& api, http::Call& call, model::Kind kind) {
     if (const std::optional<Duration> wait = api::optional_duration(fields.wait_timeout, "wait_timeout")) {
       (void)checked_wait(*wait, "wait_timeout");
     }
-    admission = engine::with_current_catalogue(*tenant, [&] {
+    admission = engine::with_current_catalogue(tenant->catalogue(), [&] {
       model::NewExecution request = api::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
       asked = asked_of(request);
       return call.await<model::Admission>(

@@ -1,7 +1,7 @@
 // POST /v1/events: CloudEvents 1.0, structured, binary and in batches.
 #include "schedule/event.hpp"
 
-#include "api/event_json.hpp"
+#include "api/activity_json.hpp"
 #include "api/routes/answers.hpp"
 #include "api/routes/api.hpp"
 #include "base/json_out.hpp"

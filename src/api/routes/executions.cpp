@@ -1,13 +1,11 @@
 // GET /v1/executions, and one execution: the execution itself, its attempts, journal, result and explanation.
 #include "api/execution_json.hpp"
-#include "api/find.hpp"
 #include "api/routes/answers.hpp"
 #include "api/routes/api.hpp"
 #include "api/routes/listing.hpp"
 #include "api/routes/waiting.hpp"
-#include "app/explain_facts.hpp"
+#include "app/find.hpp"
 #include "base/json_out.hpp"
-#include "model/explain.hpp"
 #include "model/unreadable.hpp"
 
 namespace hapax::api {
@@ -32,11 +30,12 @@ http::Response find(Api& api, http::Call& call) {
   }
   const std::string& ns = call.principal().ns;
   const Uuid id = call.blocking([&] {
-    if (given("run")) { return api::find_run(api.store(), ns, *given("run")); }
+    if (given("run")) { return app::find_run(api.store(), ns, *given("run")); }
     const bool by_task = given("task").has_value();
-    return api::find_by_key(api.store(), ns,
+    engine::CatalogueCache catalogue(api.store(), ns);
+    return app::find_by_key(api.store(), ns, catalogue,
                             {.kind = by_task ? model::Kind::task : model::Kind::workflow,
-                             .task = by_task ? *given("task") : *given("workflow"),
+                             .task = {.name = by_task ? *given("task") : *given("workflow"), .options = {}},
                              .key = by_task ? *key : *given("workflow_id"),
                              .queue = given("queue")});
   });
@@ -49,11 +48,7 @@ http::Response show_executions(Api& api, http::Call& call) {
   const std::string& ns = call.principal().ns;
   return json_answer(call.blocking([&] {
     const model::Execution execution = api.find(ns, id);
-    api::ExecutionDetails details{.attempts = api.store().attempts(id),
-                                  .journal = {},
-                                  .parent_workflow_id = api::parent_workflow_id(api.store(), execution)};
-    if (execution.kind == model::Kind::workflow) { details.journal = api.tenant(ns)->app().timeline(id); }
-    return api::execution_json(execution, true, &details);
+    return api::shown_execution_json(api.tenant(ns)->app(), execution);
   }));
 }
 
@@ -135,8 +130,8 @@ http::Response explain(Api& api, http::Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
   return json_answer(call.blocking([&] {
-    const model::Execution execution = api.find_briefly(call.principal().ns, id);
-    return api::explain_json(execution, model::explain(app::gather_facts(api.store(), execution)));
+    const app::Operations::Explained explained = api.operations(call).explain(id);
+    return api::explain_json(explained.execution, explained.reasons);
   }));
 }
 

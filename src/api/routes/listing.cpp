@@ -1,7 +1,6 @@
 #include "api/routes/listing.hpp"
 
 #include "api/execution_json.hpp"
-#include "api/find.hpp"
 #include "api/parse_values.hpp"
 #include "api/routes/cursor.hpp"
 #include "base/json_out.hpp"
@@ -15,7 +14,6 @@
 #include "model/strategy.hpp"
 #include "model/validate.hpp"
 #include "schedule/activity.hpp"
-#include "store/brief.hpp"
 
 #include <algorithm>
 #include <span>
@@ -186,8 +184,8 @@ std::string list_page(store::Store& store, const Listing& listing) {
   return object.str();
 }
 
-Selection selection_of(const Members& body, const std::string& ns) {
-  Selection selection;
+app::Selection selection_of(const Members& body) {
+  app::Selection selection;
   const int ways = (body.has("ids") ? 1 : 0) + (body.has("filter") ? 1 : 0) + (body.flag("all") ? 1 : 0);
   if (ways != 1) {
     throw InvalidArgument("ids", ways == 0
@@ -209,8 +207,6 @@ Selection selection_of(const Members& body, const std::string& ns) {
     return selection;
   }
   model::ListQuery query;
-  query.ns = ns;
-  query.payloads = false;
   if (body.has("filter")) {
     const Members filter(*body.json("filter"), {"status", "queue", "task", "tag", "metadata"}, "filter");
     if (const auto status = filter.text("status")) { query.statuses = statuses_of(*status); }
@@ -226,32 +222,15 @@ Selection selection_of(const Members& body, const std::string& ns) {
   return selection;
 }
 
-bool each_batch(http::Call& call, store::Store& store, const Selection& selection,
-                const std::function<void(std::span<const Uuid>)>& act) {
-  if (!selection.query) {
-    call.blocking([&] {
-      const std::vector<Uuid> own = store::own_ids(store, call.principal().ns, selection.ids);
-      if (!own.empty()) { act(own); }
-    });
-    return true;
-  }
-  // The act may remove executions from the list, so paging uses a cursor, not an offset.
-  model::ListQuery query = *selection.query;
-  query.limit = limits::list_page;
+bool each_batch(http::Call& call, const app::Operations& operations, app::Selection selection,
+                const std::function<void(const app::Page&)>& act) {
+  app::Batches batches(operations, std::move(selection));
   while (true) {
-    const bool more = call.blocking([&] {
-      std::vector<Uuid> ids;
-      for (const model::Execution& execution : store.list(query)) { ids.push_back(execution.id); }
-      // An act on a queue that does not exist is a typing error, not a success without work.
-      if (ids.empty() && !query.after && query.queue) {
-        (void)api::find_queue(store, {.ns = query.ns, .name = *query.queue});
-      }
-      if (ids.empty()) { return false; }
-      act(ids);
-      query.after = ids.back();
-      return ids.size() == static_cast<std::size_t>(query.limit);
+    call.blocking([&] {
+      const app::Page page = batches.next();
+      if (!page.empty()) { act(page); }
     });
-    if (!more) { return true; }
+    if (batches.at_end()) { return true; }
     if (!call.goes_on()) { return false; }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "api/routes/answers.hpp"
 #include "api/routes/tenant.hpp"
+#include "app/operations.hpp"
 #include "http/call.hpp"
 #include "model/execution.hpp"
 #include "store/store.hpp"
@@ -35,16 +36,12 @@ enum class ListOf : std::uint8_t { executions, dead_letters };
 
 // The executions that a body selects by exactly one of {"ids":[…]},
 // {"filter":{"status","queue","task","tag","metadata"}} and {"all":true}.
-struct Selection {
-  std::vector<Uuid> ids;  // named one by one
-  std::optional<model::ListQuery> query;
-};
-[[nodiscard]] Selection selection_of(const Members& body, const std::string& ns);
+[[nodiscard]] app::Selection selection_of(const Members& body);
 
-// Calls `act` with IDs of the caller's namespace, in bounded batches: the named ones that exist, or all that match the
-// query. Each batch runs on a store thread; between batches the call is checked. False: interrupted with work left,
-// because the client has left or the server stops. Throws NotFound when the query names a queue that does not exist.
-[[nodiscard]] bool each_batch(http::Call& call, store::Store& store, const Selection& selection,
-                              const std::function<void(std::span<const Uuid>)>& act);
+// Calls `act` with batches of the selected executions (app::Batches). Each batch runs on a store thread; between batches
+// the call is checked. False: interrupted with work left, because the client has left or the server stops. Throws
+// NotFound when the query names a queue that does not exist.
+[[nodiscard]] bool each_batch(http::Call& call, const app::Operations& operations, app::Selection selection,
+                              const std::function<void(const app::Page&)>& act);
 
 }  // namespace hapax::api

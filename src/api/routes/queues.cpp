@@ -1,27 +1,18 @@
 // Queues: GET /v1/overview, GET /v1/queues, GET and PUT /v1/queues/{queue}, pause, resume, drain, purge and move.
 #include "api/execution_json.hpp"
-#include "api/find.hpp"
 #include "api/overview_json.hpp"
 #include "api/routes/answers.hpp"
 #include "api/routes/api.hpp"
 #include "api/routes/feed.hpp"
 #include "app/config/queue_keys.hpp"
-#include "app/purging.hpp"
 #include "base/json_out.hpp"
 #include "base/json_text.hpp"
-#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "model/validate.hpp"
-
-#include <algorithm>
 
 namespace hapax::api {
 
 namespace {
-
-std::string show_queue(Api& api, const model::QueueRef& queue) {
-  return api::queue_json(api::find_queue(api.store(), queue));
-}
 
 http::Response list_queues(Api& api, http::Call& call) {
   check_query(call.request(), {});
@@ -37,7 +28,7 @@ http::Response list_queues(Api& api, http::Call& call) {
 http::Response show_queues(Api& api, http::Call& call) {
   check_query(call.request(), {});
   const model::QueueRef queue = path_queue(call);
-  return json_answer(call.blocking([&] { return show_queue(api, queue); }));
+  return json_answer(call.blocking([&] { return api::queue_json(api.operations(call).queue(queue)); }));
 }
 
 // The data of `hapax top`.
@@ -48,17 +39,10 @@ http::Response overview(Api& api, http::Call& call) {
 }
 
 // PUT makes a missing queue, and so do calls with "create"; for all others an unknown name is a typing error.
-enum class Absent : std::uint8_t { refuse, make };
-
-http::Response configure(Api& api, http::Call& call, model::QueuePatch patch, Absent absent) {
+http::Response configure(Api& api, http::Call& call, const model::QueuePatch& patch, app::Absent absent) {
   const model::QueueRef queue = path_queue(call);
-  patch.actor = actor_of(call.principal());
-  http::Response answer = json_answer(call.blocking([&] {
-    if (absent == Absent::refuse) { (void)api::find_queue(api.store(), queue); }
-    api.store().configure_queue(queue, patch);
-    api.engine().wake_workers({&queue, 1});
-    return show_queue(api, queue);
-  }));
+  http::Response answer =
+      json_answer(call.blocking([&] { return api::queue_json(api.operations(call).configure(queue, patch, absent)); }));
   api.feeds().queues_changed(queue.ns);
   return answer;
 }
@@ -88,69 +72,42 @@ http::Response put_queues(Api& api, http::Call& call) {
       config::set_queue_value(patch, key, text, member.name);
     }
   }
-  return configure(api, call, std::move(patch), Absent::make);
+  return configure(api, call, patch, app::Absent::make);
 }
 
-// An act that was interrupted reports that there is more to do.
-std::string with_more(base::JsonObject& object, bool more) {
-  if (more) { object.boolean("more", true); }
-  return object.str();
+// Does the steps of an act on store threads. False: interrupted with work left.
+template <class Steps>
+bool finish_steps(http::Call& call, Steps& steps) {
+  while (call.blocking([&] { return steps.step(); })) {
+    if (!call.goes_on()) { return false; }
+  }
+  return true;
 }
 
 http::Response purge(Api& api, http::Call& call) {
   (void)Members(call.body(), {});
   const model::QueueRef queue = path_queue(call);
-  call.blocking([&] { (void)api::find_queue(api.store(), queue); });
-  std::int64_t purged = 0;
-  std::int64_t requested = 0;
-  bool more = true;
-  while (more) {
-    const int some =
-        call.blocking([&] { return api.store().purge(queue, limits::sweep_batch, {actor_of(call.principal())}); });
-    purged += some;
-    more = some > 0;
-    if (more && !call.goes_on()) { break; }
-  }
-  if (!more) {
-    const app::Purged rest = call.blocking([&] {
-      const app::Purged done = app::purge_queue(api.store(), queue, {actor_of(call.principal())});
-      if (done.requested > 0) { api.engine().wake_workers({&queue, 1}); }
-      return done;
-    });
-    purged += rest.cancelled;
-    requested = rest.requested;
-  }
+  const app::Operations operations = api.operations(call);
+  app::PurgeSteps steps = call.blocking([&] { return app::PurgeSteps(operations, queue); });
+  const bool all = finish_steps(call, steps);
   api.feeds().queues_changed(queue.ns);
-  return json_answer(with_more(base::JsonObject().number("purged", purged).number("requested", requested), more));
+  base::JsonObject object;
+  object.number("purged", steps.purged().cancelled).number("requested", steps.purged().requested);
+  return json_answer(with_more(std::move(object), !all));
 }
 
 http::Response move(Api& api, http::Call& call) {
   const Members body(call.body(), {"to", "limit", "create"});
   const model::QueueRef from = path_queue(call);
-  const model::QueueRef to{.ns = from.ns, .name = body.require_text("to", "payments-slow")};
-  model::check_name(to.name, "to");
-  if (from == to) { throw InvalidArgument("to", "is the queue to move from; expected another"); }
-  const std::int64_t limit = body.integer("limit").value_or(INT64_MAX);
-  if (limit < 1) { throw InvalidArgument("limit", std::to_string(limit) + " is out of range; expected 1 or more"); }
-  call.blocking([&] {
-    (void)api::find_queue(api.store(), from);
-    if (!body.flag("create")) { (void)api::find_queue(api.store(), to); }
-  });
-  std::int64_t moved = 0;
-  bool more = true;
-  while (more) {
-    const int batch = static_cast<int>(std::min<std::int64_t>(limits::sweep_batch, limit - moved));
-    const int some = call.blocking([&] {
-      const int done = api.store().move(from, to, batch, {actor_of(call.principal())});
-      api.engine().wake_workers({&to, 1});
-      return done;
-    });
-    moved += some;
-    more = some > 0 && moved < limit;
-    if (more && !call.goes_on()) { break; }
-  }
+  app::Moving moving{.to = {.ns = from.ns, .name = body.require_text("to", "payments-slow")}};
+  model::check_name(moving.to.name, "to");
+  moving.limit = body.integer("limit").value_or(INT64_MAX);
+  if (body.flag("create")) { moving.target = app::Absent::make; }
+  const app::Operations operations = api.operations(call);
+  app::MoveSteps steps = call.blocking([&] { return app::MoveSteps(operations, from, moving); });
+  const bool all = finish_steps(call, steps);
   api.feeds().queues_changed(from.ns);
-  return json_answer(with_more(base::JsonObject().number("moved", moved), more));
+  return json_answer(with_more(base::JsonObject().number("moved", steps.moved()), !all));
 }
 
 }  // namespace
@@ -172,7 +129,7 @@ void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   const auto stop = [&](const char* pattern, const model::QueuePatch& with) {
     change("POST", pattern, [api, with](http::Call& call) {
       const Members body(call.body(), {"create"});
-      return configure(*api, call, with, body.flag("create") ? Absent::make : Absent::refuse);
+      return configure(*api, call, with, body.flag("create") ? app::Absent::make : app::Absent::refuse);
     });
   };
   read("/v1/overview", overview);
@@ -183,7 +140,7 @@ void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   stop("/v1/queues/{queue}/drain", {.draining = true});
   change("POST", "/v1/queues/{queue}/resume", [api](http::Call& call) {
     (void)Members(call.body(), {});
-    return configure(*api, call, {.paused = false, .draining = false}, Absent::refuse);
+    return configure(*api, call, {.paused = false, .draining = false}, app::Absent::refuse);
   });
   change("POST", "/v1/queues/{queue}/purge", [api](http::Call& call) { return purge(*api, call); });
   change("POST", "/v1/queues/{queue}/move", [api](http::Call& call) { return move(*api, call); });

@@ -8,14 +8,8 @@
 
 namespace hapax::api {
 
-namespace {
-
-constexpr std::chrono::seconds fresh_for{1};
-
-}  // namespace
-
 Tenant::Tenant(std::shared_ptr<engine::Engine> engine, std::string ns)
-    : engine_(std::move(engine)), ns_(std::move(ns)), catalogue_(engine_->store(), ns_), activities_(*engine_, ns_) {}
+    : engine_(std::move(engine)), ns_(std::move(ns)), catalogue_(engine_->catalogue(ns_)), activities_(*engine_, ns_) {}
 
 App Tenant::app() {
   const std::lock_guard lock(mutex_);
@@ -52,36 +46,8 @@ schedule::EventRouter& Tenant::router() {
 }
 
 engine::CatalogueCache::Entry Tenant::entry(http::Call& call, const std::string& task) {
-  using Steady = std::chrono::steady_clock;
-  std::shared_ptr<const model::Catalogue> known;
-  bool looks = false;
-  {
-    const std::lock_guard lock(mutex_);
-    known = snapshot_;
-    // One call reads; the others use the known catalogue, if there is one.
-    looks = !known || (!is_looking_ && Steady::now() - looked_at_ > fresh_for);
-    is_looking_ = is_looking_ || looks;
-  }
-  if (looks) {
-    try {
-      known = call.blocking([this] { return catalogue_.all(); });
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      is_looking_ = false;
-      throw;
-    }
-    const std::lock_guard lock(mutex_);
-    snapshot_ = known;
-    looked_at_ = Steady::now();
-    is_looking_ = false;
-  }
-  return {.catalogue = known, .definition = known->find(task), .version = known->version};
-}
-
-void Tenant::forget_catalogue() {
-  catalogue_.forget();
-  const std::lock_guard lock(mutex_);
-  snapshot_.reset();
+  if (std::optional<engine::CatalogueCache::Entry> known = catalogue_->find_known(task)) { return *std::move(known); }
+  return call.blocking([&] { return catalogue_->find(TaskSpec{.name = task, .options = {}}); });
 }
 
 }  // namespace hapax::api

@@ -9,10 +9,8 @@
 #include "schedule/activities.hpp"
 #include "schedule/event_router.hpp"
 
-#include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 namespace hapax::api {
@@ -25,7 +23,7 @@ class Tenant {
   Tenant& operator=(const Tenant&) = delete;
 
   [[nodiscard]] const std::string& ns() const { return ns_; }
-  [[nodiscard]] engine::CatalogueCache& catalogue() { return catalogue_; }
+  [[nodiscard]] engine::CatalogueCache& catalogue() { return *catalogue_; }
   [[nodiscard]] schedule::Activities& activities() { return activities_; }
   // The App of this namespace, as a program would open it.
   [[nodiscard]] App app();
@@ -36,25 +34,19 @@ class Tenant {
   // The first call blocks.
   [[nodiscard]] schedule::EventRouter& router();
 
-  // The catalogue's entry for a task, at most two seconds old, without a store call on the event loop. The store
-  // refuses a request made by an older catalogue than its own (engine::with_current_catalogue).
+  // The catalogue's entry for a task, without a store call on the event loop. The store refuses a request made by an
+  // older catalogue than its own (engine::with_current_catalogue).
   [[nodiscard]] engine::CatalogueCache::Entry entry(http::Call& call, const std::string& task);
-  // Reads the catalogue again after a change. with_current_catalogue() calls this as forget().
-  void forget_catalogue();
-  void forget() { forget_catalogue(); }
 
  private:
   const std::shared_ptr<engine::Engine> engine_;
   const std::string ns_;
-  engine::CatalogueCache catalogue_;
+  const std::shared_ptr<engine::CatalogueCache> catalogue_;
   schedule::Activities activities_;
   std::mutex mutex_;
-  std::shared_ptr<const model::Catalogue> snapshot_;   // guarded by mutex_
-  std::chrono::steady_clock::time_point looked_at_{};  // guarded by mutex_
-  bool is_looking_ = false;                            // guarded by mutex_
-  bool has_questions_ = false;                         // guarded by mutex_
-  std::shared_ptr<detail::AppState> app_;              // guarded by mutex_
-  std::unique_ptr<schedule::EventRouter> router_;      // guarded by mutex_
+  bool has_questions_ = false;                     // guarded by mutex_
+  std::shared_ptr<detail::AppState> app_;          // guarded by mutex_
+  std::unique_ptr<schedule::EventRouter> router_;  // guarded by mutex_
 };
 
 }  // namespace hapax::api

@@ -37,7 +37,7 @@ http::Response signal(Api& api, http::Call& call) {
   if (once) { model::check_key(*once, "once"); }
   const model::Execution got = call.blocking([&] {
     const model::Execution asked = api.find(ns, id);
-    api::require_workflow(asked);
+    app::require_workflow(asked);
     api.tenant(ns)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
     model::Execution last = asked;
     while (last.continued_as) { last = api.find(ns, *last.continued_as); }
@@ -55,7 +55,7 @@ constexpr Duration question_slack = std::chrono::seconds(5);
 model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
   model::Execution found = api.find(ns, id);
   while (found.continued_as) { found = api.find(ns, *found.continued_as); }
-  api::require_workflow(found);
+  app::require_workflow(found);
   if (is_terminal(found.status)) {
     throw WrongStatus("workflow " + found.id.to_string() + " has ended as " + std::string(to_string(found.status)) +
                           "; what it knew is gone, its result is kept",
@@ -175,11 +175,7 @@ http::Response fork(Api& api, http::Call& call) {
         api.tenant(ns)
             ->app_of(actor_of(call.principal()))
             .fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id, .traceparent = call.traceparent()});
-    base::JsonObject object;
-    object.text("id", forked.id().to_string()).boolean("created", forked.created());
-    object.text("status", to_string(forked.status())).number("run", std::int64_t{forked.run()});
-    object.text("forked_from", id.to_string()).number("steps", *steps);
-    return json_answer(object.str(), forked.created() ? 201 : 200);
+    return json_answer(api::forked_json(forked, id, static_cast<int>(*steps)), forked.created() ? 201 : 200);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "store/postgres/connection.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/retention.hpp"
+#include "store/postgres/schema.hpp"
 
 namespace hapax::store::postgres {
 
@@ -118,7 +119,7 @@ std::vector<Finding> PostgresStore::doctor() {
     findings.push_back(finding(old ? Finding::Level::problem : Finding::Level::ok, "server", "PostgreSQL " + version,
                                old ? "PostgreSQL 14 or newer is needed" : ""));
     findings.push_back(
-        finding(Finding::Level::ok, "schema", settings_.schema + ", version " + std::to_string(info().schema_version)));
+        finding(Finding::Level::ok, "schema", settings_.schema + ", version " + std::to_string(schema_version(connection))));
     if (settings_.prepared && !settings_.prepares()) {
       findings.push_back(finding(Finding::Level::warning, "pooler",
                                  "prepared statements get mixed up, so hapax goes on without them",

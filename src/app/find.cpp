@@ -1,4 +1,4 @@
-#include "api/find.hpp"
+#include "app/find.hpp"
 
 #include <hapax/error.hpp>
 
@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-namespace hapax::api {
+namespace hapax::app {
 namespace {
 
 // How many runs of an activity are searched for one whose identity needs more than its name.
@@ -66,7 +66,22 @@ std::vector<Uuid> find_runs(store::Store& store, const std::string& ns, const mo
   return find_among(store, ns, model::activity_uuid(ns, name.activity), name.run_id);
 }
 
+model::Execution required(std::optional<model::Execution> found, const std::string& ns, const Uuid& id) {
+  if (!found || found->queue.ns != ns) {
+    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns + "'");
+  }
+  return *std::move(found);
+}
+
 }  // namespace
+
+model::Execution find_execution(store::Store& store, const std::string& ns, const Uuid& id) {
+  return required(store.get(id), ns, id);
+}
+
+model::Execution find_briefly(store::Store& store, const std::string& ns, const Uuid& id) {
+  return required(store::get_briefly(store, ns, id), ns, id);
+}
 
 std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution) {
   if (!execution.parent) { return std::nullopt; }
@@ -75,16 +90,16 @@ std::optional<std::string> parent_workflow_id(store::Store& store, const model::
   return parent->identity_key;
 }
 
-Uuid find_by_key(store::Store& store, const std::string& ns, const KeyGiven& given) {
-  const auto& [kind, task, key, queue] = given;
+Uuid find_by_key(store::Store& store, const std::string& ns, engine::CatalogueCache& catalogue, const KeyGiven& given) {
+  const auto& [kind, spec, key, queue] = given;
+  const std::string& task = spec.name;
   const bool workflow = kind == model::Kind::workflow;
   model::check_name(task, workflow ? "workflow" : "task");
   model::check_key(key);
-  const TaskSpec spec{.name = task, .options = {}};
-  const auto entry = engine::CatalogueCache(store, ns).find(spec);
+  const auto entry = catalogue.find(spec);
   model::NewExecution request;
   request.task = task;
-  request.queue = {.ns = ns, .name = "default"};
+  request.queue = {.ns = ns, .name = spec.options.queue};
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
   if (queue) {
     model::check_name(*queue, "queue");
@@ -154,4 +169,4 @@ std::vector<std::string> known_tasks(store::Store& store, const std::string& ns)
   return names;
 }
 
-}  // namespace hapax::api
+}  // namespace hapax::app

@@ -3,10 +3,10 @@
 // Not for direct use: everything here is in hapax::detail and may change.
 #pragma once
 
+#include <hapax/detail/json_codec.hpp>
 #include <hapax/error.hpp>
 #include <hapax/guard_options.hpp>
 #include <hapax/guard_store.hpp>
-#include <hapax/json.hpp>
 
 #include <concepts>
 #include <cstdint>

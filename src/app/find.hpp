@@ -1,9 +1,12 @@
-// Finds executions by the key of their request, by the name of an activity's run, and finds queues and activities by
-// name.
+// Finds executions by ID, by the key of their request and by the name of an activity's run, and finds queues and
+// activities by name. The library, the routes and the commands find with these functions, so that all three refuse an
+// unknown name in the same words.
 #pragma once
 
+#include <hapax/task.hpp>
 #include <hapax/uuid.hpp>
 
+#include "engine/catalogue_cache.hpp"
 #include "model/execution.hpp"
 #include "schedule/activities.hpp"
 #include "store/store.hpp"
@@ -12,17 +15,22 @@
 #include <string_view>
 #include <vector>
 
-namespace hapax::api {
+namespace hapax::app {
+
+// The execution; throws NotFound if it does not exist in the namespace. A brief execution has no payloads.
+[[nodiscard]] model::Execution find_execution(store::Store& store, const std::string& ns, const Uuid& id);
+[[nodiscard]] model::Execution find_briefly(store::Store& store, const std::string& ns, const Uuid& id);
 
 struct KeyGiven {
   model::Kind kind = model::Kind::task;
-  std::string task;  // or workflow
+  TaskSpec task;  // or workflow
   std::string key;
   std::optional<std::string> queue;  // the queue, for keys of scope queue; none: the task's usual queue
 };
 // The execution of a task or workflow that holds the key now, else the latest one kept under it. Throws NotFound, and
 // InvalidArgument for an impossible name or key.
-[[nodiscard]] Uuid find_by_key(store::Store& store, const std::string& ns, const KeyGiven& given);
+[[nodiscard]] Uuid find_by_key(store::Store& store, const std::string& ns, engine::CatalogueCache& catalogue,
+                               const KeyGiven& given);
 
 // The run of an activity, or a task instance of a run, by its name: activity-ID:TICK. Throws NotFound and
 // InvalidArgument.
@@ -41,4 +49,4 @@ struct KeyGiven {
 // Throws NotFound, with a suggestion if a similar ID exists.
 [[nodiscard]] model::ActivityState find_activity(schedule::Activities& activities, const std::string& id);
 
-}  // namespace hapax::api
+}  // namespace hapax::app
