@@ -12,6 +12,7 @@
 #include "model/retry.hpp"
 #include "store/sqlite/connection.hpp"
 
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -308,7 +309,9 @@ consteval int index_of(const std::tuple<Columns...>& columns, std::string_view n
 }
 
 // The text, kept until the program ends: connections know prepared statements by the address of their text.
-[[nodiscard]] inline const char* kept_text(const std::string& text) { return (new std::string(text))->c_str(); }
+[[nodiscard]] inline const char* kept_text(const std::string& text) {
+  return std::strcpy(new char[text.size() + 1], text.c_str());
+}
 
 // The values of a new row: those of the request, and the others from `placed`. Encoded values belong to the tuple, all
 // others stay where they are.
