@@ -1,6 +1,8 @@
 #include "store/postgres/statement.hpp"
 
 #include <bit>
+#include <deque>
+#include <mutex>
 
 namespace hapax::store::postgres {
 
@@ -229,6 +231,13 @@ std::string next_sequence(const std::string& quoted_schema) {
 }
 
 }  // namespace
+
+const std::string& keep_text(std::string text) {
+  static auto& mutex = *new std::mutex();
+  static auto& texts = *new std::deque<std::string>();
+  const std::lock_guard lock(mutex);
+  return texts.emplace_back(std::move(text));
+}
 
 std::string fill(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string_view>> marks) {
   std::string whole(text);

@@ -132,8 +132,8 @@ struct Call {
 };
 
 // Keeps a text that is composed once. Never destroyed: a thread that outlives main, such as one with a stuck handler,
-// may use the store while the process ends.
-[[nodiscard]] inline const std::string& keep_text(std::string text) { return *new std::string(std::move(text)); }
+// may use the store while the process ends. Any thread may call it.
+[[nodiscard]] const std::string& keep_text(std::string text);
 
 // A statement whose text is composed once, and which is never destroyed either.
 [[nodiscard]] inline const Statement& made_statement(const char* name, std::string text) {
