@@ -1,6 +1,8 @@
 // A request's fields as a body, and back.
 #include "api/request_fields.hpp"
 
+#include "model/validate.hpp"
+
 #include <hapax/error.hpp>
 
 #include <gmock/gmock.h>
@@ -51,10 +53,12 @@ TEST(RequestJson, IsReadAsTheSameFields) {
   EXPECT_EQ(api::parse_request(api::request_json(workflow), defaults, "body").task_id, "o-1");
 }
 
+// The retry policy of a request that is made and then checked, as every admission does.
 std::optional<RetryPolicy> retry_of(const std::string& json, api::RequestFields defaults = {}) {
-  return api::make_request(api::parse_request(json, std::move(defaults), "body"), "default",
-                           engine::CatalogueCache::Entry{})
-      .retry;
+  const model::NewExecution request = api::make_request(api::parse_request(json, std::move(defaults), "body"),
+                                                        "default", engine::CatalogueCache::Entry{});
+  model::check_new_execution(request);
+  return request.retry;
 }
 
 TEST(RequestRetry, IsTakenAsExecutionsShowIt) {
