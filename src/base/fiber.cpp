@@ -160,7 +160,7 @@ HAPAX_NOT_INSTRUMENTED void Fiber::suspend() {
 
 bool Fiber::done() const { return impl_->done; }
 
-bool Fiber::in_catch() const { return impl_->exceptions.caught != nullptr; }
+bool Fiber::in_catch() const { return impl_->exceptions.caught != nullptr || impl_->exceptions.uncaught != 0; }
 
 std::size_t Fiber::stack_left() const {
   // Not the address of a local variable: a sanitizer may keep those elsewhere.

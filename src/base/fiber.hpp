@@ -27,7 +27,7 @@ class Fiber {
   void suspend();
 
   [[nodiscard]] bool done() const;
-  // Whether the fiber is suspended inside a catch block.
+  // Whether the fiber is suspended inside a catch block, or in a destructor that an exception in flight has called.
   [[nodiscard]] bool in_catch() const;
   // Inside the body: bytes left of its stack.
   [[nodiscard]] std::size_t stack_left() const;

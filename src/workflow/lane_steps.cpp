@@ -39,6 +39,10 @@ bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::
     const Duration lasted = now - std::exchange(mark, now);
     held_up = lasted >= held_up_after;
     took.emplace_back(state, lasted);
+    if (!state->store_trouble().empty()) {
+      (void)goes_on(state);
+      continue;
+    }
     // From here the run can leave this lane, if the next body takes long.
     const std::lock_guard lock(mutex_);
     lane->ready.push_back(std::move(state));
@@ -58,10 +62,14 @@ bool Lanes::is_held_up(const Lane& lane, Time now, Duration since) {
   return held_since != 0 && now - Time(Duration(held_since)) >= since;
 }
 
+bool Lanes::is_left(const Lane& lane, Time now) const {
+  return !lane.asks && is_held_up(lane, now, leave_after) && now >= no_leaving_before_;
+}
+
 Lanes::LanePtr Lanes::held_up_lane(Time now) const {
   const auto found = std::ranges::find_if(lanes_, [&](const LanePtr& lane) {
     if (!lane->bodies.empty() && is_held_up(*lane, now, held_up_after)) { return true; }
-    return is_held_up(*lane, now, leave_after) &&
+    return is_left(*lane, now) &&
            (std::ranges::any_of(lane->ready, may_leave) || std::ranges::any_of(lane->todo, may_leave));
   });
   return found == lanes_.end() ? nullptr : *found;
@@ -73,68 +81,109 @@ bool Lanes::may_leave(const RunState& state) {
   return !state->in_catch() && !is_stopped(*state->run()) && state->store_trouble().empty();
 }
 
-RunState Lanes::take_leaving(Lane& held) {
-  RunState left;
-  if (const auto ready = std::ranges::find_if(held.ready, may_leave); ready != held.ready.end()) {
-    left = std::move(*ready);
-    held.ready.erase(ready);
-  } else if (const auto waiting = std::ranges::find_if(held.bodies, may_leave); waiting != held.bodies.end()) {
-    left = std::move(*waiting);
-    held.bodies.erase(waiting);
-  } else {
-    return nullptr;
-  }
-  held.discard.push_back(left);
-  return left;
+// Finished steps come first, as their outcomes are not recorded yet.
+Lanes::Leaving Lanes::lend_leaving(Lane& held) {
+  std::size_t room = batch_max;
+  const auto lend = [&](auto& from) {
+    std::vector<RunState> lent;
+    std::erase_if(from, [&](RunState& state) {
+      if (room == 0 || !may_leave(state)) { return false; }
+      --room;
+      lent.push_back(std::move(state));
+      return true;
+    });
+    return lent;
+  };
+  Leaving leaving{.ready = lend(held.ready), .bodies = {}};
+  leaving.bodies = lend(held.bodies);
+  held.lent += static_cast<int>(leaving.ready.size() + leaving.bodies.size());
+  return leaving;
 }
 
 bool Lanes::free_claimed(Lane& held) {
-  const auto staying = std::ranges::stable_partition(held.todo, may_leave);
-  const auto leaving = std::ranges::subrange(held.todo.begin(), staying.begin());
-  for (RunState& state : leaving) {
+  std::size_t freed = 0;
+  std::erase_if(held.todo, [&](RunState& state) {
+    if (freed == batch_max || !may_leave(state)) { return false; }
+    ++freed;
     fresh_.push_back(state->run());
     held.discard.push_back(std::move(state));
-  }
-  const bool any = !leaving.empty();
-  held.todo.erase(leaving.begin(), leaving.end());
-  return any;
+    return true;
+  });
+  return freed > 0;
 }
 
-void Lanes::adopt(const LanePtr& lane, RunState left) {
-  RunState state = make(left->run());
-  if (!state) { return; }
+void Lanes::adopt(const LanePtr& lane, const LanePtr& held, Leaving leaving) {
+  const std::size_t ready = leaving.ready.size();
+  std::vector<RunState> left = std::move(leaving.ready);
+  std::ranges::move(leaving.bodies, std::back_inserter(left));
+  std::vector<model::HistoryRequest> requests;
+  for (const RunState& state : left) { requests.push_back({.execution = state->claim().id}); }
+  std::vector<model::History> histories;
   try {
-    model::History history = ask_history({.execution = state->claim().id});
-    if (!history.unreadable.empty()) { return snooze(state, history.unreadable); }
-    state->replay().load(std::move(history.entries), std::move(history.events));
-  } catch (const std::exception& error) { return give_back(state, error.what()); }
+    histories = ask_histories(requests);
+  } catch (const std::exception& error) { trouble(std::string("runs wait for a busy thread: ") + error.what()); }
+  const auto is_read = [&](std::size_t i) { return i < histories.size() && histories[i].unreadable.empty(); };
+  std::vector<RunState> batch;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!is_read(i)) { continue; }
+    if (RunState state = adopted(left[i], histories[i])) { batch.push_back(std::move(state)); }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    held->lent -= static_cast<int>(left.size());
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (is_read(i)) {
+        held->discard.push_back(std::move(left[i]));
+        continue;
+      }
+      no_leaving_before_ = engine::engine_now() + leave_again_after;
+      if (i < ready) {
+        held->ready.push_back(std::move(left[i]));
+      } else {
+        held->bodies.push_back(std::move(left[i]));
+      }
+    }
+    held->work.notify_one();
+  }
+  run(lane, std::move(batch));
+}
+
+RunState Lanes::adopted(const RunState& left, model::History& history) {
+  RunState state = make(left->run());
+  if (!state) { return nullptr; }
+  state->replay().load(std::move(history.entries), std::move(history.events));
+  // The first entry may be in memory alone.
+  if (std::max(state->replay().recorded(), 1) != std::max(left->replay().recorded(), 1)) {
+    give_back(state, "another worker has gone on with it");
+    return nullptr;
+  }
   state->inherit_step(*left);
-  left.reset();
-  run(lane, {std::move(state)});
+  return state;
 }
 
 void Lanes::help_out(const LanePtr& lane) {
   LanePtr other;
-  RunState left;
+  Leaving leaving;
   RunState body;
   {
     const std::lock_guard lock(mutex_);
     const Time now = engine::engine_now();
     other = held_up_lane(now);
     if (!other) { return; }
-    if (is_held_up(*other, now, leave_after)) {
-      if (free_claimed(*other)) { return; }
-      left = take_leaving(*other);
+    bool freed = false;
+    if (is_left(*other, now)) {
+      leaving = lend_leaving(*other);
+      freed = free_claimed(*other);
     }
-    if (!left && !other->bodies.empty()) {
+    if (leaving.ready.empty() && leaving.bodies.empty() && !freed && !other->bodies.empty()) {
       // The last body would wait longest.
       body = std::move(other->bodies.back());
       other->bodies.pop_back();
       ++other->lent;
     }
-    if (held_up_lane(now)) { wake_idle(); }
+    if (freed || held_up_lane(now)) { wake_idle(); }
   }
-  if (left) { adopt(lane, std::move(left)); }
+  if (!leaving.ready.empty() || !leaving.bodies.empty()) { adopt(lane, other, std::move(leaving)); }
   if (!body) { return; }
   // A stopped run is dropped by its own lane.
   if (!is_stopped(*body->run())) {
@@ -142,9 +191,11 @@ void Lanes::help_out(const LanePtr& lane) {
     run_body(lane, body, begun);
     (void)note_speeds({{body, engine::engine_now() - begun}});
   }
+  const bool failed = !body->store_trouble().empty();
+  if (failed) { settle_trouble(body); }
   const std::lock_guard lock(mutex_);
   --other->lent;
-  other->ready.push_back(std::move(body));
+  (failed ? other->discard : other->ready).push_back(std::move(body));
   other->work.notify_one();
 }
 
@@ -156,11 +207,15 @@ void Lanes::run_body(const LanePtr& lane, const RunState& state, Time now) {
 
 bool Lanes::goes_on(const RunState& state) {
   if (state->store_trouble().empty()) { return true; }
+  drop(state);
+  settle_trouble(state);
+  return false;
+}
+
+void Lanes::settle_trouble(const RunState& state) {
   trouble("workflow '" + state->name() + "' " + state->claim().id.to_string() +
           " goes on later: " + state->store_trouble());
-  drop(state);
   settle(state->run(), state->leave_finish(false));
-  return false;
 }
 
 }  // namespace hapax::workflow

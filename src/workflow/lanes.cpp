@@ -13,8 +13,6 @@ namespace {
 
 using Need = detail::WorkflowRun::Need;
 
-constexpr std::size_t batch_max = 64;
-
 }  // namespace
 
 // A cancellation does not count: it passes through the function as an exception.

@@ -64,10 +64,14 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void stop(Time until) override;
 
  private:
+  // Runs that a lane has at a time.
+  static constexpr std::size_t batch_max = 64;
   // Runs do not wait for a lane that has been in one function for longer than this.
   static constexpr Duration held_up_after = std::chrono::milliseconds(1);
   // Runs leave a lane that has been in one function for longer than this.
   static constexpr Duration leave_after = std::chrono::milliseconds(100);
+  // After runs could not leave, because the store did not answer, the next ones try after this.
+  static constexpr Duration leave_again_after = std::chrono::seconds(1);
 
   struct Lane {
     std::condition_variable work;   // there is work for this lane, or the pool stops
@@ -170,15 +174,26 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void help_out(const LanePtr& lane);
   // Holding mutex_: a lane that an idle lane can help.
   [[nodiscard]] LanePtr held_up_lane(Time now) const;
+  // Holding mutex_: whether the lane is held up for so long that runs leave it. Questions stay, as their functions keep
+  // the answer to themselves until they end.
+  [[nodiscard]] bool is_left(const Lane& lane, Time now) const;
   [[nodiscard]] static bool is_held_up(const Lane& lane, Time now, Duration since);
   [[nodiscard]] static bool may_leave(const RunState& state);
-  // Holding mutex_: takes from a lane that stays held up a run that is between two calls. The run's fiber stays on that
-  // lane, to be dropped there. Returns null when there is none.
-  [[nodiscard]] static RunState take_leaving(Lane& held);
+  struct Leaving {
+    std::vector<RunState> ready;   // their steps have been run
+    std::vector<RunState> bodies;  // their steps have not
+  };
+  // Holding mutex_: lends up to batch_max runs that are between two calls, of a lane that stays held up.
+  [[nodiscard]] static Leaving lend_leaving(Lane& held);
   // Holding mutex_: gives runs that were claimed again, and wait for a lane that stays held up, to any lane.
   [[nodiscard]] bool free_claimed(Lane& held);
-  // Goes on with a run of another lane, anew from its journal. A step that has been run is not run again.
-  void adopt(const LanePtr& lane, RunState left);
+  // Goes on with runs of another lane, anew from their journals. A step that has been run is not run again. The old
+  // fibers stay on the other lane, to be dropped there. Runs whose journals cannot be read now go back to that lane.
+  void adopt(const LanePtr& lane, const LanePtr& held, Leaving leaving);
+  // Makes a new run out of one that leaves its lane, and takes the history; null when the run has ended with that.
+  [[nodiscard]] RunState adopted(const RunState& left, model::History& history);
+  // Leaves a run whose transactional step the store has failed to a later claim.
+  void settle_trouble(const RunState& state);
   [[nodiscard]] static bool is_stopped(const engine::Run& run);
   void trouble(const std::string& what) const;
   void refresh_cancel(const RunState& state);
@@ -197,6 +212,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   std::list<Uuid> ages_;  // the longest unused first
   std::vector<engine::Settled> settled_;
   bool stopping_ = false;
+  Time no_leaving_before_{};  // guarded by mutex_
   std::atomic<bool> holding_{false};
   std::atomic<int> active_{0};
   // A run whose journal does not fit the code here.

@@ -53,7 +53,10 @@ void Replay::kept(Time at) {
 }
 
 void Replay::begin(std::string_view build) {
-  if (next(Entry::started, "") != nullptr) { return; }
+  if (has_next()) {
+    (void)next(Entry::started, "");
+    return;
+  }
   entries_.reserve(usual_entries);
   (build.empty() ? entries_ : fresh_).push_back(begin_entry(build));
   cursor_ = entries_.size();
@@ -61,14 +64,17 @@ void Replay::begin(std::string_view build) {
 
 const model::JournalEntry* Replay::next(Entry kind, std::string_view name) {
   if (!replaying()) { return nullptr; }
+  if (!has_next() && kind == Entry::step && name == inherited_) {
+    inherited_.clear();
+    return nullptr;
+  }
+  const auto asks_for = [&] { return describe_next() + ", the code asks for " + describe(kind, name); };
+  if (!has_next()) { throw Divergence{asks_for()}; }
   const model::JournalEntry& entry = entries_[cursor_];
   Entry has = entry_of(entry);
   // The code asks for a step, whatever the step's outcome was.
   if (kind == Entry::step && (has == Entry::step_failed || has == Entry::step_retry)) { has = Entry::step; }
-  if (has != kind || entry.name != name) {
-    throw Divergence{"at place " + std::to_string(cursor_) + " the journal has " +
-                     describe(entry_of(entry), entry.name) + ", the code asks for " + describe(kind, name)};
-  }
+  if (has != kind || entry.name != name) { throw Divergence{asks_for()}; }
   ++cursor_;
   return &entry;
 }
@@ -90,10 +96,13 @@ const model::JournalEntry& Replay::at(std::int32_t position) const {
 }
 
 void Replay::expect_end(std::string_view doing) const {
-  if (!replaying()) { return; }
+  if (replaying()) { throw Divergence{describe_next() + ", the code " + std::string(doing)}; }
+}
+
+std::string Replay::describe_next() const {
+  if (!has_next()) { return "step '" + inherited_ + "' was run a moment ago"; }
   const model::JournalEntry& entry = entries_[cursor_];
-  throw Divergence{"at place " + std::to_string(cursor_) + " the journal has " + describe(entry_of(entry), entry.name) +
-                   ", the code " + std::string(doing)};
+  return "at place " + std::to_string(cursor_) + " the journal has " + describe(entry_of(entry), entry.name);
 }
 
 const model::Event* Replay::outcome(std::int32_t position) const {

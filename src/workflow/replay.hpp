@@ -51,16 +51,20 @@ class Replay {
   // Whether entries sent with a `waiting` outcome are missing from the journal: the store did not keep that outcome,
   // and the function is ahead of its journal.
   [[nodiscard]] bool is_short() const { return entries_.size() < sent_; }
+  // The step behind the journal's end was run already, for another Replay of this journal. The function must ask for it.
+  void inherit(std::string_view step) { inherited_ = step; }
   // For a function that is suspended at the journal's end: it has seen all loaded entries.
   void skip_to_end() { cursor_ = entries_.size(); }
 
   // Must be the first call of the function's side.
   void begin(std::string_view build);
-  [[nodiscard]] bool replaying() const { return cursor_ < entries_.size(); }
-  // Returns the journal's next entry, which must be this one, and moves past it; null at the end.
+  // Whether the function has yet to come to the journal's end, or to an inherited step behind it.
+  [[nodiscard]] bool replaying() const { return has_next() || !inherited_.empty(); }
+  // Returns the journal's next entry, which must be this one, and moves past it; null at the end, and for the inherited
+  // step.
   [[nodiscard]] const model::JournalEntry* next(Entry kind, std::string_view name);
   // Returns the next entry, whatever it is, without moving past it; null at the end.
-  [[nodiscard]] const model::JournalEntry* peek() const { return replaying() ? &entries_[cursor_] : nullptr; }
+  [[nodiscard]] const model::JournalEntry* peek() const { return has_next() ? &entries_[cursor_] : nullptr; }
   void take() { ++cursor_; }
   // Adds an entry at the end of the journal.
   model::JournalEntry& add(Entry kind, std::string_view name, std::string data);
@@ -86,10 +90,15 @@ class Replay {
   [[nodiscard]] const std::vector<model::JournalEntry>& entries() const { return entries_; }
 
  private:
+  [[nodiscard]] bool has_next() const { return cursor_ < entries_.size(); }
+  // What the journal has next, for a Divergence.
+  [[nodiscard]] std::string describe_next() const;
+
   std::vector<model::JournalEntry> entries_;  // in the store
   std::vector<model::JournalEntry> fresh_;    // not in the store yet
   std::size_t cursor_ = 0;
-  std::size_t sent_ = 0;  // how many entries there were when a `waiting` outcome was last sent
+  std::string inherited_;  // a step; empty: none
+  std::size_t sent_ = 0;   // how many entries there were when a `waiting` outcome was last sent
   std::int64_t seen_ = 0;
   Time now_{};
   std::unordered_map<std::int32_t, model::Event> outcomes_;

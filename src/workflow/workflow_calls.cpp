@@ -46,7 +46,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
       // If the run was cancelled while the step waited for its next attempt, that attempt does not run.
       if (attempts > 0) { throw_if_cancelled(); }
       step_body_ = &body;
-      set_step(name);
+      step_name_ = name;
       need(Need::step);
       ran_ = false;
       ++attempts;
@@ -74,14 +74,6 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
-// An inherited outcome belongs to the step that the function asks for first.
-void WorkflowRun::set_step(std::string_view name) {
-  if (std::exchange(inherits_, false) && step_name_ != name) {
-    diverge(inherited_but("asks for step '" + std::string(name) + "'"));
-  }
-  step_name_ = name;
-}
-
 // Returns or throws the outcome that the journal has of a step.
 std::string WorkflowRun::take_result(const model::JournalEntry& entry) {
   workflow::StepRecord record = workflow::decode_step(entry);
@@ -98,7 +90,7 @@ std::string WorkflowRun::transaction(std::string_view name, const std::function<
   try {
     if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) { return take_result(*entry); }
     transaction_body_ = &body;
-    set_step(name);
+    step_name_ = name;
     need(Need::transaction);
     ran_ = false;
     if (step_ending_.kind == engine::Ending::Kind::completed) {

@@ -82,7 +82,6 @@ void WorkflowRun::body() {
           replay_.begin(build_);
           std::string result = (*function_)(context, run.claim().input);
           if (!unwinding_) { replay_.expect_end("ends"); }
-          if (inherits_ && !unwinding_) { throw Divergence{inherited_but("ends")}; }
           return engine::Ending::completed(std::move(result));
         } catch (const Unwind&) { return engine::Ending::released(); } catch (const Divergence& divergence) {
           stuck_ = divergence.reason;
@@ -111,19 +110,12 @@ std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
   return doing;
 }
 
-std::string WorkflowRun::inherited_but(std::string_view doing) const {
-  return "step '" + step_name_ + "' was run a moment ago, and the code " + std::string(doing);
-}
-
 void WorkflowRun::inherit_step(WorkflowRun& other) {
   if (!other.ran_) { return; }
   step_ending_ = std::move(other.step_ending_);
   step_ran_for_ = other.step_ran_for_;
-  step_name_ = other.step_name_;
   ran_ = true;
-  inherits_ = true;
-  // The function passes the timers that it passed before.
-  replay_.set_now(other.replay_.now());
+  replay_.inherit(other.step_name_);
 }
 
 void WorkflowRun::run_step_or_transaction() {
@@ -240,7 +232,6 @@ void WorkflowRun::enter(const char* what) {
 // abandons it.
 void WorkflowRun::need(Need what) {
   if (!unwinding_) {
-    if (inherits_) { diverge(inherited_but("waits")); }
     need_ = what;
     fiber_->suspend();
   }
@@ -276,7 +267,7 @@ void WorkflowRun::throw_if_cancelled() {
     return;
   }
   // A step that was run is recorded first.
-  if (replay_.cancel() && !inherits_) {
+  if (replay_.cancel() && !replay_.replaying()) {
     replay_.add(Entry::cancelled, "", workflow::encode_number("call", call_));
     throw_cancelled();
   }

@@ -67,7 +67,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   [[nodiscard]] Need resume();
   void run_step_or_transaction();
   // Takes over the outcome of a step that was run for `other`, which has the same journal and is given up before the
-  // outcome was recorded. This run must be new. The function that asks for another call than this step is parked.
+  // outcome was recorded. This run must be new. A function that asks for another call than this step is parked.
   void inherit_step(WorkflowRun& other);
   // Why the store could not run a transactional step. The run is then given back, as the step may have taken effect.
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
@@ -137,9 +137,6 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
 
   void body();
   [[nodiscard]] std::string thrown_where_the_journal_goes_on() const;
-  // The stuck reason of a function that does not come to the step whose outcome this run has inherited.
-  [[nodiscard]] std::string inherited_but(std::string_view doing) const;
-  void set_step(std::string_view name);
   void run_step();
   void run_transaction();
   // Every context call begins with one of these two. Calls that may write to the journal are counted, as a cancellation
@@ -184,13 +181,12 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   Need need_ = Need::ended;
   const std::function<std::string()>* step_body_ = nullptr;
   const std::function<std::string(Transaction&)>* transaction_body_ = nullptr;
-  std::string step_name_;  // of the step or transaction that is run, or whose outcome is inherited
+  std::string step_name_;  // of the step or transaction that is run
   std::string store_trouble_;
   engine::Ending step_ending_;
   Duration step_ran_for_{0};
-  bool ran_ = false;             // a step has been run, and the function and the journal do not have its outcome yet
-  bool inherits_ = false;        // that step was run for another WorkflowRun, and the function has not come to it yet
-  std::int32_t last_step_ = -1;  // the entry of the step that was called last
+  bool ran_ = false;                 // a step has been run, and function and journal do not have its outcome yet
+  std::int32_t last_step_ = -1;      // the entry of the step that was called last
   bool last_step_ran_here_ = false;  // its result comes from this code, not from the journal
   Instant instant_;
 

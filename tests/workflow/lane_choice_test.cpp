@@ -307,6 +307,73 @@ TEST_P(HeldUpThread, ACancelledWorkflowRecordsItsStepAndUndoesIt) {
   EXPECT_EQ(bodies_.load(), 2);
 }
 
+// The function does not learn that it is cancelled before it has come to the step that has been run.
+TEST_P(HeldUpThread, TheCodeBeforeAStepThatHasRunSeesNoCancellation) {
+  const Workflow<int, int> looks{"looks"};
+  std::atomic<int> lines{0};
+  app_->handle(looks, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("a", [] {});
+    if (ctx.cancelled()) { return -1; }
+    if (!ctx.replaying() && n != known) { ++lines; }
+    ctx.step("b", [this, n] { body(n); });
+    return ctx.cancelled() ? -2 : n;
+  });
+  work();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(app_->start(looks, known, {.workflow_id = "look " + std::to_string(i)}).result_for(60s), known);
+  }
+  keep_both_threads();
+  auto before = app_->start(looks, 1, {.workflow_id = "looks"});
+  while (before.status() != Status::running) { std::this_thread::sleep_for(1ms); }
+  auto held = start(lasting);
+  unblocked_[0].store(true);
+  await(lasts_);
+  before.cancel();
+  unblocked_[1].store(true);
+  EXPECT_EQ(before.result_for(60s), -2);
+  EXPECT_EQ(lines.load(), 1);
+}
+
+// A question's function keeps the answer to itself until it ends, so a question stays on its thread.
+TEST_P(HeldUpThread, AnsweredQuestionsWaitForALongAnswer) {
+  const Workflow<int, int> asked{"asked"};
+  const Workflow<int, int> other{"other"};
+  const auto function = [](WorkflowContext& ctx, const int&) {
+    ctx.on_query<int>("rest", [](const int& milliseconds) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      return milliseconds;
+    });
+    return ctx.wait_signal<int>("go");
+  };
+  app_->handle(asked, function);
+  app_->handle(other, function);
+  work();
+  const auto about = app_->start(asked, 1, {.workflow_id = "asked"});
+  const auto about_other = app_->start(other, 1, {.workflow_id = "other"});
+  int number = 0;
+  const auto ask = [&](const WorkflowHandle<int>& whom, int milliseconds) {
+    const std::string name = whom.id() == about.id() ? "asked" : "other";
+    const TaskSpec asking{.name = "hapax.query:" + name, .options = {.queue = "hapax.query"}};
+    const nlohmann::json question{
+        {"execution", whom.id().to_string()}, {"query", "rest"}, {"question", std::to_string(milliseconds)}};
+    return app_->start_json(asking, question.dump(), {.workflow_id = "question " + std::to_string(number++)});
+  };
+  while (about.status() != Status::pending || about_other.status() != Status::pending) {
+    std::this_thread::sleep_for(1ms);
+  }
+  for (int round = 0; round < 3; ++round) {
+    // Measured as quick, they are taken together after the question to the other workflow.
+    for (int i = 0; i < 40; ++i) { (void)ask(about, 0).result_json_for(60s); }
+    const auto first = ask(about_other, 80);
+    std::vector<AnyHandle> answers;
+    for (int i = 0; i < 6; ++i) { answers.push_back(ask(about, i == 5 ? 400 : 0)); }
+    for (const AnyHandle& answer : answers) {
+      const std::string told = answer.result_json_for(60s);
+      EXPECT_NE(told.find("answer"), std::string::npos) << told;
+    }
+  }
+}
+
 // A workflow that waits for a signal is kept in memory on the thread that ran it.
 TEST_P(HeldUpThread, AWorkflowThatWaitedOnItGoesOnElsewhere) {
   const Workflow<int, int> waits{"waits"};
