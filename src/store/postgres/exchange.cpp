@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 
 namespace hapax::store::postgres {
 
@@ -63,7 +64,8 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
 
 // Outcomes, promotion of due executions and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 5 statements.
 // 1 or 2 more round trips for finishes that did not find their execution running, 1 for limit keys that they freed, and
-// those of claim_in_groups() when queues with limits are claimed, whose claim follows the commit of the outcomes.
+// those of claim_in_groups() when queues with limits are claimed, whose claim follows the commit of the outcomes, and when
+// outcomes that the fast path passed over woke a workflow.
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
@@ -100,12 +102,20 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
     if (!woken.empty()) { look_for_waiters(); }
     exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
+    if (claims && !with_limits && batch.left_fast_path()) {
+      std::vector<QueueRef> again;
+      std::ranges::copy_if(claim->queues, std::back_inserter(again), [&](const QueueRef& queue) {
+        return woken.contains(queue) && std::ranges::find(passed_over, queue) == passed_over.end();
+      });
+      if (!again.empty()) { claim_more(connection, *claim, again, exchange.claim); }
+    }
   }
   if (claim != nullptr && with_limits) {
     exchange.claim = claim_in_groups(claim_work(connection), *claim);
     connection.fault_point("postgres.exchange.after_commit");
   } else if (claim != nullptr && !passed_over.empty()) {
-    claim_passed_over(connection, *claim, passed_over, exchange.claim);
+    for (const QueueRef& queue : passed_over) { limited_.add(queue); }
+    claim_more(connection, *claim, passed_over, exchange.claim);
   }
   return exchange;
 }
@@ -137,10 +147,10 @@ void PostgresStore::add_names(Connection& connection, const std::set<std::int32_
   for (const std::int32_t queue : queues) { names.insert(queue_ids_.name(connection, queue)); }
 }
 
-// Claims from queues with limits that LimitedQueues did not know yet.
-void PostgresStore::claim_passed_over(Connection& connection, const ClaimRequest& claim,
-                                      const std::vector<QueueRef>& queues, ClaimReply& reply) {
-  for (const QueueRef& queue : queues) { limited_.add(queue); }
+// Claims more, from some of the queues: those with limits that LimitedQueues did not know yet, and those in which the
+// outcomes woke a workflow after the claim.
+void PostgresStore::claim_more(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
+                               ClaimReply& reply) {
   ClaimRequest rest = claim;
   rest.queues = queues;
   rest.limit -= static_cast<int>(reply.claims.size());

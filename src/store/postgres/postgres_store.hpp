@@ -209,8 +209,8 @@ class PostgresStore final : public Store {
   [[nodiscard]] bool expects_holders() const;
   void expect_holders();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
-  void claim_passed_over(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
-                         ClaimReply& reply);
+  void claim_more(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
+                  ClaimReply& reply);
   // The claim with `alone` set by what the session holds. None: the session runs an execution that must run alone. 1
   // round trip.
   std::optional<ClaimRequest> with_holdings(const ClaimRequest& claim);
