@@ -26,8 +26,10 @@ class FaultyStore final : public store::Store {
   std::atomic<bool> blocking{false};
   // Number of reads of the store's clock that are refused.
   std::atomic<int> refuse_now{0};
-  // The journal and the result of this execution cannot be read: a batch of reads that includes it fails.
+  // The journal of this execution cannot be read: a batch of histories that includes it fails.
   std::optional<Uuid> unreadable;
+  // The same for the result of this execution, and a batch of outcomes.
+  std::optional<Uuid> unreadable_result;
   std::atomic<int> exchanges{0};
   std::atomic<int> admits{0};
 
@@ -85,7 +87,7 @@ class FaultyStore final : public store::Store {
   std::optional<model::Execution> get(const Uuid& id) override { return inner_->get(id); }
   std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
     check();
-    if (unreadable && std::ranges::find(ids, *unreadable) != ids.end()) { throw DecryptionFailed("says the test"); }
+    if (unreadable_result && std::ranges::find(ids, *unreadable_result) != ids.end()) { throw DecryptionFailed("says the test"); }
     return inner_->outcomes(ids);
   }
   bool has_expired(std::string_view ns, const Uuid& id) override { return inner_->has_expired(ns, id); }

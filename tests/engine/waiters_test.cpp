@@ -72,7 +72,7 @@ TEST(WaitersErrorTest, AnErrorOfOneExecutionGoesToItsWaitsAlone) {
   std::vector<model::NewExecution> requests;
   for (int i = 0; i < 3; ++i) { requests.push_back(new_execution()); }
   ASSERT_EQ(store.admit(requests).size(), 3U);
-  store.unreadable = requests[1].id;
+  store.unreadable_result = requests[1].id;
   Waiters waiters(store);
   const auto wait = [&](std::size_t i) {
     auto told = std::make_shared<std::promise<std::string>>();
