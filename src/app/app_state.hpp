@@ -147,8 +147,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   // Runs one turn of a workflow on this thread.
   [[nodiscard]] model::Finish turn(const engine::RunPtr& run);
 
-  // ---- Events (defined in src/schedule)
-  // ------------------------------------------------------------------------------
+  // ---- Events ------------------------------------------------------------------------------------------------------
   [[nodiscard]] schedule::EventRouter& router();
 
   // ---- For the testing kit -----------------------------------------------------------------------------------------
@@ -184,12 +183,12 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
 [[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns,
                                                        std::string actor = {});
 
-// Both are defined in src/schedule. start_ticker() starts this process's ticker unless it runs already; tick_now() does
-// on this thread what is due by the store's clock.
+// start_ticker() starts this process's ticker unless it runs already; tick_now() does on this thread what is due by the
+// store's clock.
 void start_ticker(engine::Engine& engine, std::function<void(std::string_view)> on_trouble);
 void tick_now(engine::Engine& engine);
-// Also defined in src/schedule. The first reads hapax.toml with its activities; the second writes the settings to the
-// store if they differ from the last ones applied.
+// The first reads hapax.toml with its activities; the second writes the settings to the store if they differ from the
+// last ones applied.
 [[nodiscard]] config::Config load_configuration(const std::string& path);
 void apply_configuration_at_start(engine::Engine& engine, const std::string& ns, const config::Config& config);
 

@@ -4,7 +4,7 @@
 #include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "guard/core.hpp"
-#include "guard/failure.hpp"
+#include "guard/describe_exception.hpp"
 
 #include <algorithm>
 #include <chrono>

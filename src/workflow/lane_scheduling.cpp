@@ -21,6 +21,8 @@ constexpr std::size_t passed_over_max = 64;
 // A lane that has a slow run takes a second one that has waited for unattended_max, and more only after starving_after.
 constexpr std::size_t beside_slow_max = 2;
 constexpr Duration starving_after = std::chrono::seconds(1);
+// A function that has not come to a context call for so long is reported.
+constexpr Duration never_yields = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -129,6 +131,20 @@ bool Lanes::wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& loc
     lane->idle = false;
   }
   return true;
+}
+
+void Lanes::look(Time now) {
+  const std::lock_guard lock(mutex_);
+  if (!fresh_.empty() && !is_soon_looked_after(fresh_.front()->claim().task, now)) { wake_idle(); }
+  if (held_up_lane(now)) { wake_idle(); }
+  for (const LanePtr& lane : lanes_) {
+    const std::int64_t since = lane->busy_since_us.load();
+    if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
+    const std::lock_guard name_lock(lane->name_mutex);
+    trouble("workflow '" + lane->name + "' has not come to a context call for " +
+            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
+            "; others on its thread wait. Long work belongs into ctx.step");
+  }
 }
 
 }  // namespace hapax::workflow

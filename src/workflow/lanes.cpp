@@ -303,4 +303,25 @@ void Lanes::drop(const RunState& state) {
   }
 }
 
+void Lanes::stop(Time until) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  for (const LanePtr& lane : lanes_) { lane->work.notify_all(); }
+  const auto all_ended = [this] {
+    return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
+  };
+  ended_.wait_for(lock, std::max(until - engine::engine_now(), Duration::zero()), all_ended);
+  std::vector<std::thread> finished;
+  for (const LanePtr& lane : lanes_) {
+    if (!lane->thread.joinable()) { continue; }
+    if (lane->ended) {
+      finished.push_back(std::move(lane->thread));
+    } else {
+      lane->thread.detach();
+    }
+  }
+  lock.unlock();
+  for (std::thread& thread : finished) { thread.join(); }
+}
+
 }  // namespace hapax::workflow

@@ -37,7 +37,7 @@ UPDATE {s}.live SET state = 0 WHERE ctid = ANY (ARRAY(SELECT tid FROM due)))"};
 // The inputs of one reply are bounded by bytes ($9): `light` is the part of `fresh`, in order, that begins before the
 // bound. The rest stays ready, and the answer says that more is due. The size of an input is known without reading it.
 //
-// Queues with limits are passed over and named in the answer; they are claimed by claim_limited.hpp.
+// Queues with limits are passed over and named in the answer; claim_limited.cpp claims from them.
 constexpr const char* claim_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 named AS MATERIALIZED (

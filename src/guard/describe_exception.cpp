@@ -1,4 +1,4 @@
-#include "guard/failure.hpp"
+#include "guard/describe_exception.hpp"
 
 #include <hapax/error.hpp>
 

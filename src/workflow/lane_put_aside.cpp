@@ -1,11 +1,10 @@
-// Lanes: runs that cannot go on, long functions, and the end of the lanes.
+// Lanes: runs that cannot go on here: they are left to another build, parked, snoozed or given back.
 #include "workflow/lanes.hpp"
 
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "engine/step_thread.hpp"
 #include "model/unreadable.hpp"
 #include "store/store.hpp"
 
@@ -19,7 +18,6 @@ namespace {
 // A released run is often claimed again by the same worker.
 constexpr int left_before_parking = 16;
 constexpr std::size_t misfits_kept = 10'000;
-constexpr Duration never_yields = std::chrono::seconds(10);
 // Time for a worker with the right encryption key to take the run, or for an operator to repair the row.
 constexpr Duration unreadable_for = std::chrono::minutes(5);
 
@@ -88,41 +86,6 @@ void Lanes::refresh_cancel(const RunState& state) {
     model::check_readable(histories.front());
     state->replay().load({}, std::move(histories.front().events));
   } catch (const std::exception& error) { trouble(error.what()); }
-}
-
-void Lanes::look(Time now) {
-  const std::lock_guard lock(mutex_);
-  if (!fresh_.empty() && !is_soon_looked_after(fresh_.front()->claim().task, now)) { wake_idle(); }
-  if (held_up_lane(now)) { wake_idle(); }
-  for (const LanePtr& lane : lanes_) {
-    const std::int64_t since = lane->busy_since_us.load();
-    if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
-    const std::lock_guard name_lock(lane->name_mutex);
-    trouble("workflow '" + lane->name + "' has not come to a context call for " +
-            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
-            "; others on its thread wait. Long work belongs into ctx.step");
-  }
-}
-
-void Lanes::stop(Time until) {
-  std::unique_lock lock(mutex_);
-  stopping_ = true;
-  for (const LanePtr& lane : lanes_) { lane->work.notify_all(); }
-  const auto all_ended = [this] {
-    return std::ranges::all_of(lanes_, [](const LanePtr& lane) { return lane->ended; });
-  };
-  ended_.wait_for(lock, std::max(until - engine::engine_now(), Duration::zero()), all_ended);
-  std::vector<std::thread> finished;
-  for (const LanePtr& lane : lanes_) {
-    if (!lane->thread.joinable()) { continue; }
-    if (lane->ended) {
-      finished.push_back(std::move(lane->thread));
-    } else {
-      lane->thread.detach();
-    }
-  }
-  lock.unlock();
-  for (std::thread& thread : finished) { thread.join(); }
 }
 
 }  // namespace hapax::workflow
