@@ -90,11 +90,12 @@ class Operations {
   // The executions among `ids` that exist in the namespace, in the order of `ids`.
   [[nodiscard]] Page named(std::span<const Uuid> ids) const;
 
-  // Cancels pending executions and asks running ones to stop. One result per execution, in order. Throws InvalidArgument
-  // for a reason that check_reason() refuses.
+  // Cancels pending executions and asks running ones to stop. One result per execution, in order. The store escapes and
+  // cuts the reason, so that a program can give any error's text; routes and commands call check_reason() first.
   [[nodiscard]] std::vector<model::CancelResult> cancel(const Page& page, std::string_view reason) const;
   // The same for one execution. Throws NotFound, and WrongStatus for an execution that has ended.
   [[nodiscard]] model::CancelResult cancel(const Uuid& id, std::string_view reason) const;
+  // Throws InvalidArgument for a reason that is too long or not UTF-8.
   static void check_reason(std::string_view reason);
   // Makes a new run of each execution that failed, was cancelled or timed out. One result per execution, in order.
   [[nodiscard]] std::vector<Retried> retry(const Page& page, const RetryOptions& options) const;

@@ -190,6 +190,7 @@ std::string StoreBackend::identity(const RequestFields& fields) {
 }
 
 std::string StoreBackend::cancel(std::span<const Uuid> ids, const std::string& reason) {
+  app::Operations::check_reason(reason);
   const app::Page page = operations_.named(ids);
   CancelTally tally;
   tally.add(page, operations_.cancel(page, reason));

@@ -96,6 +96,9 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
       return {.catalogue = nullptr, .definition = nullptr, .version = static_cast<std::int32_t>(version)};
     }
   }
+  if (!declares) {
+    if (std::optional<Entry> known = find_known(task.name)) { return *std::move(known); }
+  }
   const std::lock_guard lock(mutex_);
   // There is no catalogue yet if the first read failed, also for threads that waited for that read.
   if (!is_fresh() || !catalogue_) { refresh(); }
@@ -104,7 +107,9 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
 }
 
 std::optional<CatalogueCache::Entry> CatalogueCache::find_known(const std::string& task) {
-  if (!is_fresh()) { return std::nullopt; }
+  // A read that takes long holds up nobody who can do with the catalogue before.
+  const bool is_being_read = is_reading_.load() && read_at_us_.load() != never_read;
+  if (!is_fresh() && !is_being_read) { return std::nullopt; }
   std::shared_ptr<const model::Catalogue> known;
   {
     const std::lock_guard lock(known_mutex_);
@@ -124,16 +129,25 @@ std::shared_ptr<const model::Catalogue> CatalogueCache::all() {
 
 void CatalogueCache::refresh() {
   // Set before the read: unless forget() resets it, the store is asked again a second from now.
-  read_at_us_.store(steady_us(), std::memory_order_relaxed);
+  std::int64_t begun = steady_us();
+  read_at_us_.store(begun);
   model::StoredCatalogue read;
+  is_reading_.store(true);
   try {
     read = store_.catalogue(ns_);
+    is_reading_.store(false);
   } catch (const StoreUnavailable&) {
+    is_reading_.store(false);
     if (!catalogue_) {
       forget();
       throw;
     }
+    // The last catalogue counts for another second, however long the read took.
+    read_at_us_.compare_exchange_strong(begun, steady_us());
     return;
+  } catch (...) {
+    is_reading_.store(false);
+    throw;
   }
   if (catalogue_ && catalogue_->version == read.version && same(read.tasks, tasks_) && same(read.settings, settings_)) {
     return;

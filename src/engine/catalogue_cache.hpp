@@ -1,11 +1,10 @@
 // CatalogueCache: the store's catalogue of a namespace's tasks, at most one second old.
 //
 // Engine::catalogue() has the one cache of a namespace; every request of a process is made with it, whatever interface
-// it came by. Any thread may call it. While the store is
-// away the last catalogue read counts, as the request itself will notice. A request carries the version of the
-// catalogue it was made with, and the store refuses it when the store's version is newer; with_current_catalogue() then
-// makes it again. So a declaration that any process has acknowledged counts for every later request, whatever this
-// cache holds.
+// it came by. Any thread may call it. While the store is away, or a read takes longer, the last catalogue read counts,
+// as the request itself will notice. A request carries the version of the catalogue it was made with, and the store
+// refuses it when the store's version is newer; with_current_catalogue() then makes it again. So a declaration that any
+// process has acknowledged counts for every later request, whatever this cache holds.
 #pragma once
 
 #include <hapax/task.hpp>
@@ -61,7 +60,8 @@ class CatalogueCache {
 
   store::Store& store_;
   const std::string ns_;
-  std::atomic<std::int64_t> read_at_us_{never_read};
+  std::atomic<std::int64_t> read_at_us_{never_read};  // when the last read began; never_read: after forget()
+  std::atomic<bool> is_reading_{false};
   static constexpr std::int64_t not_empty = -1;
   std::atomic<std::int64_t> empty_version_{not_empty};  // version of the catalogue read last, if it is empty
   std::mutex mutex_;                                    // guards what follows; held while the store is read

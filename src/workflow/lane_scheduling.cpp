@@ -113,7 +113,7 @@ void Lanes::wake_idle() {
 
 bool Lanes::wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& lock) {
   const std::deque<engine::RunPtr>& coming = lane->asks ? asked_ : fresh_;
-  while (!stopping_ && lane->discard.empty() && lane->todo.empty() && lane->ready.empty()) {
+  while (!stopping_ && lane->discard.empty() && lane->todo.empty() && lane->ready.empty() && lane->bodies.empty()) {
     const Time now = engine::engine_now();
     std::optional<Time> until;
     if (!coming.empty() && !holding_.load()) {

@@ -174,7 +174,7 @@ void Lanes::loop(const LanePtr& lane) {
   const base::AlternateStack alternate;
   std::vector<RunState> batch;
   while (take(lane, batch, Taking::waiting, 0)) {
-    if (batch.empty()) {
+    if (batch.empty() && !has_bodies(lane)) {
       help_out(lane);
       announce();
       continue;
@@ -199,9 +199,11 @@ void Lanes::loop(const LanePtr& lane) {
     for (RunState& state : lane->todo) { leftover.push_back(std::move(state)); }
     for (RunState& state : lane->discard) { leftover.push_back(std::move(state)); }
     for (RunState& state : lane->ready) { leftover.push_back(std::move(state)); }
+    for (RunState& state : lane->bodies) { leftover.push_back(std::move(state)); }
     lane->todo.clear();
     lane->discard.clear();
     lane->ready.clear();
+    lane->bodies.clear();
   }
   for (const RunState& state : leftover) { drop(state); }
   {
@@ -211,11 +213,16 @@ void Lanes::loop(const LanePtr& lane) {
   ended_.notify_all();
 }
 
+bool Lanes::has_bodies(const LanePtr& lane) const {
+  const std::lock_guard lock(mutex_);
+  return !lane->bodies.empty();
+}
+
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
-  bool has_bodies = false;  // bodies are left over from the last turn
-  while (!batch.empty() || has_bodies) {
+  bool more = has_bodies(lane);  // bodies are left over from the last turn, or came back to this lane
+  while (!batch.empty() || more) {
     std::vector<RunState> flushing;
-    const bool quick = go_on_all(lane, batch, flushing) && !has_bodies;
+    const bool quick = go_on_all(lane, batch, flushing) && !more;
     // Runs that have arrived meanwhile join, and so do runs that waited until one of their workflow was measured: all
     // entries share the commit.
     batch.clear();
@@ -226,7 +233,7 @@ void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
     flush(flushing);
     // The step bodies come next; their records go with the next flush.
     batch.clear();
-    has_bodies = run_bodies(lane, std::move(flushing), batch);
+    more = run_bodies(lane, std::move(flushing), batch);
   }
 }
 

@@ -127,7 +127,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] model::History ask_history(const model::HistoryRequest& request);
   // Snoozes a run whose journal cannot be read here, and reports it.
   void snooze(const RunState& state, std::string_view why);
-  // Runs the batch until all runs wait, have ended or are given back.
+  [[nodiscard]] bool has_bodies(const LanePtr& lane) const;
+  // Runs the batch, and runs whose bodies wait on this lane, until all wait, have ended or are given back.
   void run(const LanePtr& lane, std::vector<RunState> batch);
   using Turns = std::vector<std::pair<RunState, Duration>>;  // and how long each took
   // Resumes each run until it needs the store, waits or has ended; runs that need the store are added to `flushing`.

@@ -44,7 +44,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
         continue;
       }
       // If the run was cancelled while the step waited for its next attempt, that attempt does not run.
-      if (attempts > 0) { throw_if_cancelled(); }
+      if (attempts > 0 && !ran_) { throw_if_cancelled(); }
       step_body_ = &body;
       step_name_ = name;
       need(Need::step);

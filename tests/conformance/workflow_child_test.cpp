@@ -182,6 +182,24 @@ TEST_F(WorkflowConformance, AnExchangeClaimsWhatItsFinishesWoke) {
   EXPECT_EQ(both.claim.claims[0].inbox, 1);
 }
 
+// The child's cancellation was requested, so its retry ends it, and its end wakes the parent.
+TEST_F(WorkflowConformance, AnExchangeClaimsWhatTheRetryOfACancelledChildWoke) {
+  const Claim claim = begun();
+  EXPECT_EQ(wait(claim, {.entries = {starting(0, child_of(claim))}}), workflow_child_accepted);
+  const Claim child = claim_one(worker_);
+  EXPECT_EQ(store().cancel({&child.id, 1}, "not needed").at(0).verdict, CancelVerdict::requested);
+  const std::vector<Finish> ends = {ending(child, FinishKind::retry)};
+  const ClaimRequest next{.session = worker_.session,
+                          .claim_number = ++worker_.claim_number,
+                          .queues = worker_.queues,
+                          .tasks = worker_.tasks,
+                          .limit = 5};
+  const Exchange both = store().exchange(ends, &next);
+  EXPECT_EQ(status(child.id), Status::cancelled);
+  ASSERT_EQ(both.claim.claims.size(), 1U);
+  EXPECT_EQ(both.claim.claims[0].id, claim.id);
+}
+
 // ---- Cancellation ---------------------------------------------------------------------------------------------------
 
 TEST_F(WorkflowConformance, OneThatNeverBeganIsCancelledAtOnce) {

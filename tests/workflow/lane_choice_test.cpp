@@ -233,7 +233,7 @@ class HeldUpThread : public LaneChoice {
     LaneChoice::TearDown();
   }
 
-  void work() { worker_.emplace(app_->work({.threads = 2})); }
+  void work(WorkerOptions options = {.threads = 2}) { worker_.emplace(app_->work(std::move(options))); }
 
   void body(int n) {
     if (n < known) { ++bodies_; }
@@ -256,6 +256,17 @@ class HeldUpThread : public LaneChoice {
     auto handle = app_->start(flow_, n, {.workflow_id = std::to_string(n)});
     while (handle.status() != Status::running) { std::this_thread::sleep_for(1ms); }
     return handle;
+  }
+
+  // On a busy machine a workflow may have ended before it was cancelled.
+  void expect_undone_or_ended(const WorkflowHandle<int>& handle) {
+    try {
+      (void)handle.result_for(60s);
+      EXPECT_FALSE(undone_.load());
+    } catch (const ExecutionFailed&) {
+      EXPECT_EQ(handle.status(), Status::cancelled);
+      EXPECT_TRUE(undone_.load());
+    }
   }
 
   static constexpr int lasting = 2;
@@ -299,11 +310,44 @@ TEST_P(HeldUpThread, ACancelledWorkflowRecordsItsStepAndUndoesIt) {
   await(lasts_);
   before.cancel();
   unblocked_[1].store(true);
-  EXPECT_THROW((void)before.result_for(60s), ExecutionFailed);
-  EXPECT_EQ(before.status(), Status::cancelled);
-  EXPECT_TRUE(undone_.load());
+  expect_undone_or_ended(before);
   over_.store(true);
   EXPECT_EQ(held.result_for(60s), lasting);
+  EXPECT_EQ(bodies_.load(), 2);
+}
+
+// The same for a later attempt of a step.
+TEST_P(HeldUpThread, ACancelledWorkflowRecordsTheAttemptThatHasRun) {
+  const Workflow<int, int> retries{"retries"};
+  std::atomic<bool> failed{false};
+  app_->handle(retries, [&](WorkflowContext& ctx, const int& n) {
+    ctx.step("b", [&] {
+      if (n != known && !failed.exchange(true)) { throw RetryAfter(1500ms); }
+      body(n);
+    });
+    try {
+      ctx.step("c", [] {});
+    } catch (const Cancelled&) {
+      ctx.step("undo b", [this] { undone_.store(true); });
+      throw;
+    }
+    return n;
+  });
+  // Nothing stays in memory, so that the next attempt is run by the thread that is free.
+  work({.threads = 2, .workflow_cache = 0});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(app_->start(retries, known, {.workflow_id = "retry " + std::to_string(i)}).result_for(60s), known);
+  }
+  auto before = app_->start(retries, 1, {.workflow_id = "retries"});
+  while (!failed.load() || before.status() != Status::pending) { std::this_thread::sleep_for(1ms); }
+  keep_both_threads();
+  while (before.status() != Status::running) { std::this_thread::sleep_for(1ms); }
+  auto held = start(lasting);
+  unblocked_[0].store(true);
+  await(lasts_);
+  before.cancel();
+  unblocked_[1].store(true);
+  expect_undone_or_ended(before);
   EXPECT_EQ(bodies_.load(), 2);
 }
 
@@ -330,7 +374,9 @@ TEST_P(HeldUpThread, TheCodeBeforeAStepThatHasRunSeesNoCancellation) {
   await(lasts_);
   before.cancel();
   unblocked_[1].store(true);
-  EXPECT_EQ(before.result_for(60s), -2);
+  // On a busy machine it may have ended before it was cancelled.
+  const int result = before.result_for(60s);
+  EXPECT_TRUE(result == -2 || result == 1) << result;
   EXPECT_EQ(lines.load(), 1);
 }
 

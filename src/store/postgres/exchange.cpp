@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <future>
 #include <iterator>
+#include <numeric>
 
 namespace hapax::store::postgres {
 
@@ -94,7 +95,14 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
       exchange.claim = std::move(group.reply);
       passed_over = std::move(group.limited);
     }
-    exchange.verdicts = batch.verdicts(connection);
+    try {
+      exchange.verdicts = batch.verdicts(connection);
+    } catch (const SqlError&) {
+      // The pipeline is committed. The caller repeats the outcomes; a beat releases what was claimed.
+      leave_fast_path();
+      unpark(connection, batch.freed());
+      throw;
+    }
     if (batch.left_fast_path()) { leave_fast_path(); }
     vacuum_.ended(std::ssize(finishes));
     std::set<QueueRef> woken;
@@ -102,7 +110,7 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
     if (!woken.empty()) { look_for_waiters(); }
     exchange.woken.assign(woken.begin(), woken.end());
     unpark(connection, batch.freed());
-    if (claims && !with_limits && batch.left_fast_path()) {
+    if (claims && !with_limits && batch.woke_late()) {
       std::vector<QueueRef> again;
       std::ranges::copy_if(claim->queues, std::back_inserter(again), [&](const QueueRef& queue) {
         return woken.contains(queue) && std::ranges::find(passed_over, queue) == passed_over.end();
@@ -157,6 +165,11 @@ void PostgresStore::claim_more(Connection& connection, const ClaimRequest& claim
   rest.alone = claim.alone && reply.claims.empty();
   const bool is_suspect = claim.alone && !reply.claims.empty() && reply.claims.front().lost > 0;
   if (rest.limit <= 0 || is_suspect) { return; }
+  const auto add_input = [](std::size_t sum, const Claim& one) { return sum + one.input.size(); };
+  if (std::accumulate(reply.claims.begin(), reply.claims.end(), std::size_t{0}, add_input) >= limits::claim_bytes) {
+    reply.next_due = Duration{0};  // the next claim takes the rest
+    return;
+  }
   ClaimReply more = claim_in_groups(claim_work(connection), rest);
   for (Claim& one : more.claims) { reply.claims.push_back(std::move(one)); }
   reply.suspects_due = reply.suspects_due || (more.suspects_due && !claim.alone);

@@ -132,9 +132,12 @@ class FinishBatch {
   [[nodiscard]] const FreedKeys& freed() const { return freed_; }
   // Queues in which a waiting workflow became due.
   [[nodiscard]] const std::set<std::int32_t>& woken() const { return woken_; }
+  // Whether verdicts() has ended executions whose end woke a queue: a claim of the same pipeline came too early for it.
+  [[nodiscard]] bool woke_late() const { return woke_late_; }
 
  private:
-  void read_ended(const Result& result);
+  // Returns whether an end woke a queue.
+  bool read_ended(const Result& result);
   void read_paused(const Result& result);
   void end_open(Connection& connection);
   void settle_open(Connection& connection);
@@ -148,6 +151,7 @@ class FinishBatch {
   std::vector<bool> barred_;
   FastPath fast_path_;
   bool left_fast_path_ = false;
+  bool woke_late_ = false;
   bool all_complete_ = false;  // calls() is the one statement of complete_all_call
   bool ends_ = false;          // the first of calls() ends executions
   bool pauses_ = false;        // the last of calls() is that of waiting workflows

@@ -173,7 +173,11 @@ void FinishBatch::read(std::span<const Result> results) {
   }
   for (std::size_t call = 0; call < calls_; ++call) {
     for (RowReader reader : results[call]) { accepted_[index_.at(reader.uuid())] = true; }
-    ends_&& call == 0 ? read_ended(results[call]) : freed_.add_waiting(results[call]);
+    if (ends_ && call == 0) {
+      (void)read_ended(results[call]);
+    } else {
+      freed_.add_waiting(results[call]);
+    }
   }
   if (pauses_) { read_paused(results[calls_ - 1]); }
 }
@@ -186,12 +190,17 @@ void FinishBatch::read_paused(const Result& result) {
   }
 }
 
-void FinishBatch::read_ended(const Result& result) {
+bool FinishBatch::read_ended(const Result& result) {
   freed_.add_ended(result);
-  if (result.rows() == 0 || result.columns() < 4) { return; }
+  if (result.rows() == 0 || result.columns() < 4) { return false; }
   RowReader reader(result, 0);
   reader.skip(3);
-  for (const std::int32_t queue : reader.int4s()) { woken_.insert(queue); }
+  bool any = false;
+  for (const std::int32_t queue : reader.int4s()) {
+    woken_.insert(queue);
+    any = true;
+  }
+  return any;
 }
 
 // Ends executions whose cancellation was requested, and those that the fast path passed over.
@@ -209,7 +218,7 @@ void FinishBatch::end_open(Connection& connection) {
   if (endings.empty()) { return; }
   const Call call = end_call(endings, offset_us_, std::move(ending));
   const Result ended = connection.query(*call.statement, call.params);
-  read_ended(ended);
+  woke_late_ = read_ended(ended);
   for (RowReader reader : ended) {
     const std::size_t index = index_.at(reader.uuid());
     accepted_[index] = true;

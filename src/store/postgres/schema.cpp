@@ -64,7 +64,8 @@ std::vector<Migration> migrations() {
   for (const auto& part : {execution_tables(), definition_tables(), schema_views()}) {
     whole.insert(whole.end(), part.begin(), part.end());
   }
-  return {{.version = newest_schema_version, .statements = std::move(whole), .usable_from = newest_schema_version}};
+  // After the first release each change is a migration of its own behind this one.
+  return {{.version = first_released_schema, .statements = std::move(whole), .usable_from = first_released_schema}};
 }
 
 MigrationReport migrate(Connection& connection, const Settings& settings, std::span<const Migration> known,
