@@ -105,7 +105,7 @@ class Admin {
   std::size_t move(std::string_view from, std::string_view to, const MoveOptions& options = {});
 
   // ---- Audit log and tokens --------------------------------------------------------------------------------------
-  // Who changed what, newest first. Lines are kept for 400 days.
+  // The audit log's lines, newest first: each names an actor and the change. Lines are kept for 400 days.
   [[nodiscard]] std::vector<AuditRecord> audit(const AuditOptions& options = {});
   // The namespace's tokens, revoked and expired ones too, in the order in which they were made. A server needs a token
   // for each request as soon as its store has one.

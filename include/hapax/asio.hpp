@@ -4,7 +4,7 @@
 //                              [](std::exception_ptr error, hapax::Handle<Payment> handle) { … });
 //   Payment payment = hapax::asio::async_result(handle, yield);
 //
-// Of the public headers only this one and hapax/guard_asio.hpp include Boost; hapax/hapax.hpp includes neither. A
+// This header and hapax/guard_asio.hpp are the only public ones that include Boost; hapax/hapax.hpp includes neither. A
 // completion handler runs on its associated executor; the call counts as outstanding work of that executor until then.
 //
 // With use_awaitable, give inputs and options names of their own before the expression: g++ 12 destroys temporary

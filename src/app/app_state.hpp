@@ -85,7 +85,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   [[nodiscard]] model::Actor actor() const { return {.name = actor_.empty() ? "code" : actor_}; }
   // The same, or an empty name if the program gave none: for actions too frequent to audit for unnamed programs.
   [[nodiscard]] model::Actor named_actor() const { return {.name = actor_}; }
-  // What this app may do as an operator. change() is for acts that write: it throws UsageError on a thread that is inside
+  // The operator's acts of this app. change() is for acts that write: it throws UsageError on a thread that is inside
   // App::transaction of this app.
   [[nodiscard]] app::Operations operations() const { return {*engine_, ns_, actor()}; }
   [[nodiscard]] app::Operations change(std::string_view what) const {

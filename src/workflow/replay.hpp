@@ -91,7 +91,7 @@ class Replay {
 
  private:
   [[nodiscard]] bool has_next() const { return cursor_ < entries_.size(); }
-  // What the journal has next, for a Divergence.
+  // The journal's next entry, or the inherited step, as text for a Divergence.
   [[nodiscard]] std::string describe_next() const;
 
   std::vector<model::JournalEntry> entries_;  // in the store

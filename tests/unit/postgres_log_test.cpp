@@ -1,4 +1,4 @@
-// What operators see of hapax in the PostgreSQL server's log.
+// The PostgreSQL server's log has no errors that hapax causes on purpose.
 #include "unit/postgres_fixture.hpp"
 
 #include <gmock/gmock.h>

@@ -40,7 +40,7 @@ class Api {
   // The in-memory state of a namespace. Never blocks.
   [[nodiscard]] std::shared_ptr<Tenant> tenant(const std::string& ns);
 
-  // What the call's principal may do in its namespace, with the principal as actor.
+  // The operator's acts in the principal's namespace, with the principal as actor.
   [[nodiscard]] app::Operations operations(const http::Call& call);
   // The execution; throws NotFound if it does not exist in `ns`. Blocks: for store threads.
   [[nodiscard]] model::Execution find(const std::string& ns, const Uuid& id);

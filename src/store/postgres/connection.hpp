@@ -45,7 +45,7 @@ class Connection {
   // open. Throws the first failed call's error; then no call has taken effect. `before_commit` names a fault point.
   std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
   // pipeline() of one call whose caller does nothing else meanwhile: polls for the answer before it sleeps
-  // (spins_wait.hpp).
+  // (spin_wait.hpp).
   Result call_and_spin(const Call& call, const char* before_commit);
   // Begins a transaction that states its durability: 1 round trip.
   void begin();

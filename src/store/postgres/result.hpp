@@ -1,5 +1,4 @@
-// What a connection answers: a result in binary format with a reader that takes a row's columns one after the other, or
-// a failure.
+// Result: a connection's answer in binary format, with a reader that takes a row's columns one after the other.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -80,7 +79,7 @@ class Result {
   [[nodiscard]] int rows() const { return PQntuples(result_.get()); }
   [[nodiscard]] int columns() const { return PQnfields(result_.get()); }
   [[nodiscard]] PGresult* get() const { return result_.get(); }
-  // Its rows: for (RowReader reader : result).
+  // The result's rows: for (RowReader reader : result).
   [[nodiscard]] RowIterator begin() const { return {result_.get(), 0}; }
   [[nodiscard]] RowIterator end() const { return {result_.get(), rows()}; }
   // How many rows a command changed.

@@ -29,7 +29,7 @@ struct IdleQueue {
 [[nodiscard]] bool take_identity(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue);
 
 // The values of a new row that the request does not have: its place in the claim order and, when it is born running,
-// the claim. They are the LiveRow members that execution_row.hpp marks as inserted.
+// the claim. These values are the LiveRow members that execution_row.hpp marks as inserted.
 [[nodiscard]] LiveRow placed_row(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
                                  const NewRow& fresh);
 

@@ -95,8 +95,8 @@ class Locked {
 // system.
 [[nodiscard]] const char* log_gathering_vfs();
 
-// While a GatheredLog lives, the connection's writes to its log are gathered. Its destructor drops writes that a failed
-// COMMIT left behind.
+// While a GatheredLog lives, the connection's writes to its log are gathered. The destructor of GatheredLog drops
+// writes that a failed COMMIT left behind.
 class GatheredLog {
  public:
   explicit GatheredLog(sqlite3* db);

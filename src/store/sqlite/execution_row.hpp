@@ -156,7 +156,7 @@ struct ErrorText : Plain {
 };
 
 // ---- The table ----------------------------------------------------------------------------------------------------
-// What the statements do with a column.
+// Flags of a column: how the statements treat the column.
 inline constexpr unsigned inserted = 1;    // an admission writes it; other columns begin as NULL
 inline constexpr unsigned row_by_row = 2;  // in an INSERT of many rows, each row has a value of its own
 inline constexpr unsigned copied = 4;      // history has the column too, and gets the value

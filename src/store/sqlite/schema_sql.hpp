@@ -207,8 +207,8 @@ CREATE TABLE events(
   data TEXT,
   PRIMARY KEY(execution, number)) WITHOUT ROWID;
 
--- Keys of signals that are sent once. They have a table of their own, as they go over to the next run without their
--- signals.
+-- Keys of signals that are sent once. The keys have a table of their own, as a key goes over to the next run without its
+-- signal.
 CREATE TABLE signal_keys(execution BLOB NOT NULL, signal_key TEXT NOT NULL,
   PRIMARY KEY(execution, signal_key)) WITHOUT ROWID;
 
