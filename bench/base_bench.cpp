@@ -36,7 +36,7 @@ BENCHMARK_CAPTURE(canonical_json, order, order_input);
 void identity_hash(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(model::identity_hash(
-        {.ns = "default", .scope = model::Scope::task, .name = "charge_card", .key = "order-456"}));
+        {.namespace_name = "default", .scope = model::Scope::task, .name = "charge_card", .key = "order-456"}));
   }
 }
 BENCHMARK(identity_hash);

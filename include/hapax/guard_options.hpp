@@ -67,7 +67,7 @@ struct GuardOptions {
   std::size_t cache_records = 0;
   Duration cache_for = std::chrono::minutes(1);
 
-  std::string ns = "default";
+  std::string namespace_name = "default";
 
   // Called with problems that no caller sees: results that could not be kept, heartbeats that failed, calls that ran
   // unguarded. Runs on the thread that met the problem; must not throw or call guards.

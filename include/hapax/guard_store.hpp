@@ -38,7 +38,7 @@ enum class GuardStatus : std::uint8_t { in_progress = 0, completed = 1, failed =
 // function's result: at most 255 bytes of UTF-8 without control characters. A longer key arrives as "sha256:" and 64
 // hex digits. A store keeps the three parts apart: ("a","bc") and ("ab","c") are two records.
 struct GuardKey {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string name{};
   std::string key{};
 
@@ -129,7 +129,7 @@ enum class GuardVerdict : std::uint8_t {
 };
 
 struct GuardQuery {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::optional<std::string> name{};
   std::string key_prefix{};
   std::optional<GuardStatus> status{};

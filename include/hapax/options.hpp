@@ -17,7 +17,7 @@ namespace hapax {
 
 // Options of hapax::open().
 struct OpenOptions {
-  std::string ns = "default";  // the namespace (tenant) this app works in
+  std::string namespace_name = "default";  // the namespace (tenant) this app works in
   // Whether to bring the store's schema up to date. None: SQLite yes, PostgreSQL no (run `hapax migrate`).
   std::optional<bool> migrate{};
   bool must_exist = false;  // SQLite: fail instead of creating the file

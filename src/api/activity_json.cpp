@@ -78,7 +78,7 @@ base::JsonObject activity_json(const model::ActivityState& state) {
   counted.number("overlapped", counts.overlapped).number("refused", counts.refused);
   base::JsonObject object;
   object.text("id", state.id)
-      .text("namespace", state.ns)
+      .text("namespace", state.namespace_name)
       .text("kind", state.kind == model::ActivityKind::cron ? "cron" : "event")
       .text("description", trigger_text(state))
       .number("version", std::int64_t{state.version})

@@ -7,7 +7,7 @@ namespace hapax::api {
 model::ActivityState read_activity(std::string_view document) {
   const base::JsonView view(document);
   model::ActivityState state;
-  state.ns = view.text("namespace");
+  state.namespace_name = view.text("namespace");
   state.id = view.text("id");
   state.kind = view.text("kind") == "event" ? model::ActivityKind::event : model::ActivityKind::cron;
   state.version = view.small("version", 1);

@@ -95,7 +95,7 @@ std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry) {
 std::string execution_json(const model::Execution& e, bool payloads, const ExecutionDetails* details) {
   base::JsonObject object;
   object.text("id", e.id.to_string())
-      .text("namespace", e.queue.ns)
+      .text("namespace", e.queue.namespace_name)
       .text("task", e.task)
       .text("kind", kind_name(e.kind))
       .text("queue", e.queue.name)
@@ -159,7 +159,7 @@ std::string shown_execution_json(App app, const model::Execution& execution) {
 std::string queue_json(const model::QueueInfo& q) {
   const model::QueueLimits& limits = q.settings.limits;
   base::JsonObject object;
-  object.text("namespace", q.queue.ns)
+  object.text("namespace", q.queue.namespace_name)
       .text("queue", q.queue.name)
       .boolean("paused", q.settings.paused)
       .boolean("draining", q.settings.draining)

@@ -68,7 +68,7 @@ model::Execution read_execution(std::string_view document) {
   const base::JsonView view(document);
   model::Execution e;
   e.id = view.uuid("id").value_or(Uuid{});
-  e.queue = {.ns = view.text("namespace"), .name = view.text("queue")};
+  e.queue = {.namespace_name = view.text("namespace"), .name = view.text("queue")};
   e.task = view.text("task");
   e.kind = read_kind(view.text("kind"));
   e.status = read_status(view.text("status"));
@@ -178,7 +178,7 @@ model::Admission read_admission(std::string_view document) {
 model::QueueInfo read_queue(std::string_view document) {
   const base::JsonView view(document);
   model::QueueInfo q;
-  q.queue = {.ns = view.text("namespace"), .name = view.text("queue")};
+  q.queue = {.namespace_name = view.text("namespace"), .name = view.text("queue")};
   q.settings.paused = view.flag("paused");
   q.settings.draining = view.flag("draining");
   if (!view.flag("retention_is_default")) { q.settings.retention = view.duration("retention"); }

@@ -24,7 +24,7 @@ std::string_view word_of(const model::AdmissionDecision& decision) {
 }
 
 bool is_draining(store::Store& store, const model::QueueRef& name) {
-  const std::vector<model::QueueInfo> queues = store.queues(name.ns);
+  const std::vector<model::QueueInfo> queues = store.queues(name.namespace_name);
   return std::any_of(queues.begin(), queues.end(),
                      [&](const model::QueueInfo& info) { return info.queue == name && info.settings.draining; });
 }
@@ -58,11 +58,11 @@ std::string hex(const std::optional<base::Digest>& digest) { return digest ? bas
 
 }  // namespace
 
-AskedIdentity ask_identity(store::Store& store, const std::string& ns, engine::CatalogueCache& catalogue,
+AskedIdentity ask_identity(store::Store& store, const std::string& namespace_name, engine::CatalogueCache& catalogue,
                            const RequestFields& fields) {
   const TaskSpec task{.name = fields.task, .options = {}};
   const engine::CatalogueCache::Entry entry = catalogue.find(task);
-  AskedIdentity asked{.request = make_request(fields, ns, catalogue),
+  AskedIdentity asked{.request = make_request(fields, namespace_name, catalogue),
                       .rules = engine::rules_for(task, entry),
                       .catalogued = entry.definition != nullptr,
                       .canonical = {},
@@ -80,7 +80,7 @@ std::string identity_json(const AskedIdentity& asked) {
   const model::NewExecution& request = asked.request;
   const std::optional<model::IdentityClaim>& identity = request.identity;
   base::JsonObject object;
-  object.text("task", request.task).text("namespace", request.queue.ns).text("queue", request.queue.name);
+  object.text("task", request.task).text("namespace", request.queue.namespace_name).text("queue", request.queue.name);
   object.text("strategy", model::to_word(asked.rules.strategy)).boolean("catalogued", asked.catalogued);
   object.text("scope", model::to_word(asked.rules.scope));
   object.text_or_null("task_id", identity ? identity->key : "");

@@ -22,8 +22,8 @@ struct AskedIdentity {
 };
 
 // Decides by the same rule as the stores. Throws what an enqueue would throw before its admission.
-[[nodiscard]] AskedIdentity ask_identity(store::Store& store, const std::string& ns, engine::CatalogueCache& catalogue,
-                                         const RequestFields& fields);
+[[nodiscard]] AskedIdentity ask_identity(store::Store& store, const std::string& namespace_name,
+                                         engine::CatalogueCache& catalogue, const RequestFields& fields);
 
 // {"task","namespace","queue","strategy","catalogued","scope","task_id","canonical","identity","fingerprint","holder",
 // "would"}

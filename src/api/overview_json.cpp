@@ -41,7 +41,7 @@ std::string failure_json(const model::Execution& execution) {
       .str();
 }
 
-model::SessionInfo read_session(std::string_view document, const std::string& ns) {
+model::SessionInfo read_session(std::string_view document, const std::string& namespace_name) {
   const base::JsonView view(document);
   model::SessionInfo session;
   session.id = view.uuid("id").value_or(Uuid{});
@@ -49,7 +49,9 @@ model::SessionInfo read_session(std::string_view document, const std::string& ns
   session.host = view.text("host");
   session.pid = view.integer("pid");
   session.build = view.text("build");
-  for (const std::string& name : view.texts("queues")) { session.queues.push_back({.ns = ns, .name = name}); }
+  for (const std::string& name : view.texts("queues")) {
+    session.queues.push_back({.namespace_name = namespace_name, .name = name});
+  }
   session.tasks = view.texts("tasks");
   session.running = view.small("running");
   session.started_at = view.time("started_at").value_or(Time{});
@@ -59,18 +61,23 @@ model::SessionInfo read_session(std::string_view document, const std::string& ns
 
 }  // namespace
 
-Overview take_overview(store::Store& store, const std::string& ns) {
-  Overview overview{.at = store.now(), .ns = ns, .queues = store.queues(ns), .sessions = {}, .failures = {}};
+Overview take_overview(store::Store& store, const std::string& namespace_name) {
+  Overview overview{.at = store.now(),
+                    .namespace_name = namespace_name,
+                    .queues = store.queues(namespace_name),
+                    .sessions = {},
+                    .failures = {}};
   std::ranges::sort(overview.queues, {}, [](const model::QueueInfo& q) { return q.queue.name; });
   for (model::SessionInfo& session : store.sessions()) {
-    std::erase_if(session.queues, [&ns](const model::QueueRef& queue) { return queue.ns != ns; });
+    std::erase_if(session.queues,
+                  [&namespace_name](const model::QueueRef& queue) { return queue.namespace_name != namespace_name; });
     if (!session.queues.empty() && session.expires_at > overview.at) {
       overview.sessions.push_back(std::move(session));
     }
   }
   std::ranges::sort(overview.sessions, {}, &model::SessionInfo::worker);
   model::ListQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.statuses = {Status::failed, Status::timed_out};
   query.payloads = false;
   query.limit = failures_shown;
@@ -87,7 +94,7 @@ std::string overview_json(const Overview& overview) {
   for (const model::Execution& failure : overview.failures) { failures.push_back(failure_json(failure)); }
   return base::JsonObject()
       .time("at", overview.at)
-      .text("namespace", overview.ns)
+      .text("namespace", overview.namespace_name)
       .raw("queues", base::json_array(queues))
       .raw("sessions", base::json_array(sessions))
       .raw("failures", base::json_array(failures))
@@ -97,13 +104,13 @@ std::string overview_json(const Overview& overview) {
 Overview read_overview(std::string_view document) {
   const base::JsonView view(document);
   Overview overview{.at = view.time("at").value_or(Time{}),
-                    .ns = view.text("namespace"),
+                    .namespace_name = view.text("namespace"),
                     .queues = {},
                     .sessions = {},
                     .failures = {}};
   for (const std::string_view item : view.items("queues")) { overview.queues.push_back(read_queue(item)); }
   for (const std::string_view item : view.items("sessions")) {
-    overview.sessions.push_back(read_session(item, overview.ns));
+    overview.sessions.push_back(read_session(item, overview.namespace_name));
   }
   for (const std::string_view item : view.items("failures")) { overview.failures.push_back(read_execution(item)); }
   return overview;

@@ -60,7 +60,7 @@ Claim read_claim(std::string_view document, Time now) {
   const JsonView view(document);
   Claim claim;
   claim.id = view.uuid("id").value_or(Uuid{});
-  claim.queue = {.ns = view.text("namespace"), .name = view.text("queue")};
+  claim.queue = {.namespace_name = view.text("namespace"), .name = view.text("queue")};
   claim.task = view.text("task");
   claim.input = view.raw("input");
   claim.attempt = view.small("attempt", 1);
@@ -244,13 +244,13 @@ void RemoteWorkStore::close_session(const Uuid& session) {
   (void)bided([&] { return api_->post("/v1/claims/close", body, true); });
 }
 
-std::vector<QueueInfo> RemoteWorkStore::queues(std::string_view ns) {
+std::vector<QueueInfo> RemoteWorkStore::queues(std::string_view namespace_name) {
   const std::string answer = bided([&] { return api_->get("/v1/queues"); });
   std::vector<QueueInfo> queues;
   for (const std::string_view item : JsonView(answer).items("queues")) {
     queues.push_back(api::read_queue(item));
     // The server answers for the token's namespace, whose name the worker need not know.
-    queues.back().queue.ns = ns;
+    queues.back().queue.namespace_name = namespace_name;
   }
   return queues;
 }

@@ -26,7 +26,7 @@ class RemoteWorkStore final : public store::WorkStore {
   [[nodiscard]] store::BeatReply beat(const store::Beat& beat) override;
   [[nodiscard]] std::vector<Uuid> cancel_requests(const Uuid& session) override;
   void close_session(const Uuid& session) override;
-  [[nodiscard]] std::vector<store::QueueInfo> queues(std::string_view ns) override;
+  [[nodiscard]] std::vector<store::QueueInfo> queues(std::string_view namespace_name) override;
 
  private:
   // The server's ID of the session. Throws StaleLease if the session was never opened or has been replaced.

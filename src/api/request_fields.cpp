@@ -108,12 +108,12 @@ OnConflict parse_on_conflict(std::string_view text) {
                         base::quoted(text) + " is none; expected return_existing, reject, wait or terminate_existing");
 }
 
-model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                  engine::CatalogueCache& catalogue) {
-  return make_request(fields, ns, catalogue.find(TaskSpec{.name = fields.task, .options = {}}));
+  return make_request(fields, namespace_name, catalogue.find(TaskSpec{.name = fields.task, .options = {}}));
 }
 
-model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                  const engine::CatalogueCache::Entry& entry) {
   TaskSpec task{.name = fields.task, .options = {}};
   if (fields.kind == model::Kind::workflow) { task.options.max_attempts = 1; }
@@ -148,7 +148,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   }
   options.tags = fields.tags;
   options.traceparent = fields.traceparent;
-  model::NewExecution request = engine::make_request(ns, task, entry, fields.input, options);
+  model::NewExecution request = engine::make_request(namespace_name, task, entry, fields.input, options);
   request.kind = fields.kind;
   // Kept as text: a parsed object would lose the order of its members.
   request.labels.metadata = fields.metadata;

@@ -46,10 +46,10 @@ struct RequestFields {
 
 // By the rules that all ways to enqueue share (engine/build_request.hpp). Throws the typed error that names the field.
 // Engine::admit() and admit_async() check the request; a caller of admit_bulk() calls model::check_new_execution() first.
-[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                                engine::CatalogueCache& catalogue);
 // The same with the task's catalogue entry. Makes no store call.
-[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& ns,
+[[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                                const engine::CatalogueCache::Entry& entry);
 
 [[nodiscard]] OnConflict parse_on_conflict(std::string_view text);

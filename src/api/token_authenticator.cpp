@@ -50,7 +50,7 @@ base::Digest hash_in(const http::Request& request) {
 http::Principal principal_of(const auth::TokenBook::Answer& answer) {
   if (!answer.token) { refuse(); }
   const model::Token& token = *answer.token;
-  return {.ns = token.ns,
+  return {.namespace_name = token.namespace_name,
           .name = token.actor(),
           .enqueue = token.scopes.allow(model::TokenScope::enqueue),
           .read = token.scopes.allow(model::TokenScope::read),

@@ -15,9 +15,9 @@ namespace hapax {
 
 namespace {
 
-app::Selection all_of(const std::string& ns, ListOptions filter) {
+app::Selection all_of(const std::string& namespace_name, ListOptions filter) {
   filter.limit = limits::list_page;
-  return {.ids = {}, .query = app::query_of(ns, filter)};
+  return {.ids = {}, .query = app::query_of(namespace_name, filter)};
 }
 
 TokenRecord to_public(const model::Token& from) {
@@ -37,7 +37,7 @@ TokenRecord to_public(const model::Token& from) {
 
 std::size_t Admin::cancel_all(ListOptions filter, std::string_view reason) {
   const app::Operations operations = state_->change("cancel_all");
-  app::Selection selection = all_of(state_->ns(), std::move(filter));
+  app::Selection selection = all_of(state_->namespace_name(), std::move(filter));
   app::select_unfinished(*selection.query);
   app::Batches batches(operations, std::move(selection));
   std::size_t count = 0;
@@ -51,7 +51,7 @@ std::size_t Admin::cancel_all(ListOptions filter, std::string_view reason) {
 
 std::size_t Admin::retry_all(ListOptions filter) {
   const app::Operations operations = state_->change("retry_all");
-  app::Selection selection = all_of(state_->ns(), std::move(filter));
+  app::Selection selection = all_of(state_->namespace_name(), std::move(filter));
   app::select_failed(*selection.query);
   app::Batches batches(operations, std::move(selection));
   std::size_t count = 0;
@@ -91,7 +91,7 @@ std::size_t Admin::move(std::string_view from, std::string_view to, const MoveOp
 
 std::vector<AuditRecord> Admin::audit(const AuditOptions& options) {
   std::vector<AuditRecord> records;
-  for (model::AuditLine& line : state_->operations().audit({.ns = state_->ns(),
+  for (model::AuditLine& line : state_->operations().audit({.namespace_name = state_->namespace_name(),
                                 .subject = options.subject,
                                 .action = options.action,
                                 .from = options.from,
@@ -108,7 +108,9 @@ std::vector<AuditRecord> Admin::audit(const AuditOptions& options) {
 
 std::vector<TokenRecord> Admin::tokens() {
   std::vector<TokenRecord> records;
-  for (const model::Token& token : state_->store().tokens(state_->ns())) { records.push_back(to_public(token)); }
+  for (const model::Token& token : state_->store().tokens(state_->namespace_name())) {
+    records.push_back(to_public(token));
+  }
   return records;
 }
 

@@ -15,14 +15,14 @@
 namespace hapax {
 
 App open(const std::string& url, const OpenOptions& options) {
-  model::check_name(options.ns, "namespace");
+  model::check_name(options.namespace_name, "namespace");
   if (!options.actor.empty()) { model::check_name(options.actor, "actor"); }
   store::OpenOptions store_options;
   if (options.migrate) { store_options.migrate = *options.migrate ? store::Migrate::yes : store::Migrate::no; }
   store_options.must_exist = options.must_exist;
   store_options.encryption_key_file = options.encryption_key_file;
   if (options.config.empty()) {
-    App app(detail::make_app_state(store::open(url, store_options), options.ns, options.actor));
+    App app(detail::make_app_state(store::open(url, store_options), options.namespace_name, options.actor));
     if (options.payload_limit > 0) { base::set_payload_limit(options.payload_limit); }
     return app;
   }
@@ -31,11 +31,11 @@ App open(const std::string& url, const OpenOptions& options) {
     store_options.encryption_key_file = config.encryption_key_file.value_or("");
   }
   const std::string place = url.empty() ? config.store_url.value_or("") : url;
-  const auto state = detail::make_app_state(store::open(place, store_options), options.ns, options.actor);
+  const auto state = detail::make_app_state(store::open(place, store_options), options.namespace_name, options.actor);
   if (const std::size_t limit = options.payload_limit > 0 ? options.payload_limit : config.payload_limit.value_or(0)) {
     base::set_payload_limit(limit);
   }
-  detail::apply_configuration_at_start(state->engine(), options.ns, config);
+  detail::apply_configuration_at_start(state->engine(), options.namespace_name, config);
   return App(state);
 }
 
@@ -71,13 +71,13 @@ void App::add_handler(const TaskSpec& task, RawHandler handler) {
 void App::use(Middleware middleware) { state_->add_middleware(std::move(middleware)); }
 
 AnyHandle App::find_any(const Uuid& id) {
-  (void)app::find_briefly(state_->store(), state_->ns(), id);
+  (void)app::find_briefly(state_->store(), state_->namespace_name(), id);
   return state_->handle(id);
 }
 
 AnyHandle App::find_any(const TaskSpec& task, std::string_view task_id) {
   return state_->handle(
-      app::find_by_key(state_->store(), state_->ns(), state_->catalogue(),
+      app::find_by_key(state_->store(), state_->namespace_name(), state_->catalogue(),
                        {.kind = model::Kind::task, .task = task, .key = std::string(task_id), .queue = {}}));
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-schedule::Activities activities_of(detail::AppState& state) { return {state.engine(), state.ns()}; }
+schedule::Activities activities_of(detail::AppState& state) { return {state.engine(), state.namespace_name()}; }
 
 json encode(const CronTrigger& trigger) {
   json out = {{"type", "cron"},
@@ -229,7 +229,7 @@ BackfillReport App::backfill_activity(std::string_view id, Time from, Time to) {
 
 std::vector<ExecutionRecord> App::activity_runs(std::string_view id, const ListOptions& options) {
   ListOptions own = options;
-  own.parent = model::activity_uuid(state_->ns(), id);
+  own.parent = model::activity_uuid(state_->namespace_name(), id);
   return list(own);
 }
 
@@ -274,7 +274,7 @@ namespace detail {
 
 schedule::EventRouter& AppState::router() {
   const std::lock_guard lock(router_mutex_);
-  if (!router_) { router_ = std::make_shared<schedule::EventRouter>(*engine_, ns_); }
+  if (!router_) { router_ = std::make_shared<schedule::EventRouter>(*engine_, namespace_name_); }
   return *router_;
 }
 

@@ -74,14 +74,14 @@ CancelAnswer to_public(model::CancelVerdict verdict) {
 
 std::optional<ExecutionRecord> App::get(const Uuid& id) {
   auto execution = state_->store().get(id);
-  if (!execution || execution->queue.ns != state_->ns()) { return std::nullopt; }
+  if (!execution || execution->queue.namespace_name != state_->namespace_name()) { return std::nullopt; }
   model::check_readable(*execution);
   return to_public(std::move(*execution));
 }
 
 std::vector<ExecutionRecord> App::list(const ListOptions& options) {
   std::vector<ExecutionRecord> executions;
-  for (model::Execution& execution : state_->store().list(app::query_of(state_->ns(), options))) {
+  for (model::Execution& execution : state_->store().list(app::query_of(state_->namespace_name(), options))) {
     executions.push_back(to_public(std::move(execution)));
   }
   return executions;
@@ -121,7 +121,7 @@ std::vector<Explanation> App::explain(const Uuid& id) {
 
 std::vector<QueueStats> App::queues() {
   std::vector<QueueStats> stats;
-  for (const model::QueueInfo& info : state_->store().queues(state_->ns())) {
+  for (const model::QueueInfo& info : state_->store().queues(state_->namespace_name())) {
     stats.push_back({.queue = info.queue.name,
                      .paused = info.settings.paused,
                      .draining = info.settings.draining,

@@ -20,9 +20,10 @@ namespace {
 thread_local const AppState* lending = nullptr;
 }  // namespace
 
-std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns, std::string actor) {
+std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string namespace_name,
+                                         std::string actor) {
   auto engine = std::make_shared<engine::Engine>(std::move(store));
-  return {new AppState(std::move(engine), std::move(ns), std::move(actor)), [](AppState* state) {
+  return {new AppState(std::move(engine), std::move(namespace_name), std::move(actor)), [](AppState* state) {
             if (engine::on_engine_thread()) {
               std::thread([state] { delete state; }).detach();
             } else {
@@ -42,7 +43,8 @@ void AppState::forbid_in_transaction(std::string_view what) const {
 
 model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
                                       Declare declare) {
-  auto request = engine::make_request(ns_, task, catalogue_->find(task, declare), std::move(input), options);
+  auto request =
+      engine::make_request(namespace_name_, task, catalogue_->find(task, declare), std::move(input), options);
   request.labels.actor = actor_;
   return request;
 }
@@ -135,10 +137,10 @@ AnyHandle AppState::handle(const Uuid& id) {
 
 bool AppState::is_own(const Uuid& id) {
   const auto execution = store().get(id);
-  return execution && execution->queue.ns == ns_;
+  return execution && execution->queue.namespace_name == namespace_name_;
 }
 
-std::vector<Uuid> AppState::own(std::span<const Uuid> ids) { return store::own_ids(store(), ns_, ids); }
+std::vector<Uuid> AppState::own(std::span<const Uuid> ids) { return store::own_ids(store(), namespace_name_, ids); }
 
 void AppState::add_handler(const std::string& task, RawHandler handler) {
   model::check_name(task, "task");

@@ -74,25 +74,28 @@ class ContextState {
 class AppState final : public workflow::Host, public std::enable_shared_from_this<AppState> {
  public:
   // `actor`: the name recorded in the audit log; empty: "code".
-  AppState(std::shared_ptr<engine::Engine> engine, std::string ns, std::string actor = {})
-      : engine_(std::move(engine)), ns_(std::move(ns)), actor_(std::move(actor)), catalogue_(engine_->catalogue(ns_)) {}
+  AppState(std::shared_ptr<engine::Engine> engine, std::string namespace_name, std::string actor = {})
+      : engine_(std::move(engine)),
+        namespace_name_(std::move(namespace_name)),
+        actor_(std::move(actor)),
+        catalogue_(engine_->catalogue(namespace_name_)) {}
 
   [[nodiscard]] engine::Engine& engine() override { return *engine_; }
   [[nodiscard]] const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
   [[nodiscard]] store::Store& store() override { return engine_->store(); }
-  [[nodiscard]] const std::string& ns() const override { return ns_; }
+  [[nodiscard]] const std::string& namespace_name() const override { return namespace_name_; }
   // The actor for the audit log.
   [[nodiscard]] model::Actor actor() const { return {.name = actor_.empty() ? "code" : actor_}; }
   // The same, or an empty name if the program gave none: for actions too frequent to audit for unnamed programs.
   [[nodiscard]] model::Actor named_actor() const { return {.name = actor_}; }
   // The operator's acts of this app. change() is for acts that write: it throws UsageError on a thread that is inside
   // App::transaction of this app.
-  [[nodiscard]] app::Operations operations() const { return {*engine_, ns_, actor()}; }
+  [[nodiscard]] app::Operations operations() const { return {*engine_, namespace_name_, actor()}; }
   [[nodiscard]] app::Operations change(std::string_view what) const {
     forbid_in_transaction(what);
     return operations();
   }
-  [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {ns_, std::string(name)}; }
+  [[nodiscard]] model::QueueRef queue(std::string_view name) const { return {namespace_name_, std::string(name)}; }
 
   // ---- Requests --------------------------------------------------------------------------------------------------
   using Declare = engine::CatalogueCache::Declare;
@@ -167,7 +170,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   [[nodiscard]] engine::Ending settle_completion(ContextState& state, bool threw);
 
   const std::shared_ptr<engine::Engine> engine_;
-  const std::string ns_;
+  const std::string namespace_name_;
   const std::string actor_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
   mutable std::shared_mutex handlers_mutex_;  // guards what follows
@@ -180,7 +183,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
 };
 
 // The last owner may be a callback on one of the engine's own threads; then another thread destroys the state.
-[[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string ns,
+[[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string namespace_name,
                                                        std::string actor = {});
 
 // start_ticker() starts this process's ticker unless it runs already; tick_now() does on this thread what is due by the
@@ -190,7 +193,8 @@ void tick_now(engine::Engine& engine);
 // The first reads hapax.toml with its activities; the second writes the settings to the store if they differ from the
 // last ones applied.
 [[nodiscard]] config::Config load_configuration(const std::string& path);
-void apply_configuration_at_start(engine::Engine& engine, const std::string& ns, const config::Config& config);
+void apply_configuration_at_start(engine::Engine& engine, const std::string& namespace_name,
+                                  const config::Config& config);
 
 // While a guard lives, its thread is inside App::transaction of this app.
 class TransactionGuard {

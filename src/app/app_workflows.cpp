@@ -110,7 +110,7 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
   }
   base::check_json(payload_json, "payload");
   if (once) { model::check_key(*once); }
-  const model::Execution asked = app::find_briefly(state_->store(), state_->ns(), id_);
+  const model::Execution asked = app::find_briefly(state_->store(), state_->namespace_name(), id_);
   app::require_workflow(asked);
   const model::Signal signal{
       .execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)};
@@ -138,7 +138,7 @@ std::string AnyHandle::query_json(std::string_view name, const std::string& ques
 namespace {
 
 workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
-  model::Execution execution = app::find_execution(app.store(), app.ns(), id);
+  model::Execution execution = app::find_execution(app.store(), app.namespace_name(), id);
   model::check_readable(execution);
   const model::HistoryRequest request{.execution = id};
   auto histories = app.store().histories({&request, 1});

@@ -134,11 +134,11 @@ Plan plan_activities(schedule::Activities& stored, const config::Config& config)
   return plan;
 }
 
-config::AlsoApply applying(engine::Engine& engine, const std::string& ns, const config::Config& config,
+config::AlsoApply applying(engine::Engine& engine, const std::string& namespace_name, const config::Config& config,
                            const std::string& actor) {
   if (config.activities.empty()) { return {}; }
-  return [&engine, &ns, &config, &actor] {
-    schedule::Activities activities(engine, ns);
+  return [&engine, &namespace_name, &config, &actor] {
+    schedule::Activities activities(engine, namespace_name);
     Plan plan = plan_activities(activities, config);
     for (const schedule::Activity& activity : plan.changed) { (void)activities.apply(activity, actor); }
     return std::move(plan.changes);
@@ -180,23 +180,24 @@ std::string in_words(const schedule::Activity& activity) {
   return text + ".";
 }
 
-std::vector<config::Change> plan_configuration(engine::Engine& engine, const std::string& ns,
+std::vector<config::Change> plan_configuration(engine::Engine& engine, const std::string& namespace_name,
                                                const config::Config& config) {
-  std::vector<config::Change> changes = config::plan(engine.store(), ns, config);
+  std::vector<config::Change> changes = config::plan(engine.store(), namespace_name, config);
   if (config.activities.empty()) { return changes; }
-  schedule::Activities activities(engine, ns);
+  schedule::Activities activities(engine, namespace_name);
   std::ranges::move(plan_activities(activities, config).changes, std::back_inserter(changes));
   return changes;
 }
 
-std::vector<config::Change> apply_configuration(engine::Engine& engine, const std::string& ns,
+std::vector<config::Change> apply_configuration(engine::Engine& engine, const std::string& namespace_name,
                                                 const config::Config& config, const std::string& actor) {
-  return config::apply(engine.store(), ns, config, actor, applying(engine, ns, config, actor));
+  return config::apply(engine.store(), namespace_name, config, actor, applying(engine, namespace_name, config, actor));
 }
 
-std::vector<config::Change> apply_configuration_at_start(engine::Engine& engine, const std::string& ns,
+std::vector<config::Change> apply_configuration_at_start(engine::Engine& engine, const std::string& namespace_name,
                                                          const config::Config& config, const std::string& actor) {
-  return config::apply_at_start(engine.store(), ns, config, actor, applying(engine, ns, config, actor));
+  return config::apply_at_start(engine.store(), namespace_name, config, actor,
+                                applying(engine, namespace_name, config, actor));
 }
 
 }  // namespace hapax::app
@@ -207,8 +208,9 @@ config::Config load_configuration(const std::string& path) {
   return config::require_good(app::read_configuration(path, config::process_environment()));
 }
 
-void apply_configuration_at_start(engine::Engine& engine, const std::string& ns, const config::Config& config) {
-  (void)app::apply_configuration_at_start(engine, ns, config, "code");
+void apply_configuration_at_start(engine::Engine& engine, const std::string& namespace_name,
+                                  const config::Config& config) {
+  (void)app::apply_configuration_at_start(engine, namespace_name, config, "code");
 }
 
 }  // namespace hapax::detail

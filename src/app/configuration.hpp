@@ -29,11 +29,11 @@ namespace hapax::app {
 
 // config::plan, config::apply and config::apply_at_start, with the activities. Activities that the configuration does
 // not mention stay as they are. A paused activity stays paused.
-[[nodiscard]] std::vector<config::Change> plan_configuration(engine::Engine& engine, const std::string& ns,
+[[nodiscard]] std::vector<config::Change> plan_configuration(engine::Engine& engine, const std::string& namespace_name,
                                                              const config::Config& config);
-std::vector<config::Change> apply_configuration(engine::Engine& engine, const std::string& ns,
+std::vector<config::Change> apply_configuration(engine::Engine& engine, const std::string& namespace_name,
                                                 const config::Config& config, const std::string& actor);
-std::vector<config::Change> apply_configuration_at_start(engine::Engine& engine, const std::string& ns,
+std::vector<config::Change> apply_configuration_at_start(engine::Engine& engine, const std::string& namespace_name,
                                                          const config::Config& config, const std::string& actor);
 
 }  // namespace hapax::app

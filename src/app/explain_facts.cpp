@@ -9,7 +9,7 @@ namespace {
 // Reads one page only. Beyond it the counts are too low, and explain() then says nothing about them.
 std::map<Uuid, int> running_by_session(store::Store& store, const model::QueueRef& queue) {
   model::ListQuery query;
-  query.ns = queue.ns;
+  query.namespace_name = queue.namespace_name;
   query.queue = queue.name;
   query.statuses = {Status::running};
   query.payloads = false;
@@ -26,7 +26,7 @@ constexpr int looked_at_most = 10 * limits::list_page;
 
 std::optional<model::ExplainFacts::OthersOfKey> others_of_key(store::Store& store, const model::Execution& execution) {
   model::ListQuery query;
-  query.ns = execution.queue.ns;
+  query.namespace_name = execution.queue.namespace_name;
   query.queue = execution.queue.name;
   query.statuses = {Status::pending, Status::running};
   query.payloads = false;
@@ -65,7 +65,7 @@ void read_waits(store::Store& store, model::ExplainFacts& facts) {
 
 model::ExplainFacts gather_facts(store::Store& store, const model::Execution& execution) {
   model::ExplainFacts facts{.execution = execution, .now = store.now(), .sessions = store.sessions()};
-  for (model::QueueInfo& queue : store.queues(execution.queue.ns)) {
+  for (model::QueueInfo& queue : store.queues(execution.queue.namespace_name)) {
     if (queue.queue == execution.queue) { facts.queue = std::move(queue); }
   }
   if (facts.queue && facts.queue->settings.limits.worker_concurrency && execution.status == Status::pending) {
@@ -78,7 +78,7 @@ model::ExplainFacts gather_facts(store::Store& store, const model::Execution& ex
   }
   if (execution.parked && execution.limit_key) { facts.others_of_key = others_of_key(store, execution); }
   if (execution.identity) {
-    const model::Catalogue catalogue = model::decode_catalogue(store.catalogue(execution.queue.ns));
+    const model::Catalogue catalogue = model::decode_catalogue(store.catalogue(execution.queue.namespace_name));
     if (const model::TaskDefinition* const entry = catalogue.find(execution.task)) { facts.task = *entry; }
     facts.usual = catalogue.usual;
     facts.holding = store.holding(*execution.identity);

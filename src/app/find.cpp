@@ -25,11 +25,12 @@ constexpr std::size_t runs_told = 5;
 // The identity of an event's run contains the event's source, which the name does not show: so this searches the runs
 // of its activity, newest first. Builds before decision 58 gave runs of several sources one name: the result has the
 // newest run of each identity.
-std::vector<Uuid> find_among(store::Store& store, const std::string& ns, const Uuid& parent, const std::string& name) {
+std::vector<Uuid> find_among(store::Store& store, const std::string& namespace_name, const Uuid& parent,
+                             const std::string& name) {
   std::vector<Uuid> found;
   std::set<base::Digest> identities;
   model::ListQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.parent = parent;
   query.payloads = false;
   query.limit = limits::list_page;
@@ -59,38 +60,41 @@ std::optional<Uuid> only_one(const std::vector<Uuid>& found, const std::string& 
 
 // The identity of a run by hand follows from its name alone. Records from before decision 54 may have an event's run of
 // that name.
-std::vector<Uuid> find_runs(store::Store& store, const std::string& ns, const model::RunName& name) {
+std::vector<Uuid> find_runs(store::Store& store, const std::string& namespace_name, const model::RunName& name) {
   const std::string by_hand = "activity-" + name.activity + ":manual-";
-  const std::optional<Uuid> holder = store.holder(model::activity_identity_hash(ns, name.activity, name.run_id));
+  const std::optional<Uuid> holder =
+      store.holder(model::activity_identity_hash(namespace_name, name.activity, name.run_id));
   if (holder && !name.run_id.starts_with(by_hand)) { return {*holder}; }
-  return find_among(store, ns, model::activity_uuid(ns, name.activity), name.run_id);
+  return find_among(store, namespace_name, model::activity_uuid(namespace_name, name.activity), name.run_id);
 }
 
-model::Execution required(std::optional<model::Execution> found, const std::string& ns, const Uuid& id) {
-  if (!found || found->queue.ns != ns) {
-    throw NotFound("no execution " + id.to_string() + " in namespace '" + ns + "'");
+model::Execution required(std::optional<model::Execution> found, const std::string& namespace_name, const Uuid& id) {
+  if (!found || found->queue.namespace_name != namespace_name) {
+    throw NotFound("no execution " + id.to_string() + " in namespace '" + namespace_name + "'");
   }
   return *std::move(found);
 }
 
 }  // namespace
 
-model::Execution find_execution(store::Store& store, const std::string& ns, const Uuid& id) {
-  return required(store.get(id), ns, id);
+model::Execution find_execution(store::Store& store, const std::string& namespace_name, const Uuid& id) {
+  return required(store.get(id), namespace_name, id);
 }
 
-model::Execution find_briefly(store::Store& store, const std::string& ns, const Uuid& id) {
-  return required(store::get_briefly(store, ns, id), ns, id);
+model::Execution find_briefly(store::Store& store, const std::string& namespace_name, const Uuid& id) {
+  return required(store::get_briefly(store, namespace_name, id), namespace_name, id);
 }
 
 std::optional<std::string> parent_workflow_id(store::Store& store, const model::Execution& execution) {
   if (!execution.parent) { return std::nullopt; }
-  const std::optional<model::Execution> parent = store::get_briefly(store, execution.queue.ns, *execution.parent);
+  const std::optional<model::Execution> parent =
+      store::get_briefly(store, execution.queue.namespace_name, *execution.parent);
   if (!parent || parent->kind != model::Kind::workflow) { return std::nullopt; }
   return parent->identity_key;
 }
 
-Uuid find_by_key(store::Store& store, const std::string& ns, engine::CatalogueCache& catalogue, const KeyGiven& given) {
+Uuid find_by_key(store::Store& store, const std::string& namespace_name, engine::CatalogueCache& catalogue,
+                 const KeyGiven& given) {
   const auto& [kind, spec, key, queue] = given;
   const std::string& task = spec.name;
   const bool workflow = kind == model::Kind::workflow;
@@ -99,23 +103,24 @@ Uuid find_by_key(store::Store& store, const std::string& ns, engine::CatalogueCa
   const auto entry = catalogue.find(spec);
   model::NewExecution request;
   request.task = task;
-  request.queue = {.ns = ns, .name = spec.options.queue};
+  request.queue = {.namespace_name = namespace_name, .name = spec.options.queue};
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
   if (queue) {
     model::check_name(*queue, "queue");
     request.queue.name = *queue;
   }
   const base::Digest identity = model::identity_of_key(engine::rules_for(spec, entry), request, key);
-  if (const std::optional<Uuid> id = engine::latest_under(store, ns, identity)) { return *id; }
+  if (const std::optional<Uuid> id = engine::latest_under(store, namespace_name, identity)) { return *id; }
   const std::string what = workflow
                                ? "no run of workflow " + base::quoted(task) + " has the id " + base::quoted(key)
                                : "no execution of task " + base::quoted(task) + " holds the key " + base::quoted(key);
-  const std::vector<std::string> known = known_tasks(store, ns);
+  const std::vector<std::string> known = known_tasks(store, namespace_name);
   const bool is_known = std::ranges::find(known, task) != known.end();
-  throw NotFound(what + " in namespace '" + ns + "'" + (is_known ? "" : base::did_you_mean(task, known, '\'')));
+  throw NotFound(what + " in namespace '" + namespace_name + "'" +
+                 (is_known ? "" : base::did_you_mean(task, known, '\'')));
 }
 
-Uuid find_run(store::Store& store, const std::string& ns, const std::string& text) {
+Uuid find_run(store::Store& store, const std::string& namespace_name, const std::string& text) {
   const std::optional<model::RunName> name = model::parse_run_name(text);
   if (!name) {
     throw InvalidArgument("run", base::quoted(text) +
@@ -123,13 +128,15 @@ Uuid find_run(store::Store& store, const std::string& ns, const std::string& tex
                                      "activity-daily-report:2026-03-01T09:00:00+00:00");
   }
   if (name->is_instance) {
-    if (const auto id = store.holder(model::activity_identity_hash(ns, name->activity, text))) { return *id; }
+    if (const auto id = store.holder(model::activity_identity_hash(namespace_name, name->activity, text))) {
+      return *id;
+    }
   }
-  std::optional<Uuid> id = only_one(find_runs(store, ns, *name), name->run_id);
-  if (id && name->is_instance) { id = only_one(find_among(store, ns, *id, text), text); }
+  std::optional<Uuid> id = only_one(find_runs(store, namespace_name, *name), name->run_id);
+  if (id && name->is_instance) { id = only_one(find_among(store, namespace_name, *id, text), text); }
   if (id) { return *id; }
-  throw NotFound("no run " + base::quoted(text) + " in namespace '" + ns + "'; hapax activity runs " + name->activity +
-                 " lists those that are kept");
+  throw NotFound("no run " + base::quoted(text) + " in namespace '" + namespace_name + "'; hapax activity runs " +
+                 name->activity + " lists those that are kept");
 }
 
 model::ActivityState find_activity(schedule::Activities& activities, const std::string& id) {
@@ -138,29 +145,30 @@ model::ActivityState find_activity(schedule::Activities& activities, const std::
   model::ActivityQuery query;
   query.limit = limits::list_page;
   for (const model::ActivityState& state : activities.list(query)) { ids.push_back(state.id); }
-  throw NotFound("no activity " + base::quoted(id) + " in namespace '" + activities.ns() + "'" +
+  throw NotFound("no activity " + base::quoted(id) + " in namespace '" + activities.namespace_name() + "'" +
                  base::did_you_mean(id, ids, '\''));
 }
 
 model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue) {
   std::vector<std::string> names;
-  for (model::QueueInfo& info : store.queues(queue.ns)) {
+  for (model::QueueInfo& info : store.queues(queue.namespace_name)) {
     if (info.queue == queue) { return std::move(info); }
     names.push_back(std::move(info.queue.name));
   }
-  throw NotFound("no queue " + base::quoted(queue.name) + " in namespace '" + queue.ns + "'" +
+  throw NotFound("no queue " + base::quoted(queue.name) + " in namespace '" + queue.namespace_name + "'" +
                  base::did_you_mean(queue.name, names, '\''));
 }
 
-std::vector<std::string> known_tasks(store::Store& store, const std::string& ns) {
+std::vector<std::string> known_tasks(store::Store& store, const std::string& namespace_name) {
   std::vector<std::string> names;
-  for (model::TaskEntry& entry : store.catalogue(ns).tasks) { names.push_back(std::move(entry.name)); }
+  for (model::TaskEntry& entry : store.catalogue(namespace_name).tasks) { names.push_back(std::move(entry.name)); }
   for (const model::SessionInfo& session : store.sessions()) {
-    const bool is_ours = std::ranges::any_of(session.queues, [&ns](const auto& queue) { return queue.ns == ns; });
+    const bool is_ours = std::ranges::any_of(
+        session.queues, [&namespace_name](const auto& queue) { return queue.namespace_name == namespace_name; });
     if (is_ours) { names.insert(names.end(), session.tasks.begin(), session.tasks.end()); }
   }
   model::ListQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.payloads = false;
   query.limit = limits::list_page;
   for (model::Execution& execution : store.list(query)) { names.push_back(std::move(execution.task)); }

@@ -18,8 +18,8 @@
 namespace hapax::app {
 
 // The execution; throws NotFound if it does not exist in the namespace. A brief execution has no payloads.
-[[nodiscard]] model::Execution find_execution(store::Store& store, const std::string& ns, const Uuid& id);
-[[nodiscard]] model::Execution find_briefly(store::Store& store, const std::string& ns, const Uuid& id);
+[[nodiscard]] model::Execution find_execution(store::Store& store, const std::string& namespace_name, const Uuid& id);
+[[nodiscard]] model::Execution find_briefly(store::Store& store, const std::string& namespace_name, const Uuid& id);
 
 struct KeyGiven {
   model::Kind kind = model::Kind::task;
@@ -29,12 +29,12 @@ struct KeyGiven {
 };
 // The execution of a task or workflow that holds the key now, else the latest one kept under it. Throws NotFound, and
 // InvalidArgument for an impossible name or key.
-[[nodiscard]] Uuid find_by_key(store::Store& store, const std::string& ns, engine::CatalogueCache& catalogue,
-                               const KeyGiven& given);
+[[nodiscard]] Uuid find_by_key(store::Store& store, const std::string& namespace_name,
+                               engine::CatalogueCache& catalogue, const KeyGiven& given);
 
 // The run of an activity, or a task instance of a run, by its name: activity-ID:TICK. Throws NotFound and
 // InvalidArgument.
-[[nodiscard]] Uuid find_run(store::Store& store, const std::string& ns, const std::string& text);
+[[nodiscard]] Uuid find_run(store::Store& store, const std::string& namespace_name, const std::string& text);
 
 // The workflow ID of the workflow that started the execution; none when no workflow did, or when its record is gone.
 // Costs one read if the execution has a parent.
@@ -44,7 +44,7 @@ struct KeyGiven {
 [[nodiscard]] model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue);
 
 // Names of tasks and workflows in the catalogue, in the namespace's worker sessions and in its newest executions.
-[[nodiscard]] std::vector<std::string> known_tasks(store::Store& store, const std::string& ns);
+[[nodiscard]] std::vector<std::string> known_tasks(store::Store& store, const std::string& namespace_name);
 
 // Throws NotFound, with a suggestion if a similar ID exists.
 [[nodiscard]] model::ActivityState find_activity(schedule::Activities& activities, const std::string& id);

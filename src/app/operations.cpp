@@ -91,13 +91,13 @@ void check_audit(const model::AuditQuery& query) {
       "limit", std::to_string(query.limit) + " is out of range; expected 1 to " + std::to_string(limits::list_page));
 }
 
-model::ListQuery query_of(const std::string& ns, const ListOptions& options) {
+model::ListQuery query_of(const std::string& namespace_name, const ListOptions& options) {
   if (options.limit < 1 || options.limit > limits::list_page) {
     throw InvalidArgument("limit",
                           std::to_string(options.limit) + ", expected 1 to " + std::to_string(limits::list_page));
   }
   model::ListQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.statuses = options.statuses;
   query.queue = options.queue;
   query.task = options.task;
@@ -121,14 +121,14 @@ void Operations::wake(const Page& page) const {
 }
 
 Operations::Explained Operations::explain(const Uuid& id) const {
-  Explained explained{.execution = find_briefly(store(), ns_, id), .reasons = {}};
+  Explained explained{.execution = find_briefly(store(), namespace_name_, id), .reasons = {}};
   explained.reasons = model::explain(gather_facts(store(), explained.execution));
   return explained;
 }
 
 Page Operations::named(std::span<const Uuid> ids) const {
   std::map<Uuid, model::Execution> found;
-  for (model::Execution& execution : store::list_briefly(store(), ns_, ids)) {
+  for (model::Execution& execution : store::list_briefly(store(), namespace_name_, ids)) {
     found.insert_or_assign(execution.id, std::move(execution));
   }
   Page page;
@@ -159,7 +159,7 @@ std::vector<model::CancelResult> Operations::cancel(const Page& page, std::strin
 }
 
 model::CancelResult Operations::cancel(const Uuid& id, std::string_view reason) const {
-  const model::CancelResult result = cancel(Page{find_briefly(store(), ns_, id)}, reason).front();
+  const model::CancelResult result = cancel(Page{find_briefly(store(), namespace_name_, id)}, reason).front();
   const bool done =
       result.verdict == model::CancelVerdict::cancelled || result.verdict == model::CancelVerdict::requested;
   if (!done) { throw_cancel_refusal(id, result); }
@@ -184,14 +184,14 @@ std::vector<Retried> Operations::retry(const Page& page, const RetryOptions& opt
 }
 
 Retried Operations::retry(const Uuid& id, const RetryOptions& options) const {
-  Retried retried = retry(Page{find_briefly(store(), ns_, id)}, options).front();
+  Retried retried = retry(Page{find_briefly(store(), namespace_name_, id)}, options).front();
   if (retried.result.verdict != RetryVerdict::created) { throw_retry_refusal(id, retried.result); }
   return retried;
 }
 
 Page Operations::dead_letters(std::span<const Uuid> ids) const {
   if (ids.size() == 1) {
-    model::Execution execution = find_briefly(store(), ns_, ids.front());
+    model::Execution execution = find_briefly(store(), namespace_name_, ids.front());
     require_dead_letter(execution);
     return {std::move(execution)};
   }
@@ -211,7 +211,7 @@ int Operations::annotate(const Page& page, std::string_view note) const {
 
 std::vector<model::AuditLine> Operations::audit(model::AuditQuery query) const {
   check_audit(query);
-  query.ns = ns_;
+  query.namespace_name = namespace_name_;
   return store().audit(query);
 }
 
@@ -219,7 +219,7 @@ Batches::Batches(const Operations& operations, Selection selection)
     : operations_(operations), selection_(std::move(selection)) {
   if (!selection_.query) { return; }
   model::ListQuery& query = *selection_.query;
-  query.ns = operations_.ns();
+  query.namespace_name = operations_.namespace_name();
   query.payloads = false;
   query.limit = limits::list_page;
   query.after.reset();

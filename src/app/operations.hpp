@@ -69,16 +69,16 @@ void check_audit(const model::AuditQuery& query);
 void check_move(const model::QueueRef& from, const Moving& moving);
 
 // The query of a list. Throws InvalidArgument for a limit out of range or an impossible filter.
-[[nodiscard]] model::ListQuery query_of(const std::string& ns, const ListOptions& options);
+[[nodiscard]] model::ListQuery query_of(const std::string& namespace_name, const ListOptions& options);
 
 class Operations {
  public:
-  Operations(engine::Engine& engine, std::string ns, model::Actor by)
-      : engine_(engine), ns_(std::move(ns)), by_(std::move(by)) {}
+  Operations(engine::Engine& engine, std::string namespace_name, model::Actor by)
+      : engine_(engine), namespace_name_(std::move(namespace_name)), by_(std::move(by)) {}
 
-  [[nodiscard]] const std::string& ns() const { return ns_; }
+  [[nodiscard]] const std::string& namespace_name() const { return namespace_name_; }
   [[nodiscard]] store::Store& store() const { return engine_.store(); }
-  [[nodiscard]] model::QueueRef queue_ref(std::string_view name) const { return {ns_, std::string(name)}; }
+  [[nodiscard]] model::QueueRef queue_ref(std::string_view name) const { return {namespace_name_, std::string(name)}; }
 
   // ---- Executions ------------------------------------------------------------------------------------------------
   struct Explained {
@@ -141,7 +141,7 @@ class Operations {
   void wake(const Page& page) const;
 
   engine::Engine& engine_;
-  std::string ns_;
+  std::string namespace_name_;
   model::Actor by_;
 };
 

@@ -45,7 +45,7 @@ PurgeSteps::PurgeSteps(const Operations& operations, model::QueueRef queue)
     : operations_(operations), queue_(std::move(queue)) {
   model::check_name(queue_.name, "queue");
   (void)operations_.queue(queue_);
-  begun_.ns = queue_.ns;
+  begun_.namespace_name = queue_.namespace_name;
   begun_.queue = queue_.name;
   begun_.kind = model::Kind::workflow;
   begun_.statuses = {Status::pending};

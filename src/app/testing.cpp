@@ -17,7 +17,7 @@ constexpr int shown_inputs = 20;
 std::vector<model::QueueRef> queues_of(detail::AppState& app, const std::optional<std::string>& only) {
   if (only) { return {app.queue(*only)}; }
   std::vector<model::QueueRef> queues;
-  for (const model::QueueInfo& info : app.store().queues(app.ns())) { queues.push_back(info.queue); }
+  for (const model::QueueInfo& info : app.store().queues(app.namespace_name())) { queues.push_back(info.queue); }
   return queues;
 }
 
@@ -53,12 +53,12 @@ void AppState::run_inline(const model::QueueRef& queue) {
 namespace testing {
 
 App open(const OpenOptions& options) {
-  model::check_name(options.ns, "namespace");
+  model::check_name(options.namespace_name, "namespace");
   // A fixed start time, so that tests that print times print the same ones.
   auto clock = std::make_shared<base::ManualClock>(parse_time("2026-01-01T00:00:00Z"));
   store::OpenOptions store_options;
   store_options.clock = clock;
-  auto state = hapax::detail::make_app_state(store::open("memory:", store_options), options.ns);
+  auto state = hapax::detail::make_app_state(store::open("memory:", store_options), options.namespace_name);
   state->manual_clock = std::move(clock);
   return App(std::move(state));
 }

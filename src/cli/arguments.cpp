@@ -70,7 +70,7 @@ void add_filter(CLI::App& command, Filter& filter, bool with_status) {
 
 model::ListQuery Filter::query(const Shell& shell) const {
   model::ListQuery query;
-  query.ns = shell.ns();
+  query.namespace_name = shell.namespace_name();
   for (const std::string& text : statuses) { query.statuses.push_back(require_status(text)); }
   const auto checked = [](const std::optional<std::string>& name, std::string_view field) {
     if (name) { model::check_name(*name, field); }

@@ -42,7 +42,7 @@ int run(Shell& shell, const AuditOptions& options) {
 int show_audit(Shell& shell, const model::AuditQuery& query) {
   app::check_audit(query);
   engine::Engine engine(shell.shared_store());
-  const std::vector<model::AuditLine> lines = app::Operations(engine, shell.ns(), {}).audit(query);
+  const std::vector<model::AuditLine> lines = app::Operations(engine, shell.namespace_name(), {}).audit(query);
   if (shell.json()) {
     std::vector<std::string> items;
     for (const model::AuditLine& line : lines) {

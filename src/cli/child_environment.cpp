@@ -39,7 +39,7 @@ std::vector<std::string> ChildEnvironment::of(const model::Claim& claim) const {
       "HAPAX_EXECUTION_ID=" + claim.id.to_string(),
       "HAPAX_TASK=" + claim.task,
       "HAPAX_QUEUE=" + claim.queue.name,
-      "HAPAX_NAMESPACE=" + claim.queue.ns,
+      "HAPAX_NAMESPACE=" + claim.queue.namespace_name,
       "HAPAX_ATTEMPT=" + std::to_string(claim.attempt),
       "HAPAX_MAX_ATTEMPTS=" + std::to_string(claim.max_attempts),
       "HAPAX_RUN=" + std::to_string(claim.run),

@@ -46,7 +46,7 @@ void add_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--ca-file", options.ca_file, "Certificates to trust, for --server https://…")
       ->type_name("FILE")
       ->group("Common");
-  app.add_option("--namespace", options.ns, "Namespace (default: $HAPAX_NAMESPACE)")
+  app.add_option("--namespace", options.namespace_name, "Namespace (default: $HAPAX_NAMESPACE)")
       ->type_name("NAME")
       ->group("Common");
   app.add_option("--config", options.config, "Configuration (default: $HAPAX_CONFIG)")

@@ -80,8 +80,9 @@ int apply_configuration(Shell& shell, bool dry_run) {
   const std::string actor = "config apply of " + config.path + ", " + command_line_actor();
   shell.when_store_is_missing(dry_run ? MissingStore::imagine : MissingStore::make);
   engine::Engine engine(shell.shared_store());
-  const std::vector<config::Change> changes = dry_run ? app::plan_configuration(engine, shell.ns(), config)
-                                                      : app::apply_configuration(engine, shell.ns(), config, actor);
+  const std::vector<config::Change> changes =
+      dry_run ? app::plan_configuration(engine, shell.namespace_name(), config)
+              : app::apply_configuration(engine, shell.namespace_name(), config, actor);
   if (shell.json()) {
     print(JsonObject().boolean("applied", !dry_run).raw("changes", changes_json(changes)).str());
     return exit_ok;
@@ -139,8 +140,8 @@ std::string queue_settings_text(const model::QueueSettings& settings) {
 }
 
 int show_stored(Shell& shell) {
-  const std::vector<model::QueueInfo> queues = shell.store().queues(shell.ns());
-  const model::StoredCatalogue catalogue = shell.store().catalogue(shell.ns());
+  const std::vector<model::QueueInfo> queues = shell.store().queues(shell.namespace_name());
+  const model::StoredCatalogue catalogue = shell.store().catalogue(shell.namespace_name());
   if (shell.json()) { return show_json(queues, catalogue); }
   const Time now = shell.store().now();
   constexpr std::size_t wide = 100;
@@ -166,12 +167,12 @@ int show_stored(Shell& shell) {
 
 int forget_task(Shell& shell, const std::string& task) {
   model::check_name(task, "task");
-  if (!shell.store().remove_task(shell.ns(), task, command_line_actor())) {
+  if (!shell.store().remove_task(shell.namespace_name(), task, command_line_actor())) {
     std::vector<std::string> names;
-    for (model::TaskEntry& entry : shell.store().catalogue(shell.ns()).tasks) {
+    for (model::TaskEntry& entry : shell.store().catalogue(shell.namespace_name()).tasks) {
       names.push_back(std::move(entry.name));
     }
-    throw NotFound("no task '" + task + "' in the catalogue of namespace '" + shell.ns() + "'" +
+    throw NotFound("no task '" + task + "' in the catalogue of namespace '" + shell.namespace_name() + "'" +
                    base::did_you_mean(task, names, '\''));
   }
   if (shell.json()) {
@@ -213,8 +214,9 @@ void add_config(Commands& commands) {
 
   CLI::App& audit = commands.add({"audit", "List who changed what, newest first", ""}, &group);
   audit.add_option("--limit", options->limit, "Print at most N lines")->type_name("N")->capture_default_str();
-  commands.run_with(audit,
-                    [options](Shell& shell) { return show_audit(shell, {.ns = shell.ns(), .limit = options->limit}); });
+  commands.run_with(audit, [options](Shell& shell) {
+    return show_audit(shell, {.namespace_name = shell.namespace_name(), .limit = options->limit});
+  });
 
   CLI::App& forget = commands.add({"forget", "Remove a task from the catalogue", forget_examples}, &group);
   forget.add_option("task", options->task, "Name of the task")->type_name("TASK")->required();

@@ -64,18 +64,18 @@ GuardStorePtr open_records(Shell& shell) {
 }
 
 // Names of guarded functions, from the first page of records.
-std::vector<std::string> recorded_names(GuardStore& store, const std::string& ns) {
+std::vector<std::string> recorded_names(GuardStore& store, const std::string& namespace_name) {
   std::set<std::string> names;
   GuardQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.limit = limits::list_page;
   for (const GuardRecord& record : store.list(query).records) { names.insert(record.key.name); }
   return {names.begin(), names.end()};
 }
 
-[[noreturn]] void refuse_unknown(GuardStore& store, const std::string& ns, const std::string& name,
+[[noreturn]] void refuse_unknown(GuardStore& store, const std::string& namespace_name, const std::string& name,
                                  const std::string& rest) {
-  const std::vector<std::string> names = recorded_names(store, ns);
+  const std::vector<std::string> names = recorded_names(store, namespace_name);
   const bool is_known = std::ranges::find(names, name) != names.end();
   throw NotFound("there is no record of " + base::echo(name) + rest +
                  (is_known ? "" : base::did_you_mean(name, names, '\'')));
@@ -89,7 +89,7 @@ struct RecordFilter {
 
 GuardQuery query_of(const Shell& shell, const RecordFilter& filter) {
   GuardQuery query;
-  query.ns = shell.ns();
+  query.namespace_name = shell.namespace_name();
   query.name = filter.name;
   query.key_prefix = filter.key_prefix;
   query.limit = limits::list_page;
@@ -117,13 +117,13 @@ void each_record(GuardStore& store, GuardQuery query, const std::function<bool(c
 }
 
 // Call this when a filter matched nothing: throws NotFound if there is no record of the named function at all.
-void require_name(GuardStore& store, const std::string& ns, const RecordFilter& filter, bool is_empty) {
+void require_name(GuardStore& store, const std::string& namespace_name, const RecordFilter& filter, bool is_empty) {
   if (!is_empty || !filter.name) { return; }
   GuardQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.name = filter.name;
   query.limit = 1;
-  if (store.list(query).records.empty()) { refuse_unknown(store, ns, *filter.name, ""); }
+  if (store.list(query).records.empty()) { refuse_unknown(store, namespace_name, *filter.name, ""); }
 }
 
 std::optional<model::ErrorInfo> error_info(const GuardRecord& record) {
@@ -184,7 +184,7 @@ int list_records(Shell& shell, const RecordFilter& filter, std::int64_t limit) {
     records.push_back(record);
     return std::ssize(records) < limit;
   });
-  require_name(*store, shell.ns(), filter, records.empty());
+  require_name(*store, shell.namespace_name(), filter, records.empty());
   if (!shell.json()) {
     print_table(records);
     return exit_ok;
@@ -202,7 +202,7 @@ std::string spelled(const GuardKey& key) {
 int show_record(Shell& shell, const GuardKey& key) {
   const GuardStorePtr store = open_records(shell);
   const std::optional<GuardRecord> record = store->read(key);
-  if (!record) { refuse_unknown(*store, key.ns, key.name, " with that key"); }
+  if (!record) { refuse_unknown(*store, key.namespace_name, key.name, " with that key"); }
   if (shell.json()) {
     print(record_json(*record));
     return exit_ok;
@@ -235,10 +235,10 @@ struct ForgetOptions {
 };
 
 int forget_one(Shell& shell, const ForgetOptions& options) {
-  const GuardKey key{.ns = shell.ns(), .name = *options.filter.name, .key = *options.key};
+  const GuardKey key{.namespace_name = shell.namespace_name(), .name = *options.filter.name, .key = *options.key};
   const GuardStorePtr store = open_records(shell);
   switch (store->forget(key, options.even_in_progress)) {
-    case GuardForgotten::absent: refuse_unknown(*store, key.ns, key.name, " with that key");
+    case GuardForgotten::absent: refuse_unknown(*store, key.namespace_name, key.name, " with that key");
     case GuardForgotten::in_progress:
       throw WrongStatus(spelled(key) + " is in progress; --even-in-progress forgets it all the same", Status::running);
     case GuardForgotten::forgotten: break;
@@ -255,7 +255,7 @@ int forget_many(Shell& shell, const ForgetOptions& options) {
     keys.push_back(record.key);
     return true;
   });
-  require_name(*store, shell.ns(), options.filter, keys.empty());
+  require_name(*store, shell.namespace_name(), options.filter, keys.empty());
   const std::string what = "forget " + plural(std::ssize(keys), "record");
   if (!keys.empty() && !options.yes) {
     // A forgotten call may take effect again, so many records are never forgotten without a confirmation.
@@ -306,7 +306,7 @@ void add_guard_show(Commands& commands, CLI::App& group) {
   command.add_option("--name", options->name, "Name of the guarded function")->type_name("NAME")->required();
   command.add_option("--key", options->key, "Key of the call, as list shows it")->type_name("KEY")->required();
   commands.run_with(command, [options](Shell& shell) {
-    return show_record(shell, {.ns = shell.ns(), .name = options->name, .key = options->key});
+    return show_record(shell, {.namespace_name = shell.namespace_name(), .name = options->name, .key = options->key});
   });
 }
 

@@ -192,7 +192,7 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   const auto sweep_trouble =
       std::make_shared<engine::TroubleListener>([say](std::string_view text) { say("sweep", text); });
   engine->wakeups().sweeps().add(sweep_trouble);
-  engine->start_sweeper({.interval = {}, .ns = shell.ns()});
+  engine->start_sweeper({.interval = {}, .namespace_name = shell.namespace_name()});
   schedule::start_ticker(*engine, {.on_trouble = [say](std::string_view text) { say("schedules", text); },
                                    .on_looked = [&ticker] { ticker.beat(); }});
   announce(shell, server, !options.tls_certificate.empty());

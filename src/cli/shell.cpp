@@ -69,7 +69,7 @@ std::string command_line_actor() { return "command line (" + user_at_host() + ")
 
 Shell::Shell(CommonOptions options, std::string command, MissingStore missing_store)
     : options_(std::move(options)), command_(std::move(command)), missing_store_(missing_store) {
-  if (!options_.ns.empty()) { model::check_name(options_.ns, "namespace"); }
+  if (!options_.namespace_name.empty()) { model::check_name(options_.namespace_name, "namespace"); }
   if (!options_.server.empty() && !options_.store.empty()) {
     throw BadUsage("--server and --store are given; expected one of them: who is to answer");
   }
@@ -111,9 +111,12 @@ std::size_t Shell::payload_limit() const {
   return base::payload_limit();
 }
 
-const std::string& Shell::ns() const {
-  if (ns_.empty()) { ns_ = options_.ns.empty() ? configuration().ns.value_or("default") : options_.ns; }
-  return ns_;
+const std::string& Shell::namespace_name() const {
+  if (namespace_name_.empty()) {
+    namespace_name_ =
+        options_.namespace_name.empty() ? configuration().namespace_name.value_or("default") : options_.namespace_name;
+  }
+  return namespace_name_;
 }
 
 // Flags override the environment, and the environment overrides the file. If the file names a server and a store, the
@@ -139,7 +142,7 @@ const std::shared_ptr<http::ApiClient>& Shell::api() {
   if (api_) { return api_; }
   http::ApiClientOptions asking{.url = http::parse_server_url(server_url()),
                                 .token = {},
-                                .ns = {},
+                                .namespace_name = {},
                                 .ca_file = options_.ca_file,
                                 .agent = std::string("hapax/") + HAPAX_VERSION};
   require_file(options_.ca_file, "--ca-file");
@@ -155,8 +158,8 @@ const std::shared_ptr<http::ApiClient>& Shell::api() {
     asking.token = checked_token(base::read_secret_file(*checked.server_token_file), *checked.server_token_file);
   }
   if (asking.token.empty()) {
-    asking.ns = ns();
-  } else if (!options_.ns.empty()) {
+    asking.namespace_name = namespace_name();
+  } else if (!options_.namespace_name.empty()) {
     throw BadUsage("--namespace beside a token: the token says the namespace; leave one of them out");
   }
   api_ = std::make_shared<http::ApiClient>(std::move(asking));
@@ -190,7 +193,7 @@ void Shell::use_configuration() {
   const config::Config& configuration_now = configuration();
   const std::string from = configuration_now.path.empty() ? "the environment" : configuration_now.path;
   engine::Engine engine(shared_store());
-  app::apply_configuration_at_start(engine, ns(), configuration_now,
+  app::apply_configuration_at_start(engine, namespace_name(), configuration_now,
                                     "start with " + from + " (" + user_at_host() + ")");
 }
 
@@ -223,13 +226,13 @@ std::shared_ptr<store::WorkStore> Shell::work_store() {
 store::Store& Shell::store() { return *shared_store(); }
 
 App Shell::app() {
-  return App(std::make_shared<hapax::detail::AppState>(std::make_shared<engine::Engine>(shared_store()), ns(),
-                                                       command_line_actor()));
+  return App(std::make_shared<hapax::detail::AppState>(std::make_shared<engine::Engine>(shared_store()),
+                                                       namespace_name(), command_line_actor()));
 }
 
 model::QueueRef Shell::queue(const std::string& name) const {
   model::check_name(name, "queue");
-  return {.ns = ns(), .name = name};
+  return {.namespace_name = namespace_name(), .name = name};
 }
 
 }  // namespace hapax::cli

@@ -35,12 +35,12 @@ enum class MissingStore : std::uint8_t {
 };
 
 struct CommonOptions {
-  std::string store;       // --store; empty: HAPAX_STORE_URL, else [store] url, else sqlite:hapax.db
-  std::string server;      // --server; empty: HAPAX_SERVER_URL, else [server] url, else the store itself
-  std::string token_file;  // --token-file; empty: HAPAX_TOKEN, else [server] token_file, else no token
-  std::string ca_file;     // --ca-file; empty: [server] ca_file, else the system's certificates
-  std::string ns;          // --namespace; empty: HAPAX_NAMESPACE, else the file's, else "default"
-  std::string config;      // --config; empty: HAPAX_CONFIG, else hapax.toml in this folder, if there is one
+  std::string store;           // --store; empty: HAPAX_STORE_URL, else [store] url, else sqlite:hapax.db
+  std::string server;          // --server; empty: HAPAX_SERVER_URL, else [server] url, else the store itself
+  std::string token_file;      // --token-file; empty: HAPAX_TOKEN, else [server] token_file, else no token
+  std::string ca_file;         // --ca-file; empty: [server] ca_file, else the system's certificates
+  std::string namespace_name;  // --namespace; empty: HAPAX_NAMESPACE, else the file's, else "default"
+  std::string config;          // --config; empty: HAPAX_CONFIG, else hapax.toml in this folder, if there is one
   bool json = false;
   bool quiet = false;  // no progress, no remarks; results and errors only
 };
@@ -59,8 +59,8 @@ class Shell {
   // Call this before the store is opened.
   void when_store_is_missing(MissingStore then) { missing_store_ = then; }
 
-  // ns() and store_url() throw what configuration() throws; store_url() throws BadUsage when a server is named.
-  [[nodiscard]] const std::string& ns() const;
+  // namespace_name() and store_url() throw what configuration() throws; store_url() throws BadUsage when a server is named.
+  [[nodiscard]] const std::string& namespace_name() const;
   [[nodiscard]] const std::string& store_url() const;
   [[nodiscard]] bool json() const { return options_.json; }
   [[nodiscard]] bool quiet() const { return options_.quiet; }
@@ -105,7 +105,7 @@ class Shell {
   CommonOptions options_;
   // Read when first needed, so that an invalid file does not stop the commands that examine it.
   mutable std::optional<config::Config> configuration_;
-  mutable std::string ns_;
+  mutable std::string namespace_name_;
   mutable std::string store_url_;
   mutable std::optional<std::string> server_url_;
   std::string command_;

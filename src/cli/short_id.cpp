@@ -40,7 +40,7 @@ Uuid find_id(Shell& shell, const std::string& text, Among among) {
   const std::string end = base::lower(text);
   if (!is_end_of_id(end)) { return api::parse_id(text); }
   Listing listing;
-  listing.query.ns = shell.ns();
+  listing.query.namespace_name = shell.namespace_name();
   listing.query.payloads = false;
   listing.query.dead_only = among == Among::dead_letters;
   std::vector<std::string> found;
@@ -51,7 +51,7 @@ Uuid find_id(Shell& shell, const std::string& text, Among among) {
   });
   if (found.empty()) {
     const std::string noun = among == Among::dead_letters ? "dead letter" : "execution";
-    throw NotFound("no " + noun + " of namespace '" + shell.ns() + "' has an id that ends with '" + end +
+    throw NotFound("no " + noun + " of namespace '" + shell.namespace_name() + "' has an id that ends with '" + end +
                    "', among the newest " + grouped(looked_through) + "; expected such an end or a whole id");
   }
   if (found.size() > 1) {

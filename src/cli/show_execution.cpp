@@ -31,7 +31,9 @@ void print_facts(const model::Execution& e, const std::string& parent_workflow_i
   Facts facts;
   facts.add("id", e.id.to_string(), Style::bold);
   facts.add(workflow ? "workflow" : "task", e.task);
-  facts.add("queue", e.queue.ns == "default" ? e.queue.name : e.queue.name + " (namespace " + e.queue.ns + ")");
+  facts.add("queue", e.queue.namespace_name == "default"
+                         ? e.queue.name
+                         : e.queue.name + " (namespace " + e.queue.namespace_name + ")");
   const Cell status = status_cell(e, now);
   facts.add("status", status.text, status.style);
   facts.add_if("waits for", waits_for(e, timeline));

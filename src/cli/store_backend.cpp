@@ -26,8 +26,8 @@ constexpr std::size_t store_backend_batch_bytes = 16 << 20;
 
 class StoreBulk : public Bulk {
  public:
-  StoreBulk(engine::Engine& engine, std::string ns)
-      : engine_(engine), ns_(std::move(ns)), catalogue_(engine.catalogue(ns_)) {}
+  StoreBulk(engine::Engine& engine, std::string namespace_name)
+      : engine_(engine), namespace_name_(std::move(namespace_name)), catalogue_(engine.catalogue(namespace_name_)) {}
 
   void add(RequestFields fields) override {
     fields.actor = actor_;
@@ -58,7 +58,7 @@ class StoreBulk : public Bulk {
 
  private:
   [[nodiscard]] model::NewExecution make(const RequestFields& fields) {
-    model::NewExecution request = make_request(fields, ns_, *catalogue_);
+    model::NewExecution request = make_request(fields, namespace_name_, *catalogue_);
     model::check_new_execution(request);
     return request;
   }
@@ -80,7 +80,7 @@ class StoreBulk : public Bulk {
   }
 
   engine::Engine& engine_;
-  const std::string ns_;
+  const std::string namespace_name_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
   const std::string actor_ = command_line_actor();
   std::vector<model::NewExecution> batch_;
@@ -93,15 +93,16 @@ class StoreBulk : public Bulk {
 StoreBackend::StoreBackend(Shell& shell)
     : shell_(shell),
       store_(shell.shared_store()),
-      ns_(shell.ns()),
+      namespace_name_(shell.namespace_name()),
       engine_(store_),
-      operations_(engine_, ns_, {command_line_actor()}),
-      catalogue_(engine_.catalogue(ns_)),
-      activities_(engine_, ns_) {}
+      operations_(engine_, namespace_name_, {command_line_actor()}),
+      catalogue_(engine_.catalogue(namespace_name_)),
+      activities_(engine_, namespace_name_) {}
 
 model::Execution StoreBackend::get(const Uuid& id, Payloads payloads) {
   const auto read = [&] {
-    return payloads == Payloads::with ? app::find_execution(store(), ns_, id) : app::find_briefly(store(), ns_, id);
+    return payloads == Payloads::with ? app::find_execution(store(), namespace_name_, id)
+                                      : app::find_briefly(store(), namespace_name_, id);
   };
   model::Execution found = read();
   // An execution past its deadline is shown as timed out, even when no worker runs that would end it.
@@ -110,10 +111,10 @@ model::Execution StoreBackend::get(const Uuid& id, Payloads payloads) {
 }
 
 Uuid StoreBackend::find(const ExecutionName& name) {
-  if (name.run) { return app::find_run(store(), ns_, *name.run); }
+  if (name.run) { return app::find_run(store(), namespace_name_, *name.run); }
   const model::Kind kind = name.task ? model::Kind::task : model::Kind::workflow;
   const auto& [task, key] = name.task ? *name.task : *name.workflow;
-  return app::find_by_key(store(), ns_, *catalogue_,
+  return app::find_by_key(store(), namespace_name_, *catalogue_,
                           {.kind = kind, .task = {.name = task, .options = {}}, .key = key, .queue = name.queue});
 }
 
@@ -126,10 +127,10 @@ std::string StoreBackend::show(const Uuid& id) {
 
 std::vector<std::string> StoreBackend::list(const Listing& listing) {
   model::ListQuery query = listing.query;
-  query.ns = ns_;
+  query.namespace_name = namespace_name_;
   if (listing.activity) {
     schedule::check_activity_id(*listing.activity, "activity");
-    query.parent = model::activity_uuid(ns_, *listing.activity);
+    query.parent = model::activity_uuid(namespace_name_, *listing.activity);
   }
   std::vector<std::string> documents;
   for (const model::Execution& execution : store().list(query)) {
@@ -145,7 +146,7 @@ std::string StoreBackend::admit(const RequestFields& asked) {
   model::NewExecution request;
   const auto ask = [&] {
     return engine::with_current_catalogue(catalogue, [&] {
-      request = make_request(fields, ns_, catalogue);
+      request = make_request(fields, namespace_name_, catalogue);
       return engine_.admit(request);
     });
   };
@@ -158,7 +159,7 @@ std::string StoreBackend::admit(const RequestFields& asked) {
   return admission_json(admission, std::nullopt);
 }
 
-std::unique_ptr<Bulk> StoreBackend::bulk() { return std::make_unique<StoreBulk>(engine_, ns_); }
+std::unique_ptr<Bulk> StoreBackend::bulk() { return std::make_unique<StoreBulk>(engine_, namespace_name_); }
 
 std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_most) {
   const Time until = at_most ? engine::engine_now() + std::min(*at_most, engine::longest_wait) : engine::never;
@@ -186,7 +187,7 @@ std::string StoreBackend::explain(const Uuid& id) {
 }
 
 std::string StoreBackend::identity(const RequestFields& fields) {
-  return identity_json(ask_identity(store(), ns_, *catalogue_, fields));
+  return identity_json(ask_identity(store(), namespace_name_, *catalogue_, fields));
 }
 
 std::string StoreBackend::cancel(std::span<const Uuid> ids, const std::string& reason) {

@@ -62,7 +62,7 @@ class StoreBackend : public Backend {
 
   Shell& shell_;
   const std::shared_ptr<store::Store> store_;
-  const std::string ns_;
+  const std::string namespace_name_;
   engine::Engine engine_;
   const app::Operations operations_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;

@@ -13,7 +13,7 @@ namespace {
 
 class StoreEvents : public EventDoor {
  public:
-  StoreEvents(engine::Engine& engine, const std::string& ns) : router_(engine, ns) {}
+  StoreEvents(engine::Engine& engine, const std::string& namespace_name) : router_(engine, namespace_name) {}
 
   [[nodiscard]] schedule::MissingId missing_id() override { return router_.missing_id(); }
   // Large, because the router writes one part of a batch while it builds the next.
@@ -36,12 +36,12 @@ class StoreEvents : public EventDoor {
 
 }  // namespace
 
-std::string StoreBackend::overview() { return overview_json(take_overview(store(), ns_)); }
+std::string StoreBackend::overview() { return overview_json(take_overview(store(), namespace_name_)); }
 
 KnownNames StoreBackend::known_names() {
   KnownNames known;
-  known.tasks = app::known_tasks(store(), ns_);
-  for (const model::QueueInfo& queue : store().queues(ns_)) { known.queues.push_back(queue.queue.name); }
+  known.tasks = app::known_tasks(store(), namespace_name_);
+  for (const model::QueueInfo& queue : store().queues(namespace_name_)) { known.queues.push_back(queue.queue.name); }
   return known;
 }
 
@@ -118,6 +118,6 @@ std::string StoreBackend::backfill_activity(const std::string& id, const Backfil
   return backfill_json(activities_.backfill(id, range, command_line_actor(), told), range);
 }
 
-std::unique_ptr<EventDoor> StoreBackend::events() { return std::make_unique<StoreEvents>(engine_, ns_); }
+std::unique_ptr<EventDoor> StoreBackend::events() { return std::make_unique<StoreEvents>(engine_, namespace_name_); }
 
 }  // namespace hapax::cli

@@ -7,7 +7,7 @@ namespace hapax::cli {
 
 std::vector<std::string> StoreBackend::queues() {
   std::vector<std::string> documents;
-  for (const model::QueueInfo& info : store().queues(ns_)) { documents.push_back(queue_json(info)); }
+  for (const model::QueueInfo& info : store().queues(namespace_name_)) { documents.push_back(queue_json(info)); }
   return documents;
 }
 

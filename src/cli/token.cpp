@@ -64,7 +64,7 @@ JsonObject token_json(const model::Token& token) {
   JsonObject object;
   object.text("id", token.id.to_string())
       .text_or_null("name", token.name)
-      .text("namespace", token.ns)
+      .text("namespace", token.namespace_name)
       .raw("scopes", scopes_json(token.scopes))
       .time("created_at", token.created_at)
       .time("expires_at", token.expires_at);
@@ -84,7 +84,7 @@ std::optional<Duration> parse_life(const std::string& text) {
 model::Token keep_in_file(const model::NewToken& made, const std::string& path) {
   const base::SystemClock clock;
   model::Token token{.id = made.id,
-                     .ns = made.ns,
+                     .namespace_name = made.namespace_name,
                      .name = made.name,
                      .hash = made.hash,
                      .scopes = made.scopes,
@@ -98,14 +98,14 @@ model::Token keep_in_file(const model::NewToken& made, const std::string& path) 
 model::Token keep_in_store(Shell& shell, const model::NewToken& made) {
   shell.when_store_is_missing(MissingStore::make);
   engine::Engine engine(shell.shared_store());
-  return app::Operations(engine, made.ns, {command_line_actor()}).add_token(made);
+  return app::Operations(engine, made.namespace_name, {command_line_actor()}).add_token(made);
 }
 
 int create(Shell& shell, const CreateOptions& options) {
   model::NewToken made;
   made.scopes = model::parse_scopes(options.scopes);
   made.expires_in = parse_life(options.expires);
-  made.ns = shell.ns();
+  made.namespace_name = shell.namespace_name();
   made.name = options.name;
   if (!made.name.empty()) { model::check_name(made.name, "name"); }
   made.id = base::new_uuid7();
@@ -130,7 +130,7 @@ std::string state_of(const model::Token& token, Time now) {
 
 int list(Shell& shell, bool all) {
   const Time now = shell.store().now();
-  std::vector<model::Token> tokens = shell.store().tokens(shell.ns());
+  std::vector<model::Token> tokens = shell.store().tokens(shell.namespace_name());
   if (!all) {
     std::erase_if(tokens, [now](const model::Token& token) { return !token.is_good(now); });
   }
@@ -167,7 +167,8 @@ int list(Shell& shell, bool all) {
 
 int revoke(Shell& shell, const std::string& named) {
   engine::Engine engine(shell.shared_store());
-  const model::Token token = app::Operations(engine, shell.ns(), {command_line_actor()}).revoke_token(named);
+  const model::Token token =
+      app::Operations(engine, shell.namespace_name(), {command_line_actor()}).revoke_token(named);
   if (shell.json()) {
     print(JsonObject().text("revoked", token.id.to_string()).text_or_null("name", token.name).str());
   } else {

@@ -139,7 +139,7 @@ std::string totals_line(const TopSnapshot& snapshot) {
 
 std::string title_line(const TopSnapshot& snapshot, const TopView& view) {
   const std::string time = format_time(snapshot.at);
-  std::string text = "hapax " + snapshot.ns;
+  std::string text = "hapax " + snapshot.namespace_name;
   if (view.order != TopOrder::name) {
     text += " by " + std::string(top_order_names[static_cast<std::size_t>(view.order)]);
   }

@@ -62,13 +62,13 @@ model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry
   return rules;
 }
 
-model::NewExecution make_request(const std::string& ns, const TaskSpec& task, const CatalogueCache::Entry& entry,
-                                 std::string input, const EnqueueOptions& options) {
+model::NewExecution make_request(const std::string& namespace_name, const TaskSpec& task,
+                                 const CatalogueCache::Entry& entry, std::string input, const EnqueueOptions& options) {
   const model::TaskDefinition* const stored = entry.definition;
   const TaskOptions& usual = task.options;
   model::NewExecution request;
   request.id = base::new_uuid7();
-  request.queue = {ns, first_of(options.queue, stored != nullptr ? &stored->queue : nullptr, usual.queue)};
+  request.queue = {namespace_name, first_of(options.queue, stored != nullptr ? &stored->queue : nullptr, usual.queue)};
   request.task = task.name;
   request.input = std::move(input);
   request.priority = first_of(options.priority, stored != nullptr ? &stored->priority : nullptr, usual.priority);
@@ -102,10 +102,10 @@ model::NewExecution make_request(const std::string& ns, const TaskSpec& task, co
   return request;
 }
 
-std::optional<Uuid> latest_under(store::Store& store, const std::string& ns, const base::Digest& identity) {
+std::optional<Uuid> latest_under(store::Store& store, const std::string& namespace_name, const base::Digest& identity) {
   if (const std::optional<Uuid> holder = store.holder(identity)) { return holder; }
   model::ListQuery query;
-  query.ns = ns;
+  query.namespace_name = namespace_name;
   query.identity = identity;
   query.payloads = false;
   query.limit = 1;

@@ -14,7 +14,7 @@ namespace hapax::engine {
 
 // A setting of the request counts first, then the catalogue's entry, then the descriptor. Throws InvalidArgument for
 // settings that contradict each other.
-[[nodiscard]] model::NewExecution make_request(const std::string& ns, const TaskSpec& task,
+[[nodiscard]] model::NewExecution make_request(const std::string& namespace_name, const TaskSpec& task,
                                                const CatalogueCache::Entry& entry, std::string input,
                                                const EnqueueOptions& options);
 
@@ -23,7 +23,7 @@ namespace hapax::engine {
 
 // The holder of an identity, else the newest execution kept under it. (With retention 0 a finished execution no longer
 // holds its identity, but can still be read for 10 minutes.)
-[[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& ns,
+[[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& namespace_name,
                                                const base::Digest& identity);
 
 // The words for a request in error messages.

@@ -134,7 +134,7 @@ void CatalogueCache::refresh() {
   model::StoredCatalogue read;
   is_reading_.store(true);
   try {
-    read = store_.catalogue(ns_);
+    read = store_.catalogue(namespace_name_);
     is_reading_.store(false);
   } catch (const StoreUnavailable&) {
     is_reading_.store(false);
@@ -184,8 +184,10 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
       longer->tasks.emplace(task.name, made);
       return {.catalogue = longer, .definition = longer->find(task.name), .version = longer->version};
     }
-    const model::TaskEntry stored = store_.declare_task(
-        {.ns = ns_, .name = task.name, .definition = model::encode_definition(made), .origin = "code"});
+    const model::TaskEntry stored = store_.declare_task({.namespace_name = namespace_name_,
+                                                         .name = task.name,
+                                                         .definition = model::encode_definition(made),
+                                                         .origin = "code"});
     longer->tasks.emplace(task.name, model::decode_definition(stored.definition, "tasks." + task.name));
     set(std::move(longer));
     tasks_.push_back(stored);

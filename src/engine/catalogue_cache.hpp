@@ -26,7 +26,8 @@ namespace hapax::engine {
 
 class CatalogueCache {
  public:
-  CatalogueCache(store::Store& store, std::string ns) : store_(store), ns_(std::move(ns)) {}
+  CatalogueCache(store::Store& store, std::string namespace_name)
+      : store_(store), namespace_name_(std::move(namespace_name)) {}
 
   // The catalogue's entry of a task; `definition` is null for a task that is not catalogued.
   struct Entry {
@@ -59,7 +60,7 @@ class CatalogueCache {
   [[nodiscard]] Entry declare(const TaskSpec& task, Declare declare);
 
   store::Store& store_;
-  const std::string ns_;
+  const std::string namespace_name_;
   std::atomic<std::int64_t> read_at_us_{never_read};  // when the last read began; never_read: after forget()
   std::atomic<bool> is_reading_{false};
   static constexpr std::int64_t not_empty = -1;

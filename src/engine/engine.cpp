@@ -269,14 +269,14 @@ std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& 
 
 model::FinishVerdict Engine::journal(model::JournalEntry entry) { return journal_->submit(std::move(entry)); }
 
-std::shared_ptr<CatalogueCache> Engine::catalogue(const std::string& ns) {
+std::shared_ptr<CatalogueCache> Engine::catalogue(const std::string& namespace_name) {
   const std::lock_guard lock(catalogues_mutex_);
-  if (const auto known = catalogues_.find(ns); known != catalogues_.end()) {
+  if (const auto known = catalogues_.find(namespace_name); known != catalogues_.end()) {
     if (std::shared_ptr<CatalogueCache> cache = known->second.lock()) { return cache; }
   }
   std::erase_if(catalogues_, [](const auto& each) { return each.second.expired(); });
-  auto made = std::make_shared<CatalogueCache>(*store_, ns);
-  catalogues_[ns] = made;
+  auto made = std::make_shared<CatalogueCache>(*store_, namespace_name);
+  catalogues_[namespace_name] = made;
   return made;
 }
 
@@ -287,7 +287,9 @@ void Engine::wake_workers(std::span<const model::QueueRef> queues) {
 
 void Engine::start_sweeper(const Cleanup& cleanup) {
   const std::lock_guard lock(background_mutex_);
-  const auto same = [&](const Cleanup& one) { return one.interval == cleanup.interval && one.ns == cleanup.ns; };
+  const auto same = [&](const Cleanup& one) {
+    return one.interval == cleanup.interval && one.namespace_name == cleanup.namespace_name;
+  };
   if (std::ranges::none_of(cleanups_, same)) { cleanups_.push_back(cleanup); }
   if (sweeper_) { return; }
   sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *wakeups_, [this] { return cleanup_interval(); });
@@ -303,7 +305,7 @@ Duration Engine::cleanup_interval() {
   for (const Cleanup& cleanup : cleanups) {
     Duration one = cleanup.interval.value_or(model::usual_cleanup_interval);
     if (!cleanup.interval) {
-      for (const model::Setting& setting : store_->catalogue(cleanup.ns).settings) {
+      for (const model::Setting& setting : store_->catalogue(cleanup.namespace_name).settings) {
         if (setting.name == model::cleanup_interval_setting) { one = parse_duration(setting.value, setting.name); }
       }
     }

@@ -41,7 +41,7 @@ class Engine {
   [[nodiscard]] const store::Capabilities& capabilities() const { return capabilities_; }
   [[nodiscard]] base::Random& random() { return random_; }
   // The one cache of a namespace's catalogue in this process. The engine must outlive it.
-  [[nodiscard]] std::shared_ptr<CatalogueCache> catalogue(const std::string& ns);
+  [[nodiscard]] std::shared_ptr<CatalogueCache> catalogue(const std::string& namespace_name);
 
   // Checks the request (throws before anything is written), admits it together with other waiting requests, and wakes
   // workers. An idle local worker may get the execution at once (born running). Returns after commit.
@@ -77,7 +77,7 @@ class Engine {
   // How often expired rows are deleted: by `interval`, else by the namespace's setting in the store, else hourly.
   struct Cleanup {
     std::optional<Duration> interval;
-    std::string ns;
+    std::string namespace_name;
   };
   // The shortest interval of all callers counts. A changed setting takes effect while the sweeper runs.
   void start_sweeper(const Cleanup& cleanup);

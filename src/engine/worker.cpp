@@ -27,7 +27,7 @@ WorkerOptions complete(WorkerOptions options) {
                                         std::to_string(limits::queues_per_claim));
   }
   for (const model::QueueRef& queue : options.queues) {
-    model::check_name(queue.ns, "namespace");
+    model::check_name(queue.namespace_name, "namespace");
     model::check_name(queue.name, "queue");
   }
   if (options.tasks.size() > limits::tasks_per_claim) {

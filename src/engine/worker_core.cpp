@@ -101,7 +101,8 @@ void WorkerCore::start() {
   if (options_.sweep) {
     sweep_trouble_ = std::make_shared<TroubleListener>([this](std::string_view what) { trouble(what); });
     engine_->wakeups().sweeps().add(sweep_trouble_);
-    engine_->start_sweeper({.interval = options_.cleanup_interval, .ns = options_.queues.front().ns});
+    engine_->start_sweeper(
+        {.interval = options_.cleanup_interval, .namespace_name = options_.queues.front().namespace_name});
   }
 }
 
@@ -196,10 +197,12 @@ void WorkerCore::something_changed() {
 bool WorkerCore::queues_are_empty() {
   std::vector<std::string_view> namespaces;
   for (const model::QueueRef& queue : options_.queues) {
-    if (std::ranges::find(namespaces, queue.ns) == namespaces.end()) { namespaces.emplace_back(queue.ns); }
+    if (std::ranges::find(namespaces, queue.namespace_name) == namespaces.end()) {
+      namespaces.emplace_back(queue.namespace_name);
+    }
   }
-  for (const std::string_view ns : namespaces) {
-    for (const model::QueueInfo& info : store_->queues(ns)) {
+  for (const std::string_view namespace_name : namespaces) {
+    for (const model::QueueInfo& info : store_->queues(namespace_name)) {
       if (serves(info.queue) && info.ready + info.delayed + info.parked + info.running > 0) { return false; }
     }
   }

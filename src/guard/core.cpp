@@ -31,7 +31,7 @@ void check_duration(const std::optional<Duration>& duration, const char* field, 
 
 GuardOptions checked(GuardOptions options, const std::string& name) {
   model::check_name(name, "name");
-  model::check_name(options.ns, "namespace");
+  model::check_name(options.namespace_name, "namespace");
   if (!options.store) {
     throw UsageError("the guard '" + name +
                      "' has no store: say where its records are kept, such as hapax::file_guard_store(folder)");
@@ -97,7 +97,7 @@ GuardCallName name_by_arguments(const GuardCore& core, std::string canonical) {
   }
   // JSON escapes control characters only up to U+001F; a key with others is hashed.
   const bool readable = canonical.size() <= limits::key_bytes && !base::has_control_characters(canonical);
-  return {{core.options().ns, core.name(), readable ? std::move(canonical) : hashed(canonical)}, {}};
+  return {{core.options().namespace_name, core.name(), readable ? std::move(canonical) : hashed(canonical)}, {}};
 }
 
 GuardCallName name_by_key(const GuardCore& core, std::string key) {
@@ -108,7 +108,7 @@ GuardCallName name_by_key(const GuardCore& core, std::string key) {
   }
   // A caller's key that looks like a hash is hashed too, so that it cannot equal the hash of another key.
   if (key.size() > limits::key_bytes || key.starts_with(hashed_prefix)) { key = hashed(key); }
-  return {{core.options().ns, core.name(), std::move(key)}, {}};
+  return {{core.options().namespace_name, core.name(), std::move(key)}, {}};
 }
 
 std::optional<GuardRecord> read_record(GuardCore& core, const GuardCallName& name) {

@@ -28,7 +28,9 @@ constexpr std::size_t most_doubts = 10'000;
 
 GuardError begin_unknown() { return {.type = "CommitUnknown", .message = "begun without an answer, and never run"}; }
 
-base::Digest identity_of(const GuardKey& key) { return model::guard_identity_hash(key.ns, key.name, key.key); }
+base::Digest identity_of(const GuardKey& key) {
+  return model::guard_identity_hash(key.namespace_name, key.name, key.key);
+}
 
 Duration lease_of(const std::optional<Duration>& takeover_after) {
   return std::max(takeover_after.value_or(usual_lease), Duration(std::chrono::milliseconds(1)));
@@ -90,7 +92,7 @@ model::Held held_of(const GuardHold& hold) {
 model::NewExecution request_of(const GuardBegin& request, const base::Digest& identity) {
   model::NewExecution item;
   item.id = base::new_uuid7();
-  item.queue = {request.key.ns, std::string(model::guard_queue)};
+  item.queue = {request.key.namespace_name, std::string(model::guard_queue)};
   item.task = request.key.name;
   item.kind = model::Kind::guard;
   item.attempt_timeout = request.takeover_after;
@@ -346,7 +348,7 @@ GuardPage ExecutionStore::list(const GuardQuery& query) {
   check_query(query);
   store::Store& store = *place().store;
   model::ListQuery wanted;
-  wanted.ns = query.ns;
+  wanted.namespace_name = query.namespace_name;
   wanted.queue = std::string(model::guard_queue);
   wanted.task = query.name;
   wanted.kind = model::Kind::guard;
@@ -364,7 +366,7 @@ GuardPage ExecutionStore::list(const GuardQuery& query) {
     const std::optional<model::Guard> guard = store.guard(*execution.identity);
     if (!guard || guard->id != execution.id) { continue; }
     GuardRecord record = record_of(*guard);
-    record.key = {.ns = query.ns, .name = execution.task, .key = execution.identity_key};
+    record.key = {.namespace_name = query.namespace_name, .name = execution.task, .key = execution.identity_key};
     if (matches(query, record.key, record.status)) { page.records.push_back(std::move(record)); }
   }
   if (std::ssize(executions) == wanted.limit) { page.next = executions.back().id.to_string(); }

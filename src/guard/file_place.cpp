@@ -197,7 +197,7 @@ std::size_t FilePlace::Known::number(const std::string& folder) {
 }
 
 FileName FilePlace::name_of(const GuardKey& key) const {
-  const std::array<std::string_view, 3> parts{key.ns, key.name, key.key};
+  const std::array<std::string_view, 3> parts{key.namespace_name, key.name, key.key};
   std::array<char, name_digits> digits;
   base::put_hex(base::sha256_parts(parts), digits.data());
   const std::string_view hex(digits.data(), digits.size());

@@ -188,9 +188,15 @@ std::string write_heartbeat(Duration since_boot) {
 std::string write_record(const FileRecord& file) {
   const GuardRecord& record = file.record;
   const GuardError error = record.error.value_or(GuardError{});
-  const std::array<std::string_view, text_count> texts{record.key.ns, record.key.name, record.key.key,
-                                                       file.token,    file.boot,       record.owner,
-                                                       record.result, error.type,      error.message};
+  const std::array<std::string_view, text_count> texts{record.key.namespace_name,
+                                                       record.key.name,
+                                                       record.key.key,
+                                                       file.token,
+                                                       file.boot,
+                                                       record.owner,
+                                                       record.result,
+                                                       error.type,
+                                                       error.message};
   std::string body;
   append_number(body, static_cast<std::int64_t>(record.status), ' ');
   append_number(body, record.fence, ' ');
@@ -261,7 +267,7 @@ void put_outcome(const RecordView& view, GuardRecord& record) {
 FileRecord record_of(const RecordView& view) {
   FileRecord file;
   put_outcome(view, file.record);
-  file.record.key = {.ns = std::string(view.texts[RecordView::ns]),
+  file.record.key = {.namespace_name = std::string(view.texts[RecordView::namespace_name]),
                      .name = std::string(view.texts[RecordView::name]),
                      .key = std::string(view.texts[RecordView::key])};
   file.record.owner = view.texts[RecordView::owner];

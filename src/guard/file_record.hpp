@@ -29,7 +29,7 @@ struct FileRecord {
 
 // A parsed record whose texts still point into the file's text.
 struct RecordView {
-  enum Text : std::uint8_t { ns, name, key, token, boot, owner, result, error_type, error_message };
+  enum Text : std::uint8_t { namespace_name, name, key, token, boot, owner, result, error_type, error_message };
   static constexpr std::size_t text_count = 9;
 
   GuardStatus status = GuardStatus::in_progress;

@@ -33,7 +33,7 @@ MemoryGuardStore::KeyView MemoryGuardStore::view(const GuardKey& key) {
   const std::hash<std::string_view> hash;
   std::size_t mixed = hash(key.key);
   mixed = (std::rotl(mixed, 23) ^ hash(key.name)) * mixer;
-  mixed = (std::rotl(mixed, 23) ^ hash(key.ns)) * mixer;
+  mixed = (std::rotl(mixed, 23) ^ hash(key.namespace_name)) * mixer;
   return {key, mixed ^ (mixed >> 32)};
 }
 

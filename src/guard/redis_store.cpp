@@ -59,13 +59,13 @@ std::string ttl_of(const GuardFinish& finish) {
 }
 
 // Names and keys have no control characters, so a zero byte separates them.
-std::string member_of(const GuardKey& key) { return key.ns + '\0' + key.name + '\0' + key.key; }
+std::string member_of(const GuardKey& key) { return key.namespace_name + '\0' + key.name + '\0' + key.key; }
 
 std::optional<GuardKey> key_of(std::string_view member) {
   const std::size_t first = member.find('\0');
   const std::size_t second = first == std::string_view::npos ? first : member.find('\0', first + 1);
   if (second == std::string_view::npos) { return std::nullopt; }
-  return GuardKey{.ns = std::string(member.substr(0, first)),
+  return GuardKey{.namespace_name = std::string(member.substr(0, first)),
                   .name = std::string(member.substr(first + 1, second - first - 1)),
                   .key = std::string(member.substr(second + 1))};
 }
@@ -117,7 +117,7 @@ RedisGuardStore::RedisGuardStore(RedisPlace place, std::shared_ptr<const std::at
 }
 
 std::string RedisGuardStore::record_key(const GuardKey& key) const {
-  return pool_.place().prefix + hex_of(model::guard_identity_hash(key.ns, key.name, key.key));
+  return pool_.place().prefix + hex_of(model::guard_identity_hash(key.namespace_name, key.name, key.key));
 }
 
 std::vector<RedisReply> RedisGuardStore::run(std::vector<RedisCall> calls) {
@@ -152,9 +152,9 @@ void RedisGuardStore::settle_doubts() {
 RedisReply RedisGuardStore::ask_to_begin(const GuardBegin& request, const std::string& token) {
   RedisCall call{.script = &redis::begin(),
                  .keys = {record_key(request.key), index_, void_key(token)},
-                 .arguments = {member_of(request.key), request.key.ns, request.key.name, request.key.key, token,
-                               request.fingerprint ? hex_of(*request.fingerprint) : "", micros(request.takeover_after),
-                               request.owner}};
+                 .arguments = {member_of(request.key), request.key.namespace_name, request.key.name, request.key.key,
+                               token, request.fingerprint ? hex_of(*request.fingerprint) : "",
+                               micros(request.takeover_after), request.owner}};
   RedisChores::Doubt doubt{.record = call.keys[0], .member = call.arguments[0], .token = token};
   try {
     return run(std::move(call));
@@ -232,7 +232,7 @@ std::optional<GuardRecord> RedisGuardStore::read(const GuardKey& key) {
 // Sorted by namespace, name and key. Reads one page of the index, then each record on it.
 GuardPage RedisGuardStore::list(const GuardQuery& query) {
   check_query(query);
-  std::string lowest = query.ns + '\0';
+  std::string lowest = query.namespace_name + '\0';
   if (query.name) { lowest += *query.name + '\0' + query.key_prefix; }
   std::string from = "[" + lowest;
   if (!query.after.empty()) {

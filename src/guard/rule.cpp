@@ -43,8 +43,8 @@ std::optional<Duration> takeover_in(const GuardRecord& record, Duration heartbea
 }
 
 bool matches(const GuardQuery& query, const GuardKey& key, GuardStatus status) {
-  return key.ns == query.ns && (!query.name || key.name == *query.name) && key.key.starts_with(query.key_prefix) &&
-         (!query.status || status == *query.status);
+  return key.namespace_name == query.namespace_name && (!query.name || key.name == *query.name) &&
+         key.key.starts_with(query.key_prefix) && (!query.status || status == *query.status);
 }
 
 void check_query(const GuardQuery& query) {

@@ -54,8 +54,8 @@ std::string ApiClient::head_of(const Question& question) const {
   head += "User-Agent: " + options_.agent + "\r\nAccept: application/json\r\n";
   if (!options_.token.empty()) {
     head += "Authorization: Bearer " + options_.token + "\r\n";
-  } else if (!options_.ns.empty()) {
-    head += "Hapax-Namespace: " + options_.ns + "\r\n";
+  } else if (!options_.namespace_name.empty()) {
+    head += "Hapax-Namespace: " + options_.namespace_name + "\r\n";
   }
   if (question.method != "GET" && question.method != "DELETE") {
     head += "Content-Type: " + std::string(question.content_type) + "\r\n";

@@ -25,10 +25,10 @@ namespace hapax::http {
 
 struct ApiClientOptions {
   ServerUrl url;
-  std::string token;    // empty: none
-  std::string ns;       // sent when there is no token
-  std::string ca_file;  // empty: the system's certificates
-  std::string agent;    // User-Agent, for the server's log: "hapax/0.1.0"
+  std::string token;           // empty: none
+  std::string namespace_name;  // sent when there is no token
+  std::string ca_file;         // empty: the system's certificates
+  std::string agent;           // User-Agent, for the server's log: "hapax/0.1.0"
 };
 
 // The server cannot be reached, or does not answer. Trying again may help.

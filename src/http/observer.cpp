@@ -124,7 +124,7 @@ void Observer::tell(const Observation& observation) {
   append_text(line, R"(,"peer":)", observation.peer);
   if (observation.principal != nullptr) {
     append_text(line, R"(,"principal":)", observation.principal->name);
-    append_text(line, R"(,"namespace":)", observation.principal->ns);
+    append_text(line, R"(,"namespace":)", observation.principal->namespace_name);
   }
   if (!observation.trace.empty()) { append_text(line, R"(,"traceparent":)", observation.trace); }
   line += "}\n";

@@ -33,8 +33,8 @@ Principal AnonymousAuthenticator::authenticate(const Request& request) {
   const auto named = request.header_values("hapax-namespace");
   if (named.size() > 1) { throw InvalidArgument("Hapax-Namespace", "is there twice; expected one header"); }
   if (!named.empty()) {
-    principal.ns = named.front();
-    model::check_name(principal.ns, "Hapax-Namespace");
+    principal.namespace_name = named.front();
+    model::check_name(principal.namespace_name, "Hapax-Namespace");
   }
   return principal;
 }

@@ -21,7 +21,7 @@ enum class Scope : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Scope scope);
 
 struct Principal {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string name = "anonymous";  // the token's label, for logs and the audit; never the token itself
   bool enqueue = false;
   bool read = false;

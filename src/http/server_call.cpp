@@ -174,7 +174,7 @@ void ServerCall::check_still_let_in() {
   if (route_->scope == Scope::none) { return; }
   const Principal now = ask_who();
   check_scope(now);
-  if (now.ns != principal_.ns || now.read != principal_.read) {
+  if (now.namespace_name != principal_.namespace_name || now.read != principal_.read) {
     throw Forbidden("the token is not what it was when the call began");
   }
 }

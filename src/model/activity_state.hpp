@@ -30,9 +30,9 @@ struct ActivityCounts {
 };
 
 struct ActivityState {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string id;
-  Uuid uuid;                  // activity_uuid(ns, id): the parent of the activity's runs
+  Uuid uuid;                  // activity_uuid(namespace_name, id): the parent of the activity's runs
   std::int64_t revision = 1;  // raised by each applied change that names a revision
   int version = 1;            // of the definition
   std::string definition;     // schedule/activity.hpp's canonical JSON
@@ -57,7 +57,7 @@ struct ActivityVersion {
 };
 
 struct ActivityQuery {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::optional<std::string> id;
   std::optional<ActivityKind> kind;
   std::optional<std::string> after;  // only activities with a greater id (pagination)
@@ -83,7 +83,7 @@ struct DueActivities {
 
 // A change of one activity, applied as a whole or not at all. All changes of one store call share one transaction.
 struct ActivityChange {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string id;
   // The revision that the caller has read; 0: there was no such activity. None: the change applies to any revision,
   // only `admit`, `add` and `trouble` have an effect, and the revision stays.

@@ -17,7 +17,7 @@ struct Actor {
 
 struct AuditLine {
   Time at{};  // set by the store
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string actor;
   // "queue.configure", "queue.purge", "queue.move", "task.declare", "task.replace", "task.remove", "setting",
   // "execution.cancel", "execution.retry", "execution.discard", "execution.annotate", "execution.signal",
@@ -29,7 +29,7 @@ struct AuditLine {
 
 // Newest first.
 struct AuditQuery {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::optional<std::string> subject;
   std::optional<std::string> action;
   std::optional<Time> from;    // inclusive

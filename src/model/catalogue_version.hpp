@@ -25,11 +25,11 @@ class CatalogueVersions {
   // Keeps the oldest version per namespace. Consecutive requests mostly share a namespace, so the last entry is cached.
   void add(const NewExecution& item) {
     if (item.catalogue_version == NewExecution::no_catalogue) { return; }
-    if (last_ != nullptr && last_ns_ == item.queue.ns) {
+    if (last_ != nullptr && last_ns_ == item.queue.namespace_name) {
       *last_ = std::min(*last_, item.catalogue_version);
       return;
     }
-    const auto [at, is_new] = oldest_.try_emplace(item.queue.ns, item.catalogue_version);
+    const auto [at, is_new] = oldest_.try_emplace(item.queue.namespace_name, item.catalogue_version);
     if (!is_new) { at->second = std::min(at->second, item.catalogue_version); }
     last_ns_ = at->first;
     last_ = &at->second;

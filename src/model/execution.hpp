@@ -107,7 +107,7 @@ struct MetadataMatch {
 };
 
 struct ListQuery {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::vector<Status> statuses;  // empty: all
   std::optional<std::string> queue;
   std::optional<std::string> task;
@@ -130,7 +130,7 @@ struct ListQuery {
 
 // A task's entry in the catalogue. `definition` is the JSON of model/task_definition.hpp.
 struct TaskEntry {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string name;
   std::string definition = "{}";
   std::string origin;  // "code", "file", "command", "api"

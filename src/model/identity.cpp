@@ -23,19 +23,21 @@ std::string_view word(Scope scope) {
 
 base::Digest identity_hash(const IdentityParts& parts) {
   const std::string_view name = parts.scope == Scope::global ? std::string_view() : parts.name;
-  return base::sha256_parts(std::array<std::string_view, 4>{parts.ns, word(parts.scope), name, parts.key});
+  return base::sha256_parts(std::array<std::string_view, 4>{parts.namespace_name, word(parts.scope), name, parts.key});
 }
 
-base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id, std::string_view key) {
-  return base::sha256_parts(std::array<std::string_view, 4>{ns, "activity", activity_id, key});
+base::Digest activity_identity_hash(std::string_view namespace_name, std::string_view activity_id,
+                                    std::string_view key) {
+  return base::sha256_parts(std::array<std::string_view, 4>{namespace_name, "activity", activity_id, key});
 }
 
-base::Digest guard_identity_hash(std::string_view ns, std::string_view name, std::string_view key) {
-  return base::sha256_parts(std::array<std::string_view, 4>{ns, "guard", name, key});
+base::Digest guard_identity_hash(std::string_view namespace_name, std::string_view name, std::string_view key) {
+  return base::sha256_parts(std::array<std::string_view, 4>{namespace_name, "guard", name, key});
 }
 
-Uuid activity_uuid(std::string_view ns, std::string_view activity_id) {
-  const base::Digest digest = base::sha256_parts(std::array<std::string_view, 3>{ns, "activity", activity_id});
+Uuid activity_uuid(std::string_view namespace_name, std::string_view activity_id) {
+  const base::Digest digest =
+      base::sha256_parts(std::array<std::string_view, 3>{namespace_name, "activity", activity_id});
   Uuid id;
   std::copy_n(digest.begin(), id.bytes.size(), id.bytes.begin());
   id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0F) | 0x80);
@@ -69,7 +71,8 @@ std::optional<RunName> activity_origin(const Execution& execution) {
   if (!execution.identity || !execution.parent) { return std::nullopt; }
   std::optional<RunName> name = parse_run_name(execution.identity_key);
   // A caller's own key may look like a run's ID, but the caller's execution does not have the activity as its parent.
-  if (!name || (!name->is_instance && *execution.parent != activity_uuid(execution.queue.ns, name->activity))) {
+  if (!name ||
+      (!name->is_instance && *execution.parent != activity_uuid(execution.queue.namespace_name, name->activity))) {
     return std::nullopt;
   }
   return name;

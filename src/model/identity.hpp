@@ -17,7 +17,7 @@ using Scope = IdentityScope;
 
 // The material of an identity.
 struct IdentityParts {
-  std::string_view ns;
+  std::string_view namespace_name;
   Scope scope = Scope::task;
   std::string_view name;  // the task's or the queue's name, by scope; empty for global
   std::string_view key;   // the caller's key, or canonical input
@@ -28,15 +28,16 @@ struct IdentityParts {
 
 // The identity of an activity's run, in the reserved scope "activity", which no request from outside can use. The name
 // is the activity's ID, so changing its target does not change the identity.
-[[nodiscard]] base::Digest activity_identity_hash(std::string_view ns, std::string_view activity_id,
+[[nodiscard]] base::Digest activity_identity_hash(std::string_view namespace_name, std::string_view activity_id,
                                                   std::string_view key);
 
 // The identity of a guarded call, in the reserved scope "guard". The name is the guarded function's.
-[[nodiscard]] base::Digest guard_identity_hash(std::string_view ns, std::string_view name, std::string_view key);
+[[nodiscard]] base::Digest guard_identity_hash(std::string_view namespace_name, std::string_view name,
+                                               std::string_view key);
 
 // The UUID that is the parent of an activity's runs, the same when an activity is deleted and created again under its
 // ID: version 8 of RFC 9562.
-[[nodiscard]] Uuid activity_uuid(std::string_view ns, std::string_view activity_id);
+[[nodiscard]] Uuid activity_uuid(std::string_view namespace_name, std::string_view activity_id);
 
 // The fingerprint compared when a key is used again: SHA-256 of the canonical input.
 [[nodiscard]] base::Digest input_fingerprint(std::string_view input_json);

@@ -34,7 +34,7 @@ inline constexpr std::string_view guard_queue = "hapax.guard";
 
 // A queue's name in its namespace.
 struct QueueRef {
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string name = "default";
   friend auto operator<=>(const QueueRef&, const QueueRef&) = default;
 };

@@ -29,8 +29,10 @@ class QueueKeys {
   [[nodiscard]] bool holds(const LeavingQueue& execution) const {
     if (!execution.identity) { return false; }
     if (!execution.key.empty()) {
-      return execution.identity ==
-             identity_hash({.ns = queue_.ns, .scope = Scope::queue, .name = queue_.name, .key = execution.key});
+      return execution.identity == identity_hash({.namespace_name = queue_.namespace_name,
+                                                  .scope = Scope::queue,
+                                                  .name = queue_.name,
+                                                  .key = execution.key});
     }
     const TaskDefinition* const task = catalogue_.find(execution.task);
     return task != nullptr && task->scope == Scope::queue;

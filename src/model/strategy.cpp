@@ -182,7 +182,8 @@ std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_
 
 base::Digest identity_of_key(const IdentityRules& rules, const NewExecution& request, std::string_view key) {
   const std::string_view name = rules.scope == IdentityScope::queue ? request.queue.name : request.task;
-  return identity_hash({.ns = request.queue.ns, .scope = rules.scope, .name = name, .key = key});
+  return identity_hash(
+      {.namespace_name = request.queue.namespace_name, .scope = rules.scope, .name = name, .key = key});
 }
 
 void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked) {

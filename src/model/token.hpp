@@ -48,7 +48,7 @@ class Scopes {
 
 struct NewToken {
   Uuid id;
-  std::string ns = "default";
+  std::string namespace_name = "default";
   std::string name;  // a label, shown in the audit
   base::Digest hash{};
   Scopes scopes;
@@ -60,7 +60,7 @@ struct NewToken {
 
 struct Token {
   Uuid id;
-  std::string ns;
+  std::string namespace_name;
   std::string name;
   base::Digest hash{};
   Scopes scopes;

@@ -138,7 +138,7 @@ void check_new_execution(const NewExecution& request) {
 }
 
 void check_composed_execution(const NewExecution& request) {
-  check_name(request.queue.ns, "namespace");
+  check_name(request.queue.namespace_name, "namespace");
   check_name(request.queue.name, "queue");
   check_name(request.task, "task");
   check_range(request.priority, "priority", limits::priority_min, limits::priority_max);

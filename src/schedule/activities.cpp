@@ -54,8 +54,8 @@ model::ActivityKind kind_of(const Activity& activity) {
 
 }  // namespace
 
-Activities::Activities(engine::Engine& engine, std::string ns)
-    : engine_(engine), ns_(std::move(ns)), catalogue_(engine.catalogue(ns_)) {}
+Activities::Activities(engine::Engine& engine, std::string namespace_name)
+    : engine_(engine), namespace_name_(std::move(namespace_name)), catalogue_(engine.catalogue(namespace_name_)) {}
 
 NotFound Activities::not_found(std::string_view id) const {
   return NotFound("activity " + base::quoted(id) + " is not there");
@@ -63,7 +63,7 @@ NotFound Activities::not_found(std::string_view id) const {
 
 std::optional<model::ActivityState> Activities::find(std::string_view id) {
   model::ActivityQuery query;
-  query.ns = ns_;
+  query.namespace_name = namespace_name_;
   query.id = std::string(id);
   query.limit = 1;
   std::vector<model::ActivityState> found = engine_.store().activities(query);
@@ -78,12 +78,12 @@ model::ActivityState Activities::get(std::string_view id) {
 
 std::vector<model::ActivityState> Activities::list(const model::ActivityQuery& query) {
   model::ActivityQuery own = query;
-  own.ns = ns_;
+  own.namespace_name = namespace_name_;
   return engine_.store().activities(own);
 }
 
 std::vector<model::ActivityVersion> Activities::versions(std::string_view id) {
-  return engine_.store().activity_versions(ns_, id);
+  return engine_.store().activity_versions(namespace_name_, id);
 }
 
 Activities::Changed Activities::change(std::string_view id, const MakeChange& make) {
@@ -103,7 +103,7 @@ Activities::Changed Activities::change(std::string_view id, const MakeChange& ma
 model::ActivityChange Activities::change_of(std::string_view id, const model::ActivityState* state,
                                             std::string_view actor, std::string action) const {
   model::ActivityChange change;
-  change.ns = ns_;
+  change.namespace_name = namespace_name_;
   change.id = std::string(id);
   change.revision = state != nullptr ? state->revision : 0;
   change.actor = actor;
@@ -118,7 +118,7 @@ void Activities::tell(const model::ActivityChange& change) {
 
 std::optional<std::string> Activities::last_result(const Uuid& activity) {
   model::ListQuery query;
-  query.ns = ns_;
+  query.namespace_name = namespace_name_;
   query.parent = activity;
   query.statuses = {Status::completed};
   query.payloads = false;
@@ -194,8 +194,11 @@ Activities::Started Activities::trigger(std::string_view id, const Manual& manua
     if (state == nullptr) { throw not_found(id); }
     const Activity activity = parse_stored_activity(state->definition);
     const std::shared_ptr<const model::Catalogue> tasks = catalogue_->all();
-    FiringContext context{
-        .ns = ns_, .catalogue = tasks.get(), .last_result = {}, .parent = {}, .actor = std::string(actor)};
+    FiringContext context{.namespace_name = namespace_name_,
+                          .catalogue = tasks.get(),
+                          .last_result = {},
+                          .parent = {},
+                          .actor = std::string(actor)};
     if (activity.cron() != nullptr) { context.last_result = last_result(state->uuid); }
     RunRequests run = run_requests(
         activity,
@@ -231,8 +234,11 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
       if (page.ticks.empty()) { return std::nullopt; }
       model::ActivityChange made = change_of(id, state, actor, "activity.backfill");
       const std::shared_ptr<const model::Catalogue> tasks = catalogue_->all();
-      const FiringContext context{
-          .ns = ns_, .catalogue = tasks.get(), .last_result = result, .parent = {}, .actor = std::string(actor)};
+      const FiringContext context{.namespace_name = namespace_name_,
+                                  .catalogue = tasks.get(),
+                                  .last_result = result,
+                                  .parent = {},
+                                  .actor = std::string(actor)};
       for (const Time tick : page.ticks) {
         try {
           RunRequests run = run_requests(
@@ -251,7 +257,7 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
     });
     if (changed.change) {
       const model::ActivityTally tally =
-          model::tally(model::activity_uuid(ns_, id), changed.change->admit, changed.reply.admissions);
+          model::tally(model::activity_uuid(namespace_name_, id), changed.change->admit, changed.reply.admissions);
       report.started += tally.counts.started;
       report.existing += tally.counts.duplicates;
       report.refused += step.refused + tally.counts.refused;
@@ -269,8 +275,8 @@ Activities::Backfill Activities::backfill(std::string_view id, const TickRange& 
 }
 
 std::vector<model::Execution> Activities::runs(std::string_view id, model::ListQuery query) {
-  query.ns = ns_;
-  query.parent = model::activity_uuid(ns_, id);
+  query.namespace_name = namespace_name_;
+  query.parent = model::activity_uuid(namespace_name_, id);
   return engine_.store().list(query);
 }
 

@@ -26,7 +26,7 @@ namespace hapax::schedule {
 
 class Activities {
  public:
-  Activities(engine::Engine& engine, std::string ns);
+  Activities(engine::Engine& engine, std::string namespace_name);
 
   struct Applied {
     model::ActivityState state;
@@ -38,8 +38,9 @@ class Activities {
   Applied apply(const Activity& activity, std::string_view actor);
 
   [[nodiscard]] std::optional<model::ActivityState> find(std::string_view id);
-  [[nodiscard]] model::ActivityState get(std::string_view id);                                   // throws NotFound
-  [[nodiscard]] std::vector<model::ActivityState> list(const model::ActivityQuery& query = {});  // ignores query.ns
+  [[nodiscard]] model::ActivityState get(std::string_view id);  // throws NotFound
+  [[nodiscard]] std::vector<model::ActivityState> list(
+      const model::ActivityQuery& query = {});  // ignores query.namespace_name
   [[nodiscard]] std::vector<model::ActivityVersion> versions(std::string_view id);
 
   // If the activity is paused already, only the note changes.
@@ -77,7 +78,7 @@ class Activities {
   // The activity's runs, newest first. A run's task instances are the executions whose parent is the run.
   [[nodiscard]] std::vector<model::Execution> runs(std::string_view id, model::ListQuery query);
 
-  [[nodiscard]] const std::string& ns() const { return ns_; }
+  [[nodiscard]] const std::string& namespace_name() const { return namespace_name_; }
 
  private:
   // Submits the change that `make` returns for the current state. Retries with a fresh state while other processes
@@ -96,7 +97,7 @@ class Activities {
   [[nodiscard]] NotFound not_found(std::string_view id) const;
 
   engine::Engine& engine_;
-  const std::string ns_;
+  const std::string namespace_name_;
   std::shared_ptr<engine::CatalogueCache> catalogue_;
 };
 

@@ -19,12 +19,12 @@ DuplicateLog& DuplicateLog::of_process() {
   return log;
 }
 
-void DuplicateLog::add(const std::string& ns, const std::string& activity, const std::string& run_id) {
+void DuplicateLog::add(const std::string& namespace_name, const std::string& activity, const std::string& run_id) {
   if (!is_heard_) { return; }
   {
     const std::lock_guard lock(mutex_);
-    if (untold_.size() >= activities_kept && !untold_.contains({ns, activity})) { return; }
-    Duplicates& mine = untold_[{ns, activity}];
+    if (untold_.size() >= activities_kept && !untold_.contains({namespace_name, activity})) { return; }
+    Duplicates& mine = untold_[{namespace_name, activity}];
     if (mine.run_ids.size() < duplicates_named) { mine.run_ids.push_back(run_id); }
     if (++mine.count > 1) { return; }
   }
@@ -46,8 +46,10 @@ void DuplicateLog::tell() {
   untold_.clear();
 }
 
-std::string DuplicateLog::line_of(const std::string& ns, const std::string& activity, const Duplicates& duplicates) {
-  std::string line = "activity '" + activity + "' of namespace '" + ns + "': " + std::to_string(duplicates.count) +
+std::string DuplicateLog::line_of(const std::string& namespace_name, const std::string& activity,
+                                  const Duplicates& duplicates) {
+  std::string line = "activity '" + activity + "' of namespace '" + namespace_name +
+                     "': " + std::to_string(duplicates.count) +
                      (duplicates.count == 1 ? " duplicate event was" : " duplicate events were") + " not run again: ";
   std::string_view comma;
   for (const std::string& run_id : duplicates.run_ids) {

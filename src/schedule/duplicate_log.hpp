@@ -24,7 +24,7 @@ class DuplicateLog {
   // The process's log. Never destroyed. Without a listener it keeps nothing.
   [[nodiscard]] static DuplicateLog& of_process();
 
-  void add(const std::string& ns, const std::string& activity, const std::string& run_id);
+  void add(const std::string& namespace_name, const std::string& activity, const std::string& run_id);
 
   // Registers the listener for this object's lifetime. The destructor logs the duplicates added so far.
   class Listening {
@@ -43,7 +43,7 @@ class DuplicateLog {
 
   void listen(Listener listener);
   void tell();
-  [[nodiscard]] static std::string line_of(const std::string& ns, const std::string& activity,
+  [[nodiscard]] static std::string line_of(const std::string& namespace_name, const std::string& activity,
                                            const Duplicates& duplicates);
 
   std::atomic<bool> is_heard_{false};

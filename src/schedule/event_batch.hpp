@@ -64,11 +64,11 @@ class EventRouter::Batch {
   void admitted(std::vector<model::Admission> admissions) { admissions_ = std::move(admissions); }
 
   // Uses only the batch and the engine, so another thread may fill another batch meanwhile.
-  void admit(engine::Engine& engine, const std::string& ns) {
+  void admit(engine::Engine& engine, const std::string& namespace_name) {
     if (executions_ == 0) { return; }
     base::fault_point("router.admit.before");
     if (!requests_.empty()) { admissions_ = engine.admit_bulk(requests_); }
-    if (!changes_.empty()) { change(engine, ns); }
+    if (!changes_.empty()) { change(engine, namespace_name); }
     base::fault_point("router.admit.after");
   }
 
@@ -92,10 +92,10 @@ class EventRouter::Batch {
   };
 
   // Admits the runs with task instances. The store counts these runs itself.
-  void change(engine::Engine& engine, const std::string& ns) {
+  void change(engine::Engine& engine, const std::string& namespace_name) {
     std::vector<model::ActivityChange> changes;
     for (auto& [activity, change] : changes_) {
-      change.ns = ns;
+      change.namespace_name = namespace_name;
       change.id = activity;
       changes.push_back(change);
     }
@@ -130,7 +130,7 @@ class EventRouter::Batch {
           QueueDraining("queue '" + request.queue.name + "' is draining and takes nothing new"));
     }
     if (tally.counts.duplicates > 0 && admission.holds_name) {
-      DuplicateLog::of_process().add(request.queue.ns, run.activity, run.run_id);
+      DuplicateLog::of_process().add(request.queue.namespace_name, run.activity, run.run_id);
     }
     if (place.alone) {
       Counted& mine = counted[run.activity];

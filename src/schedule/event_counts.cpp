@@ -61,7 +61,7 @@ void EventRouter::flush() {
   for (const auto& [activity, more] : counted) {
     if (more.counts == model::ActivityCounts{} && more.trouble.empty()) { continue; }
     model::ActivityChange& change = changes.emplace_back();
-    change.ns = ns_;
+    change.namespace_name = namespace_name_;
     change.id = activity;
     change.add = more.counts;
     change.trouble = more.trouble;

@@ -27,10 +27,10 @@ std::string traceparent_of(const Event& event) {
 
 }  // namespace
 
-EventRouter::EventRouter(engine::Engine& engine, std::string ns)
+EventRouter::EventRouter(engine::Engine& engine, std::string namespace_name)
     : engine_(engine),
-      ns_(std::move(ns)),
-      catalogue_(engine.catalogue(ns_)),
+      namespace_name_(std::move(namespace_name)),
+      catalogue_(engine.catalogue(namespace_name_)),
       written_at_once_(engine.capabilities().remote ? 2 : 1),
       writes_together_(engine.capabilities().lends_transaction && !engine.capabilities().remote) {}
 
@@ -40,7 +40,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
   const std::uint64_t own_changes = engine_.activity_changes();
   if (subscribed_ && now - looked_at_ < fresh_for && own_changes == own_changes_) { return subscribed_; }
   // Read before the activities, so that the next check notices a change that commits in between.
-  const std::int64_t generation = engine_.store().activity_generation(ns_);
+  const std::int64_t generation = engine_.store().activity_generation(namespace_name_);
   if (!subscribed_ || generation != generation_) {
     subscribed_ = read();
     generation_ = generation;
@@ -53,7 +53,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
 std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
   auto all = std::make_shared<Subscribed>();
   model::ActivityQuery query;
-  query.ns = ns_;
+  query.namespace_name = namespace_name_;
   query.kind = model::ActivityKind::event;
   query.limit = limits::list_page;
   while (true) {
@@ -64,7 +64,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
       try {
         Activity activity = parse_stored_activity(state.definition);
         if (activity.event() == nullptr) { continue; }
-        all->uuids.push_back(model::activity_uuid(ns_, activity.id));
+        all->uuids.push_back(model::activity_uuid(namespace_name_, activity.id));
         all->activities.push_back(std::move(activity));
         all->paused.push_back(state.paused);
       } catch (const Error& error) {
@@ -82,7 +82,7 @@ std::shared_ptr<const EventRouter::Subscribed> EventRouter::read() {
 std::vector<Routed> EventRouter::route(std::span<const Event> events, const Sender& sender) {
   const std::shared_ptr<const Subscribed> all = subscribed();
   const std::shared_ptr<const model::Catalogue> tasks = catalogue_->all();
-  FiringContext context{.ns = ns_,
+  FiringContext context{.namespace_name = namespace_name_,
                         .catalogue = tasks.get(),
                         .last_result = {},
                         .parent = {},
@@ -119,7 +119,7 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
       Routed::Run& answer = routing.answer(subscriber);
       if (answer.execution != Uuid{}) {  // a duplicate; its run has the marked ID
         answer.run_id = run_id(activity.id, EventReason{event}, true);
-        DuplicateLog::of_process().add(ns_, answer.activity, answer.run_id);
+        DuplicateLog::of_process().add(namespace_name_, answer.activity, answer.run_id);
         continue;
       }
       context.names_source = true;

@@ -49,7 +49,7 @@ struct Routed {
 
 class EventRouter {
  public:
-  EventRouter(engine::Engine& engine, std::string ns);
+  EventRouter(engine::Engine& engine, std::string namespace_name);
   EventRouter(const EventRouter&) = delete;
   EventRouter& operator=(const EventRouter&) = delete;
   // Calls flush(); if the store fails, the counts are lost.
@@ -101,7 +101,7 @@ class EventRouter {
   void flush_if_due();
 
   engine::Engine& engine_;
-  const std::string ns_;
+  const std::string namespace_name_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
   const std::size_t written_at_once_;  // concurrent transactions of one route() call
   const bool writes_together_;         // one transaction may take several batches

@@ -132,8 +132,8 @@ class EventRouter::Routing {
       return;
     }
     keep_filled(writing);
-    writing.written =
-        std::async(how, [this, batch = writing.batches.back().get()] { batch->admit(router_.engine_, router_.ns_); });
+    writing.written = std::async(
+        how, [this, batch = writing.batches.back().get()] { batch->admit(router_.engine_, router_.namespace_name_); });
   }
 
   // Keeps the filled batch until it is written, and begins another.

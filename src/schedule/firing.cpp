@@ -207,7 +207,7 @@ struct Wanted {
 
 model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   model::NewExecution request;
-  request.queue.ns = context.ns;
+  request.queue.namespace_name = context.namespace_name;
   request.task = wanted.task;
   request.kind = wanted.kind;
   request.input = std::move(wanted.input);
@@ -256,7 +256,7 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
   run.id = run_id(activity.id, reason, context.names_source);
   const Facts facts = facts_of(activity, reason, run.id, context);
   const auto identity_of = [&](const std::string& id) {
-    return model::activity_identity_hash(context.ns, activity.id, key_material(id, reason));
+    return model::activity_identity_hash(context.namespace_name, activity.id, key_material(id, reason));
   };
   const std::string identified = identified_id(activity.id, reason);
   run.identity = identity_of(identified);
@@ -271,7 +271,8 @@ ActivityRun fire(const Activity& activity, const Reason& reason, const FiringCon
                                     context));
   // The unmarked ID must be unique: the store refuses the name if an event of another source has it (decision 58).
   if (std::holds_alternative<EventReason>(reason) && run.id == identified) {
-    run.requests.front().identity->name = model::activity_identity_hash(context.ns, activity.id, identified);
+    run.requests.front().identity->name =
+        model::activity_identity_hash(context.namespace_name, activity.id, identified);
   }
   std::map<std::string_view, int> indexes;
   for (const TaskInstance& task : activity.tasks) {

@@ -58,7 +58,7 @@ struct ActivityRun {
 };
 
 struct FiringContext {
-  std::string ns;
+  std::string namespace_name;
   const model::Catalogue* catalogue = nullptr;  // supplies queue, attempts, … of catalogued tasks
   std::optional<std::string> last_result;       // JSON result of the last completed run; not for events
   std::optional<Uuid> parent;                   // activity_uuid(), if the caller has it already

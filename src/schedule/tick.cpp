@@ -26,7 +26,7 @@ class Turn {
       : due_(due), activity_(activity), context_(context) {
     overlap_.running = !due.live.empty();
     overlap_.waiting = std::max(0, static_cast<int>(due.live.size()) - 1);
-    change_.ns = due.state.ns;
+    change_.namespace_name = due.state.namespace_name;
     change_.id = due.state.id;
     change_.revision = due.state.revision;
   }
@@ -60,10 +60,12 @@ class Turn {
  private:
   void start(const Tick& tick) {
     try {
-      RunRequests run = run_requests(
-          activity_, TickReason{.tick = tick},
-          {.ns = due_.state.ns, .catalogue = context_.catalogue, .last_result = due_.last_result, .parent = {}},
-          context_.new_id);
+      RunRequests run = run_requests(activity_, TickReason{.tick = tick},
+                                     {.namespace_name = due_.state.namespace_name,
+                                      .catalogue = context_.catalogue,
+                                      .last_result = due_.last_result,
+                                      .parent = {}},
+                                     context_.new_id);
       std::ranges::move(run.requests, std::back_inserter(change_.admit));
       ++runs_;
     } catch (const Error& error) {
@@ -110,7 +112,7 @@ RunRequests run_requests(const Activity& activity, const Reason& reason, const F
     request.parent = run.requests.front().id;
   }
   model::NewExecution& target = run.requests.front();
-  target.parent = context.parent ? *context.parent : model::activity_uuid(context.ns, activity.id);
+  target.parent = context.parent ? *context.parent : model::activity_uuid(context.namespace_name, activity.id);
   if (!may_overlap(activity)) { target.limit_key = {.text = "activity:" + activity.id, .ordered = true}; }
   return {.run_id = std::move(run.id), .requests = std::move(run.requests)};
 }
@@ -130,7 +132,7 @@ model::ActivityChange tick_change(const model::DueActivity& due, const Activity&
 
 model::ActivityChange postpone(const model::DueActivity& due, Time now, const std::string& trouble) {
   model::ActivityChange change;
-  change.ns = due.state.ns;
+  change.namespace_name = due.state.namespace_name;
   change.id = due.state.id;
   change.revision = due.state.revision;
   change.schedule = {.cursor = due.state.cursor, .next_due = now + postponed_for};

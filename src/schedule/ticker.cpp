@@ -102,9 +102,9 @@ const Ticker::Read& Ticker::read(const model::ActivityState& state) {
   return read;
 }
 
-engine::CatalogueCache& Ticker::catalogue(const std::string& ns) {
-  std::shared_ptr<engine::CatalogueCache>& cache = catalogues_[ns];
-  if (!cache) { cache = engine_.catalogue(ns); }
+engine::CatalogueCache& Ticker::catalogue(const std::string& namespace_name) {
+  std::shared_ptr<engine::CatalogueCache>& cache = catalogues_[namespace_name];
+  if (!cache) { cache = engine_.catalogue(namespace_name); }
   return *cache;
 }
 
@@ -112,7 +112,7 @@ model::ActivityChange Ticker::change_of(const model::DueActivity& due, Time now)
   const Read& activity = read(due.state);
   if (!activity.activity) { return postpone(due, now, activity.trouble); }
   try {
-    const std::shared_ptr<const model::Catalogue> tasks = catalogue(due.state.ns).all();
+    const std::shared_ptr<const model::Catalogue> tasks = catalogue(due.state.namespace_name).all();
     model::ActivityChange change = tick_change(
         due, *activity.activity, {.now = now, .catalogue = tasks.get(), .new_id = [] { return base::new_uuid7(); }});
     if (change.trouble.empty()) { change.trouble = due.trouble; }

@@ -59,7 +59,7 @@ class Ticker {
 
   [[nodiscard]] const Read& read(const model::ActivityState& state);
   [[nodiscard]] model::ActivityChange change_of(const model::DueActivity& due, Time now);
-  [[nodiscard]] engine::CatalogueCache& catalogue(const std::string& ns);
+  [[nodiscard]] engine::CatalogueCache& catalogue(const std::string& namespace_name);
   void apply(std::span<const model::ActivityChange> changes, std::span<const model::DueActivity> due, Look& look);
   void apply_alone(const model::ActivityChange& change, const model::DueActivity& due, Look& look);
   void put_off(const model::DueActivity& due, Time now, const std::string& trouble);

@@ -13,13 +13,13 @@
 namespace hapax::store {
 
 // The executions of the namespace among `ids`, newest first within each 1,000 ids. Cost: 1 list call per 1,000 ids.
-[[nodiscard]] inline std::vector<Execution> list_briefly(Store& store, const std::string& ns,
+[[nodiscard]] inline std::vector<Execution> list_briefly(Store& store, const std::string& namespace_name,
                                                          std::span<const Uuid> ids) {
   std::vector<Execution> found;
   for (std::size_t at = 0; at < ids.size(); at += limits::list_page) {
     const std::span<const Uuid> some = ids.subspan(at, std::min<std::size_t>(limits::list_page, ids.size() - at));
     ListQuery query;
-    query.ns = ns;
+    query.namespace_name = namespace_name;
     query.payloads = false;
     query.limit = limits::list_page;
     query.ids.assign(some.begin(), some.end());
@@ -29,15 +29,17 @@ namespace hapax::store {
 }
 
 // Nothing when the execution does not exist or is another namespace's.
-[[nodiscard]] inline std::optional<Execution> get_briefly(Store& store, const std::string& ns, const Uuid& id) {
-  std::vector<Execution> found = list_briefly(store, ns, {&id, 1});
+[[nodiscard]] inline std::optional<Execution> get_briefly(Store& store, const std::string& namespace_name,
+                                                          const Uuid& id) {
+  std::vector<Execution> found = list_briefly(store, namespace_name, {&id, 1});
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 // The ids among `ids` that are the namespace's, in the order of `ids`.
-[[nodiscard]] inline std::vector<Uuid> own_ids(Store& store, const std::string& ns, std::span<const Uuid> ids) {
+[[nodiscard]] inline std::vector<Uuid> own_ids(Store& store, const std::string& namespace_name,
+                                               std::span<const Uuid> ids) {
   std::vector<Uuid> own;
-  for (const Execution& execution : list_briefly(store, ns, ids)) { own.push_back(execution.id); }
+  for (const Execution& execution : list_briefly(store, namespace_name, ids)) { own.push_back(execution.id); }
   std::ranges::sort(own);
   std::vector<Uuid> in_order;
   for (const Uuid& id : ids) {

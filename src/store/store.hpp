@@ -140,7 +140,7 @@ class WorkStore {
   virtual void close_session(const Uuid& session) = 0;
 
   // The namespace's queues with their settings and figures, by name.
-  [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view ns) = 0;
+  [[nodiscard]] virtual std::vector<QueueInfo> queues(std::string_view namespace_name) = 0;
 };
 
 class Store : public WorkStore {
@@ -174,7 +174,7 @@ class Store : public WorkStore {
   // Whether the store knows that the namespace had this execution but has no record of it: the record has expired, or
   // was deleted while its identity is still held (a tombstone). False for an execution that exists, and for one of
   // which nothing is left.
-  [[nodiscard]] virtual bool has_expired(std::string_view ns, const Uuid& id) = 0;
+  [[nodiscard]] virtual bool has_expired(std::string_view namespace_name, const Uuid& id) = 0;
   // For callers that wait for results: one entry per id, in order; nullopt for an id that is unknown or has expired.
   [[nodiscard]] virtual std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) = 0;
   // The execution that holds an identity now and until when, with the fingerprint that requests are compared with. The
@@ -222,34 +222,34 @@ class Store : public WorkStore {
   // ---- Catalogue, settings and audit ---------------------------------------------------------------------------
   // The version is never newer than the entries. It may be older: then a request made by them is refused once, and the
   // caller reads the catalogue again.
-  [[nodiscard]] virtual StoredCatalogue catalogue(std::string_view ns) = 0;
+  [[nodiscard]] virtual StoredCatalogue catalogue(std::string_view namespace_name) = 0;
   // Adds the entry if the task has none; returns the entry that the task has afterwards. Adding writes an audit line.
   [[nodiscard]] virtual TaskEntry declare_task(const TaskEntry& entry) = 0;
   // Adds or replaces the entry and writes an audit line by `actor`; false, and no line, when the task has that
   // definition.
   virtual bool put_task(const TaskEntry& entry, std::string_view actor) = 0;
   // False, and no audit line, when the task has no entry.
-  virtual bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) = 0;
+  virtual bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) = 0;
   // An empty value removes the setting. False, and no audit line, when nothing changed.
-  virtual bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) = 0;
+  virtual bool put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) = 0;
   // Newest first.
   [[nodiscard]] virtual std::vector<AuditLine> audit(const AuditQuery& query) = 0;
-  [[nodiscard]] std::vector<AuditLine> audit(std::string_view ns, int limit) {
-    return audit(AuditQuery{.ns = std::string(ns), .limit = limit});
+  [[nodiscard]] std::vector<AuditLine> audit(std::string_view namespace_name, int limit) {
+    return audit(AuditQuery{.namespace_name = std::string(namespace_name), .limit = limit});
   }
 
   // ---- Tokens --------------------------------------------------------------------------------------------------
   // Writes an audit line by `by`, as revoke_token does. A second call with the same id changes nothing.
   [[nodiscard]] virtual Token add_token(const NewToken& token, const Actor& by) = 0;
   // All tokens of a namespace, revoked and expired ones too, in the order in which they were made.
-  [[nodiscard]] virtual std::vector<Token> tokens(std::string_view ns) = 0;
+  [[nodiscard]] virtual std::vector<Token> tokens(std::string_view namespace_name) = 0;
   // Finds a token of any namespace, also a revoked or expired one: the caller checks Token::is_good.
   [[nodiscard]] virtual std::optional<Token> find_token(const base::Digest& hash) = 0;
   // Whether a token was ever made, in any namespace. A cheap read.
   [[nodiscard]] virtual bool has_tokens() = 0;
   // False when the namespace has no token of that id, or the token is revoked already. A revoked token stays, as audit
   // lines name it.
-  [[nodiscard]] virtual bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) = 0;
+  [[nodiscard]] virtual bool revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) = 0;
   // Notes that the tokens were used now. Writes nothing for a token that was noted less than token_touch_every ago.
   virtual void touch_tokens(std::span<const Uuid> ids) = 0;
 
@@ -278,10 +278,11 @@ class Store : public WorkStore {
   // Ordered by id; removed activities are left out.
   [[nodiscard]] virtual std::vector<ActivityState> activities(const ActivityQuery& query) = 0;
   // Newest first; a removed activity has them too.
-  [[nodiscard]] virtual std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) = 0;
+  [[nodiscard]] virtual std::vector<ActivityVersion> activity_versions(std::string_view namespace_name,
+                                                                       std::string_view id) = 0;
   // Grows with every definition, pause and removal in the namespace, so that a process can tell whether the activities
   // it keeps in memory are current. A cheap read. 0: the namespace never had an activity.
-  [[nodiscard]] virtual std::int64_t activity_generation(std::string_view ns) = 0;
+  [[nodiscard]] virtual std::int64_t activity_generation(std::string_view namespace_name) = 0;
   // The activities that are due now, at most `limit`. Reads no others.
   [[nodiscard]] virtual DueActivities due_activities(int limit) = 0;
 

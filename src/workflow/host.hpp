@@ -29,7 +29,7 @@ class Host {
   virtual ~Host() = default;
   [[nodiscard]] virtual engine::Engine& engine() = 0;
   [[nodiscard]] virtual store::Store& store() = 0;
-  [[nodiscard]] virtual const std::string& ns() const = 0;
+  [[nodiscard]] virtual const std::string& namespace_name() const = 0;
   // The request for a task or a child that a run starts. Declares nothing in the catalogue.
   [[nodiscard]] virtual model::NewExecution request_of_run(const TaskSpec& task, std::string input,
                                                            const EnqueueOptions& options) = 0;

@@ -101,8 +101,8 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
   base::check_json(question_json, "question");
   auto execution = host.store().get(id);
   while (execution && execution->continued_as) { execution = host.store().get(*execution->continued_as); }
-  if (!execution || execution->queue.ns != host.ns()) {
-    throw NotFound("no execution " + id.to_string() + " in namespace '" + host.ns() + "'");
+  if (!execution || execution->queue.namespace_name != host.namespace_name()) {
+    throw NotFound("no execution " + id.to_string() + " in namespace '" + host.namespace_name() + "'");
   }
   if (execution->kind != model::Kind::workflow) {
     throw InvalidArgument("execution", id.to_string() + " is a task; only workflows answer queries");

@@ -16,7 +16,7 @@ namespace hapax::workflow {
 
 void cancel_children(store::Store& store, const model::Claim& parent, std::vector<Uuid> children) {
   model::ListQuery query;
-  query.ns = parent.queue.ns;
+  query.namespace_name = parent.queue.namespace_name;
   query.statuses = {Status::pending, Status::running};
   query.parent = parent.id;
   query.kind = model::Kind::workflow;

@@ -424,7 +424,7 @@ TEST_P(AppTest, ARawResultThatIsNotJsonIsAPermanentFailure) {
 
 TEST_P(AppTest, AnotherNamespacesExecutionsAreNotThere) {
   auto app = open();
-  auto other = hapax::open(url_, {.ns = "other", .migrate = true});
+  auto other = hapax::open(url_, {.namespace_name = "other", .migrate = true});
   const auto handle = app.enqueue(say, "hello");
   EXPECT_EQ(other.cancel(handle.id()), CancelAnswer::not_found);
   EXPECT_THROW((void)other.retry(handle.id()), NotFound);

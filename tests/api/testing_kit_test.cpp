@@ -82,7 +82,7 @@ TEST(Open, AUrlThatIsNoStoreIsRefused) {
   EXPECT_THROW((void)hapax::open("redis://localhost"), InvalidArgument);
   EXPECT_THROW((void)hapax::open(""), InvalidArgument);
   EXPECT_THROW((void)hapax::open("sqlite:/no/such/folder/x.db"), StoreUnavailable);
-  EXPECT_THROW((void)hapax::open("memory:", {.ns = ""}), InvalidArgument);
+  EXPECT_THROW((void)hapax::open("memory:", {.namespace_name = ""}), InvalidArgument);
 }
 
 TEST(Handle, OfNothingIsAUsageError) {

@@ -12,17 +12,19 @@ namespace hapax::conformance {
 
 class ActivityConformance : public Conformance {
  protected:
-  static ActivityChange change(const std::string& id, std::int64_t revision, const std::string& ns = "default") {
+  static ActivityChange change(const std::string& id, std::int64_t revision,
+                               const std::string& namespace_name = "default") {
     ActivityChange change;
-    change.ns = ns;
+    change.namespace_name = namespace_name;
     change.id = id;
     change.revision = revision;
     return change;
   }
 
   static ActivityChange definition(const std::string& id, std::int64_t revision, const std::string& json,
-                                   ActivityKind kind = ActivityKind::cron, const std::string& ns = "default") {
-    ActivityChange made = change(id, revision, ns);
+                                   ActivityKind kind = ActivityKind::cron,
+                                   const std::string& namespace_name = "default") {
+    ActivityChange made = change(id, revision, namespace_name);
     made.definition = {.json = json, .kind = kind};
     made.actor = "ann";
     made.action = "activity.apply";
@@ -33,8 +35,8 @@ class ActivityConformance : public Conformance {
   ActivityReply apply(const ActivityChange& change) { return store().change_activities({&change, 1}).at(0); }
 
   // An activity whose next tick is due after `next_due`.
-  std::int64_t make(const std::string& id, Duration next_due, const std::string& ns = "default") {
-    ActivityChange made = definition(id, 0, "{\"id\":\"" + id + "\"}", ActivityKind::cron, ns);
+  std::int64_t make(const std::string& id, Duration next_due, const std::string& namespace_name = "default") {
+    ActivityChange made = definition(id, 0, "{\"id\":\"" + id + "\"}", ActivityKind::cron, namespace_name);
     const Time now = store().now();
     made.schedule = {.cursor = now, .next_due = now + next_due};
     const ActivityReply reply = apply(made);
@@ -42,8 +44,8 @@ class ActivityConformance : public Conformance {
     return reply.revision;
   }
 
-  std::optional<ActivityState> find(const std::string& id, const std::string& ns = "default") {
-    const std::vector<ActivityState> found = store().activities({.ns = ns, .id = id});
+  std::optional<ActivityState> find(const std::string& id, const std::string& namespace_name = "default") {
+    const std::vector<ActivityState> found = store().activities({.namespace_name = namespace_name, .id = id});
     return found.empty() ? std::nullopt : std::optional(found.at(0));
   }
 

@@ -147,7 +147,7 @@ TEST_F(ActivityRunsConformance, NobodyIsStoppedForARunThatIsNotStarted) {
   EXPECT_EQ(status(tick.admit[0].id), Status::pending) << "it is the very run that was asked for";
   QueuePatch drain;
   drain.draining = true;
-  store().configure_queue({.ns = "default", .name = "default"}, drain);
+  store().configure_queue({.namespace_name = "default", .name = "default"}, drain);
   ActivityChange refused = change("daily", revision);
   refused.admit = {run("daily", "2")};
   refused.cancel = {tick.admit[0].id};
@@ -179,7 +179,7 @@ TEST_F(ActivityRunsConformance, WhatBelongsToARunStartsWithItOnly) {
   EXPECT_EQ(store().list({}).size(), 3U) << "they have no identity, and are not started again all the same";
   QueuePatch drain;
   drain.draining = true;
-  store().configure_queue({.ns = "default", .name = "db"}, drain);
+  store().configure_queue({.namespace_name = "default", .name = "db"}, drain);
   ActivityChange half;  // no revision given, as when an event starts runs
   half.id = "etl";
   half.admit = instances(run("etl", "2"), "db");
@@ -196,7 +196,7 @@ TEST_F(ActivityRunsConformance, ADrainingQueueRefuses) {
   const std::int64_t revision = make("daily", 0s);
   QueuePatch drain;
   drain.draining = true;
-  store().configure_queue({.ns = "default", .name = "reports"}, drain);
+  store().configure_queue({.namespace_name = "default", .name = "reports"}, drain);
   ActivityChange tick = change("daily", revision);
   tick.admit = {run("daily", "1", "reports")};
   const ActivityReply reply = apply(tick);

@@ -13,7 +13,7 @@ TEST_F(ActivityConformance, IsMadeReadAndTold) {
   EXPECT_TRUE(reply.applied);
   EXPECT_GT(reply.revision, 0);
   const ActivityState state = second()->activities({.id = "daily"}).at(0);
-  EXPECT_EQ(state.ns, "default");
+  EXPECT_EQ(state.namespace_name, "default");
   EXPECT_EQ(state.id, "daily");
   EXPECT_EQ(state.uuid, activity_uuid("default", "daily"));
   EXPECT_EQ(state.revision, reply.revision);
@@ -158,7 +158,7 @@ TEST_F(ActivityConformance, DueOnesComeTheLongestDueFirst) {
   ASSERT_EQ(due.due.size(), 2U);
   EXPECT_EQ(due.due[1].state.id, "a");
   EXPECT_EQ(due.next, find("c", "shop")->next_due) << "more is due: the next is in the past";
-  EXPECT_EQ(store().due_activities(3).due.at(2).state.ns, "shop");
+  EXPECT_EQ(store().due_activities(3).due.at(2).state.namespace_name, "shop");
 }
 
 TEST_F(ActivityConformance, CountsAreAddedWithoutARevision) {
@@ -206,7 +206,7 @@ TEST_F(ActivityConformance, PagesGoByIdWithinANamespace) {
   page = store().activities({.kind = ActivityKind::event});
   ASSERT_EQ(page.size(), 1U);
   EXPECT_EQ(page[0].kind, ActivityKind::event);
-  EXPECT_EQ(store().activities({.ns = "shop"}).size(), 1U);
+  EXPECT_EQ(store().activities({.namespace_name = "shop"}).size(), 1U);
 }
 
 TEST_F(ActivityConformance, TheGenerationTellsOfDefinitionsPausesAndRemovals) {

@@ -22,7 +22,7 @@ class AdmissionConformance : public Conformance {
   // A request with every field set to something other than its default.
   NewExecution full_request() {
     NewExecution item = request("charge \"card\"", "päyments");
-    item.queue.ns = "shop";
+    item.queue.namespace_name = "shop";
     item.kind = Kind::workflow;
     item.input = R"({"order":456,"note":"a'b\"c\\dé\u0000"})";
     item.priority = -7;
@@ -212,7 +212,7 @@ TEST_F(AdmissionConformance, AQueueIsMadeOnFirstUse) {
 TEST_F(AdmissionConformance, QueuesOfTheSameNameInTwoNamespacesAreTwoQueues) {
   (void)admit_id(request());
   NewExecution elsewhere = request();
-  elsewhere.queue.ns = "elsewhere";
+  elsewhere.queue.namespace_name = "elsewhere";
   (void)admit_id(elsewhere);
   TestWorker me = worker();
 
@@ -270,7 +270,7 @@ std::vector<NewExecution> many_keyed(const std::string& word, int count = 700) {
     item.identity.emplace();
     item.identity->key = word + std::to_string(i);
     item.identity->hash =
-        identity_hash({.ns = "default", .scope = Scope::task, .name = "x", .key = item.identity->key});
+        identity_hash({.namespace_name = "default", .scope = Scope::task, .name = "x", .key = item.identity->key});
     item.identity->fingerprint = input_fingerprint(item.input);
     item.identity->reuse = Reuse::reject;
   }

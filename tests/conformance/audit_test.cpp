@@ -110,11 +110,11 @@ TEST_F(AuditConformance, ASignalIsWrittenByItsNameNotItsPayload) {
 
 TEST_F(AuditConformance, LinesStandInTheNamespaceOfWhatWasDone) {
   NewExecution foreign = request();
-  foreign.queue.ns = "shop";
+  foreign.queue.namespace_name = "shop";
   const Uuid id = admit_id(foreign);
   (void)store().cancel({&id, 1}, "no", ann);
   EXPECT_THAT(lines(), IsEmpty());
-  EXPECT_THAT(lines({.ns = "shop"}), ElementsAre("ann execution.cancel " + id.to_string() + " no"));
+  EXPECT_THAT(lines({.namespace_name = "shop"}), ElementsAre("ann execution.cancel " + id.to_string() + " no"));
 }
 
 TEST_F(AuditConformance, BySubjectActionAndTime) {

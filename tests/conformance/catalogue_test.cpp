@@ -7,8 +7,9 @@ namespace {
 
 class CatalogueConformance : public Conformance {
  protected:
-  static TaskEntry entry(const std::string& name, const std::string& definition, const std::string& ns = "default") {
-    return {.ns = ns, .name = name, .definition = definition, .origin = "code"};
+  static TaskEntry entry(const std::string& name, const std::string& definition,
+                         const std::string& namespace_name = "default") {
+    return {.namespace_name = namespace_name, .name = name, .definition = definition, .origin = "code"};
   }
 };
 
@@ -191,7 +192,7 @@ TEST_F(CatalogueVersionConformance, ARequestThatNoCatalogueDecidesAboutAndAnothe
   EXPECT_TRUE(admit(request()).created());
   EXPECT_TRUE(admit(keyed("a")).created());
   NewExecution elsewhere = request();
-  elsewhere.queue.ns = "shop";
+  elsewhere.queue.namespace_name = "shop";
   elsewhere.catalogue_version = 0;
   EXPECT_TRUE(admit(elsewhere).created());
 }

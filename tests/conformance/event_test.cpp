@@ -365,7 +365,7 @@ TEST_F(EventConformance, ADrainingQueueIsSaid) {
   apply("ship", on({"order.*"}), {{"target", {{"task", "pack"}, {"queue", "packing"}}}});
   QueuePatch drain;
   drain.draining = true;
-  store().configure_queue({.ns = "default", .name = "packing"}, drain);
+  store().configure_queue({.namespace_name = "default", .name = "packing"}, drain);
   const schedule::Routed routed = route(event("1"));
   EXPECT_FALSE(routed.runs.at(0).created);
   EXPECT_EQ(routed.runs.at(0).error.rfind("QueueDraining", 0), 0U);

@@ -121,10 +121,11 @@ NewExecution Conformance::request(const std::string& task, const std::string& qu
 NewExecution Conformance::keyed(const std::string& key, const std::string& input) {
   NewExecution item = request();
   item.input = input;
-  item.identity =
-      IdentityClaim{.hash = identity_hash({.ns = item.queue.ns, .scope = Scope::task, .name = item.task, .key = key}),
-                    .key = key,
-                    .fingerprint = input_fingerprint(input)};
+  item.identity = IdentityClaim{
+      .hash = identity_hash(
+          {.namespace_name = item.queue.namespace_name, .scope = Scope::task, .name = item.task, .key = key}),
+      .key = key,
+      .fingerprint = input_fingerprint(input)};
   return item;
 }
 
@@ -265,7 +266,7 @@ void Conformance::bring_to(const Uuid& id, Status status) {
   if (before.status == Status::pending) {
     // The claim may return other due executions as well; they are released.
     TestWorker helper = worker(24h, {before.queue.name});
-    helper.queues.front().ns = before.queue.ns;
+    helper.queues.front().namespace_name = before.queue.namespace_name;
     if (before.kind == Kind::workflow) { helper.tasks = {before.task}; }
     claim.fence = 0;
     for (const Claim& one : this->claim(helper, 1000)) {

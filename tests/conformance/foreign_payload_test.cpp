@@ -29,26 +29,26 @@ std::vector<std::string> awkward_values() {
 
 class ForeignPayloadConformance : public Conformance {
  protected:
-  static NewExecution awkward(const std::string& ns, const std::string& value) {
+  static NewExecution awkward(const std::string& namespace_name, const std::string& value) {
     NewExecution item = request();
-    item.queue.ns = ns;
+    item.queue.namespace_name = namespace_name;
     item.input = R"({"x":)" + value + "}";
     item.labels = {.tags = {"urgent"}, .metadata = R"({"customer":"42","x":)" + value + "}"};
     return item;
   }
 
-  NewExecution plain(const std::string& ns) {
+  NewExecution plain(const std::string& namespace_name) {
     NewExecution item = request();
-    item.queue.ns = ns;
+    item.queue.namespace_name = namespace_name;
     item.labels = {.tags = {"urgent"}, .metadata = R"({"customer":"42"})"};
     admit_id(item);
     return item;
   }
 
   // Claims one execution of a namespace and completes it with its input as the result.
-  void complete(const std::string& ns) {
+  void complete(const std::string& namespace_name) {
     TestWorker one = worker();
-    one.queues = {{.ns = ns, .name = "default"}};
+    one.queues = {{.namespace_name = namespace_name, .name = "default"}};
     const Claim first = claim(one, 1).at(0);
     EXPECT_EQ(finish(completed(first, first.input)), FinishVerdict::accepted);
   }
@@ -59,9 +59,10 @@ class ForeignPayloadConformance : public Conformance {
     return ids;
   }
 
-  void expect_filters_find(const std::string& ns, const Uuid& id) {
-    EXPECT_EQ(found_by({.ns = ns, .tag = "urgent"}), std::vector<Uuid>{id});
-    EXPECT_EQ(found_by({.ns = ns, .metadata = {{.key = "customer", .value = "42"}}}), std::vector<Uuid>{id});
+  void expect_filters_find(const std::string& namespace_name, const Uuid& id) {
+    EXPECT_EQ(found_by({.namespace_name = namespace_name, .tag = "urgent"}), std::vector<Uuid>{id});
+    EXPECT_EQ(found_by({.namespace_name = namespace_name, .metadata = {{.key = "customer", .value = "42"}}}),
+              std::vector<Uuid>{id});
   }
 
   // Writes to the tables directly, as a restored backup or a manual UPDATE would.
@@ -109,12 +110,12 @@ TEST_F(ForeignPayloadConformance, NothingOneTenantStoresFailsAnothersFilters) {
 
 TEST_F(ForeignPayloadConformance, TheOwnersFiltersFindWhatTheyAskFor) {
   for (const std::string& value : awkward_values()) {
-    const std::string ns = "tenant " + base::new_uuid7().to_string();
-    const NewExecution item = awkward(ns, value);
+    const std::string namespace_name = "tenant " + base::new_uuid7().to_string();
+    const NewExecution item = awkward(namespace_name, value);
     admit_id(item);
-    expect_filters_find(ns, item.id);
-    complete(ns);
-    expect_filters_find(ns, item.id);
+    expect_filters_find(namespace_name, item.id);
+    complete(namespace_name);
+    expect_filters_find(namespace_name, item.id);
     const Execution found = get(item.id);
     EXPECT_EQ(found.input, item.input);
     EXPECT_EQ(found.result, item.input);

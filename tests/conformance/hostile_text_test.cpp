@@ -28,12 +28,12 @@ const std::vector<std::string> hostile_names = {"it's",
 TEST_F(HostileTextConformance, NamesComeBackAsTheyWere) {
   for (const std::string& name : hostile_names) {
     NewExecution item = request(name, name);
-    item.queue.ns = name;
+    item.queue.namespace_name = name;
     admit_id(item);
     const Execution found = get(item.id);
     EXPECT_EQ(found.task, name);
     EXPECT_EQ(found.queue, item.queue);
-    const std::vector<Execution> listed = store().list({.ns = name, .queue = name, .task = name});
+    const std::vector<Execution> listed = store().list({.namespace_name = name, .queue = name, .task = name});
     ASSERT_EQ(listed.size(), 1U) << name;
     EXPECT_EQ(listed[0].id, item.id);
     const std::vector<QueueInfo> queues = store().queues(name);
@@ -81,7 +81,7 @@ TEST_F(HostileTextConformance, SessionsComeBackAsTheyWere) {
   session.host = hostile_names[9];
   session.build = hostile_names[1];
   for (const std::string& name : hostile_names) {
-    session.queues.push_back({.ns = name, .name = name});
+    session.queues.push_back({.namespace_name = name, .name = name});
     session.tasks.push_back(name);
   }
   store().open_session(session);

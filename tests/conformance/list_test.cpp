@@ -191,14 +191,14 @@ TEST_F(ListConformance, OnlyDeadLetters) {
 
 TEST_F(ListConformance, NamespacesDoNotSeeEachOther) {
   NewExecution theirs = request();
-  theirs.queue.ns = "tenant";
+  theirs.queue.namespace_name = "tenant";
   theirs.labels.tags = {"red"};
   admit_id(theirs);
   const Uuid ours = admit_id(request());
   EXPECT_EQ(ids({}), std::vector<Uuid>{ours});
-  EXPECT_EQ(ids({.ns = "tenant"}), std::vector<Uuid>{theirs.id});
+  EXPECT_EQ(ids({.namespace_name = "tenant"}), std::vector<Uuid>{theirs.id});
   EXPECT_TRUE(ids({.tag = "red"}).empty());
-  EXPECT_TRUE(ids({.ns = "nobody"}).empty());
+  EXPECT_TRUE(ids({.namespace_name = "nobody"}).empty());
 }
 
 TEST_F(ListConformance, PayloadsAreLeftOutWhenNotAskedFor) {

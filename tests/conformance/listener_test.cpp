@@ -68,7 +68,7 @@ TEST_F(ListenerConformance, AnInterruptBeforeTheWaitEndsTheNextOne) {
 
 TEST_F(ListenerConformance, AnnouncingNothingOrNobodysQueueIsFine) {
   store().announce({});
-  const QueueRef unknown{.ns = "nobody", .name = "it's; \"odd\" %s \xc3\xa9"};
+  const QueueRef unknown{.namespace_name = "nobody", .name = "it's; \"odd\" %s \xc3\xa9"};
   store().announce({&unknown, 1});
 }
 

@@ -311,7 +311,8 @@ TEST_F(ModeConformance, OneOfAnotherTaskOrQueueIsNotGivenTheInputButMakesWay) {
       const std::string key = std::to_string(static_cast<int>(mode)) + (other_task ? "t" : "q");
       const auto global = [&](const std::string& input) {
         NewExecution item = mode == IdentityMode::debounce ? debounced(key, 1h, input) : latest(key, input);
-        item.identity->hash = identity_hash({.ns = "default", .scope = Scope::global, .name = "", .key = key});
+        item.identity->hash =
+            identity_hash({.namespace_name = "default", .scope = Scope::global, .name = "", .key = key});
         return item;
       };
       const NewExecution first = global("1");

@@ -140,7 +140,7 @@ TEST_F(PayloadBytesConformance, ExecutionsAreReadByTheirIdsWithoutPayloads) {
   for (int i = 0; i < 5; ++i) { ids.push_back(admit_id(request())); }
   bring_to(ids[1], Status::completed);
   NewExecution foreign = request();
-  foreign.queue.ns = "other";
+  foreign.queue.namespace_name = "other";
   const Uuid theirs = admit_id(foreign);
   const std::vector<Uuid> asked{ids[3], theirs, base::new_uuid7(), ids[1], ids[3]};
   std::vector<Uuid> found;

@@ -8,17 +8,17 @@ namespace {
 
 class QueueConformance : public Conformance {
  protected:
-  QueueInfo info(const std::string& name = "default", const std::string& ns = "default") {
-    for (const QueueInfo& queue : store().queues(ns)) {
+  QueueInfo info(const std::string& name = "default", const std::string& namespace_name = "default") {
+    for (const QueueInfo& queue : store().queues(namespace_name)) {
       if (queue.queue.name == name) { return queue; }
     }
     ADD_FAILURE() << "no queue " << name;
     return {};
   }
 
-  std::vector<std::string> names(const std::string& ns = "default") {
+  std::vector<std::string> names(const std::string& namespace_name = "default") {
     std::vector<std::string> all;
-    for (const QueueInfo& queue : store().queues(ns)) { all.push_back(queue.queue.name); }
+    for (const QueueInfo& queue : store().queues(namespace_name)) { all.push_back(queue.queue.name); }
     return all;
   }
 
@@ -62,11 +62,11 @@ TEST_F(QueueConformance, FailedRetentionCanBeTakenBack) {
 
 TEST_F(QueueConformance, QueuesOfOneNameInTwoNamespacesAreTwo) {
   NewExecution item = request();
-  item.queue.ns = "tenant";
+  item.queue.namespace_name = "tenant";
   admit_id(item);
   EXPECT_TRUE(names().empty());
   EXPECT_EQ(names("tenant"), std::vector<std::string>{"default"});
-  store().configure_queue({.ns = "tenant", .name = "default"}, {.paused = true});
+  store().configure_queue({.namespace_name = "tenant", .name = "default"}, {.paused = true});
   admit_id(request());
   EXPECT_FALSE(info().settings.paused);
   EXPECT_TRUE(info("default", "tenant").settings.paused);
@@ -176,9 +176,11 @@ TEST_F(QueueConformance, MoveTakesPendingOnesAlongInTheirOrder) {
 
 TEST_F(QueueConformance, WhatHoldsAKeyOfItsQueueIsNotMoved) {
   NewExecution own = request();
-  own.identity = IdentityClaim{
-      .hash = identity_hash({.ns = own.queue.ns, .scope = IdentityScope::queue, .name = own.queue.name, .key = "k"}),
-      .key = "k"};
+  own.identity = IdentityClaim{.hash = identity_hash({.namespace_name = own.queue.namespace_name,
+                                                      .scope = IdentityScope::queue,
+                                                      .name = own.queue.name,
+                                                      .key = "k"}),
+                               .key = "k"};
   const Uuid held = admit_id(own);
   const Uuid plain = admit_id(request());
   EXPECT_THROW((void)store().move({}, {.name = "there"}, 10), InvalidArgument);
@@ -191,14 +193,18 @@ TEST_F(QueueConformance, WhatHoldsAKeyOfItsQueueIsNotMoved) {
 
 TEST_F(QueueConformance, AnIdentityOfTheInputStaysWhereItsTaskSaysThatItIsTheQueues) {
   NewExecution made = request();
-  made.identity = IdentityClaim{
-      .hash = identity_hash({.ns = made.queue.ns, .scope = IdentityScope::queue, .name = made.queue.name, .key = "{}"}),
-      .key = ""};
+  made.identity = IdentityClaim{.hash = identity_hash({.namespace_name = made.queue.namespace_name,
+                                                       .scope = IdentityScope::queue,
+                                                       .name = made.queue.name,
+                                                       .key = "{}"}),
+                                .key = ""};
   (void)admit_id(made);
   (void)store().put_task(
-      {.ns = "default", .name = made.task, .definition = R"({"identity_scope":"queue"})", .origin = "test"}, "test");
+      {.namespace_name = "default", .name = made.task, .definition = R"({"identity_scope":"queue"})", .origin = "test"},
+      "test");
   EXPECT_THROW((void)store().move({}, {.name = "there"}, 10), InvalidArgument);
-  (void)store().put_task({.ns = "default", .name = made.task, .definition = R"({})", .origin = "test"}, "test");
+  (void)store().put_task({.namespace_name = "default", .name = made.task, .definition = R"({})", .origin = "test"},
+                         "test");
   EXPECT_EQ(store().move({}, {.name = "there"}, 10), 1);
 }
 

@@ -235,7 +235,7 @@ TEST_F(ScheduleConformance, AnEndThatIsMovedMakesNoOutage) {
 }
 
 TEST_F(ScheduleConformance, OptionsOfTheTargetGoBeforeTheCatalogues) {
-  ASSERT_TRUE(store().put_task({.ns = "default",
+  ASSERT_TRUE(store().put_task({.namespace_name = "default",
                                 .name = "report",
                                 .definition = R"({"queue":"reports","max_attempts":9,"priority":3})",
                                 .origin = "file",
@@ -400,7 +400,7 @@ TEST_F(ScheduleConformance, ManyAreDueAtOnce) {
 }
 
 TEST_F(ScheduleConformance, TheCatalogueSaysHowATaskIsRun) {
-  ASSERT_TRUE(store().put_task({.ns = "default",
+  ASSERT_TRUE(store().put_task({.namespace_name = "default",
                                 .name = "report",
                                 .definition = R"({"queue":"reports","max_attempts":9})",
                                 .origin = "file",

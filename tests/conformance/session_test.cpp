@@ -159,14 +159,15 @@ TEST_F(SessionConformance, AClosedSessionReleasesWhatItHolds) {
 }
 
 TEST_F(SessionConformance, SessionsAreListedAsTheyWereOpened) {
-  NewSession opened{.id = base::new_uuid7(),
-                    .worker = "billing-7",
-                    .host = "höst.example",
-                    .pid = 4'000'000'000,
-                    .lease = 90s,
-                    .queues = {{.ns = "shop", .name = "payments"}, {.ns = "shop", .name = "mails"}},
-                    .tasks = {"charge", "refund"},
-                    .build = "1.2.3+abc"};
+  NewSession opened{
+      .id = base::new_uuid7(),
+      .worker = "billing-7",
+      .host = "höst.example",
+      .pid = 4'000'000'000,
+      .lease = 90s,
+      .queues = {{.namespace_name = "shop", .name = "payments"}, {.namespace_name = "shop", .name = "mails"}},
+      .tasks = {"charge", "refund"},
+      .build = "1.2.3+abc"};
   const Time before = store().now();
   store().open_session(opened);
 

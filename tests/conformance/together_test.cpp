@@ -146,7 +146,7 @@ TEST_F(TogetherConformance, OneThatFailsAmongThemFails) {
 }
 
 TEST_F(TogetherConformance, OneOfAnotherQueueIsKeptAsThatSays) {
-  store().configure_queue({.ns = "default", .name = "flows"}, {.retention = Duration{0}});
+  store().configure_queue({.namespace_name = "default", .name = "flows"}, {.retention = Duration{0}});
   std::vector<Claim> claims = claimed();
   (void)admit_id(request("order", "flows"));
   claims[odd] = claim_one(worker_);
@@ -160,7 +160,7 @@ TEST_F(TogetherConformance, OneOfAnotherQueueIsKeptAsThatSays) {
 }
 
 TEST_F(TogetherConformance, NothingIsKeptInAQueueThatKeepsNothing) {
-  store().configure_queue({.ns = "default", .name = "default"}, {.retention = Duration{0}});
+  store().configure_queue({.namespace_name = "default", .name = "default"}, {.retention = Duration{0}});
   NewExecution like = request();
   like.input = R"("secret")";
   const std::vector<Claim> claims = claimed(like);
@@ -389,8 +389,8 @@ TEST_F(BornTogetherConformance, NoneRunsInAPausedQueueOrForASessionThatIsGone) {
   std::vector<NewExecution> items = born_many();
   for (NewExecution& item : items) { item.born_running->session = base::new_uuid7(); }
   expect_none_runs(store().admit(items));
-  (void)store().purge({.ns = "default", .name = "flows"}, 1000);
-  store().configure_queue({.ns = "default", .name = "flows"}, {.paused = true});
+  (void)store().purge({.namespace_name = "default", .name = "flows"}, 1000);
+  store().configure_queue({.namespace_name = "default", .name = "flows"}, {.paused = true});
   std::vector<NewExecution> others = born_many();
   for (NewExecution& item : others) { item.identity->key += "-other"; }
   for (std::size_t i = 0; i < others.size(); ++i) { others[i].identity->hash[0] ^= 0xff; }

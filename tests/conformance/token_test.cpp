@@ -11,12 +11,12 @@ using ::testing::IsEmpty;
 
 class TokenConformance : public Conformance {
  protected:
-  static NewToken fresh(const std::string& name, const std::string& ns = "default") {
+  static NewToken fresh(const std::string& name, const std::string& namespace_name = "default") {
     NewToken token;
     token.id = base::new_uuid7();
-    token.ns = ns;
+    token.namespace_name = namespace_name;
     token.name = name;
-    token.hash = base::sha256(name + " of " + ns);
+    token.hash = base::sha256(name + " of " + namespace_name);
     token.scopes = parse_scopes("enqueue,read");
     return token;
   }
@@ -31,7 +31,7 @@ TEST_F(TokenConformance, ATokenIsFoundByItsHashAlone) {
   const std::optional<Token> found = second()->find_token(made.hash);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->id, made.id);
-  EXPECT_EQ(found->ns, "shop");
+  EXPECT_EQ(found->namespace_name, "shop");
   EXPECT_EQ(found->name, "billing");
   EXPECT_EQ(found->hash, made.hash);
   EXPECT_EQ(found->scopes, made.scopes);

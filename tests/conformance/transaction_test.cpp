@@ -318,7 +318,7 @@ TEST_P(TransactionConformance, TheCallersSettingsAreAsTheyWere) {
 
 TEST_P(TransactionConformance, ARequestMadeByAnOlderCatalogueLeavesTheTransactionAsItWas) {
   if (!has_transactions()) { return; }
-  (void)store().declare_task({.ns = "default", .name = "pay", .definition = "{}", .origin = "code"});
+  (void)store().declare_task({.namespace_name = "default", .name = "pay", .definition = "{}", .origin = "code"});
   std::vector<NewExecution> items{request(), keyed("a")};
   for (NewExecution& item : items) { item.catalogue_version = 0; }
   EXPECT_TRUE(run([&](Transaction& tx) {

@@ -182,9 +182,9 @@ TEST_F(WindowConformance, EveryHandleKnowsThatARecordHasExpiredUntilNothingIsLef
   store().configure_queue({}, {.retention = 1h});
   const Uuid windowed = ended("windowed", Status::completed, 24h);
   const Uuid plain = ended("plain", Status::completed);
-  const auto known = [&](const Uuid& id, std::string_view ns = "default") {
-    EXPECT_EQ(second()->has_expired(ns, id), store().has_expired(ns, id));
-    return store().has_expired(ns, id);
+  const auto known = [&](const Uuid& id, std::string_view namespace_name = "default") {
+    EXPECT_EQ(second()->has_expired(namespace_name, id), store().has_expired(namespace_name, id));
+    return store().has_expired(namespace_name, id);
   };
   EXPECT_FALSE(known(windowed)) << "it is there";
   EXPECT_FALSE(known(admit_id(request()))) << "it goes on";

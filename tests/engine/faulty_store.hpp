@@ -87,10 +87,14 @@ class FaultyStore final : public store::Store {
   std::optional<model::Execution> get(const Uuid& id) override { return inner_->get(id); }
   std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
     check();
-    if (unreadable_result && std::ranges::find(ids, *unreadable_result) != ids.end()) { throw DecryptionFailed("says the test"); }
+    if (unreadable_result && std::ranges::find(ids, *unreadable_result) != ids.end()) {
+      throw DecryptionFailed("says the test");
+    }
     return inner_->outcomes(ids);
   }
-  bool has_expired(std::string_view ns, const Uuid& id) override { return inner_->has_expired(ns, id); }
+  bool has_expired(std::string_view namespace_name, const Uuid& id) override {
+    return inner_->has_expired(namespace_name, id);
+  }
   std::optional<model::Holding> holding(const base::Digest& identity) override { return inner_->holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return inner_->list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return inner_->attempts(id); }
@@ -111,10 +115,12 @@ class FaultyStore final : public store::Store {
   void configure_queue(const model::QueueRef& queue, const model::QueuePatch& patch) override {
     inner_->configure_queue(queue, patch);
   }
-  std::vector<model::QueueInfo> queues(std::string_view ns) override { return inner_->queues(ns); }
-  model::StoredCatalogue catalogue(std::string_view ns) override {
+  std::vector<model::QueueInfo> queues(std::string_view namespace_name) override {
+    return inner_->queues(namespace_name);
+  }
+  model::StoredCatalogue catalogue(std::string_view namespace_name) override {
     check();
-    return inner_->catalogue(ns);
+    return inner_->catalogue(namespace_name);
   }
   model::TaskEntry declare_task(const model::TaskEntry& entry) override {
     check();
@@ -123,11 +129,11 @@ class FaultyStore final : public store::Store {
   bool put_task(const model::TaskEntry& entry, std::string_view actor) override {
     return inner_->put_task(entry, actor);
   }
-  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
-    return inner_->remove_task(ns, name, actor);
+  bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) override {
+    return inner_->remove_task(namespace_name, name, actor);
   }
-  bool put_setting(std::string_view ns, const model::Setting& setting, std::string_view actor) override {
-    return inner_->put_setting(ns, setting, actor);
+  bool put_setting(std::string_view namespace_name, const model::Setting& setting, std::string_view actor) override {
+    return inner_->put_setting(namespace_name, setting, actor);
   }
   std::vector<model::ActivityReply> change_activities(std::span<const model::ActivityChange> changes) override {
     return inner_->change_activities(changes);
@@ -135,20 +141,22 @@ class FaultyStore final : public store::Store {
   std::vector<model::ActivityState> activities(const model::ActivityQuery& query) override {
     return inner_->activities(query);
   }
-  std::vector<model::ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
-    return inner_->activity_versions(ns, id);
+  std::vector<model::ActivityVersion> activity_versions(std::string_view namespace_name, std::string_view id) override {
+    return inner_->activity_versions(namespace_name, id);
   }
-  std::int64_t activity_generation(std::string_view ns) override { return inner_->activity_generation(ns); }
+  std::int64_t activity_generation(std::string_view namespace_name) override {
+    return inner_->activity_generation(namespace_name);
+  }
   model::DueActivities due_activities(int limit) override { return inner_->due_activities(limit); }
   std::vector<model::AuditLine> audit(const model::AuditQuery& query) override { return inner_->audit(query); }
   model::Token add_token(const model::NewToken& token, const model::Actor& by = {}) override {
     return inner_->add_token(token, by);
   }
-  std::vector<model::Token> tokens(std::string_view ns) override { return inner_->tokens(ns); }
+  std::vector<model::Token> tokens(std::string_view namespace_name) override { return inner_->tokens(namespace_name); }
   std::optional<model::Token> find_token(const base::Digest& hash) override { return inner_->find_token(hash); }
   bool has_tokens() override { return inner_->has_tokens(); }
-  bool revoke_token(std::string_view ns, const Uuid& id, const model::Actor& by = {}) override {
-    return inner_->revoke_token(ns, id, by);
+  bool revoke_token(std::string_view namespace_name, const Uuid& id, const model::Actor& by = {}) override {
+    return inner_->revoke_token(namespace_name, id, by);
   }
   void touch_tokens(std::span<const Uuid> ids) override { inner_->touch_tokens(ids); }
   int purge(const model::QueueRef& queue, int limit, const model::Actor& by = {}) override {

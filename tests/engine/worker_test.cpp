@@ -36,7 +36,9 @@ class OnlyWork final : public store::WorkStore {
   model::BeatReply beat(const model::Beat& beat) override { return store_.beat(beat); }
   std::vector<Uuid> cancel_requests(const Uuid& session) override { return store_.cancel_requests(session); }
   void close_session(const Uuid& session) override { store_.close_session(session); }
-  std::vector<model::QueueInfo> queues(std::string_view ns) override { return store_.queues(ns); }
+  std::vector<model::QueueInfo> queues(std::string_view namespace_name) override {
+    return store_.queues(namespace_name);
+  }
 
  private:
   store::Store& store_;

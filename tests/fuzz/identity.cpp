@@ -44,7 +44,7 @@ class Choices {
 IdentityParts cut(std::string_view text, Choices& choices) {
   std::array<std::size_t, 2> borders = {choices.below(text.size() + 1), choices.below(text.size() + 1)};
   std::sort(borders.begin(), borders.end());
-  return {.ns = text.substr(0, borders[0]),
+  return {.namespace_name = text.substr(0, borders[0]),
           .scope = static_cast<Scope>(choices.below(3)),
           .name = text.substr(borders[0], borders[1] - borders[0]),
           .key = text.substr(borders[1])};
@@ -52,7 +52,8 @@ IdentityParts cut(std::string_view text, Choices& choices) {
 
 // In the global scope the name is not part of an identity.
 bool same(const IdentityParts& a, const IdentityParts& b) {
-  return a.ns == b.ns && a.scope == b.scope && (a.scope == Scope::global || a.name == b.name) && a.key == b.key;
+  return a.namespace_name == b.namespace_name && a.scope == b.scope && (a.scope == Scope::global || a.name == b.name) &&
+         a.key == b.key;
 }
 
 void check_parts(std::string_view text, Choices& choices) {
@@ -60,7 +61,7 @@ void check_parts(std::string_view text, Choices& choices) {
   const IdentityParts other = cut(text, choices);
   require((identity_hash(one) == identity_hash(other)) == same(one, other));
   const std::string copied(one.key);
-  require(identity_hash({one.ns, one.scope, one.name, copied}) == identity_hash(one));
+  require(identity_hash({one.namespace_name, one.scope, one.name, copied}) == identity_hash(one));
 }
 
 // Writes a value in one of many equivalent ways: members in any order, white space, escapes, numbers.

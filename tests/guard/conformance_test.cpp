@@ -215,9 +215,9 @@ TEST_P(GuardStoreTest, AFingerprintIsNotComparedWithWhatBlocksNobody) {
 }
 
 TEST_P(GuardStoreTest, NamespaceNameAndKeyAreKeptApart) {
-  const auto with = [](const char* ns, const char* name, const char* text) {
+  const auto with = [](const char* namespace_name, const char* name, const char* text) {
     GuardBegin begin;
-    begin.key = {ns, name, text};
+    begin.key = {namespace_name, name, text};
     return begin;
   };
   for (const GuardBegin& begin :
@@ -314,8 +314,8 @@ TEST_P(GuardStoreTest, ListGivesEachRecordOnceByPages) {
   EXPECT_EQ(pages({.name = "create_invoice", .status = GuardStatus::completed, .limit = 4}).size(), 13U);
   EXPECT_EQ(pages({.name = "create_invoice", .key_prefix = "invoice-1"}).size(), 11U);
   EXPECT_EQ(pages({.limit = 10}).size(), 26U);
-  EXPECT_THAT(pages({.ns = "elsewhere"}), testing::ElementsAre("create_invoice invoice-1"));
-  EXPECT_TRUE(pages({.ns = "nowhere"}).empty());
+  EXPECT_THAT(pages({.namespace_name = "elsewhere"}), testing::ElementsAre("create_invoice invoice-1"));
+  EXPECT_TRUE(pages({.namespace_name = "nowhere"}).empty());
 }
 
 TEST_P(GuardStoreTest, WaitChangedEndsWhenTheCallHasEnded) {

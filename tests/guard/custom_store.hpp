@@ -94,7 +94,8 @@ class CustomStore final : public GuardStore {
     GuardPage page;
     for (const auto& [at, record] : records_) {
       const std::string cursor = std::get<1>(at) + '\n' + std::get<2>(at);
-      const bool matches = record.key.ns == query.ns && (!query.name || *query.name == record.key.name) &&
+      const bool matches = record.key.namespace_name == query.namespace_name &&
+                           (!query.name || *query.name == record.key.name) &&
                            record.key.key.starts_with(query.key_prefix) &&
                            (!query.status || *query.status == record.status) && cursor > query.after;
       if (!matches || expired(record, clock_.now())) { continue; }
@@ -120,7 +121,7 @@ class CustomStore final : public GuardStore {
 
  private:
   using Place = std::tuple<std::string, std::string, std::string>;
-  static Place place(const GuardKey& key) { return {key.ns, key.name, key.key}; }
+  static Place place(const GuardKey& key) { return {key.namespace_name, key.name, key.key}; }
   static bool expired(const GuardRecord& record, Time now) { return record.expires_at && *record.expires_at <= now; }
   GuardRecord* present(const GuardKey& key, Time now) {
     const auto found = records_.find(place(key));

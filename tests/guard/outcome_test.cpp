@@ -338,7 +338,7 @@ TEST_P(OutcomeTest, OptionsAreChecked) {
   bad.ttl = -1s;
   EXPECT_THROW((void)make(bad), InvalidArgument);
   bad = options();
-  bad.ns = "";
+  bad.namespace_name = "";
   EXPECT_THROW((void)make(bad), InvalidArgument);
 }
 

@@ -83,7 +83,7 @@ class Claimer {
       session.worker = options_.role + "-" + std::to_string(options_.number);
       session.pid = ::getpid();
       session.lease = options_.lease;
-      for (const auto& queue : options_.queues) session.queues.push_back({.ns = "default", .name = queue});
+      for (const auto& queue : options_.queues) session.queues.push_back({.namespace_name = "default", .name = queue});
       store_.open_session(session);
       const std::scoped_lock guard(mutex_);
       state_ = {.session = session.id};
@@ -93,7 +93,7 @@ class Claimer {
 
   std::vector<store::Claim> claim() {
     store::ClaimRequest request;
-    for (const auto& queue : options_.queues) request.queues.push_back({.ns = "default", .name = queue});
+    for (const auto& queue : options_.queues) request.queues.push_back({.namespace_name = "default", .name = queue});
     std::ranges::rotate(request.queues,
                         request.queues.begin() + below(random_, static_cast<int>(request.queues.size())));
     request.limit = request.idle = 1 + below(random_, 3);

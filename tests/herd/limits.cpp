@@ -25,7 +25,7 @@ constexpr Duration claim_takes = milliseconds(100);
 
 std::int64_t micros(const Time& time) { return time.time_since_epoch().count(); }
 
-store::QueueRef queue_named(const std::string& name) { return {.ns = "default", .name = name}; }
+store::QueueRef queue_named(const std::string& name) { return {.namespace_name = "default", .name = name}; }
 
 // ---- Rate limits -------------------------------------------------------------------------------------------------
 

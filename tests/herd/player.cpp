@@ -157,7 +157,7 @@ class Player {
     store::ClaimRequest request;
     request.session = session_;
     request.claim_number = ++claim_number_;
-    request.queues = {{.ns = "default", .name = "history"}};
+    request.queues = {{.namespace_name = "default", .name = "history"}};
     request.limit = 1 + below(random_, 3);
     const auto number = shared_.scribe.begin({"claim", session_.to_string()});
     told({number}, [&] {
@@ -248,7 +248,7 @@ class Player {
     session.worker = "player-" + std::to_string(shared_.options.number);
     session.lease =
         std::chrono::hours(1);  // leases never run out: the controller closes the sessions of killed players
-    session.queues = {{.ns = "default", .name = "history"}};
+    session.queues = {{.namespace_name = "default", .name = "history"}};
     shared_.scribe.session(session_);
     for (int left = 100; left > 0; --left) {
       try {
@@ -296,7 +296,7 @@ class Player {
 base::Digest hash_of(int key) {
   // Half of the identities come from a key, half from the whole input.
   const std::string text = std::to_string(key);
-  return model::identity_hash({.ns = "default",
+  return model::identity_hash({.namespace_name = "default",
                                .scope = model::Scope::task,
                                .name = "history",
                                .key = key % 2 == 0 ? "key-" + text : R"({"key":)" + text + "}"});

@@ -74,7 +74,7 @@ class Tickers {
     if (!working) scene_.violation("the tickers do not start");
   }
   [[nodiscard]] model::ActivityState state(const std::string& id) {
-    return stage_.store().activities({.ns = "default", .id = id, .kind = {}, .after = {}}).at(0);
+    return stage_.store().activities({.namespace_name = "default", .id = id, .kind = {}, .after = {}}).at(0);
   }
   // No ticker runs yet, so the cursor is the time of creation.
   void make(const Activity& activity) {

@@ -34,8 +34,9 @@ Response echo(Call& call) {
     headers += (headers.empty() ? "" : ",") + quoted(std::string(header.name) + "=" + std::string(header.value));
   }
   return {.body = R"({"method":)" + quoted(call.request().method) + R"(,"bytes":)" + std::to_string(body.size()) +
-                  R"(,"namespace":)" + quoted(call.principal().ns) + R"(,"traceparent":)" + quoted(call.traceparent()) +
-                  R"(,"body":)" + (body.empty() ? "null" : body) + R"(,"headers":[)" + headers + "]}"};
+                  R"(,"namespace":)" + quoted(call.principal().namespace_name) + R"(,"traceparent":)" +
+                  quoted(call.traceparent()) + R"(,"body":)" + (body.empty() ? "null" : body) + R"(,"headers":[)" +
+                  headers + "]}"};
 }
 
 // Answers each line with a line, as soon as it arrives.

@@ -13,10 +13,11 @@ namespace {
 constexpr int keys = 3;
 constexpr std::size_t most_known = 60;
 
-QueueRef queue(int number) { return {.ns = "default", .name = number == 0 ? "default" : "other"}; }
+QueueRef queue(int number) { return {.namespace_name = "default", .name = number == 0 ? "default" : "other"}; }
 
 base::Digest key_hash(int key) {
-  return identity_hash({.ns = "default", .scope = Scope::task, .name = "work", .key = "key-" + std::to_string(key)});
+  return identity_hash(
+      {.namespace_name = "default", .scope = Scope::task, .name = "work", .key = "key-" + std::to_string(key)});
 }
 
 // The lines that differ between two texts.

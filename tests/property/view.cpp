@@ -33,7 +33,7 @@ std::string all(std::vector<Uuid> ids) {
   return text;
 }
 
-std::string name(const QueueRef& queue) { return queue.ns + "." + queue.name; }
+std::string name(const QueueRef& queue) { return queue.namespace_name + "." + queue.name; }
 
 std::string key_text(const std::optional<LimitKey>& key) {
   return key ? (key->ordered ? " ordered '" : " limited '") + key->text + "'" : std::string();

@@ -62,7 +62,7 @@ int run_engine_worker(const Options& options) {
 
   engine::WorkerOptions settings;
   settings.queues.clear();
-  for (const auto& queue : options.queues) settings.queues.push_back({.ns = "default", .name = queue});
+  for (const auto& queue : options.queues) settings.queues.push_back({.namespace_name = "default", .name = queue});
   settings.threads = 4;
   settings.lease = options.lease;
   settings.heartbeat = heartbeat;

@@ -53,7 +53,7 @@ int below(base::Random& random, int bound) {
 model::NewExecution request(std::string_view task, std::string_view queue) {
   model::NewExecution item;
   item.id = base::new_uuid7();
-  item.queue = {.ns = "default", .name = std::string(queue)};
+  item.queue = {.namespace_name = "default", .name = std::string(queue)};
   item.task = task;
   item.input = R"({"of":"torture"})";
   item.max_attempts = 1000;
@@ -78,7 +78,8 @@ model::NewExecution keyed_request(const std::string& key) {
   model::NewExecution item = request("keyed", chaos_queues().front());
   item.input = R"({"key":")" + key + R"("})";
   model::IdentityClaim identity;
-  identity.hash = model::identity_hash({.ns = "default", .scope = model::Scope::task, .name = "keyed", .key = key});
+  identity.hash =
+      model::identity_hash({.namespace_name = "default", .scope = model::Scope::task, .name = "keyed", .key = key});
   identity.key = key;
   identity.fingerprint = model::input_fingerprint(item.input);
   item.identity = identity;

@@ -87,7 +87,7 @@ class RawWorker {
       session.host = "torture";
       session.pid = ::getpid();
       session.lease = options_.lease;
-      for (const auto& queue : options_.queues) session.queues.push_back({.ns = "default", .name = queue});
+      for (const auto& queue : options_.queues) session.queues.push_back({.namespace_name = "default", .name = queue});
       store_.open_session(session);
       const std::scoped_lock guard(mutex_);
       state_ = {.session = session.id};
@@ -97,7 +97,7 @@ class RawWorker {
 
   std::vector<store::Claim> exchange(bool claim) {
     store::ClaimRequest request;
-    for (const auto& queue : options_.queues) request.queues.push_back({.ns = "default", .name = queue});
+    for (const auto& queue : options_.queues) request.queues.push_back({.namespace_name = "default", .name = queue});
     std::ranges::rotate(request.queues,
                         request.queues.begin() + below(random_, static_cast<int>(request.queues.size())));
     request.limit = 1 + below(random_, claim_limit);

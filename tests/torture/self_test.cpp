@@ -50,7 +50,7 @@ class LittleWorld {
     store::ClaimRequest claim;
     claim.session = session.id;
     claim.claim_number = 1;
-    claim.queues = {{.ns = "default", .name = "self"}};
+    claim.queues = {{.namespace_name = "default", .name = "self"}};
     const auto claims = store_->claim(claim).claims;
     log.write(Event::started, done, claims.at(0).fence);
     store::Finish finish;

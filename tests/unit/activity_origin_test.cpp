@@ -27,7 +27,7 @@ TEST(ActivityOrigin, RefusesWhatIsNoName) {
 
 TEST(ActivityOrigin, IsNotTakenFromACallersKeyAlone) {
   Execution execution;
-  execution.queue = {.ns = "default", .name = "reports"};
+  execution.queue = {.namespace_name = "default", .name = "reports"};
   execution.identity_key = "activity-daily:manual-1";
   execution.identity = base::Digest{};
   EXPECT_FALSE(activity_origin(execution)) << "nobody started it";
@@ -36,7 +36,7 @@ TEST(ActivityOrigin, IsNotTakenFromACallersKeyAlone) {
   execution.parent = activity_uuid("default", "daily");
   ASSERT_TRUE(activity_origin(execution));
   EXPECT_EQ(activity_origin(execution)->activity, "daily");
-  execution.queue.ns = "tenant";
+  execution.queue.namespace_name = "tenant";
   EXPECT_FALSE(activity_origin(execution)) << "another namespace's";
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using model::AdmissionVerdict;
 
-const http::Principal producer{.ns = "shop", .name = "producer", .enqueue = true};
-const http::Principal reader{.ns = "shop", .name = "reader", .enqueue = true, .read = true};
+const http::Principal producer{.namespace_name = "shop", .name = "producer", .enqueue = true};
+const http::Principal reader{.namespace_name = "shop", .name = "reader", .enqueue = true, .read = true};
 
 model::Admission met(AdmissionVerdict verdict, Status status) {
   model::Admission admission;

@@ -20,7 +20,7 @@ TEST(ApiStop, NothingRunsInTheBackgroundOfTheEngineOnceTheApiIsGone) {
   http::Metrics metrics;
   {
     const Api api(engine, metrics);
-    engine->start_sweeper({.interval = {}, .ns = "default"});
+    engine->start_sweeper({.interval = {}, .namespace_name = "default"});
     engine->start_background("test", [&] {
       return [&](Time now) {
         ++steps;

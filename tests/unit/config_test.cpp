@@ -186,7 +186,7 @@ heartbeat = "10s"
 threads = 8
 grace = "5s")",
                               "f");
-  EXPECT_EQ(config.ns, "shop");
+  EXPECT_EQ(config.namespace_name, "shop");
   EXPECT_EQ(config.identity_default, IdentityStrategy::always_unique);
   EXPECT_EQ(config.cleanup_interval, Duration(15min));
   EXPECT_EQ(config.payload_limit, std::size_t{4} << 20);
@@ -370,7 +370,7 @@ TEST(Configuration, TheEnvironmentGoesOverTheFile) {
   EXPECT_THAT(reading.problems, IsEmpty());
   EXPECT_EQ(reading.config.store_url, "memory:");
   EXPECT_EQ(reading.config.source_of("store.url"), "HAPAX_STORE_URL");
-  EXPECT_EQ(reading.config.ns, "shop");
+  EXPECT_EQ(reading.config.namespace_name, "shop");
   EXPECT_EQ(reading.config.identity_default, IdentityStrategy::always_unique);
   EXPECT_EQ(reading.config.cleanup_interval, Duration(2h));
   EXPECT_EQ(reading.config.worker.lease, Duration(1min));

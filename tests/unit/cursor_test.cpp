@@ -12,34 +12,34 @@ namespace {
 
 TEST(Cursor, IsReadBackForItsListAndNamespaceOnly) {
   const Uuid id = base::new_uuid7();
-  const std::string cursor = make_cursor(id, {.ns = "shop", .list = "status=failed\n"});
-  EXPECT_EQ(parse_cursor(cursor, {.ns = "shop", .list = "status=failed\n"}), id);
-  EXPECT_THROW((void)parse_cursor(cursor, {.ns = "bank", .list = "status=failed\n"}), InvalidArgument);
-  EXPECT_THROW((void)parse_cursor(cursor, {.ns = "shop", .list = ""}), InvalidArgument);
+  const std::string cursor = make_cursor(id, {.namespace_name = "shop", .list = "status=failed\n"});
+  EXPECT_EQ(parse_cursor(cursor, {.namespace_name = "shop", .list = "status=failed\n"}), id);
+  EXPECT_THROW((void)parse_cursor(cursor, {.namespace_name = "bank", .list = "status=failed\n"}), InvalidArgument);
+  EXPECT_THROW((void)parse_cursor(cursor, {.namespace_name = "shop", .list = ""}), InvalidArgument);
   // The namespace is hashed with its length, so its end cannot be shifted into the list's text.
-  EXPECT_THROW((void)parse_cursor(cursor, {.ns = "shopstatus=failed\n", .list = ""}), InvalidArgument);
+  EXPECT_THROW((void)parse_cursor(cursor, {.namespace_name = "shopstatus=failed\n", .list = ""}), InvalidArgument);
 }
 
 TEST(Cursor, EveryLetterCounts) {
-  const std::string cursor = make_cursor(base::new_uuid7(), {.ns = "shop", .list = ""});
+  const std::string cursor = make_cursor(base::new_uuid7(), {.namespace_name = "shop", .list = ""});
   for (std::size_t i = 0; i < cursor.size(); ++i) {
     std::string other = cursor;
     other[i] = other[i] == '0' ? '1' : '0';
-    EXPECT_THROW((void)parse_cursor(other, {.ns = "shop", .list = ""}), InvalidArgument) << i;
+    EXPECT_THROW((void)parse_cursor(other, {.namespace_name = "shop", .list = ""}), InvalidArgument) << i;
   }
-  EXPECT_THROW((void)parse_cursor("", {.ns = "shop", .list = ""}), InvalidArgument);
-  EXPECT_THROW((void)parse_cursor(cursor + "0", {.ns = "shop", .list = ""}), InvalidArgument);
+  EXPECT_THROW((void)parse_cursor("", {.namespace_name = "shop", .list = ""}), InvalidArgument);
+  EXPECT_THROW((void)parse_cursor(cursor + "0", {.namespace_name = "shop", .list = ""}), InvalidArgument);
 }
 
 TEST(Cursor, ANameIsCheckedLikeAnId) {
-  const CursorPlace place{.ns = "shop", .list = "activities"};
+  const CursorPlace place{.namespace_name = "shop", .list = "activities"};
   const std::string cursor = make_name_cursor("daily", place);
   EXPECT_EQ(parse_name_cursor(cursor, place), "daily");
   for (const std::string& other :
        {std::string(), std::string("zzzz"), std::string("daily"), cursor + "x", cursor.substr(1)}) {
     EXPECT_THROW((void)parse_name_cursor(other, place), InvalidArgument) << other;
   }
-  EXPECT_THROW((void)parse_name_cursor(cursor, {.ns = "bank", .list = "activities"}), InvalidArgument);
+  EXPECT_THROW((void)parse_name_cursor(cursor, {.namespace_name = "bank", .list = "activities"}), InvalidArgument);
 }
 
 TEST(SessionId, BelongsToOneNamespace) {

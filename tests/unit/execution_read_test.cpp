@@ -18,7 +18,7 @@ Uuid uuid(char last) { return *Uuid::parse(std::string("0193f1c2-7a50-7c3e-9d7b-
 model::Execution all_of_it() {
   model::Execution e;
   e.id = uuid('1');
-  e.queue = {.ns = "shop", .name = "payments"};
+  e.queue = {.namespace_name = "shop", .name = "payments"};
   e.task = "pay \"now\"";
   e.kind = model::Kind::workflow;
   e.status = Status::timed_out;
@@ -110,7 +110,8 @@ TEST(ReadAttemptsAndTimeline, SayAgainWhatTheDocumentSaid) {
 }
 
 TEST(ReadQueue, SaysAgainWhatTheDocumentSaid) {
-  model::QueueInfo queue{.queue = {.ns = "shop", .name = "q"}, .settings = {}, .ready = 1, .delayed = 2, .parked = 3};
+  model::QueueInfo queue{
+      .queue = {.namespace_name = "shop", .name = "q"}, .settings = {}, .ready = 1, .delayed = 2, .parked = 3};
   EXPECT_EQ(queue_json(read_queue(queue_json(queue))), queue_json(queue));
   queue.settings.paused = true;
   queue.settings.retention = 48h;

@@ -13,7 +13,7 @@ const Time now = Time(Duration(1'700'000'000'000'000));
 
 Execution pending_execution() {
   Execution execution;
-  execution.queue = {.ns = "default", .name = "emails"};
+  execution.queue = {.namespace_name = "default", .name = "emails"};
   execution.task = "send";
   execution.created_at = now - 1min;
   execution.run_at = now - 1min;
@@ -24,7 +24,7 @@ SessionInfo session_on(const std::string& queue, Time expires_at = now + 30s) {
   SessionInfo session;
   session.id.bytes[0] = 7;
   session.worker = "mailer-1";
-  session.queues = {{.ns = "default", .name = queue}};
+  session.queues = {{.namespace_name = "default", .name = queue}};
   session.expires_at = expires_at;
   return session;
 }

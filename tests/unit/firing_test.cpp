@@ -27,7 +27,7 @@ constexpr std::string_view order_event =
     R"({"specversion":"1.0","id":"evt_abc123","source":"/shop","type":"order.created","data":{"total": 1.50}})";
 
 TickReason nine() { return {.tick = {.scheduled_for = parse_time("2026-03-01T09:00:00Z")}}; }
-FiringContext context() { return {.ns = "default"}; }
+FiringContext context() { return {.namespace_name = "default"}; }
 
 std::vector<std::string> ids(const ActivityRun& run) {
   std::vector<std::string> all;
@@ -58,7 +58,8 @@ TEST(Firing, AnEventNamedLikeARunByHandOrATickHasItsSourceInItsId) {
     const ActivityRun run = run_of(id);
     const std::string unmarked = "activity-on-order:" + std::string(id);
     EXPECT_EQ(run.id, unmarked + "~26315ce1e9356d67");
-    EXPECT_EQ(run.identity, model::activity_identity_hash(context().ns, "on-order", unmarked + "\x1f/shop"));
+    EXPECT_EQ(run.identity,
+              model::activity_identity_hash(context().namespace_name, "on-order", unmarked + "\x1f/shop"));
   }
   for (const char* id : {"manual", "xmanual-k", "2026-03-01T09:00:00Z", "2026-03-01T09:00:00+00:001",
                          "~0123456789abcde", "e~0123456789abcdeg", "0123456789abcdef"}) {
@@ -114,7 +115,7 @@ TEST(Firing, IdentitiesDifferByActivityNamespaceTickSourceAndKind) {
   other["id"] = "weekly-report";
   const base::Digest first = fire(parse_activity(daily), nine(), context()).identity;
   EXPECT_NE(fire(parse_activity(other.dump()), nine(), context()).identity, first);
-  EXPECT_NE(fire(parse_activity(daily), nine(), {.ns = "b"}).identity, first);
+  EXPECT_NE(fire(parse_activity(daily), nine(), {.namespace_name = "b"}).identity, first);
   TickReason ten = nine();
   ten.tick.scheduled_for += std::chrono::hours(1);
   EXPECT_NE(fire(parse_activity(daily), ten, context()).identity, first);
@@ -216,7 +217,7 @@ TEST(Firing, TheQueueIsTheTargetsElseTheCataloguesElseTheDefault) {
   const model::NewExecution& target = run.requests[0];
   EXPECT_EQ(target.task, "generate-report");
   EXPECT_EQ(target.kind, model::Kind::task);
-  EXPECT_EQ(target.queue, (model::QueueRef{.ns = "default", .name = "reports"}));
+  EXPECT_EQ(target.queue, (model::QueueRef{.namespace_name = "default", .name = "reports"}));
   EXPECT_EQ(target.priority, 5);
   EXPECT_EQ(target.max_attempts, 9);
   EXPECT_EQ(target.attempt_timeout, std::chrono::seconds(30));

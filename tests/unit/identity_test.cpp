@@ -16,13 +16,13 @@ std::string hash(const IdentityParts& parts) { return base::to_hex(identity_hash
 //   def identity(*parts): return hashlib.sha256(b"".join(len(p).to_bytes(8, "big") + p for p in parts)).hexdigest()
 //   identity(b"default", b"task", b"charge_card", b"charge-order-456")
 TEST(Identity, GoldenVectors) {
-  EXPECT_EQ(hash({.ns = "default", .scope = Scope::task, .name = "charge_card", .key = "charge-order-456"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .scope = Scope::task, .name = "charge_card", .key = "charge-order-456"}),
             "b3b8358d725bed4ba1c6df978308811b4aa1824187c9bb763e36cf61e18f4481");
-  EXPECT_EQ(hash({.ns = "default", .scope = Scope::queue, .name = "payments", .key = "charge-order-456"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .scope = Scope::queue, .name = "payments", .key = "charge-order-456"}),
             "acdc20b2ce9644638eb875d2e2a513ca87f301c258a5eb8d9eed32b0de21f629");
-  EXPECT_EQ(hash({.ns = "default", .scope = Scope::global, .name = "", .key = "charge-order-456"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .scope = Scope::global, .name = "", .key = "charge-order-456"}),
             "02daf975ff5c440db35dc9e4ad49632a7b282c8917701b9773dfae0bd06b21ac");
-  EXPECT_EQ(hash({.ns = "tenant-ü",
+  EXPECT_EQ(hash({.namespace_name = "tenant-ü",
                   .scope = Scope::task,
                   .name = "report",
                   .key = R"({"customer":"acme","month":"2026-03"})"}),
@@ -30,39 +30,39 @@ TEST(Identity, GoldenVectors) {
 }
 
 TEST(Identity, GoldenVectorsOfPartsThatRunTogether) {
-  EXPECT_EQ(hash({.ns = "default", .name = "a", .key = "bc"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = "a", .key = "bc"}),
             "e8e6ea6944c4e38aec2b9ebbd3a9a863bfb279004f14c98981c51b4eaa7e5182");
-  EXPECT_EQ(hash({.ns = "default", .name = "ab", .key = "c"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = "ab", .key = "c"}),
             "42af20d21aee38634b6d87a8fcef24e186ea8ca2ff2f0830484836f5a8eb2f0a");
-  EXPECT_EQ(hash({.ns = "default", .name = "abc", .key = ""}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = "abc", .key = ""}),
             "56096fefd3ed52783aed31620c1dc61cc6f792bb36eb23f948ddd0680a4f7d5b");
-  EXPECT_EQ(hash({.ns = "defaulta", .name = "", .key = "bc"}),
+  EXPECT_EQ(hash({.namespace_name = "defaulta", .name = "", .key = "bc"}),
             "349f4a9c1f9640636fd27be1977ece24b7cad5fb9cac75585fbbf8d38f5e3571");
-  EXPECT_EQ(hash({.ns = "d", .name = "a", .key = "bc"}),
+  EXPECT_EQ(hash({.namespace_name = "d", .name = "a", .key = "bc"}),
             "a247c9351fc402ac1bd0d899913ce082149a6559812b18dc3f06c523139bcf69");
-  EXPECT_EQ(hash({.ns = "default", .scope = Scope::queue, .name = "a", .key = "bc"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .scope = Scope::queue, .name = "a", .key = "bc"}),
             "bc6b7d012b9cbb2b6324b236c80ec1ea7c4c8f2aca12859e141a6a7da1cc5c09");
-  EXPECT_EQ(hash({.ns = "default", .scope = Scope::global, .name = "a", .key = "bc"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .scope = Scope::global, .name = "a", .key = "bc"}),
             "9993c39c089a000034f093e5ee0ea5f6737ba1f5d8e5571f6574811c7302b7fb");
 }
 
 TEST(Identity, GoldenVectorsOfOtherKeys) {
-  EXPECT_EQ(hash({.ns = "", .name = "", .key = ""}),
+  EXPECT_EQ(hash({.namespace_name = "", .name = "", .key = ""}),
             "161143d6a74a262c83637b9aa7ca180170a1a5113ffffff9cc0031aac24f571e");
-  EXPECT_EQ(hash({.ns = "default", .name = "nightly", .key = "nightly-2026-W01"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = "nightly", .key = "nightly-2026-W01"}),
             "9d72dc3d44574d1337fb714221d7fa9d194b8c313f49f2cac0b72da83973efec");
-  EXPECT_EQ(hash({.ns = "default", .name = "Zürich", .key = "Straße 😀"}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = "Zürich", .key = "Straße 😀"}),
             "69ed2865ba83a6637623a357ebbb0cb56406a4af21836fc5b338174e2c8403f7");
-  EXPECT_EQ(hash({.ns = "default", .name = "a", .key = std::string_view("b\0c", 3)}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = "a", .key = std::string_view("b\0c", 3)}),
             "8b1cbb6deb6f1a4bb60f7736e5a95359a302cb29a0bbf18dc5ca2af56dc957df");
-  EXPECT_EQ(hash({.ns = "default", .name = std::string(200, 'n'), .key = std::string(255, 'k')}),
+  EXPECT_EQ(hash({.namespace_name = "default", .name = std::string(200, 'n'), .key = std::string(255, 'k')}),
             "3a03d8da1948595b3d8c71cdaad585427d8c371bb9941ec7ead58bc4e2684643");
 }
 
 // `strict` hashes the canonical input as the key.
 TEST(Identity, GoldenVectorsOfWholeInputs) {
   const auto of_input = [](std::string_view task, std::string_view input) {
-    return hash({.ns = "default", .name = task, .key = base::canonical_json(input)});
+    return hash({.namespace_name = "default", .name = task, .key = base::canonical_json(input)});
   };
   EXPECT_EQ(of_input("charge_card", R"({"total": 99.990, "id": "\u0034\u0035\u0036"})"),
             "8dd53b58ffadf122666ead32891bac9ae084dba5dc1328afb421e3b8696605ef");
@@ -71,27 +71,30 @@ TEST(Identity, GoldenVectorsOfWholeInputs) {
 }
 
 TEST(Identity, PartsDoNotRunIntoEachOther) {
-  EXPECT_NE(hash({.ns = "n", .name = "a", .key = "bc"}), hash({.ns = "n", .name = "ab", .key = "c"}));
-  EXPECT_NE(hash({.ns = "na", .name = "b", .key = "c"}), hash({.ns = "n", .name = "ab", .key = "c"}));
+  EXPECT_NE(hash({.namespace_name = "n", .name = "a", .key = "bc"}),
+            hash({.namespace_name = "n", .name = "ab", .key = "c"}));
+  EXPECT_NE(hash({.namespace_name = "na", .name = "b", .key = "c"}),
+            hash({.namespace_name = "n", .name = "ab", .key = "c"}));
 }
 
 TEST(Identity, ScopeKeepsTheSameKeyApart) {
-  EXPECT_NE(hash({.ns = "n", .scope = Scope::task, .name = "x", .key = "k"}),
-            hash({.ns = "n", .scope = Scope::queue, .name = "x", .key = "k"}));
-  EXPECT_NE(hash({.ns = "n", .scope = Scope::task, .name = "", .key = "k"}),
-            hash({.ns = "n", .scope = Scope::global, .name = "", .key = "k"}));
+  EXPECT_NE(hash({.namespace_name = "n", .scope = Scope::task, .name = "x", .key = "k"}),
+            hash({.namespace_name = "n", .scope = Scope::queue, .name = "x", .key = "k"}));
+  EXPECT_NE(hash({.namespace_name = "n", .scope = Scope::task, .name = "", .key = "k"}),
+            hash({.namespace_name = "n", .scope = Scope::global, .name = "", .key = "k"}));
 }
 
 TEST(Identity, GloballyTheNameDoesNotMatter) {
-  EXPECT_EQ(hash({.ns = "n", .scope = Scope::global, .name = "x", .key = "k"}),
-            hash({.ns = "n", .scope = Scope::global, .name = "y", .key = "k"}));
+  EXPECT_EQ(hash({.namespace_name = "n", .scope = Scope::global, .name = "x", .key = "k"}),
+            hash({.namespace_name = "n", .scope = Scope::global, .name = "y", .key = "k"}));
 }
 
 TEST(Identity, GuardedCallsAreInAScopeOfTheirOwn) {
   EXPECT_EQ(base::to_hex(guard_identity_hash("default", "create_invoice", R"(["order-7"])")),
             "7f274ea868d079bb13930705ba4c44a1e7a8e5da65d12b3026377b760f97a903");
   EXPECT_NE(guard_identity_hash("default", "a", "bc"), guard_identity_hash("default", "ab", "c"));
-  EXPECT_NE(base::to_hex(guard_identity_hash("default", "a", "k")), hash({.ns = "default", .name = "a", .key = "k"}));
+  EXPECT_NE(base::to_hex(guard_identity_hash("default", "a", "k")),
+            hash({.namespace_name = "default", .name = "a", .key = "k"}));
 }
 
 // Plain SHA-256 of the canonical input.

@@ -28,9 +28,9 @@ TEST(Metrics, AreForAdministratorsButForTheirOwnNamespace) {
   metrics.counter("hapax_admissions_total", "Admissions").add(3);
   metrics.on_look([](MetricsText& text, const Principal& principal) {
     text.begin("hapax_queue_depth", "gauge", "Depth");
-    text.sample({{"namespace", principal.ns}}, 7);
+    text.sample({{"namespace", principal.namespace_name}}, 7);
   });
-  const std::string text = metrics.text({.ns = "shop", .read = true});
+  const std::string text = metrics.text({.namespace_name = "shop", .read = true});
   EXPECT_THAT(text, testing::Not(HasSubstr("hapax_admissions_total")));
   EXPECT_THAT(text, HasSubstr("hapax_queue_depth{namespace=\"shop\"} 7\n"));
 }
@@ -64,13 +64,13 @@ TEST(Metrics, ACollectorThatFailsLeavesTheOthersAlone) {
   Metrics metrics;
   metrics.on_look([](MetricsText& text, const Principal& principal) {
     text.begin("hapax_queue_depth", "gauge", "Depth");
-    text.sample({{"namespace", principal.ns}}, 7);
+    text.sample({{"namespace", principal.namespace_name}}, 7);
   });
   metrics.on_look([](MetricsText& text, const Principal&) {
     text.begin("half", "gauge", "");
     throw StoreUnavailable("at a secret place");
   });
-  const std::string text = metrics.text({.ns = "shop"});
+  const std::string text = metrics.text({.namespace_name = "shop"});
   EXPECT_THAT(text, HasSubstr("hapax_queue_depth{namespace=\"shop\"} 7\n"));
   EXPECT_THAT(text, testing::Not(HasSubstr("half")));
   EXPECT_THAT(text, testing::Not(HasSubstr("secret")));

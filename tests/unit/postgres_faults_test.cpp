@@ -27,7 +27,8 @@ NewExecution item_of(const std::string& key = "") {
   item.task = "work";
   if (!key.empty()) {
     item.identity = IdentityClaim{
-        .hash = identity_hash({.ns = "default", .scope = Scope::task, .name = item.task, .key = key}), .key = key};
+        .hash = identity_hash({.namespace_name = "default", .scope = Scope::task, .name = item.task, .key = key}),
+        .key = key};
   }
   return item;
 }

@@ -76,7 +76,8 @@ class PostgresStoreTest : public ::testing::Test {
   static NewExecution keyed(const std::string& key) {
     NewExecution item = request();
     item.identity = IdentityClaim{
-        .hash = identity_hash({.ns = "default", .scope = Scope::task, .name = item.task, .key = key}), .key = key};
+        .hash = identity_hash({.namespace_name = "default", .scope = Scope::task, .name = item.task, .key = key}),
+        .key = key};
     return item;
   }
   Uuid session() {

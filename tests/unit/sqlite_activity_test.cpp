@@ -193,7 +193,7 @@ TEST_F(SqliteActivity, what_a_parent_started_is_listed_in_pages_whatever_became_
   EXPECT_THAT(store_->list({.statuses = {Status::failed, Status::running}, .parent = parent}).size(), 4U);
   EXPECT_THAT(store_->list({.parent = parent, .dead_only = true}).size(), 2U);
   EXPECT_THAT(store_->list({.identity = items[3].identity->hash, .parent = parent}).size(), 1U);
-  EXPECT_TRUE(store_->list({.ns = "shop", .parent = parent}).empty());
+  EXPECT_TRUE(store_->list({.namespace_name = "shop", .parent = parent}).empty());
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ TEST(Strategy, CallerProvidedWithoutAKeyIsAnErrorThatNamesTheTask) {
 
 TEST(Strategy, AKeyOnTheRequestCountsBeforeEveryStrategy) {
   const IdentityAsked asked{.key = "k"};
-  const auto by_key = identity_hash({.ns = "default", .scope = Scope::task, .name = "generate-report", .key = "k"});
+  const auto by_key =
+      identity_hash({.namespace_name = "default", .scope = Scope::task, .name = "generate-report", .key = "k"});
   for (const IdentityRules& by :
        {strict, contextual, rules(IdentityStrategy::always_unique), rules(IdentityStrategy::caller_provided)}) {
     EXPECT_EQ(hash_of(request(R"({"customer_id":7,"month":"2026-03"})"), by, asked), by_key);

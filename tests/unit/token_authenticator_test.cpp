@@ -15,11 +15,11 @@ using ::testing::Not;
 
 class TokenAuthenticatorTest : public ::testing::Test {
  protected:
-  std::string make(const std::string& scopes, const std::string& ns = "shop") {
+  std::string make(const std::string& scopes, const std::string& namespace_name = "shop") {
     auth::Secret secret = auth::new_secret(random_);
     model::NewToken token;
     token.id = base::new_uuid7();
-    token.ns = ns;
+    token.namespace_name = namespace_name;
     token.name = "billing";
     token.hash = secret.hash;
     token.scopes = model::parse_scopes(scopes);
@@ -68,10 +68,10 @@ class TokenAuthenticatorTest : public ::testing::Test {
 TEST_F(TokenAuthenticatorTest, WithoutTokensEverybodyMayEverythingInTheNamespaceTheyName) {
   EXPECT_FALSE(authenticator_.has_tokens());
   http::Request request;
-  EXPECT_EQ(ask(request).ns, "default");
+  EXPECT_EQ(ask(request).namespace_name, "default");
   request.headers.push_back({.name = "hapax-namespace", .value = "shop"});
   const http::Principal principal = ask(request);
-  EXPECT_EQ(principal.ns, "shop");
+  EXPECT_EQ(principal.namespace_name, "shop");
   EXPECT_TRUE(principal.may(http::Scope::admin));
 }
 
@@ -80,7 +80,7 @@ TEST_F(TokenAuthenticatorTest, ATokenSaysWhoWhereAndWhat) {
   EXPECT_TRUE(authenticator_.has_tokens());
   for (const std::string scheme : {"Bearer ", "bearer ", "BEARER  "}) {
     const http::Principal principal = ask_with(scheme + secret);
-    EXPECT_EQ(principal.ns, "shop");
+    EXPECT_EQ(principal.namespace_name, "shop");
     EXPECT_EQ(principal.name, "token billing (" + last_.id.to_string() + ")");
     EXPECT_TRUE(principal.may(http::Scope::enqueue) && principal.may(http::Scope::read));
     EXPECT_FALSE(principal.may(http::Scope::work) || principal.may(http::Scope::admin));
@@ -92,7 +92,7 @@ TEST_F(TokenAuthenticatorTest, TheHeaderChoosesNoNamespaceWhenThereAreTokens) {
   http::Request request;
   request.headers.push_back({.name = "authorization", .value = secret});
   request.headers.push_back({.name = "hapax-namespace", .value = "another"});
-  EXPECT_EQ(ask(request).ns, "shop");
+  EXPECT_EQ(ask(request).namespace_name, "shop");
 }
 
 TEST_F(TokenAuthenticatorTest, AdminMayEverything) {

@@ -151,14 +151,14 @@ TEST_F(TokenBookTest, UseIsNotedAboutOnceAMinute) {
 TEST_F(TokenBookTest, TokensOfAFileGuardTheDoorAndAreReadAgain) {
   model::Token token;
   token.id = base::new_uuid7();
-  token.ns = "shop";
+  token.namespace_name = "shop";
   token.hash = base::sha256("in the file");
   token.scopes = model::parse_scopes("work");
   base::append_secret_line(file_, token_line(token));
   TokenBook book = this->book(file_);
   EXPECT_EQ(book.recall_door(), TokenBook::Door::guarded);
   ASSERT_TRUE(book.recall(token.hash).has_value());
-  EXPECT_EQ(ask(book, token.hash)->ns, "shop");
+  EXPECT_EQ(ask(book, token.hash)->namespace_name, "shop");
 
   model::Token next = token;
   next.hash = base::sha256("added later");
@@ -177,7 +177,7 @@ TEST_F(TokenBookTest, TokensOfAFileGuardTheDoorAndAreReadAgain) {
 TEST_F(TokenBookTest, ALineThatCannotBeReadIsToldAndTheOthersCount) {
   model::Token token;
   token.id = base::new_uuid7();
-  token.ns = "shop";
+  token.namespace_name = "shop";
   token.hash = base::sha256("in the file");
   token.scopes = model::parse_scopes("work");
   base::append_secret_line(file_, token_line(token));

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 model::Token billing() {
   model::Token token;
   token.id = *Uuid::parse("0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
-  token.ns = "shop";
+  token.namespace_name = "shop";
   token.name = "billing";
   token.hash = base::sha256("secret");
   token.scopes = model::parse_scopes("enqueue,read");
@@ -49,7 +49,7 @@ TEST(TokenLine, IsReadAsItWasWritten) {
   ASSERT_THAT(lines.tokens, SizeIs(1));
   const model::Token& token = lines.tokens[0];
   EXPECT_EQ(token.id, billing().id);
-  EXPECT_EQ(token.ns, "shop");
+  EXPECT_EQ(token.namespace_name, "shop");
   EXPECT_EQ(token.name, "billing");
   EXPECT_EQ(token.hash, billing().hash);
   EXPECT_EQ(token.scopes, billing().scopes);

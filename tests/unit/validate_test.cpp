@@ -91,7 +91,7 @@ TEST(CheckNewExecution, TakesAPlainRequest) {
 }
 
 TEST(CheckNewExecution, ChecksTheNames) {
-  EXPECT_EQ(refusal([](NewExecution& r) { r.queue.ns = ""; }).field, "namespace");
+  EXPECT_EQ(refusal([](NewExecution& r) { r.queue.namespace_name = ""; }).field, "namespace");
   EXPECT_EQ(refusal([](NewExecution& r) { r.queue.name = std::string(300, 'q'); }).field, "queue");
   EXPECT_EQ(refusal([](NewExecution& r) { r.task = "a\x1b"; }).field, "task");
 }

@@ -85,7 +85,9 @@ class CrashStore final : public store::Store {
   std::vector<std::optional<model::Outcome>> outcomes(std::span<const Uuid> ids) override {
     return alive().outcomes(ids);
   }
-  bool has_expired(std::string_view ns, const Uuid& id) override { return alive().has_expired(ns, id); }
+  bool has_expired(std::string_view namespace_name, const Uuid& id) override {
+    return alive().has_expired(namespace_name, id);
+  }
   std::optional<model::Holding> holding(const base::Digest& identity) override { return alive().holding(identity); }
   std::vector<model::Execution> list(const model::ListQuery& query) override { return alive().list(query); }
   std::vector<model::Attempt> attempts(const Uuid& id) override { return alive().attempts(id); }
@@ -102,17 +104,21 @@ class CrashStore final : public store::Store {
   void configure_queue(const model::QueueRef& queue, const model::QueuePatch& patch) override {
     alive().configure_queue(queue, patch);
   }
-  std::vector<model::QueueInfo> queues(std::string_view ns) override { return alive().queues(ns); }
-  model::StoredCatalogue catalogue(std::string_view ns) override { return alive().catalogue(ns); }
+  std::vector<model::QueueInfo> queues(std::string_view namespace_name) override {
+    return alive().queues(namespace_name);
+  }
+  model::StoredCatalogue catalogue(std::string_view namespace_name) override {
+    return alive().catalogue(namespace_name);
+  }
   model::TaskEntry declare_task(const model::TaskEntry& entry) override { return alive().declare_task(entry); }
   bool put_task(const model::TaskEntry& entry, std::string_view actor) override {
     return alive().put_task(entry, actor);
   }
-  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
-    return alive().remove_task(ns, name, actor);
+  bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) override {
+    return alive().remove_task(namespace_name, name, actor);
   }
-  bool put_setting(std::string_view ns, const model::Setting& setting, std::string_view actor) override {
-    return alive().put_setting(ns, setting, actor);
+  bool put_setting(std::string_view namespace_name, const model::Setting& setting, std::string_view actor) override {
+    return alive().put_setting(namespace_name, setting, actor);
   }
   std::vector<model::ActivityReply> change_activities(std::span<const model::ActivityChange> changes) override {
     return alive().change_activities(changes);
@@ -120,20 +126,22 @@ class CrashStore final : public store::Store {
   std::vector<model::ActivityState> activities(const model::ActivityQuery& query) override {
     return alive().activities(query);
   }
-  std::vector<model::ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
-    return alive().activity_versions(ns, id);
+  std::vector<model::ActivityVersion> activity_versions(std::string_view namespace_name, std::string_view id) override {
+    return alive().activity_versions(namespace_name, id);
   }
-  std::int64_t activity_generation(std::string_view ns) override { return alive().activity_generation(ns); }
+  std::int64_t activity_generation(std::string_view namespace_name) override {
+    return alive().activity_generation(namespace_name);
+  }
   model::DueActivities due_activities(int limit) override { return alive().due_activities(limit); }
   std::vector<model::AuditLine> audit(const model::AuditQuery& query) override { return alive().audit(query); }
   model::Token add_token(const model::NewToken& token, const model::Actor& by = {}) override {
     return alive().add_token(token, by);
   }
-  std::vector<model::Token> tokens(std::string_view ns) override { return alive().tokens(ns); }
+  std::vector<model::Token> tokens(std::string_view namespace_name) override { return alive().tokens(namespace_name); }
   std::optional<model::Token> find_token(const base::Digest& hash) override { return alive().find_token(hash); }
   bool has_tokens() override { return alive().has_tokens(); }
-  bool revoke_token(std::string_view ns, const Uuid& id, const model::Actor& by = {}) override {
-    return alive().revoke_token(ns, id, by);
+  bool revoke_token(std::string_view namespace_name, const Uuid& id, const model::Actor& by = {}) override {
+    return alive().revoke_token(namespace_name, id, by);
   }
   void touch_tokens(std::span<const Uuid> ids) override { alive().touch_tokens(ids); }
   int purge(const model::QueueRef& queue, int limit, const model::Actor& by = {}) override {

@@ -55,7 +55,7 @@ std::string definition_of(http::Call& call) {
 http::Response put(Api& api, http::Call& call) {
   schedule::check_activity_id(call.parameter("activity"), "id");
   const schedule::Activity activity = schedule::parse_activity(definition_of(call));
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   return call.blocking([&] {
     const schedule::Activities::Applied applied = tenant->activities().apply(activity, actor_of(call.principal()));
     const char* const result = applied.created ? "created" : applied.changed ? "changed" : "unchanged";
@@ -68,9 +68,9 @@ http::Response list(Api& api, http::Call& call) {
   check_query(call.request(), {"limit", "cursor"});
   model::ActivityQuery query;
   query.limit = query_number(call.request(), "limit", usual_page, limits::list_page);
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   if (const auto cursor = call.request().parameter("cursor")) {
-    query.after = parse_name_cursor(*cursor, {.ns = tenant->ns(), .list = all_activities});
+    query.after = parse_name_cursor(*cursor, {.namespace_name = tenant->namespace_name(), .list = all_activities});
   }
   return json_answer(call.blocking([&] {
     const std::vector<model::ActivityState> found = tenant->activities().list(query);
@@ -79,7 +79,7 @@ http::Response list(Api& api, http::Call& call) {
     base::JsonObject object;
     object.raw("activities", base::json_array(items));
     const bool is_full = std::ssize(found) == query.limit;
-    const CursorPlace place{.ns = tenant->ns(), .list = all_activities};
+    const CursorPlace place{.namespace_name = tenant->namespace_name(), .list = all_activities};
     return object.text_or_null("next", is_full ? make_name_cursor(found.back().id, place) : "").str();
   }));
 }
@@ -87,7 +87,7 @@ http::Response list(Api& api, http::Call& call) {
 http::Response show(Api& api, http::Call& call) {
   check_query(call.request(), {"versions"});
   const bool with_versions = query_flag(call.request(), "versions", false);
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     const model::ActivityState state = app::find_activity(tenant->activities(), id);
@@ -98,7 +98,7 @@ http::Response show(Api& api, http::Call& call) {
 }
 
 http::Response remove(Api& api, http::Call& call) {
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     (void)app::find_activity(tenant->activities(), id);
@@ -114,7 +114,7 @@ http::Response pause(Api& api, http::Call& call) {
     throw InvalidArgument("note", "has " + std::to_string(note.size()) + " bytes; expected at most " +
                                       std::to_string(limits::note_bytes));
   }
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   return json_answer(call.blocking([&] {
     (void)app::find_activity(tenant->activities(), path_activity(call));
     return api::activity_json(tenant->activities().pause(path_activity(call), note, actor_of(call.principal()))).str();
@@ -123,7 +123,7 @@ http::Response pause(Api& api, http::Call& call) {
 
 http::Response resume(Api& api, http::Call& call) {
   (void)Members(call.body(), {});
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   return json_answer(call.blocking([&] {
     (void)app::find_activity(tenant->activities(), path_activity(call));
     return api::activity_json(tenant->activities().resume(path_activity(call), actor_of(call.principal()))).str();
@@ -135,7 +135,7 @@ http::Response trigger(Api& api, http::Call& call) {
   schedule::Activities::Manual manual{.key = body.text("key"), .event = {}};
   if (manual.key) { model::check_key(*manual.key, "key"); }
   if (const auto event = body.json("event")) { manual.event = schedule::parse_event(*event); }
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   const schedule::Activities::Started started = call.blocking([&] {
     (void)app::find_activity(tenant->activities(), id);
@@ -151,7 +151,7 @@ http::Response backfill(Api& api, http::Call& call) {
   const Members body(call.body(), {"from", "to"});
   const std::string from = body.require_text("from", "2026-03-01");
   const std::string to = body.require_text("to", "2026-03-07");
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   schedule::TickRange range = call.blocking([&] {
     const std::optional<schedule::Activity> activity = api::readable(app::find_activity(tenant->activities(), id));
@@ -185,7 +185,7 @@ http::Response preview(Api& api, http::Call& call) {
   const int count = query_number(call.request(), "count", usual_fires, limits::preview_fires);
   const std::string from = call.request().parameter("from").value_or("now");
   const std::optional<Duration> down = api::optional_duration(call.request().parameter("down"), "down");
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   return json_answer(call.blocking([&] {
     const schedule::Activity activity =
@@ -208,18 +208,18 @@ http::Response preview(Api& api, http::Call& call) {
 // Also lists the runs of a deleted activity, as long as they are kept.
 http::Response runs(Api& api, http::Call& call) {
   check_query(call.request(), {"limit", "cursor", "status"});
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   model::ListQuery query;
-  query.ns = tenant->ns();
-  query.parent = model::activity_uuid(tenant->ns(), id);
+  query.namespace_name = tenant->namespace_name();
+  query.parent = model::activity_uuid(tenant->namespace_name(), id);
   query.payloads = false;
   query.limit = query_number(call.request(), "limit", usual_page, limits::list_page);
   const std::string status = call.request().parameter("status").value_or("");
   if (!status.empty()) { query.statuses = {api::require_status(status)}; }
   const std::string list = "runs of " + id + "\n" + status;
   if (const auto cursor = call.request().parameter("cursor")) {
-    query.after = parse_cursor(*cursor, {.ns = tenant->ns(), .list = list});
+    query.after = parse_cursor(*cursor, {.namespace_name = tenant->namespace_name(), .list = list});
   }
   return json_answer(call.blocking([&] {
     if (tenant->activities().versions(id).empty()) { (void)app::find_activity(tenant->activities(), id); }
@@ -229,7 +229,10 @@ http::Response runs(Api& api, http::Call& call) {
     base::JsonObject object;
     object.raw("runs", base::json_array(items));
     const bool is_full = std::ssize(found) == query.limit;
-    return object.text_or_null("next", is_full ? make_cursor(found.back().id, {.ns = tenant->ns(), .list = list}) : "")
+    return object
+        .text_or_null(
+            "next",
+            is_full ? make_cursor(found.back().id, {.namespace_name = tenant->namespace_name(), .list = list}) : "")
         .str();
   }));
 }

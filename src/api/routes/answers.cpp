@@ -161,7 +161,7 @@ Uuid path_id(const http::Call& call, std::string_view name) {
 model::QueueRef path_queue(const http::Call& call) {
   const std::string& name = call.parameter("queue");
   model::check_name(name, "queue");
-  return {.ns = call.principal().ns, .name = name};
+  return {.namespace_name = call.principal().namespace_name, .name = name};
 }
 
 }  // namespace hapax::api

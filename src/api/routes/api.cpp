@@ -20,7 +20,8 @@ Api::Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics)
       metrics_(metrics, *engine_),
       sessions_(std::make_unique<RemoteSessions>(*engine_, metrics_)),
       feeds_(std::make_unique<Feeds>(*engine_)) {
-  sessions_->set_on_change([this](const model::QueueRef& queue, const Uuid& id) { feeds_->changed(queue.ns, id); });
+  sessions_->set_on_change(
+      [this](const model::QueueRef& queue, const Uuid& id) { feeds_->changed(queue.namespace_name, id); });
 }
 
 Api::~Api() { stop(); }
@@ -32,24 +33,28 @@ void Api::stop() {
   engine_->stop_background();
 }
 
-std::shared_ptr<Tenant> Api::tenant(const std::string& ns) {
+std::shared_ptr<Tenant> Api::tenant(const std::string& namespace_name) {
   const std::lock_guard lock(mutex_);
-  const auto found = tenants_.find(ns);
+  const auto found = tenants_.find(namespace_name);
   if (found != tenants_.end()) { return found->second; }
   if (tenants_.size() >= tenants_kept) {
     // Tenants that no call uses are dropped, and made again when needed.
     std::erase_if(tenants_, [](const auto& each) { return each.second.use_count() == 1; });
   }
-  return tenants_.emplace(ns, std::make_shared<Tenant>(engine_, ns)).first->second;
+  return tenants_.emplace(namespace_name, std::make_shared<Tenant>(engine_, namespace_name)).first->second;
 }
 
 app::Operations Api::operations(const http::Call& call) {
-  return {*engine_, call.principal().ns, {actor_of(call.principal())}};
+  return {*engine_, call.principal().namespace_name, {actor_of(call.principal())}};
 }
 
-model::Execution Api::find(const std::string& ns, const Uuid& id) { return app::find_execution(store(), ns, id); }
+model::Execution Api::find(const std::string& namespace_name, const Uuid& id) {
+  return app::find_execution(store(), namespace_name, id);
+}
 
-model::Execution Api::find_briefly(const std::string& ns, const Uuid& id) { return app::find_briefly(store(), ns, id); }
+model::Execution Api::find_briefly(const std::string& namespace_name, const Uuid& id) {
+  return app::find_briefly(store(), namespace_name, id);
+}
 
 namespace {
 

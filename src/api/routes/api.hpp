@@ -38,14 +38,14 @@ class Api {
   [[nodiscard]] Feeds& feeds() { return *feeds_; }
 
   // The in-memory state of a namespace. Never blocks.
-  [[nodiscard]] std::shared_ptr<Tenant> tenant(const std::string& ns);
+  [[nodiscard]] std::shared_ptr<Tenant> tenant(const std::string& namespace_name);
 
   // The operator's acts in the principal's namespace, with the principal as actor.
   [[nodiscard]] app::Operations operations(const http::Call& call);
-  // The execution; throws NotFound if it does not exist in `ns`. Blocks: for store threads.
-  [[nodiscard]] model::Execution find(const std::string& ns, const Uuid& id);
+  // The execution; throws NotFound if it does not exist in `namespace_name`. Blocks: for store threads.
+  [[nodiscard]] model::Execution find(const std::string& namespace_name, const Uuid& id);
   // The same without its payloads.
-  [[nodiscard]] model::Execution find_briefly(const std::string& ns, const Uuid& id);
+  [[nodiscard]] model::Execution find_briefly(const std::string& namespace_name, const Uuid& id);
 
   // Stops the background work of the API and the engine, and answers waiting calls. Call it before the engine is
   // destroyed.

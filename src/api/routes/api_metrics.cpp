@@ -16,9 +16,9 @@ constexpr std::array outcome_words = {"completed", "failed",   "cancelled", "tim
                                       "snoozed",   "released", "waiting",   "continued"};
 
 void tell_queues(store::Store& store, http::MetricsText& text, const http::Principal& principal) {
-  const std::vector<model::QueueInfo> queues = store.queues(principal.ns);
+  const std::vector<model::QueueInfo> queues = store.queues(principal.namespace_name);
   const auto labels = [&](const model::QueueInfo& info) {
-    return http::Labels{{"namespace", info.queue.ns}, {"queue", info.queue.name}};
+    return http::Labels{{"namespace", info.queue.namespace_name}, {"queue", info.queue.name}};
   };
   text.begin("hapax_queue_depth", "gauge", "Executions of a queue by state");
   for (const model::QueueInfo& info : queues) {

@@ -38,7 +38,7 @@ class BatchEnqueue {
   BatchEnqueue(Api& api, http::Call& call)
       : api_(api),
         call_(call),
-        tenant_(api.tenant(call.principal().ns)),
+        tenant_(api.tenant(call.principal().namespace_name)),
         is_atomic_(query_flag(call.request(), "atomic", false)) {
     check_query(call.request(), {"atomic"});
     defaults_.on_conflict = "reject";
@@ -172,7 +172,8 @@ class BatchEnqueue {
     }
     if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
     fit_to_principal(fields, call_.principal());
-    model::NewExecution request = api::make_request(fields, tenant_->ns(), tenant_->entry(call_, fields.task));
+    model::NewExecution request =
+        api::make_request(fields, tenant_->namespace_name(), tenant_->entry(call_, fields.task));
     model::check_new_execution(request);
     return request;
   }
@@ -236,7 +237,7 @@ class BatchEnqueue {
       answers_ += R"("id":null,"created":false,"status":"pending","run":null})";
       return;
     }
-    if (admission.created()) { api_.feeds().changed(tenant_->ns(), admission.id); }
+    if (admission.created()) { api_.feeds().changed(tenant_->namespace_name(), admission.id); }
     answers_.append(api::admission_json(admission, std::nullopt), 1);
   }
 

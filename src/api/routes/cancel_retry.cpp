@@ -23,7 +23,7 @@ http::Response cancel(Api& api, http::Call& call) {
   const Uuid id = path_id(call);
   const app::Operations operations = api.operations(call);
   const model::CancelResult result = call.blocking([&] { return operations.cancel(id, reason); });
-  api.feeds().changed(operations.ns(), id);
+  api.feeds().changed(operations.namespace_name(), id);
   return json_answer(api::cancel_json(id, result));
 }
 
@@ -36,7 +36,7 @@ http::Response cancel_many(Api& api, http::Call& call) {
   CancelTally tally;
   const bool all = each_batch(call, operations, std::move(selection), [&](const app::Page& page) {
     tally.add(page, operations.cancel(page, reason));
-    for (const model::Execution& execution : page) { api.feeds().changed(operations.ns(), execution.id); }
+    for (const model::Execution& execution : page) { api.feeds().changed(operations.namespace_name(), execution.id); }
   });
   return json_answer(with_more(tally.json(), !all));
 }
@@ -47,7 +47,7 @@ http::Response retry(Api& api, http::Call& call) {
   const app::Operations operations = api.operations(call);
   const app::RetryOptions options{.new_effect_key = body.flag("new_effect_key")};
   const app::Retried retried = call.blocking([&] { return operations.retry(id, options); });
-  api.feeds().changed(operations.ns(), retried.new_id);
+  api.feeds().changed(operations.namespace_name(), retried.new_id);
   base::JsonObject object;
   object.text("id", retried.new_id.to_string()).boolean("created", true);
   object.text("status", to_string(Status::pending)).number("run", std::int64_t{retried.result.run});
@@ -71,7 +71,7 @@ std::string retry_selected(Api& api, http::Call& call, app::Selection selection,
     tally.add(batch);
     for (const app::Retried& retried : batch) {
       if (retried.result.verdict == model::RetryVerdict::created) {
-        api.feeds().changed(operations.ns(), retried.new_id);
+        api.feeds().changed(operations.namespace_name(), retried.new_id);
       }
     }
   });

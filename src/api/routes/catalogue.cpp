@@ -14,17 +14,17 @@ namespace {
 
 std::string entry_json(const model::TaskEntry& entry) {
   base::JsonObject object;
-  object.text("task", entry.name).text("namespace", entry.ns).text("origin", entry.origin);
+  object.text("task", entry.name).text("namespace", entry.namespace_name).text("origin", entry.origin);
   return object.time("updated_at", entry.updated_at).raw("definition", entry.definition).str();
 }
 
-model::TaskEntry find_entry(Api& api, const std::string& ns, const std::string& task) {
+model::TaskEntry find_entry(Api& api, const std::string& namespace_name, const std::string& task) {
   model::check_name(task, "task");
-  const model::StoredCatalogue stored = api.store().catalogue(ns);
+  const model::StoredCatalogue stored = api.store().catalogue(namespace_name);
   const auto found = std::find_if(stored.tasks.begin(), stored.tasks.end(),
                                   [&](const model::TaskEntry& entry) { return entry.name == task; });
   if (found == stored.tasks.end()) {
-    throw NotFound("task '" + task + "' is not in the catalogue of namespace '" + ns +
+    throw NotFound("task '" + task + "' is not in the catalogue of namespace '" + namespace_name +
                    "'; it can be enqueued all the "
                    "same, and each request of it runs");
   }
@@ -35,7 +35,7 @@ http::Response list_tasks(Api& api, http::Call& call) {
   check_query(call.request(), {});
   return json_answer(call.blocking([&] {
     std::vector<std::string> items;
-    for (const model::TaskEntry& entry : api.store().catalogue(call.principal().ns).tasks) {
+    for (const model::TaskEntry& entry : api.store().catalogue(call.principal().namespace_name).tasks) {
       items.push_back(entry_json(entry));
     }
     return base::JsonObject().raw("tasks", base::json_array(items)).str();
@@ -44,8 +44,8 @@ http::Response list_tasks(Api& api, http::Call& call) {
 
 http::Response show_tasks(Api& api, http::Call& call) {
   check_query(call.request(), {});
-  return json_answer(
-      call.blocking([&] { return entry_json(find_entry(api, call.principal().ns, call.parameter("task"))); }));
+  return json_answer(call.blocking(
+      [&] { return entry_json(find_entry(api, call.principal().namespace_name, call.parameter("task"))); }));
 }
 
 http::Response put_tasks(Api& api, http::Call& call) {
@@ -57,26 +57,28 @@ http::Response put_tasks(Api& api, http::Call& call) {
   const std::string where = "tasks." + task;
   const model::TaskDefinition definition = model::decode_definition(body, where);
   model::check_definition(definition, where);
-  const std::string& ns = call.principal().ns;
-  const model::TaskEntry entry{
-      .ns = ns, .name = task, .definition = model::encode_definition(definition), .origin = "api"};
+  const std::string& namespace_name = call.principal().namespace_name;
+  const model::TaskEntry entry{.namespace_name = namespace_name,
+                               .name = task,
+                               .definition = model::encode_definition(definition),
+                               .origin = "api"};
   return call.blocking([&] {
-    const model::StoredCatalogue before = api.store().catalogue(ns);
+    const model::StoredCatalogue before = api.store().catalogue(namespace_name);
     const bool is_new = std::none_of(before.tasks.begin(), before.tasks.end(),
                                      [&](const model::TaskEntry& each) { return each.name == task; });
     (void)api.store().put_task(entry, actor_of(call.principal()));
-    api.tenant(ns)->catalogue().forget();
-    return json_answer(entry_json(find_entry(api, ns, task)), is_new ? 201 : 200);
+    api.tenant(namespace_name)->catalogue().forget();
+    return json_answer(entry_json(find_entry(api, namespace_name, task)), is_new ? 201 : 200);
   });
 }
 
 http::Response remove_tasks(Api& api, http::Call& call) {
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const std::string& task = call.parameter("task");
   return json_answer(call.blocking([&] {
-    (void)find_entry(api, ns, task);
-    (void)api.store().remove_task(ns, task, actor_of(call.principal()));
-    api.tenant(ns)->catalogue().forget();
+    (void)find_entry(api, namespace_name, task);
+    (void)api.store().remove_task(namespace_name, task, actor_of(call.principal()));
+    api.tenant(namespace_name)->catalogue().forget();
     return base::JsonObject().text("deleted", task).str();
   }));
 }

@@ -29,9 +29,9 @@ int claims_at_once() {
 
 constexpr std::size_t mark_at = 12;
 
-std::array<std::uint8_t, 4> mark_of(std::string_view ns, const Uuid& id) {
+std::array<std::uint8_t, 4> mark_of(std::string_view namespace_name, const Uuid& id) {
   std::string text = "hapax session\n";
-  text.append(id.bytes.begin(), id.bytes.begin() + mark_at).append(ns);
+  text.append(id.bytes.begin(), id.bytes.begin() + mark_at).append(namespace_name);
   const base::Digest digest = base::sha256(text);
   return {digest[0], digest[1], digest[2], digest[3]};
 }
@@ -100,15 +100,15 @@ void add_held(model::Beat& beat, const model::Held& held) {
 
 }  // namespace
 
-Uuid new_session_id(std::string_view ns) {
+Uuid new_session_id(std::string_view namespace_name) {
   Uuid id = base::new_uuid7();
-  const auto mark = mark_of(ns, id);
+  const auto mark = mark_of(namespace_name, id);
   std::copy(mark.begin(), mark.end(), id.bytes.begin() + mark_at);
   return id;
 }
 
-bool is_session_of(std::string_view ns, const Uuid& id) {
-  const auto mark = mark_of(ns, id);
+bool is_session_of(std::string_view namespace_name, const Uuid& id) {
+  const auto mark = mark_of(namespace_name, id);
   return std::equal(mark.begin(), mark.end(), id.bytes.begin() + mark_at);
 }
 
@@ -122,23 +122,25 @@ Duration lease_of(const Members& body) {
   return lease;
 }
 
-Uuid session_of(const Members& body, const std::string& ns) {
+Uuid session_of(const Members& body, const std::string& namespace_name) {
   const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
   const std::optional<Uuid> id = Uuid::parse(text);
   if (!id) {
     throw InvalidArgument("session", base::quoted(text) + " is none; expected what POST /v1/claims answered");
   }
-  if (!is_session_of(ns, *id)) { throw StaleLease("session " + text + " is not there, or its lease is over"); }
+  if (!is_session_of(namespace_name, *id)) {
+    throw StaleLease("session " + text + " is not there, or its lease is over");
+  }
   return *id;
 }
 
 ClaimOrder order_of(const Members& body, const http::Call& call) {
   ClaimOrder order;
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const std::vector<std::string> names = body.texts("queues");
   for (const std::string& name : names) {
     model::check_name(name, "queues");
-    const model::QueueRef queue{.ns = ns, .name = name};
+    const model::QueueRef queue{.namespace_name = namespace_name, .name = name};
     if (std::find(order.queues.begin(), order.queues.end(), queue) == order.queues.end()) {
       order.queues.push_back(queue);
     }
@@ -162,7 +164,7 @@ ClaimOrder order_of(const Members& body, const http::Call& call) {
   model::check_name(order.worker, "worker");
   order.peer = call.request().peer;
   order.is_new = !body.has("session");
-  order.session = order.is_new ? new_session_id(ns) : session_of(body, ns);
+  order.session = order.is_new ? new_session_id(namespace_name) : session_of(body, namespace_name);
   return order;
 }
 

@@ -18,8 +18,8 @@
 
 namespace hapax::api {
 
-[[nodiscard]] Uuid new_session_id(std::string_view ns);
-[[nodiscard]] bool is_session_of(std::string_view ns, const Uuid& id);
+[[nodiscard]] Uuid new_session_id(std::string_view namespace_name);
+[[nodiscard]] bool is_session_of(std::string_view namespace_name, const Uuid& id);
 
 // The most bytes of inputs in one answer: 100 of the usual largest size.
 inline constexpr std::size_t claims_bytes = 100 * limits::payload_usual;
@@ -27,7 +27,7 @@ inline constexpr std::size_t claims_bytes = 100 * limits::payload_usual;
 // All readers throw InvalidArgument that names the member.
 [[nodiscard]] Duration lease_of(const Members& body);
 // Throws StaleLease for a session of another namespace.
-[[nodiscard]] Uuid session_of(const Members& body, const std::string& ns);
+[[nodiscard]] Uuid session_of(const Members& body, const std::string& namespace_name);
 [[nodiscard]] ClaimOrder order_of(const Members& body, const http::Call& call);
 
 // The reports of POST /v1/claims/finish.

@@ -57,15 +57,17 @@ std::string verdicts_json(const std::vector<Uuid>& ids, const std::vector<Verdic
 http::Response finish(Api& api, http::Call& call) {
   const Members body(call.body(), {"outcomes", "session"}, "body", outcome_levels);
   std::vector<ReportedOutcome> outcomes = outcomes_of(body);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   std::vector<Uuid> ids;
   for (const ReportedOutcome& outcome : outcomes) { ids.push_back(outcome.id); }
   std::vector<std::optional<RemoteSessions::Prepared>> made;
   const auto prepare = [&] {
-    for (ReportedOutcome& outcome : outcomes) { made.push_back(api.sessions().prepare(ns, std::move(outcome))); }
+    for (ReportedOutcome& outcome : outcomes) {
+      made.push_back(api.sessions().prepare(namespace_name, std::move(outcome)));
+    }
   };
   const bool all_known = std::all_of(outcomes.begin(), outcomes.end(), [&](const ReportedOutcome& outcome) {
-    return api.sessions().is_known(ns, outcome);
+    return api.sessions().is_known(namespace_name, outcome);
   });
   if (all_known) {
     prepare();

@@ -19,7 +19,7 @@ namespace {
 std::string claim_json(const model::Claim& claim) {
   base::JsonObject object;
   object.text("id", claim.id.to_string()).text("task", claim.task).text("queue", claim.queue.name);
-  object.text("namespace", claim.queue.ns);
+  object.text("namespace", claim.queue.namespace_name);
   object.raw("input", claim.input.empty() ? "null" : claim.input);
   object.number("attempt", std::int64_t{claim.attempt}).number("fence", claim.fence);
   object.text("effect_key", model::effect_key(claim)).time("deadline", claim.deadline);
@@ -129,7 +129,7 @@ http::Response claim(Api& api, http::Call& call) {
 http::Response extend(Api& api, http::Call& call) {
   const Members body(call.body(), {"session", "lease", "progress", "held"});
   model::Beat beat;
-  beat.session = session_of(body, call.principal().ns);
+  beat.session = session_of(body, call.principal().namespace_name);
   if (body.has("lease")) { beat.lease = lease_of(body); }
   read_progress(beat, body);
   read_held(beat, body);
@@ -169,7 +169,7 @@ http::Response open(Api& api, http::Call& call) {
 // Releases what the session holds, without spending an attempt, and removes the session.
 http::Response close(Api& api, http::Call& call) {
   const Members body(call.body(), {"session"});
-  const Uuid session = session_of(body, call.principal().ns);
+  const Uuid session = session_of(body, call.principal().namespace_name);
   call.blocking([&] { api.sessions().close(session); });
   return json_answer(base::JsonObject().text("closed", session.to_string()).str());
 }

@@ -21,8 +21,8 @@ std::string plain(const Uuid& id) {
 }
 
 std::string checksum(std::string_view id, const CursorPlace& place) {
-  const std::string whole = "hapax cursor\n" + std::to_string(place.ns.size()) + "\n" + std::string(place.ns) +
-                            std::string(place.list) + "\n" + std::string(id);
+  const std::string whole = "hapax cursor\n" + std::to_string(place.namespace_name.size()) + "\n" +
+                            std::string(place.namespace_name) + std::string(place.list) + "\n" + std::string(id);
   return base::to_hex(base::sha256(whole)).substr(0, check_letters);
 }
 

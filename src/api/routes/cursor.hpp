@@ -13,7 +13,7 @@
 namespace hapax::api {
 
 struct CursorPlace {
-  std::string_view ns;
+  std::string_view namespace_name;
   std::string_view list;  // the filters
 };
 

@@ -13,7 +13,7 @@ namespace hapax::api {
 namespace {
 
 http::Response list_dead_letters(Api& api, http::Call& call) {
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   return json_answer(
       call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant, ListOf::dead_letters)); }));
 }
@@ -43,7 +43,7 @@ http::Response act_on(Api& api, http::Call& call, app::Selection selection, cons
   std::int64_t total = 0;
   const bool all = each_batch(call, operations, std::move(selection), [&](const app::Page& page) {
     total += act(operations, page);
-    for (const model::Execution& execution : page) { api.feeds().changed(operations.ns(), execution.id); }
+    for (const model::Execution& execution : page) { api.feeds().changed(operations.namespace_name(), execution.id); }
   });
   return json_answer(with_more(base::JsonObject().number(verb, total), !all));
 }

@@ -74,14 +74,14 @@ http::Response answer_admission(Api& api, http::Call& call, const api::RequestFi
       end = call.blocking([&] { return api.store().outcomes({&admission.id, 1}).front(); });
     }
   }
-  api.feeds().changed(principal.ns, admission.id);
+  api.feeds().changed(principal.namespace_name, admission.id);
   http::Response response = json_answer(api::admission_json(admission, end), admission.created() ? 201 : 200);
   if (admission.created()) { response.headers.emplace_back("Location", "/v1/executions/" + admission.id.to_string()); }
   return response;
 }
 
 http::Response admit(Api& api, http::Call& call, model::Kind kind) {
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   api::RequestFields fields;
   Asked asked;
   model::Admission admission;
@@ -93,7 +93,8 @@ http::Response admit(Api& api, http::Call& call, model::Kind kind) {
       (void)checked_wait(*wait, "wait_timeout");
     }
     admission = engine::with_current_catalogue(tenant->catalogue(), [&] {
-      model::NewExecution request = api::make_request(fields, tenant->ns(), tenant->entry(call, fields.task));
+      model::NewExecution request =
+          api::make_request(fields, tenant->namespace_name(), tenant->entry(call, fields.task));
       asked = asked_of(request);
       return call.await<model::Admission>(
           [&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
@@ -105,11 +106,12 @@ http::Response admit(Api& api, http::Call& call, model::Kind kind) {
 
 // The admission that an enqueue with this body would get; writes nothing.
 http::Response identity(Api& api, http::Call& call) {
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   try {
     const api::RequestFields fields = fields_of(call, model::Kind::task);
-    return json_answer(call.blocking(
-        [&] { return api::identity_json(api::ask_identity(api.store(), tenant->ns(), tenant->catalogue(), fields)); }));
+    return json_answer(call.blocking([&] {
+      return api::identity_json(api::ask_identity(api.store(), tenant->namespace_name(), tenant->catalogue(), fields));
+    }));
   } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(http::problem_of(error))); }
 }
 

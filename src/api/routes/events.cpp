@@ -131,7 +131,7 @@ std::string told(const schedule::Event& event, const schedule::Routed& routed, c
 }
 
 http::Response post(Api& api, http::Call& call) {
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& body = call.body();
   const schedule::MissingId missing_id = call.blocking([&] { return tenant->router().missing_id(); });
   const Received received = receive(call.request(), body, missing_id);

@@ -13,7 +13,7 @@ namespace hapax::api {
 namespace {
 
 http::Response list_executions(Api& api, http::Call& call) {
-  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().ns);
+  const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   return json_answer(call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant)); }));
 }
 
@@ -28,12 +28,12 @@ http::Response find(Api& api, http::Call& call) {
   if (ways != 1 || !is_whole) {
     throw InvalidArgument("task", "say which: task and task_id, workflow and workflow_id, or run");
   }
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const Uuid id = call.blocking([&] {
-    if (given("run")) { return app::find_run(api.store(), ns, *given("run")); }
+    if (given("run")) { return app::find_run(api.store(), namespace_name, *given("run")); }
     const bool by_task = given("task").has_value();
-    engine::CatalogueCache catalogue(api.store(), ns);
-    return app::find_by_key(api.store(), ns, catalogue,
+    engine::CatalogueCache catalogue(api.store(), namespace_name);
+    return app::find_by_key(api.store(), namespace_name, catalogue,
                             {.kind = by_task ? model::Kind::task : model::Kind::workflow,
                              .task = {.name = by_task ? *given("task") : *given("workflow"), .options = {}},
                              .key = by_task ? *key : *given("workflow_id"),
@@ -45,10 +45,10 @@ http::Response find(Api& api, http::Call& call) {
 http::Response show_executions(Api& api, http::Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   return json_answer(call.blocking([&] {
-    const model::Execution execution = api.find(ns, id);
-    return api::shown_execution_json(api.tenant(ns)->app(), execution);
+    const model::Execution execution = api.find(namespace_name, id);
+    return api::shown_execution_json(api.tenant(namespace_name)->app(), execution);
   }));
 }
 
@@ -56,7 +56,7 @@ http::Response attempts(Api& api, http::Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
   return json_answer(call.blocking([&] {
-    (void)api.find_briefly(call.principal().ns, id);
+    (void)api.find_briefly(call.principal().namespace_name, id);
     base::JsonObject object;
     object.text("id", id.to_string());
     return object.raw("attempts", api::attempts_json(api.store().attempts(id))).str();
@@ -67,14 +67,14 @@ http::Response attempts(Api& api, http::Call& call) {
 http::Response journal(Api& api, http::Call& call) {
   check_query(call.request(), {"format"});
   const Uuid id = path_id(call);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const std::string format = call.request().parameter("format").value_or("timeline");
   if (format != "timeline" && format != "export") {
     throw InvalidArgument("format", "expected timeline, for people, or export, for a replay test");
   }
   return json_answer(call.blocking([&] {
-    (void)api.find_briefly(ns, id);
-    App app = api.tenant(ns)->app();
+    (void)api.find_briefly(namespace_name, id);
+    App app = api.tenant(namespace_name)->app();
     if (format == "export") { return app.export_journal(id); }
     base::JsonObject object;
     object.text("id", id.to_string());
@@ -84,13 +84,13 @@ http::Response journal(Api& api, http::Call& call) {
 
 // The outcome as the store has it now. The store also decides whether a missing record has expired, so that all of its
 // servers answer alike.
-model::Outcome standing(Api& api, const std::string& ns, const Uuid& id) {
+model::Outcome standing(Api& api, const std::string& namespace_name, const Uuid& id) {
   const std::optional<model::Execution> found = api.store().get(id);
-  if (!found && api.store().has_expired(ns, id)) {
+  if (!found && api.store().has_expired(namespace_name, id)) {
     throw ResultExpired("the record of execution " + id.to_string() +
                         " is gone (retention), its result cannot be told any more");
   }
-  model::Execution execution = api.find(ns, id);
+  model::Execution execution = api.find(namespace_name, id);
   while (execution.continued_as) {
     // The last run's record may expire before those of the runs that led to it.
     const std::optional<model::Execution> next = api.store().get(*execution.continued_as);
@@ -108,16 +108,16 @@ model::Outcome standing(Api& api, const std::string& ns, const Uuid& id) {
 http::Response result(Api& api, http::Call& call) {
   check_query(call.request(), {"wait"});
   const Uuid id = path_id(call);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const std::optional<std::string> wait = call.request().parameter("wait");
   const Duration at_most = wait ? checked_wait(parse_duration(*wait, "wait"), "wait") : Duration::zero();
-  model::Outcome outcome = call.blocking([&] { return standing(api, ns, id); });
+  model::Outcome outcome = call.blocking([&] { return standing(api, namespace_name, id); });
   if (!is_terminal(outcome.status) && at_most > Duration::zero()) {
     const Uuid last = outcome.id;
     if (std::optional<model::Outcome> end = wait_for_outcome(call, api.engine(), last, at_most)) {
       outcome = std::move(*end);
     } else {
-      outcome = call.blocking([&] { return standing(api, ns, last); });
+      outcome = call.blocking([&] { return standing(api, namespace_name, last); });
     }
   }
   if (is_terminal(outcome.status)) { return json_answer(api::outcome_json(outcome)); }

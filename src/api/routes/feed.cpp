@@ -114,9 +114,9 @@ void Feeds::stop() {
   thread.reset();
 }
 
-std::shared_ptr<Feed> Feeds::feed(const std::string& ns) {
+std::shared_ptr<Feed> Feeds::feed(const std::string& namespace_name) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<Feed>& found = feeds_[ns];
+  std::shared_ptr<Feed>& found = feeds_[namespace_name];
   if (!found) {
     found = std::make_shared<Feed>(epoch_);
     count_.store(static_cast<int>(feeds_.size()));
@@ -129,10 +129,10 @@ std::shared_ptr<Feed> Feeds::feed(const std::string& ns) {
   return found;
 }
 
-void Feeds::changed(const std::string& ns, const Uuid& id) {
+void Feeds::changed(const std::string& namespace_name, const Uuid& id) {
   if (count_.load(std::memory_order_relaxed) == 0) { return; }
   const std::lock_guard lock(mutex_);
-  const auto found = feeds_.find(ns);
+  const auto found = feeds_.find(namespace_name);
   if (found == feeds_.end()) { return; }
   {
     const std::lock_guard feed_lock(found->second->mutex_);
@@ -141,10 +141,10 @@ void Feeds::changed(const std::string& ns, const Uuid& id) {
   if (thread_) { thread_->wake(); }
 }
 
-void Feeds::queues_changed(const std::string& ns) {
+void Feeds::queues_changed(const std::string& namespace_name) {
   if (count_.load(std::memory_order_relaxed) == 0) { return; }
   const std::lock_guard lock(mutex_);
-  if (feeds_.contains(ns) && thread_) { thread_->wake(); }
+  if (feeds_.contains(namespace_name) && thread_) { thread_->wake(); }
 }
 
 Time Feeds::step(Time now) {
@@ -159,7 +159,7 @@ Time Feeds::step(Time now) {
     feeds.assign(feeds_.begin(), feeds_.end());
   }
   Time next = engine::never;
-  for (const auto& [ns, feed] : feeds) {
+  for (const auto& [namespace_name, feed] : feeds) {
     const bool has_listeners = feed->has_listeners();
     if (!has_listeners) {
       if (feed->looked_at_ == Time{}) { feed->looked_at_ = now; }
@@ -172,7 +172,7 @@ Time Feeds::step(Time now) {
       continue;
     }
     try {
-      look(ns, *feed);
+      look(namespace_name, *feed);
     } catch (const std::exception&) {
       // The store is unavailable: listeners wait for the next look.
     }
@@ -183,9 +183,9 @@ Time Feeds::step(Time now) {
   return next;
 }
 
-void Feeds::look(const std::string& ns, Feed& feed) {
+void Feeds::look(const std::string& namespace_name, Feed& feed) {
   store::Store& store = engine_.store();
-  look_at_queues(ns, feed);
+  look_at_queues(namespace_name, feed);
   std::set<Uuid> touched;
   {
     const std::lock_guard lock(feed.mutex_);
@@ -193,7 +193,7 @@ void Feeds::look(const std::string& ns, Feed& feed) {
   }
   std::set<Uuid> seen;
   model::ListQuery newest;
-  newest.ns = ns;
+  newest.namespace_name = namespace_name;
   newest.payloads = false;
   newest.limit = page;
   model::ListQuery running = newest;
@@ -212,7 +212,7 @@ void Feeds::look(const std::string& ns, Feed& feed) {
     if (!known.is_over && !seen.contains(id) && !touched.contains(id)) { gone.insert(id); }
   }
   others.insert(others.end(), gone.begin(), gone.end());
-  for (const model::Execution& execution : store::list_briefly(store, ns, others)) {
+  for (const model::Execution& execution : store::list_briefly(store, namespace_name, others)) {
     gone.erase(execution.id);
     if (touched.contains(execution.id) || is_terminal(execution.status)) { look_at(feed, execution); }
   }
@@ -221,8 +221,8 @@ void Feeds::look(const std::string& ns, Feed& feed) {
   feed.has_looked_ = true;
 }
 
-void Feeds::look_at_queues(const std::string& ns, Feed& feed) {
-  for (const model::QueueInfo& info : engine_.store().queues(ns)) {
+void Feeds::look_at_queues(const std::string& namespace_name, Feed& feed) {
+  for (const model::QueueInfo& info : engine_.store().queues(namespace_name)) {
     // The age of the oldest execution grows by itself, which is no change.
     model::QueueInfo compared = info;
     compared.oldest_ready.reset();

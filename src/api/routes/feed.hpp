@@ -82,16 +82,16 @@ class Feeds {
   Feeds& operator=(const Feeds&) = delete;
   ~Feeds();
 
-  [[nodiscard]] std::shared_ptr<Feed> feed(const std::string& ns);
+  [[nodiscard]] std::shared_ptr<Feed> feed(const std::string& namespace_name);
   // A change passed through this server. Costs one atomic load when there are no feeds.
-  void changed(const std::string& ns, const Uuid& id);
-  void queues_changed(const std::string& ns);
+  void changed(const std::string& namespace_name, const Uuid& id);
+  void queues_changed(const std::string& namespace_name);
   void stop();
 
  private:
   [[nodiscard]] Time step(Time now);
-  void look(const std::string& ns, Feed& feed);
-  void look_at_queues(const std::string& ns, Feed& feed);
+  void look(const std::string& namespace_name, Feed& feed);
+  void look_at_queues(const std::string& namespace_name, Feed& feed);
   void look_at(Feed& feed, const model::Execution& execution);
 
   engine::Engine& engine_;

@@ -64,7 +64,7 @@ base::Digest identity_of(Tenant& tenant, const std::string& task, const std::str
   const engine::CatalogueCache::Entry entry = tenant.catalogue().find(spec);
   model::NewExecution request;
   request.task = task;
-  request.queue = {.ns = tenant.ns(), .name = "default"};
+  request.queue = {.namespace_name = tenant.namespace_name(), .name = "default"};
   if (entry.definition != nullptr && entry.definition->queue) { request.queue.name = *entry.definition->queue; }
   if (queue) { request.queue.name = *queue; }
   return model::identity_of_key(engine::rules_for(spec, entry), request, key);
@@ -97,7 +97,7 @@ Listing listing_of(const http::Request& request, Tenant& tenant, ListOf what) {
                "created_from", "created_before", "text", "payloads", "limit", "cursor", "after", "dead"});
   Listing listing;
   model::ListQuery& query = listing.query;
-  query.ns = tenant.ns();
+  query.namespace_name = tenant.namespace_name();
   if (const auto statuses = request.parameter("status")) { query.statuses = statuses_of(*statuses); }
   query.queue = checked_name(request.parameter("queue"), "queue");
   query.task = checked_name(request.parameter("task"), "task");
@@ -114,7 +114,7 @@ Listing listing_of(const http::Request& request, Tenant& tenant, ListOf what) {
   if (const auto parent = request.parameter("parent")) { query.parent = api::parse_id(*parent); }
   if (const auto activity = request.parameter("activity")) {
     schedule::check_activity_id(*activity, "activity");
-    query.parent = model::activity_uuid(tenant.ns(), *activity);
+    query.parent = model::activity_uuid(tenant.namespace_name(), *activity);
   }
   if (const auto from = request.parameter("created_from")) { query.created_from = parse_time(*from, "created_from"); }
   if (const auto before = request.parameter("created_before")) {
@@ -139,7 +139,7 @@ Listing listing_of(const http::Request& request, Tenant& tenant, ListOf what) {
     query.after = api::parse_id(*after);
   }
   if (const auto cursor = request.parameter("cursor")) {
-    query.after = parse_cursor(*cursor, {.ns = tenant.ns(), .list = listing.signature});
+    query.after = parse_cursor(*cursor, {.namespace_name = tenant.namespace_name(), .list = listing.signature});
   }
   return listing;
 }
@@ -176,7 +176,8 @@ std::string list_page(store::Store& store, const Listing& listing) {
   base::JsonObject object;
   object.raw("executions", base::json_array(items));
   if (next) {
-    object.text("next", make_cursor(*next, {.ns = listing.query.ns, .list = listing.signature}));
+    object.text("next",
+                make_cursor(*next, {.namespace_name = listing.query.namespace_name, .list = listing.signature}));
   } else {
     object.null("next");
   }

@@ -18,7 +18,7 @@ http::Response list_queues(Api& api, http::Call& call) {
   check_query(call.request(), {});
   return json_answer(call.blocking([&] {
     std::vector<std::string> items;
-    for (const model::QueueInfo& info : api.store().queues(call.principal().ns)) {
+    for (const model::QueueInfo& info : api.store().queues(call.principal().namespace_name)) {
       items.push_back(api::queue_json(info));
     }
     return base::JsonObject().raw("queues", base::json_array(items)).str();
@@ -34,8 +34,8 @@ http::Response show_queues(Api& api, http::Call& call) {
 // The data of `hapax top`.
 http::Response overview(Api& api, http::Call& call) {
   check_query(call.request(), {});
-  return json_answer(
-      call.blocking([&] { return api::overview_json(api::take_overview(api.store(), call.principal().ns)); }));
+  return json_answer(call.blocking(
+      [&] { return api::overview_json(api::take_overview(api.store(), call.principal().namespace_name)); }));
 }
 
 // PUT makes a missing queue, and so do calls with "create"; for all others an unknown name is a typing error.
@@ -43,7 +43,7 @@ http::Response configure(Api& api, http::Call& call, const model::QueuePatch& pa
   const model::QueueRef queue = path_queue(call);
   http::Response answer =
       json_answer(call.blocking([&] { return api::queue_json(api.operations(call).configure(queue, patch, absent)); }));
-  api.feeds().queues_changed(queue.ns);
+  api.feeds().queues_changed(queue.namespace_name);
   return answer;
 }
 
@@ -90,7 +90,7 @@ http::Response purge(Api& api, http::Call& call) {
   const app::Operations operations = api.operations(call);
   app::PurgeSteps steps = call.blocking([&] { return app::PurgeSteps(operations, queue); });
   const bool all = finish_steps(call, steps);
-  api.feeds().queues_changed(queue.ns);
+  api.feeds().queues_changed(queue.namespace_name);
   base::JsonObject object;
   object.number("purged", steps.purged().cancelled).number("requested", steps.purged().requested);
   return json_answer(with_more(std::move(object), !all));
@@ -99,14 +99,14 @@ http::Response purge(Api& api, http::Call& call) {
 http::Response move(Api& api, http::Call& call) {
   const Members body(call.body(), {"to", "limit", "create"});
   const model::QueueRef from = path_queue(call);
-  app::Moving moving{.to = {.ns = from.ns, .name = body.require_text("to", "payments-slow")}};
+  app::Moving moving{.to = {.namespace_name = from.namespace_name, .name = body.require_text("to", "payments-slow")}};
   model::check_name(moving.to.name, "to");
   moving.limit = body.integer("limit").value_or(INT64_MAX);
   if (body.flag("create")) { moving.target = app::Absent::make; }
   const app::Operations operations = api.operations(call);
   app::MoveSteps steps = call.blocking([&] { return app::MoveSteps(operations, from, moving); });
   const bool all = finish_steps(call, steps);
-  api.feeds().queues_changed(from.ns);
+  api.feeds().queues_changed(from.namespace_name);
   return json_answer(with_more(base::JsonObject().number("moved", steps.moved()), !all));
 }
 

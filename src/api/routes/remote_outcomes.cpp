@@ -30,24 +30,29 @@ engine::Ending ending_of(ReportedOutcome& outcome) {
 
 }  // namespace
 
-std::optional<RemoteSessions::Given> RemoteSessions::given(const std::string& ns, const ReportedOutcome& outcome) {
+std::optional<RemoteSessions::Given> RemoteSessions::given(const std::string& namespace_name,
+                                                           const ReportedOutcome& outcome) {
   const std::lock_guard lock(mutex_);
   const auto found = given_.find(outcome.id);
-  if (found == given_.end() || found->second.claim.fence != outcome.fence || found->second.claim.queue.ns != ns) {
+  if (found == given_.end() || found->second.claim.fence != outcome.fence ||
+      found->second.claim.queue.namespace_name != namespace_name) {
     return std::nullopt;
   }
   return found->second;
 }
 
-bool RemoteSessions::is_known(const std::string& ns, const ReportedOutcome& outcome) {
-  return given(ns, outcome).has_value();
+bool RemoteSessions::is_known(const std::string& namespace_name, const ReportedOutcome& outcome) {
+  return given(namespace_name, outcome).has_value();
 }
 
 // For a claim that another server handed out, or this one before a restart. The store decides whether its fence is
 // still valid.
-std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::string& ns, const ReportedOutcome& outcome) {
+std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::string& namespace_name,
+                                                                const ReportedOutcome& outcome) {
   const std::optional<model::Execution> found = engine_.store().get(outcome.id);
-  if (!found || found->queue.ns != ns || found->kind == model::Kind::workflow) { return std::nullopt; }
+  if (!found || found->queue.namespace_name != namespace_name || found->kind == model::Kind::workflow) {
+    return std::nullopt;
+  }
   Given made;
   made.claim.id = found->id;
   made.claim.queue = found->queue;
@@ -67,9 +72,10 @@ std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::strin
   return made;
 }
 
-std::optional<RemoteSessions::Prepared> RemoteSessions::prepare(const std::string& ns, ReportedOutcome outcome) {
-  std::optional<Given> known = given(ns, outcome);
-  if (!known) { known = read_given(ns, outcome); }
+std::optional<RemoteSessions::Prepared> RemoteSessions::prepare(const std::string& namespace_name,
+                                                                ReportedOutcome outcome) {
+  std::optional<Given> known = given(namespace_name, outcome);
+  if (!known) { known = read_given(namespace_name, outcome); }
   if (!known) { return std::nullopt; }
   Prepared prepared{
       .finish = {}, .queue = known->claim.queue, .is_limited = known->claim.limited, .session = known->session};

@@ -92,9 +92,9 @@ class RemoteSessions {
     bool is_limited = false;
     Uuid session;
   };
-  [[nodiscard]] std::optional<Prepared> prepare(const std::string& ns, ReportedOutcome outcome);
+  [[nodiscard]] std::optional<Prepared> prepare(const std::string& namespace_name, ReportedOutcome outcome);
   // Whether prepare() needs no store read.
-  [[nodiscard]] bool is_known(const std::string& ns, const ReportedOutcome& outcome);
+  [[nodiscard]] bool is_known(const std::string& namespace_name, const ReportedOutcome& outcome);
 
   // Batched with other outcomes. The callback comes on another thread, after the commit.
   void finish_async(Prepared prepared, std::function<void(model::FinishVerdict, std::exception_ptr)> callback);
@@ -124,8 +124,8 @@ class RemoteSessions {
   [[nodiscard]] model::ClaimReply claim_once(const ClaimOrder& order);
   void put_back_workflows(std::vector<model::Claim>& claims);
   void book(const ClaimOrder& order, std::span<const model::Claim> claims);
-  [[nodiscard]] std::optional<Given> given(const std::string& ns, const ReportedOutcome& outcome);
-  [[nodiscard]] std::optional<Given> read_given(const std::string& ns, const ReportedOutcome& outcome);
+  [[nodiscard]] std::optional<Given> given(const std::string& namespace_name, const ReportedOutcome& outcome);
+  [[nodiscard]] std::optional<Given> read_given(const std::string& namespace_name, const ReportedOutcome& outcome);
   [[nodiscard]] std::vector<model::FinishVerdict> flush(std::span<Prepared> items);
   [[nodiscard]] std::vector<model::FinishVerdict> record(std::span<Prepared* const> items);
   void recorded(std::span<Prepared* const> items, const model::Exchange& exchange);

@@ -43,10 +43,10 @@ http::Response stream(Api& api, http::Call& call) {
     return {};
   }
   const auto signal = std::make_shared<http::Signal>();
-  const std::shared_ptr<Feed> feed = api.feeds().feed(call.principal().ns);
+  const std::shared_ptr<Feed> feed = api.feeds().feed(call.principal().namespace_name);
   const Listening listening(feed, signal);
   // Woken again, as the feed now has a listener.
-  api.feeds().queues_changed(call.principal().ns);
+  api.feeds().queues_changed(call.principal().namespace_name);
   // A client that got "ready" misses no later event, unless the store was unavailable for all of these looks.
   for (int look = 0; look < first_looks && !feed->has_looked(); ++look) {
     const http::Woke woke = call.wait_on(*signal, first_look_wait);
@@ -54,7 +54,7 @@ http::Response stream(Api& api, http::Call& call) {
   }
   const Feed::Start start = feed->start(last_seen);
   base::JsonObject ready;
-  ready.text("namespace", call.principal().ns).boolean("missed", start.missed);
+  ready.text("namespace", call.principal().namespace_name).boolean("missed", start.missed);
   head.body = "retry: 2000\nevent: ready\ndata: " + ready.str() + "\n\n";
   call.begin_stream(std::move(head));
   std::uint64_t place = start.place;

@@ -8,27 +8,30 @@
 
 namespace hapax::api {
 
-Tenant::Tenant(std::shared_ptr<engine::Engine> engine, std::string ns)
-    : engine_(std::move(engine)), ns_(std::move(ns)), catalogue_(engine_->catalogue(ns_)), activities_(*engine_, ns_) {}
+Tenant::Tenant(std::shared_ptr<engine::Engine> engine, std::string namespace_name)
+    : engine_(std::move(engine)),
+      namespace_name_(std::move(namespace_name)),
+      catalogue_(engine_->catalogue(namespace_name_)),
+      activities_(*engine_, namespace_name_) {}
 
 App Tenant::app() {
   const std::lock_guard lock(mutex_);
-  if (!app_) { app_ = std::make_shared<detail::AppState>(engine_, ns_); }
+  if (!app_) { app_ = std::make_shared<detail::AppState>(engine_, namespace_name_); }
   return App(app_);
 }
 
 App Tenant::app_of(std::string actor) {
-  return App(std::make_shared<detail::AppState>(engine_, ns_, std::move(actor)));
+  return App(std::make_shared<detail::AppState>(engine_, namespace_name_, std::move(actor)));
 }
 
 void Tenant::prepare_questions() {
-  const model::QueueRef queue{ns_, std::string(model::question_queue)};
+  const model::QueueRef queue{namespace_name_, std::string(model::question_queue)};
   {
     const std::lock_guard lock(mutex_);
     if (has_questions_) { return; }
   }
   // Settings that an operator has made stay.
-  const std::vector<model::QueueInfo> queues = engine_->store().queues(ns_);
+  const std::vector<model::QueueInfo> queues = engine_->store().queues(namespace_name_);
   const auto known = std::ranges::find(queues, queue, &model::QueueInfo::queue);
   const model::QueueSettings settings = known == queues.end() ? model::QueueSettings{} : known->settings;
   model::QueuePatch patch;
@@ -41,7 +44,7 @@ void Tenant::prepare_questions() {
 
 schedule::EventRouter& Tenant::router() {
   const std::lock_guard lock(mutex_);
-  if (!router_) { router_ = std::make_unique<schedule::EventRouter>(*engine_, ns_); }
+  if (!router_) { router_ = std::make_unique<schedule::EventRouter>(*engine_, namespace_name_); }
   return *router_;
 }
 

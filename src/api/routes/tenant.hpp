@@ -18,11 +18,11 @@ namespace hapax::api {
 // Shared by the calls that use it, on any thread.
 class Tenant {
  public:
-  Tenant(std::shared_ptr<engine::Engine> engine, std::string ns);
+  Tenant(std::shared_ptr<engine::Engine> engine, std::string namespace_name);
   Tenant(const Tenant&) = delete;
   Tenant& operator=(const Tenant&) = delete;
 
-  [[nodiscard]] const std::string& ns() const { return ns_; }
+  [[nodiscard]] const std::string& namespace_name() const { return namespace_name_; }
   [[nodiscard]] engine::CatalogueCache& catalogue() { return *catalogue_; }
   [[nodiscard]] schedule::Activities& activities() { return activities_; }
   // The App of this namespace, as a program would open it.
@@ -40,7 +40,7 @@ class Tenant {
 
  private:
   const std::shared_ptr<engine::Engine> engine_;
-  const std::string ns_;
+  const std::string namespace_name_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
   schedule::Activities activities_;
   std::mutex mutex_;

@@ -30,20 +30,20 @@ namespace {
 http::Response signal(Api& api, http::Call& call) {
   check_query(call.request(), {"once"});
   const Uuid id = path_id(call);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const std::string data = call.body().empty() ? "null" : call.body();
   const std::optional<std::string> once = call.request().parameter("once");
   const std::string& name = call.parameter("name");
   if (once) { model::check_key(*once, "once"); }
   const model::Execution got = call.blocking([&] {
-    const model::Execution asked = api.find(ns, id);
+    const model::Execution asked = api.find(namespace_name, id);
     app::require_workflow(asked);
-    api.tenant(ns)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
+    api.tenant(namespace_name)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
     model::Execution last = asked;
-    while (last.continued_as) { last = api.find(ns, *last.continued_as); }
+    while (last.continued_as) { last = api.find(namespace_name, *last.continued_as); }
     return last;
   });
-  api.feeds().changed(ns, got.id);
+  api.feeds().changed(namespace_name, got.id);
   return json_answer(api::signalled_json(got, name));
 }
 
@@ -52,9 +52,9 @@ constexpr Duration usual_query_wait = std::chrono::seconds(10);
 constexpr Duration question_slack = std::chrono::seconds(5);
 
 // The run to ask: the last one that it was continued as. Throws for a run that no worker could answer.
-model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
-  model::Execution found = api.find(ns, id);
-  while (found.continued_as) { found = api.find(ns, *found.continued_as); }
+model::Execution asked_run(Api& api, const std::string& namespace_name, const Uuid& id) {
+  model::Execution found = api.find(namespace_name, id);
+  while (found.continued_as) { found = api.find(namespace_name, *found.continued_as); }
   app::require_workflow(found);
   if (is_terminal(found.status)) {
     throw WrongStatus("workflow " + found.id.to_string() + " has ended as " + std::string(to_string(found.status)) +
@@ -73,7 +73,7 @@ model::Execution asked_run(Api& api, const std::string& ns, const Uuid& id) {
     if (member.name == "message") { message = base::json_string(member.value, "message"); }
   }
   if (type == "NotFound") { throw NotFound(message); }
-  if (type == "WrongStatus") { throw WrongStatus(message, api.find(asked.queue.ns, asked.id).status); }
+  if (type == "WrongStatus") { throw WrongStatus(message, api.find(asked.queue.namespace_name, asked.id).status); }
   if (type == "InvalidArgument" || type == "InvalidJson") { throw http::HttpError(400, type, message); }
   throw http::HttpError(
       502, "QueryFailed",
@@ -104,7 +104,7 @@ std::string answer_of(Api& api, const model::Outcome& end, const model::Executio
 http::Response query(Api& api, http::Call& call) {
   check_query(call.request(), {"wait"});
   const Uuid id = path_id(call);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   const std::string question = call.body().empty() ? "null" : call.body();
   const std::string& name = call.parameter("name");
   model::check_name(name, "query");
@@ -116,14 +116,14 @@ http::Response query(Api& api, http::Call& call) {
       throw PayloadTooLarge("question", question.size(), limits::question_bytes);
     }
     base::check_json(question, "question");
-    run = asked_run(api, ns, id);
-    api.tenant(ns)->prepare_questions();
+    run = asked_run(api, namespace_name, id);
+    api.tenant(namespace_name)->prepare_questions();
     TaskSpec asking{.name = model::question_name(run.task), .options = {.queue = std::string(model::question_queue)}};
     asking.options.max_attempts = 1;
     asking.options.max_lost = 1;
     base::JsonObject input;
     input.text("execution", run.id.to_string()).text("query", name).text("question", question);
-    return api.tenant(ns)
+    return api.tenant(namespace_name)
         ->app_of(actor_of(call.principal()))
         .start_json(asking, input.str(),
                     {.workflow_id = base::new_uuid7().to_string(),
@@ -168,11 +168,11 @@ http::Response fork(Api& api, http::Call& call) {
     throw InvalidArgument("steps", std::to_string(*steps) + " is out of range; expected 0 or more");
   }
   const Uuid id = path_id(call);
-  const std::string& ns = call.principal().ns;
+  const std::string& namespace_name = call.principal().namespace_name;
   return call.blocking([&] {
-    (void)api.find_briefly(ns, id);
+    (void)api.find_briefly(namespace_name, id);
     const AnyHandle forked =
-        api.tenant(ns)
+        api.tenant(namespace_name)
             ->app_of(actor_of(call.principal()))
             .fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id, .traceparent = call.traceparent()});
     return json_answer(api::forked_json(forked, id, static_cast<int>(*steps)), forked.created() ? 201 : 200);

@@ -106,17 +106,17 @@ std::string stored_setting(const model::StoredCatalogue& stored, std::string_vie
   return found == stored.settings.end() ? "" : found->value;
 }
 
-Steps steps_of(store::Store& store, const std::string& ns, const Config& config) {
+Steps steps_of(store::Store& store, const std::string& namespace_name, const Config& config) {
   Steps steps;
   const std::vector<model::QueueInfo> queues =
-      config.queues.empty() ? std::vector<model::QueueInfo>() : store.queues(ns);
+      config.queues.empty() ? std::vector<model::QueueInfo>() : store.queues(namespace_name);
   for (const auto& [name, patch] : config.queues) {
     const auto found = std::find_if(queues.begin(), queues.end(),
                                     [&name = name](const model::QueueInfo& q) { return q.queue.name == name; });
-    plan_queue(steps, {.ns = ns, .name = name}, patch,
+    plan_queue(steps, {.namespace_name = namespace_name, .name = name}, patch,
                found == queues.end() ? model::QueueSettings{} : found->settings);
   }
-  const model::StoredCatalogue stored = store.catalogue(ns);
+  const model::StoredCatalogue stored = store.catalogue(namespace_name);
   const std::string usual_word = stored_setting(stored, model::default_strategy_setting);
   const IdentityStrategy usual = config.identity_default.value_or(
       usual_word.empty() ? IdentityStrategy::strict
@@ -124,7 +124,11 @@ Steps steps_of(store::Store& store, const std::string& ns, const Config& config)
   for (const auto& [name, definition] : config.tasks) {
     const auto found = std::find_if(stored.tasks.begin(), stored.tasks.end(),
                                     [&name = name](const model::TaskEntry& entry) { return entry.name == name; });
-    plan_task(steps, {.ns = ns, .name = name, .definition = model::encode_definition(definition), .origin = "file"},
+    plan_task(steps,
+              {.namespace_name = namespace_name,
+               .name = name,
+               .definition = model::encode_definition(definition),
+               .origin = "file"},
               found == stored.tasks.end() ? nullptr : &*found, usual);
   }
   for (const model::Setting& setting : settings_of(config)) {
@@ -138,15 +142,15 @@ Steps steps_of(store::Store& store, const std::string& ns, const Config& config)
 
 }  // namespace
 
-std::vector<Change> plan(store::Store& store, const std::string& ns, const Config& config) {
-  return steps_of(store, ns, config).changes;
+std::vector<Change> plan(store::Store& store, const std::string& namespace_name, const Config& config) {
+  return steps_of(store, namespace_name, config).changes;
 }
 
-std::vector<Change> apply(store::Store& store, const std::string& ns, const Config& config, const std::string& actor,
-                          const AlsoApply& also) {
-  Steps steps = steps_of(store, ns, config);
+std::vector<Change> apply(store::Store& store, const std::string& namespace_name, const Config& config,
+                          const std::string& actor, const AlsoApply& also) {
+  Steps steps = steps_of(store, namespace_name, config);
   // Identity settings first: they decide when two requests are the same.
-  for (const model::Setting& setting : steps.settings) { store.put_setting(ns, setting, actor); }
+  for (const model::Setting& setting : steps.settings) { store.put_setting(namespace_name, setting, actor); }
   for (const TaskStep& step : steps.tasks) {
     store.put_task(step.entry, step.note.empty() ? actor : actor + ", " + step.note);
   }
@@ -159,16 +163,18 @@ std::vector<Change> apply(store::Store& store, const std::string& ns, const Conf
   if (!changed.empty()) { store.announce(changed); }
   if (also) { std::ranges::move(also(), std::back_inserter(steps.changes)); }
   // Last, so that the next start repeats a failed apply.
-  store.put_setting(ns, {.name = std::string(applied_setting), .value = content_digest(config)}, actor);
+  store.put_setting(namespace_name, {.name = std::string(applied_setting), .value = content_digest(config)}, actor);
   return std::move(steps.changes);
 }
 
-std::vector<Change> apply_at_start(store::Store& store, const std::string& ns, const Config& config,
+std::vector<Change> apply_at_start(store::Store& store, const std::string& namespace_name, const Config& config,
                                    const std::string& actor, const AlsoApply& also) {
   const bool says_something =
       !config.queues.empty() || !config.tasks.empty() || !config.activities.empty() || !settings_of(config).empty();
-  if (!says_something || stored_setting(store.catalogue(ns), applied_setting) == content_digest(config)) { return {}; }
-  return apply(store, ns, config, actor, also);
+  if (!says_something || stored_setting(store.catalogue(namespace_name), applied_setting) == content_digest(config)) {
+    return {};
+  }
+  return apply(store, namespace_name, config, actor, also);
 }
 
 std::string content_digest(const Config& config) {

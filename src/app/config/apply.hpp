@@ -24,7 +24,7 @@ struct Change {
 };
 
 // The changes that apply would make now. Only reads.
-[[nodiscard]] std::vector<Change> plan(store::Store& store, const std::string& ns, const Config& config);
+[[nodiscard]] std::vector<Change> plan(store::Store& store, const std::string& namespace_name, const Config& config);
 
 // Applies the parts of the configuration that a higher layer knows (its activities), before the configuration counts as
 // applied.
@@ -33,12 +33,12 @@ using AlsoApply = std::function<std::vector<Change>()>;
 // Makes the changes, each with an audit line by `actor`, and returns them. A setting that is stored with the same value
 // is not written. Not one transaction: when the store fails half-way, the changes made so far stay, and applying again
 // makes the rest.
-std::vector<Change> apply(store::Store& store, const std::string& ns, const Config& config, const std::string& actor,
-                          const AlsoApply& also = {});
+std::vector<Change> apply(store::Store& store, const std::string& namespace_name, const Config& config,
+                          const std::string& actor, const AlsoApply& also = {});
 
 // Applies the configuration at a program's start, unless it is the one applied last: a restart does not undo changes
 // made since (hapax queue set). Returns the changes.
-std::vector<Change> apply_at_start(store::Store& store, const std::string& ns, const Config& config,
+std::vector<Change> apply_at_start(store::Store& store, const std::string& namespace_name, const Config& config,
                                    const std::string& actor, const AlsoApply& also = {});
 
 // SHA-256, in hex, of the configuration's settings for the store. Comments, order and spelling of the file do not

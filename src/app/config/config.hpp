@@ -50,7 +50,7 @@ struct Config {
   std::optional<std::string> server_url{};         // the server that commands use instead of the store
   std::optional<std::string> server_token_file{};  // the token for that server
   std::optional<std::string> server_ca_file{};     // trusted authorities, for https
-  std::optional<std::string> ns{};
+  std::optional<std::string> namespace_name{};
   std::optional<std::string> encryption_key_file{};
   std::map<std::string, model::QueuePatch> queues{};
   std::map<std::string, model::TaskDefinition> tasks{};

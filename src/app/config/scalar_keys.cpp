@@ -36,7 +36,7 @@ void set_server(Config& config, std::string_view text, const std::string& field)
 
 void set_namespace(Config& config, std::string_view text, const std::string& field) {
   model::check_name(text, field);
-  config.ns = std::string(text);
+  config.namespace_name = std::string(text);
 }
 
 void set_identity_default(Config& config, std::string_view text, const std::string& field) {

@@ -69,8 +69,8 @@ model::Token parse_line(std::string_view line) {
   token.id = *id;
   token.hash = parse_hash(text(object, "hash"));
   token.scopes = parse_scope_list(member(object, "scopes"));
-  token.ns = text(object, "namespace");
-  model::check_name(token.ns, "namespace");
+  token.namespace_name = text(object, "namespace");
+  model::check_name(token.namespace_name, "namespace");
   if (!member(object, "expires_at").is_null()) {
     token.expires_at = parse_time(text(object, "expires_at"), "expires_at");
   }
@@ -104,7 +104,7 @@ std::string token_line(const model::Token& token) {
   json line = {{"id", token.id.to_string()},
                {"hash", base::to_hex(token.hash)},
                {"scopes", json::array()},
-               {"namespace", token.ns},
+               {"namespace", token.namespace_name},
                {"expires_at", token.expires_at ? json(format_time(*token.expires_at)) : json()},
                {"name", token.name}};
   for (const std::string_view scope : model::scope_names(token.scopes)) { line["scopes"].push_back(scope); }

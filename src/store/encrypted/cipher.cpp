@@ -6,7 +6,9 @@ namespace hapax::store::encrypted {
 
 namespace {
 
-Place input_place(const std::string& ns, const std::string& task) { return Place("input").add(ns).add(task); }
+Place input_place(const std::string& namespace_name, const std::string& task) {
+  return Place("input").add(namespace_name).add(task);
+}
 Place result_place(const Uuid& execution) { return Place("result").add(execution); }
 Place message_place(const Uuid& execution) { return Place("error.message").add(execution); }
 Place detail_place(const Uuid& execution) { return Place("error.detail").add(execution); }
@@ -18,7 +20,7 @@ Place signal_place(const std::string& name) { return Place("signal").add(name); 
 }  // namespace
 
 NewExecution Cipher::sealed(NewExecution item) const {
-  item.input = seal(input_place(item.queue.ns, item.task), item.input);
+  item.input = seal(input_place(item.queue.namespace_name, item.task), item.input);
   if (item.seed) { item.seed = std::make_shared<const Seed>(sealed(item.id, *item.seed)); }
   return item;
 }
@@ -118,10 +120,12 @@ void Cipher::open(Admission& admission) const {
   }
 }
 
-void Cipher::open(Claim& claim) const { open_text(claim.id, input_place(claim.queue.ns, claim.task), claim.input); }
+void Cipher::open(Claim& claim) const {
+  open_text(claim.id, input_place(claim.queue.namespace_name, claim.task), claim.input);
+}
 
 void Cipher::open(Execution& execution) const {
-  open_text(execution.id, input_place(execution.queue.ns, execution.task), execution.input);
+  open_text(execution.id, input_place(execution.queue.namespace_name, execution.task), execution.input);
   open_result(execution.id, execution.result);
   open_error(execution.id, execution.error);
 }

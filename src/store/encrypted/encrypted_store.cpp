@@ -90,7 +90,9 @@ class EncryptedStore final : public Store {
     }
     return all;
   }
-  bool has_expired(std::string_view ns, const Uuid& id) override { return inner_->has_expired(ns, id); }
+  bool has_expired(std::string_view namespace_name, const Uuid& id) override {
+    return inner_->has_expired(namespace_name, id);
+  }
   std::optional<Holding> holding(const base::Digest& identity) override {
     std::optional<Holding> found = inner_->holding(identity);
     if (found) { cipher_.open(*found); }
@@ -127,29 +129,29 @@ class EncryptedStore final : public Store {
   void configure_queue(const QueueRef& queue, const QueuePatch& patch) override {
     inner_->configure_queue(queue, patch);
   }
-  std::vector<QueueInfo> queues(std::string_view ns) override { return inner_->queues(ns); }
+  std::vector<QueueInfo> queues(std::string_view namespace_name) override { return inner_->queues(namespace_name); }
   int purge(const QueueRef& queue, int limit, const Actor& by) override { return inner_->purge(queue, limit, by); }
   int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) override {
     return inner_->move(from, to, limit, by);
   }
 
-  StoredCatalogue catalogue(std::string_view ns) override { return inner_->catalogue(ns); }
+  StoredCatalogue catalogue(std::string_view namespace_name) override { return inner_->catalogue(namespace_name); }
   TaskEntry declare_task(const TaskEntry& entry) override { return inner_->declare_task(entry); }
   bool put_task(const TaskEntry& entry, std::string_view actor) override { return inner_->put_task(entry, actor); }
-  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
-    return inner_->remove_task(ns, name, actor);
+  bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) override {
+    return inner_->remove_task(namespace_name, name, actor);
   }
-  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override {
-    return inner_->put_setting(ns, setting, actor);
+  bool put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) override {
+    return inner_->put_setting(namespace_name, setting, actor);
   }
   std::vector<AuditLine> audit(const AuditQuery& query) override { return inner_->audit(query); }
 
   Token add_token(const NewToken& token, const Actor& by) override { return inner_->add_token(token, by); }
-  std::vector<Token> tokens(std::string_view ns) override { return inner_->tokens(ns); }
+  std::vector<Token> tokens(std::string_view namespace_name) override { return inner_->tokens(namespace_name); }
   std::optional<Token> find_token(const base::Digest& hash) override { return inner_->find_token(hash); }
   bool has_tokens() override { return inner_->has_tokens(); }
-  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override {
-    return inner_->revoke_token(ns, id, by);
+  bool revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) override {
+    return inner_->revoke_token(namespace_name, id, by);
   }
   void touch_tokens(std::span<const Uuid> ids) override { inner_->touch_tokens(ids); }
 
@@ -181,10 +183,12 @@ class EncryptedStore final : public Store {
     return cipher_.opened(inner_->change_activities(cipher_.sealed(changes)));
   }
   std::vector<ActivityState> activities(const ActivityQuery& query) override { return inner_->activities(query); }
-  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
-    return inner_->activity_versions(ns, id);
+  std::vector<ActivityVersion> activity_versions(std::string_view namespace_name, std::string_view id) override {
+    return inner_->activity_versions(namespace_name, id);
   }
-  std::int64_t activity_generation(std::string_view ns) override { return inner_->activity_generation(ns); }
+  std::int64_t activity_generation(std::string_view namespace_name) override {
+    return inner_->activity_generation(namespace_name);
+  }
   DueActivities due_activities(int limit) override {
     DueActivities all = inner_->due_activities(limit);
     for (DueActivity& one : all.due) {
@@ -240,7 +244,7 @@ class EncryptedStore final : public Store {
   // runs.
   [[nodiscard]] std::optional<std::string> opened_result_of(const DueActivity& due) {
     ListQuery query;
-    query.ns = due.state.ns;
+    query.namespace_name = due.state.namespace_name;
     query.parent = due.state.uuid;
     query.statuses = {Status::completed};
     query.limit = 100;

@@ -15,7 +15,7 @@ StoredActivity* find(State& state, const ActivityName& name) {
 }
 
 void set_next_due(State& state, ActivityState& activity, std::optional<Time> next_due) {
-  const ActivityName name(activity.ns, activity.id);
+  const ActivityName name(activity.namespace_name, activity.id);
   if (activity.next_due) { state.due.erase({*activity.next_due, name}); }
   const bool ticks = activity.kind == ActivityKind::cron && !activity.paused;
   activity.next_due = ticks ? next_due : std::nullopt;
@@ -35,12 +35,12 @@ void define(StoredActivity& stored, const ActivityChange& change, Time now) {
 }
 
 StoredActivity& make(State& state, const ActivityChange& change, Time now) {
-  const auto [at, is_new] = state.activities.try_emplace(ActivityName(change.ns, change.id));
+  const auto [at, is_new] = state.activities.try_emplace(ActivityName(change.namespace_name, change.id));
   StoredActivity& stored = at->second;
   if (is_new) {
-    stored.state.ns = change.ns;
+    stored.state.namespace_name = change.namespace_name;
     stored.state.id = change.id;
-    stored.state.uuid = activity_uuid(change.ns, change.id);
+    stored.state.uuid = activity_uuid(change.namespace_name, change.id);
     stored.state.revision = 0;
   }
   stored.state.created_at = now;
@@ -94,7 +94,7 @@ std::vector<Admission> start_runs(State& state, ActivityState& activity, const A
 }  // namespace
 
 ActivityReply change_activity(State& state, const ActivityChange& change, Time now) {
-  const ActivityName name(change.ns, change.id);
+  const ActivityName name(change.namespace_name, change.id);
   StoredActivity* stored = find(state, name);
   const std::int64_t present = stored == nullptr ? 0 : stored->state.revision;
   if (!change.revision) {
@@ -121,21 +121,23 @@ ActivityReply change_activity(State& state, const ActivityChange& change, Time n
                change.remove     ? std::nullopt
                : change.schedule ? change.schedule->next_due
                                  : activity.next_due);
-  if (change.definition || change.pause || change.remove) { ++state.generations[change.ns]; }
+  if (change.definition || change.pause || change.remove) { ++state.generations[change.namespace_name]; }
   ++activity.revision;
   ActivityReply reply{.applied = true, .revision = change.remove ? 0 : activity.revision, .admissions = {}};
   reply.admissions = start_runs(state, activity, change, now);
   count(activity, change.add, change.trouble, now);
-  if (!change.action.empty()) { state.note(change.ns, change.actor, change.action, change.id, change.detail, now); }
+  if (!change.action.empty()) {
+    state.note(change.namespace_name, change.actor, change.action, change.id, change.detail, now);
+  }
   return reply;
 }
 
 std::vector<ActivityState> activities(const State& state, const ActivityQuery& query) {
   std::vector<ActivityState> page;
   const auto limit = static_cast<std::size_t>(std::clamp(query.limit, 0, limits::list_page));
-  auto next = query.after ? state.activities.upper_bound({query.ns, *query.after})
-                          : state.activities.lower_bound({query.ns, query.id.value_or("")});
-  for (; next != state.activities.end() && next->first.first == query.ns && page.size() < limit; ++next) {
+  auto next = query.after ? state.activities.upper_bound({query.namespace_name, *query.after})
+                          : state.activities.lower_bound({query.namespace_name, query.id.value_or("")});
+  for (; next != state.activities.end() && next->first.first == query.namespace_name && page.size() < limit; ++next) {
     const StoredActivity& stored = next->second;
     if (!stored.removed && (!query.id || stored.state.id == *query.id) &&
         (!query.kind || stored.state.kind == *query.kind)) {
@@ -145,8 +147,9 @@ std::vector<ActivityState> activities(const State& state, const ActivityQuery& q
   return page;
 }
 
-std::vector<ActivityVersion> activity_versions(const State& state, std::string_view ns, std::string_view id) {
-  const auto found = state.activities.find({std::string(ns), std::string(id)});
+std::vector<ActivityVersion> activity_versions(const State& state, std::string_view namespace_name,
+                                               std::string_view id) {
+  const auto found = state.activities.find({std::string(namespace_name), std::string(id)});
   if (found == state.activities.end()) { return {}; }
   return {found->second.versions.rbegin(), found->second.versions.rend()};
 }

@@ -6,7 +6,7 @@ namespace hapax::store::memory {
 
 std::vector<AuditLine> audit(const State& state, const AuditQuery& query) {
   const auto fits = [&query](const AuditLine& line) {
-    return line.ns == query.ns && (!query.subject || line.subject == *query.subject) &&
+    return line.namespace_name == query.namespace_name && (!query.subject || line.subject == *query.subject) &&
            (!query.action || line.action == *query.action) && (!query.from || line.at >= *query.from) &&
            (!query.before || line.at < *query.before);
   };
@@ -21,10 +21,10 @@ void sweep_audit(State& state, Time now) {
   while (!state.audit.empty() && state.audit.front().at <= now - limits::audit_kept) { state.audit.pop_front(); }
 }
 
-void State::note(std::string_view ns, std::string_view actor, std::string action, std::string subject,
+void State::note(std::string_view namespace_name, std::string_view actor, std::string action, std::string subject,
                  std::string detail, Time now) {
   audit.push_back({.at = now,
-                   .ns = std::string(ns),
+                   .namespace_name = std::string(namespace_name),
                    .actor = std::string(actor),
                    .action = std::move(action),
                    .subject = std::move(subject),
@@ -34,7 +34,8 @@ void State::note(std::string_view ns, std::string_view actor, std::string action
 void State::note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail,
                      Time now) {
   if (!by.is_known()) { return; }
-  note(execution.queue.ns, by.name, std::move(action), execution.id.to_string(), base::escape_invalid(detail), now);
+  note(execution.queue.namespace_name, by.name, std::move(action), execution.id.to_string(),
+       base::escape_invalid(detail), now);
 }
 
 }  // namespace hapax::store::memory

@@ -95,9 +95,9 @@ class MemoryStore final : public Store {
                                         [this](const Uuid& id, Time at) { return memory::outcome(state_, id, at); });
   }
 
-  bool has_expired(std::string_view ns, const Uuid& id) override {
+  bool has_expired(std::string_view namespace_name, const Uuid& id) override {
     const std::lock_guard lock(mutex_);
-    return memory::has_expired(state_, ns, id, now());
+    return memory::has_expired(state_, namespace_name, id, now());
   }
 
   std::optional<Holding> holding(const base::Digest& identity) override {
@@ -150,9 +150,9 @@ class MemoryStore final : public Store {
     memory::configure_queue(state_, queue, patch, now());
   }
 
-  StoredCatalogue catalogue(std::string_view ns) override {
+  StoredCatalogue catalogue(std::string_view namespace_name) override {
     const std::lock_guard lock(mutex_);
-    return memory::catalogue(state_, ns);
+    return memory::catalogue(state_, namespace_name);
   }
 
   TaskEntry declare_task(const TaskEntry& entry) override {
@@ -165,14 +165,14 @@ class MemoryStore final : public Store {
     return memory::put_task(state_, entry, actor, now());
   }
 
-  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
+  bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) override {
     const std::lock_guard lock(mutex_);
-    return memory::remove_task(state_, ns, name, actor, now());
+    return memory::remove_task(state_, namespace_name, name, actor, now());
   }
 
-  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override {
+  bool put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) override {
     const std::lock_guard lock(mutex_);
-    return memory::put_setting(state_, ns, setting, actor, now());
+    return memory::put_setting(state_, namespace_name, setting, actor, now());
   }
 
   std::vector<AuditLine> audit(const AuditQuery& query) override {
@@ -185,9 +185,9 @@ class MemoryStore final : public Store {
     return memory::add_token(state_, token, by, now());
   }
 
-  std::vector<Token> tokens(std::string_view ns) override {
+  std::vector<Token> tokens(std::string_view namespace_name) override {
     const std::lock_guard lock(mutex_);
-    return memory::tokens(state_, ns);
+    return memory::tokens(state_, namespace_name);
   }
 
   std::optional<Token> find_token(const base::Digest& hash) override {
@@ -200,9 +200,9 @@ class MemoryStore final : public Store {
     return !state_.tokens.empty();
   }
 
-  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override {
+  bool revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) override {
     const std::lock_guard lock(mutex_);
-    return memory::revoke_token(state_, ns, id, by, now());
+    return memory::revoke_token(state_, namespace_name, id, by, now());
   }
 
   void touch_tokens(std::span<const Uuid> ids) override {
@@ -210,16 +210,16 @@ class MemoryStore final : public Store {
     memory::touch_tokens(state_, ids, now());
   }
 
-  std::vector<QueueInfo> queues(std::string_view ns) override {
+  std::vector<QueueInfo> queues(std::string_view namespace_name) override {
     const std::lock_guard lock(mutex_);
-    return memory::queues(state_, ns, now());
+    return memory::queues(state_, namespace_name, now());
   }
 
   int purge(const QueueRef& queue, int limit, const Actor& by) override {
     const std::lock_guard lock(mutex_);
     const int purged = memory::purge(state_, queue, limit, now());
     if (purged > 0 && by.is_known()) {
-      state_.note(queue.ns, by.name, "queue.purge", queue.name, describe_count(purged), now());
+      state_.note(queue.namespace_name, by.name, "queue.purge", queue.name, describe_count(purged), now());
     }
     return purged;
   }
@@ -228,7 +228,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     const int moved = memory::move(state_, from, to, limit, now());
     if (moved > 0 && by.is_known()) {
-      state_.note(from.ns, by.name, "queue.move", from.name, describe_move(to, moved), now());
+      state_.note(from.namespace_name, by.name, "queue.move", from.name, describe_move(to, moved), now());
     }
     return moved;
   }
@@ -273,14 +273,14 @@ class MemoryStore final : public Store {
     return memory::activities(state_, query);
   }
 
-  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
+  std::vector<ActivityVersion> activity_versions(std::string_view namespace_name, std::string_view id) override {
     const std::lock_guard lock(mutex_);
-    return memory::activity_versions(state_, ns, id);
+    return memory::activity_versions(state_, namespace_name, id);
   }
 
-  std::int64_t activity_generation(std::string_view ns) override {
+  std::int64_t activity_generation(std::string_view namespace_name) override {
     const std::lock_guard lock(mutex_);
-    const auto found = state_.generations.find(ns);
+    const auto found = state_.generations.find(namespace_name);
     return found == state_.generations.end() ? 0 : found->second;
   }
 

@@ -69,14 +69,14 @@ void configure_queue(State& state, const QueueRef& name, const QueuePatch& patch
     for (auto& [key, kept] : queue.keys) { kept.load.arrival = arrival_under(limits.key_rate, kept.load.arrival, now); }
   }
   if (!patch.actor.empty()) {
-    state.note(name.ns, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
+    state.note(name.namespace_name, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
   }
 }
 
-std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now) {
+std::vector<QueueInfo> queues(State& state, std::string_view namespace_name, Time now) {
   std::vector<QueueInfo> infos;
   for (auto& [name, queue] : state.queues) {
-    if (name.ns != ns) { continue; }
+    if (name.namespace_name != namespace_name) { continue; }
     state.promote(queue, now);
     drop_old_ticks(queue, now);
     QueueInfo info;
@@ -114,7 +114,7 @@ int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time
   if (found == state.queues.end() || from == to) { return 0; }
   state.queues.try_emplace(to);
   const std::vector<Record*> moving = pending(found->second, limit, may_be_moved);
-  const QueueKeys keys(from, catalogue(state, from.ns));
+  const QueueKeys keys(from, catalogue(state, from.namespace_name));
   for (const Record* const record : moving) {
     const Execution& execution = record->execution;
     keys.check_leaving({.task = execution.task, .identity = execution.identity, .key = execution.identity_key});

@@ -17,7 +17,10 @@ bool contains(const Range& range, const Value& value) {
 }
 
 bool matches(const Execution& execution, const ListQuery& query, Time now) {
-  if (execution.queue.ns != query.ns || (execution.expires_at && *execution.expires_at <= now)) { return false; }
+  if (execution.queue.namespace_name != query.namespace_name ||
+      (execution.expires_at && *execution.expires_at <= now)) {
+    return false;
+  }
   return (query.statuses.empty() || contains(query.statuses, execution.status)) &&
          (!query.queue || execution.queue.name == *query.queue) && (!query.task || execution.task == *query.task) &&
          (!query.tag || contains(execution.labels.tags, *query.tag)) &&
@@ -57,15 +60,15 @@ class Page {
 
 }  // namespace
 
-bool has_expired(const State& state, std::string_view ns, const Uuid& id, Time now) {
+bool has_expired(const State& state, std::string_view namespace_name, const Uuid& id, Time now) {
   if (const auto found = state.records.find(id); found != state.records.end()) {
     const Execution& execution = found->second.execution;
-    return execution.queue.ns == ns && execution.expires_at && *execution.expires_at <= now;
+    return execution.queue.namespace_name == namespace_name && execution.expires_at && *execution.expires_at <= now;
   }
   return std::ranges::any_of(state.identities, [&](const auto& held) {
     const auto buried = state.buried_in.find(held.first);
     return held.second.execution == id && held.second.hold_until && *held.second.hold_until > now &&
-           buried != state.buried_in.end() && buried->second == ns;
+           buried != state.buried_in.end() && buried->second == namespace_name;
   });
 }
 

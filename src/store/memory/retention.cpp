@@ -17,7 +17,7 @@ void State::forget(Record& record, Time now) {
       if (row.hold_until) {
         row.ended_as = execution.status;
         row.ended_at = execution.finished_at;
-        buried_in[held->first] = execution.queue.ns;
+        buried_in[held->first] = execution.queue.namespace_name;
       } else {
         identities.erase(held);
       }

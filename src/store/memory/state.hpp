@@ -207,8 +207,8 @@ struct State {
 
   // ---- Audit (audit.cpp) -----------------------------------------------------------------------------------------
   // Adds an audit line.
-  void note(std::string_view ns, std::string_view actor, std::string action, std::string subject, std::string detail,
-            Time now);
+  void note(std::string_view namespace_name, std::string_view actor, std::string action, std::string subject,
+            std::string detail, Time now);
   // Writes the audit line of an actor's act on an execution; nothing when the actor is unknown (hapax itself).
   void note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail, Time now);
 

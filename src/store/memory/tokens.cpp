@@ -16,7 +16,7 @@ Token* find_by_id(State& state, const Uuid& id) {
 Token add_token(State& state, const NewToken& token, const Actor& by, Time now) {
   if (const Token* const there = find_by_id(state, token.id)) { return *there; }
   Token made{.id = token.id,
-             .ns = token.ns,
+             .namespace_name = token.namespace_name,
              .name = token.name,
              .hash = token.hash,
              .scopes = token.scopes,
@@ -24,13 +24,14 @@ Token add_token(State& state, const NewToken& token, const Actor& by, Time now) 
              .created_by = by.name};
   if (token.expires_in) { made.expires_at = now + *token.expires_in; }
   state.tokens.push_back(made);
-  state.note(made.ns, by.name, "token.create", made.id.to_string(), describe(token), now);
+  state.note(made.namespace_name, by.name, "token.create", made.id.to_string(), describe(token), now);
   return made;
 }
 
-std::vector<Token> tokens(const State& state, std::string_view ns) {
+std::vector<Token> tokens(const State& state, std::string_view namespace_name) {
   std::vector<Token> some;
-  std::ranges::copy_if(state.tokens, std::back_inserter(some), [ns](const Token& token) { return token.ns == ns; });
+  std::ranges::copy_if(state.tokens, std::back_inserter(some),
+                       [namespace_name](const Token& token) { return token.namespace_name == namespace_name; });
   return some;
 }
 
@@ -39,11 +40,11 @@ std::optional<Token> find_token(const State& state, const base::Digest& hash) {
   return found == state.tokens.end() ? std::nullopt : std::optional(*found);
 }
 
-bool revoke_token(State& state, std::string_view ns, const Uuid& id, const Actor& by, Time now) {
+bool revoke_token(State& state, std::string_view namespace_name, const Uuid& id, const Actor& by, Time now) {
   Token* const token = find_by_id(state, id);
-  if (token == nullptr || token->ns != ns || token->revoked_at) { return false; }
+  if (token == nullptr || token->namespace_name != namespace_name || token->revoked_at) { return false; }
   token->revoked_at = now;
-  state.note(ns, by.name, "token.revoke", id.to_string(), token->name, now);
+  state.note(namespace_name, by.name, "token.revoke", id.to_string(), token->name, now);
   return true;
 }
 

@@ -36,7 +36,7 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now);
 
 // read.cpp
 [[nodiscard]] std::optional<Outcome> outcome(State& state, const Uuid& id, Time now);
-[[nodiscard]] bool has_expired(const State& state, std::string_view ns, const Uuid& id, Time now);
+[[nodiscard]] bool has_expired(const State& state, std::string_view namespace_name, const Uuid& id, Time now);
 [[nodiscard]] std::vector<Execution> list(const State& state, const ListQuery& query, Time now);
 [[nodiscard]] std::vector<Attempt> attempts(State& state, const Uuid& id, Time now);
 
@@ -62,7 +62,7 @@ struct Annotation {
 
 // queues.cpp
 void configure_queue(State& state, const QueueRef& queue, const QueuePatch& patch, Time now);
-[[nodiscard]] std::vector<QueueInfo> queues(State& state, std::string_view ns, Time now);
+[[nodiscard]] std::vector<QueueInfo> queues(State& state, std::string_view namespace_name, Time now);
 [[nodiscard]] int purge(State& state, const QueueRef& queue, int limit, Time now);
 [[nodiscard]] int move(State& state, const QueueRef& from, const QueueRef& to, int limit, Time now);
 void count_finished(State& state, const QueueCount& count, Time now);
@@ -70,13 +70,13 @@ void count_finished(State& state, const QueueCount& count, Time now);
 // catalogue.cpp
 // Throws CatalogueChanged when an item was made by an older catalogue.
 void check_catalogues(const State& state, std::span<const NewExecution> items);
-[[nodiscard]] StoredCatalogue catalogue(const State& state, std::string_view ns);
+[[nodiscard]] StoredCatalogue catalogue(const State& state, std::string_view namespace_name);
 [[nodiscard]] TaskEntry declare_task(State& state, const TaskEntry& entry, Time now);
 [[nodiscard]] bool put_task(State& state, const TaskEntry& entry, std::string_view actor, Time now);
-[[nodiscard]] bool remove_task(State& state, std::string_view ns, std::string_view name, std::string_view actor,
-                               Time now);
-[[nodiscard]] bool put_setting(State& state, std::string_view ns, const Setting& setting, std::string_view actor,
-                               Time now);
+[[nodiscard]] bool remove_task(State& state, std::string_view namespace_name, std::string_view name,
+                               std::string_view actor, Time now);
+[[nodiscard]] bool put_setting(State& state, std::string_view namespace_name, const Setting& setting,
+                               std::string_view actor, Time now);
 
 // audit.cpp
 [[nodiscard]] std::vector<AuditLine> audit(const State& state, const AuditQuery& query);
@@ -85,15 +85,16 @@ void sweep_audit(State& state, Time now);
 
 // tokens.cpp
 [[nodiscard]] Token add_token(State& state, const NewToken& token, const Actor& by, Time now);
-[[nodiscard]] std::vector<Token> tokens(const State& state, std::string_view ns);
+[[nodiscard]] std::vector<Token> tokens(const State& state, std::string_view namespace_name);
 [[nodiscard]] std::optional<Token> find_token(const State& state, const base::Digest& hash);
-[[nodiscard]] bool revoke_token(State& state, std::string_view ns, const Uuid& id, const Actor& by, Time now);
+[[nodiscard]] bool revoke_token(State& state, std::string_view namespace_name, const Uuid& id, const Actor& by,
+                                Time now);
 void touch_tokens(State& state, std::span<const Uuid> ids, Time now);
 
 // activities.cpp
 [[nodiscard]] ActivityReply change_activity(State& state, const ActivityChange& change, Time now);
 [[nodiscard]] std::vector<ActivityState> activities(const State& state, const ActivityQuery& query);
-[[nodiscard]] std::vector<ActivityVersion> activity_versions(const State& state, std::string_view ns,
+[[nodiscard]] std::vector<ActivityVersion> activity_versions(const State& state, std::string_view namespace_name,
                                                              std::string_view id);
 [[nodiscard]] DueActivities due_activities(State& state, int limit, Time now);
 

@@ -80,7 +80,7 @@ const Statement& due_statement() {
 
 ActivityState read_state(RowReader& reader) {
   ActivityState state;
-  state.ns = reader.bytes();
+  state.namespace_name = reader.bytes();
   state.id = reader.bytes();
   state.uuid = reader.uuid();
   state.revision = reader.int8();
@@ -127,7 +127,7 @@ void read_runs(Connection& connection, std::vector<DueActivity>& due, std::int64
 std::vector<ActivityState> PostgresStore::activities(const ActivityQuery& query) {
   return read([&](Connection& connection) {
     Params params;
-    params.text(query.ns).text(query.after.value_or(""));
+    params.text(query.namespace_name).text(query.after.value_or(""));
     query.kind ? params.int2(static_cast<int>(*query.kind)) : params.null(Type::int2);
     params.int8(std::clamp(query.limit, 0, limits::list_page));
     if (query.id) { params.text(*query.id); }
@@ -138,9 +138,9 @@ std::vector<ActivityState> PostgresStore::activities(const ActivityQuery& query)
   });
 }
 
-std::vector<ActivityVersion> PostgresStore::activity_versions(std::string_view ns, std::string_view id) {
+std::vector<ActivityVersion> PostgresStore::activity_versions(std::string_view namespace_name, std::string_view id) {
   return read([&](Connection& connection) {
-    const Result result = connection.query(versions_statement, Params().text(ns).text(id));
+    const Result result = connection.query(versions_statement, Params().text(namespace_name).text(id));
     std::vector<ActivityVersion> versions;
     for (RowReader reader : result) {
       ActivityVersion version;
@@ -154,9 +154,9 @@ std::vector<ActivityVersion> PostgresStore::activity_versions(std::string_view n
   });
 }
 
-std::int64_t PostgresStore::activity_generation(std::string_view ns) {
+std::int64_t PostgresStore::activity_generation(std::string_view namespace_name) {
   return read([&](Connection& connection) {
-    const Result result = connection.query(generation_statement, Params().text(ns));
+    const Result result = connection.query(generation_statement, Params().text(namespace_name));
     return result.rows() == 0 ? std::int64_t{0} : RowReader(result, 0).int8();
   });
 }
@@ -232,7 +232,7 @@ std::vector<Admission> admit_runs(const AdmissionWork& work, const Items& items)
 
 Params raised_params(const std::optional<ActivityBatch::Raised>& raised) {
   if (!raised) { return std::move(Params().null(Type::text).null(Type::text).null(Type::int8)); }
-  return std::move(Params().text(raised->change->ns).text(raised->change->id).int8(raised->revision));
+  return std::move(Params().text(raised->change->namespace_name).text(raised->change->id).int8(raised->revision));
 }
 
 }  // namespace

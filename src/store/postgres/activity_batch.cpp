@@ -97,7 +97,7 @@ ActivityBatch::ActivityBatch(std::span<const ActivityChange> changes, std::int64
       replies_(changes.size()) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    return std::tie(changes[a].ns, changes[a].id) < std::tie(changes[b].ns, changes[b].id);
+    return std::tie(changes[a].namespace_name, changes[a].id) < std::tie(changes[b].namespace_name, changes[b].id);
   });
 }
 
@@ -108,14 +108,14 @@ std::vector<Call> ActivityBatch::lock_calls() const {
   for (const std::size_t i : order_) {
     const ActivityChange& change = changes_[i];
     places.int4(static_cast<std::int32_t>(i));
-    namespaces.bytes(change.ns);
+    namespaces.bytes(change.namespace_name);
     ids.bytes(change.id);
     definitions.optional_bytes(change.definition ? std::optional(change.definition->json) : std::nullopt);
     if (may_make(change)) {
       may_be_new = true;
-      new_namespaces.bytes(change.ns);
+      new_namespaces.bytes(change.namespace_name);
       new_ids.bytes(change.id);
-      new_uuids.uuid(activity_uuid(change.ns, change.id));
+      new_uuids.uuid(activity_uuid(change.namespace_name, change.id));
     }
   }
   std::vector<Call> calls;
@@ -200,7 +200,7 @@ void ActivityBatch::count(std::vector<Admission> admissions) {
     if (!replies_[i].applied) { continue; }
     std::vector<Admission>& mine = replies_[i].admissions;
     for (std::size_t n = 0; n < change.admit.size(); ++n) { mine.push_back(std::move(*next++)); }
-    rows_[i].tally = tally(activity_uuid(change.ns, change.id), change.admit, mine);
+    rows_[i].tally = tally(activity_uuid(change.namespace_name, change.id), change.admit, mine);
   }
 }
 
@@ -213,7 +213,7 @@ Call ActivityBatch::write_call() const {
   each_applied([&](const ActivityChange& change, const Row& row) {
     ActivityCounts counts = row.tally.counts;
     counts += change.add;
-    namespaces.bytes(change.ns);
+    namespaces.bytes(change.namespace_name);
     ids.bytes(change.id);
     revisions.int8(row.revision);
     versions.int4(row.version);

@@ -178,8 +178,8 @@ std::string literal(Connection& connection, std::string_view text) {
 std::string newer_condition(Connection& connection, const Items& items) {
   std::string text = "false";
   const auto made = made_by(items);
-  for (const auto& [ns, version] : made.oldest()) {
-    text += " OR (v.ns = " + literal(connection, ns) + " AND v.version > " + std::to_string(version) + ")";
+  for (const auto& [namespace_name, version] : made.oldest()) {
+    text += " OR (v.ns = " + literal(connection, namespace_name) + " AND v.version > " + std::to_string(version) + ")";
   }
   return text;
 }

@@ -50,7 +50,7 @@ Params& put(Params& params, const std::optional<Time>& time) {
 
 Call audit_call(const model::AuditLine& line, std::int64_t offset_us) {
   Params params;
-  params.int8(offset_us).text(line.ns).text(base::escape_invalid(line.actor)).text(line.action);
+  params.int8(offset_us).text(line.namespace_name).text(base::escape_invalid(line.actor)).text(line.action);
   params.text(line.subject).text(base::escape_invalid(line.detail));
   return {&note, std::move(params)};
 }
@@ -88,7 +88,7 @@ bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us) {
 std::vector<AuditLine> PostgresStore::audit(const AuditQuery& query) {
   return read([&](Connection& connection) {
     Params params;
-    params.text(query.ns);
+    params.text(query.namespace_name);
     query.action ? params.text(*query.action) : params.null(Type::text);
     put(params, query.from);
     put(params, query.before);
@@ -99,7 +99,7 @@ std::vector<AuditLine> PostgresStore::audit(const AuditQuery& query) {
     for (RowReader reader : result) {
       AuditLine line;
       line.at = reader.time();
-      line.ns = query.ns;
+      line.namespace_name = query.namespace_name;
       line.actor = reader.bytes();
       line.action = reader.bytes();
       line.subject = reader.bytes();

@@ -69,19 +69,19 @@ bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 }  // namespace
 
 // 1 round trip.
-StoredCatalogue PostgresStore::catalogue(std::string_view ns) {
+StoredCatalogue PostgresStore::catalogue(std::string_view namespace_name) {
   return read([&](Connection& connection) {
     // Reads the version first: each statement sees what was committed before it, so entries may be newer than their
     // version but never older.
-    const std::vector<Call> calls{{&version_statement, Params().text(ns)},
-                                  {&tasks_statement, Params().text(ns)},
-                                  {&settings_statement, Params().text(ns)}};
+    const std::vector<Call> calls{{&version_statement, Params().text(namespace_name)},
+                                  {&tasks_statement, Params().text(namespace_name)},
+                                  {&settings_statement, Params().text(namespace_name)}};
     const std::vector<Result> results = connection.pipeline(calls);
     StoredCatalogue all;
     if (results[0].rows() > 0) { all.version = RowReader(results[0], 0).int4(); }
     for (RowReader reader : results[1]) {
       TaskEntry entry;
-      entry.ns = ns;
+      entry.namespace_name = namespace_name;
       entry.name = reader.bytes();
       entry.definition = reader.bytes();
       entry.origin = reader.bytes();
@@ -103,7 +103,7 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
   constexpr int rounds = 3;
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).text(entry.ns).text(entry.name).text(entry.definition).text(entry.origin);
+    params.int8(offset_us()).text(entry.namespace_name).text(entry.name).text(entry.definition).text(entry.origin);
     for (int round = 0; round < rounds; ++round) {
       const Result result = connection.query(declare, params);
       if (result.rows() == 0) { continue; }
@@ -123,24 +123,28 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
 bool PostgresStore::put_task(const TaskEntry& entry, std::string_view actor) {
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).text(entry.ns).text(entry.name).text(entry.definition).text(entry.origin);
+    params.int8(offset_us()).text(entry.namespace_name).text(entry.name).text(entry.definition).text(entry.origin);
     params.text(base::escape_invalid(actor));
     return changed(connection.query(put_statement, params));
   });
 }
 
-bool PostgresStore::remove_task(std::string_view ns, std::string_view name, std::string_view actor) {
+bool PostgresStore::remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) {
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).text(ns).text(name).text(base::escape_invalid(actor));
+    params.int8(offset_us()).text(namespace_name).text(name).text(base::escape_invalid(actor));
     return changed(connection.query(remove_statement, params));
   });
 }
 
-bool PostgresStore::put_setting(std::string_view ns, const Setting& setting, std::string_view actor) {
+bool PostgresStore::put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) {
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).text(ns).text(setting.name).text(setting.value).text(base::escape_invalid(actor));
+    params.int8(offset_us())
+        .text(namespace_name)
+        .text(setting.name)
+        .text(setting.value)
+        .text(base::escape_invalid(actor));
     return changed(connection.query(setting_statement, params));
   });
 }
@@ -159,8 +163,8 @@ std::string draining_text(int last) {
 void add_catalogue_params(Params& params, const model::CatalogueVersions& made_by) {
   Array namespaces(Type::text, made_by.oldest().size());
   Array versions(Type::int4, made_by.oldest().size());
-  for (const auto& [ns, version] : made_by.oldest()) {
-    namespaces.bytes(ns);
+  for (const auto& [namespace_name, version] : made_by.oldest()) {
+    namespaces.bytes(namespace_name);
     versions.int4(version);
   }
   params.array(std::move(namespaces)).array(std::move(versions));

@@ -136,7 +136,7 @@ std::string payload(const std::set<model::QueueRef>& queues) {
   std::string names;
   for (const model::QueueRef& queue : queues) {
     if (names.size() > payload_bytes) { break; }
-    names += queue.ns + "/" + queue.name + "\n";
+    names += queue.namespace_name + "/" + queue.name + "\n";
   }
   return base::keep_head(names, payload_bytes);
 }

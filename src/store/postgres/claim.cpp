@@ -108,7 +108,7 @@ struct Names {
 Names queue_names(const ClaimRequest& request) {
   Names names;
   for (const QueueRef& queue : request.queues) {
-    names.spaces.bytes(queue.ns);
+    names.spaces.bytes(queue.namespace_name);
     names.names.bytes(queue.name);
   }
   return names;
@@ -203,7 +203,7 @@ ORDER BY u.place)"};
 Call survey_call(const ClaimRequest& request, std::int64_t offset_us) {
   Array spaces(Type::text), names(Type::text), tasks(Type::text);
   for (const QueueRef& queue : request.queues) {
-    spaces.bytes(queue.ns);
+    spaces.bytes(queue.namespace_name);
     names.bytes(queue.name);
   }
   for (const std::string& task : request.tasks) { tasks.bytes(task); }

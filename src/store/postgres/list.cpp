@@ -60,7 +60,7 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
   Filter filter;
   filter.params.int8(offset_us);
   filter.next();  // $1
-  filter.params.text(query.ns);
+  filter.params.text(query.namespace_name);
   std::string queues = "queue_id IN (SELECT id FROM {s}.queues WHERE ns = " + filter.next() + "::text";
   if (query.queue) {
     filter.params.text(*query.queue);

@@ -45,7 +45,7 @@ class PostgresStore final : public Store {
 
   std::optional<Execution> get(const Uuid& id) override;
   std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) override;
-  bool has_expired(std::string_view ns, const Uuid& id) override;
+  bool has_expired(std::string_view namespace_name, const Uuid& id) override;
   std::optional<Holding> holding(const base::Digest& identity) override;
   std::vector<Execution> list(const ListQuery& query) override;
   std::vector<Attempt> attempts(const Uuid& id) override;
@@ -59,22 +59,22 @@ class PostgresStore final : public Store {
   int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by) override;
 
   void configure_queue(const QueueRef& queue, const QueuePatch& patch) override;
-  std::vector<QueueInfo> queues(std::string_view ns) override;
+  std::vector<QueueInfo> queues(std::string_view namespace_name) override;
   int purge(const QueueRef& queue, int limit, const Actor& by) override;
   int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by) override;
 
-  StoredCatalogue catalogue(std::string_view ns) override;
+  StoredCatalogue catalogue(std::string_view namespace_name) override;
   TaskEntry declare_task(const TaskEntry& entry) override;
   bool put_task(const TaskEntry& entry, std::string_view actor) override;
-  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override;
-  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override;
+  bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) override;
+  bool put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) override;
   std::vector<AuditLine> audit(const AuditQuery& query) override;
 
   Token add_token(const NewToken& token, const Actor& by) override;
-  std::vector<Token> tokens(std::string_view ns) override;
+  std::vector<Token> tokens(std::string_view namespace_name) override;
   std::optional<Token> find_token(const base::Digest& hash) override;
   bool has_tokens() override;
-  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override;
+  bool revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) override;
   void touch_tokens(std::span<const Uuid> ids) override;
 
   std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) override;
@@ -87,8 +87,8 @@ class PostgresStore final : public Store {
 
   std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) override;
   std::vector<ActivityState> activities(const ActivityQuery& query) override;
-  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override;
-  std::int64_t activity_generation(std::string_view ns) override;
+  std::vector<ActivityVersion> activity_versions(std::string_view namespace_name, std::string_view id) override;
+  std::int64_t activity_generation(std::string_view namespace_name) override;
   DueActivities due_activities(int limit) override;
 
   void transaction(const std::function<void(Transaction&)>& fn) override;

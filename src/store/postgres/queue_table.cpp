@@ -40,7 +40,7 @@ void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queue
       for (const QueueRef& queue : queues) {
         if (!ids_.contains(queue)) {
           all_known = false;
-          spaces.bytes(queue.ns);
+          spaces.bytes(queue.namespace_name);
           names.bytes(queue.name);
         }
       }
@@ -49,7 +49,7 @@ void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queue
     const Result result = connection.query(create, Params().array(std::move(spaces)).array(std::move(names)));
     for (RowReader reader : result) {
       QueueRef queue;
-      queue.ns = reader.bytes();
+      queue.namespace_name = reader.bytes();
       queue.name = reader.bytes();
       remember(queue, reader.int4());
     }
@@ -100,7 +100,7 @@ std::optional<std::int32_t> QueueIds::find(Connection& connection, const QueueRe
     const std::lock_guard lock(mutex_);
     if (const auto found = ids_.find(queue); found != ids_.end()) { return found->second; }
   }
-  const Result result = connection.query(find_one, Params().text(queue.ns).text(queue.name));
+  const Result result = connection.query(find_one, Params().text(queue.namespace_name).text(queue.name));
   if (result.rows() == 0) { return std::nullopt; }
   const std::int32_t id = RowReader(result, 0).int4();
   if (!connection.in_transaction()) { remember(queue, id); }
@@ -116,7 +116,7 @@ QueueRef QueueIds::name(Connection& connection, std::int32_t id) {
   QueueRef queue;
   if (result.rows() > 0) {
     RowReader reader(result, 0);
-    queue.ns = reader.bytes();
+    queue.namespace_name = reader.bytes();
     queue.name = reader.bytes();
     if (!connection.in_transaction()) { remember(queue, id); }
   }

@@ -179,7 +179,7 @@ void check_leaving(Connection& connection, const QueueRef& from, const std::vect
   const Result held = connection.query(queues_identities_statement, Params().array(std::move(ids)));
   if (held.rows() == 0) { return; }
   StoredCatalogue tasks;
-  const Result scopes = connection.query(scopes_statement, Params().text(from.ns));
+  const Result scopes = connection.query(scopes_statement, Params().text(from.namespace_name));
   for (RowReader reader : scopes) {
     TaskEntry& entry = tasks.tasks.emplace_back();
     entry.name = reader.bytes();
@@ -253,7 +253,7 @@ void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& pat
       calls.push_back(carry_rates_call(id, before, settings.limits, offset_us()));
     }
     if (!patch.actor.empty()) {
-      calls.push_back(audit_call({.ns = queue.ns,
+      calls.push_back(audit_call({.namespace_name = queue.namespace_name,
                                   .actor = patch.actor,
                                   .action = "queue.configure",
                                   .subject = queue.name,
@@ -268,13 +268,14 @@ void PostgresStore::configure_queue(const QueueRef& queue, const QueuePatch& pat
 }
 
 // 1 round trip. Counts all live rows of the namespace.
-std::vector<QueueInfo> PostgresStore::queues(std::string_view ns) {
+std::vector<QueueInfo> PostgresStore::queues(std::string_view namespace_name) {
   return read(Planning::plain, [&](Connection& connection) {
-    const Result result = connection.query_text(connection.sql(list_text), Params().int8(offset_us()).text(ns));
+    const Result result =
+        connection.query_text(connection.sql(list_text), Params().int8(offset_us()).text(namespace_name));
     std::vector<QueueInfo> infos;
     for (RowReader reader : result) {
       QueueInfo info;
-      info.queue = {.ns = std::string(ns), .name = reader.bytes()};
+      info.queue = {.namespace_name = std::string(namespace_name), .name = reader.bytes()};
       info.settings = read_queue_settings(reader);
       info.ready = reader.int8();
       info.delayed = reader.int8();
@@ -308,7 +309,7 @@ int PostgresStore::purge(const QueueRef& queue, int limit, const Actor& by) {
     }
     const int purged = static_cast<int>(endings.size());
     if (purged > 0 && by.is_known()) {
-      const Call note = audit_call({.ns = queue.ns,
+      const Call note = audit_call({.namespace_name = queue.namespace_name,
                                     .actor = by.name,
                                     .action = "queue.purge",
                                     .subject = queue.name,
@@ -353,7 +354,7 @@ int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit, con
         connection.query(move_statement, params);
       }
       if (moved > 0 && by.is_known()) {
-        const Call note = audit_call({.ns = from.ns,
+        const Call note = audit_call({.namespace_name = from.namespace_name,
                                       .actor = by.name,
                                       .action = "queue.move",
                                       .subject = from.name,

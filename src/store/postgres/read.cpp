@@ -94,10 +94,10 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
 }
 
 // 1 round trip.
-bool PostgresStore::has_expired(std::string_view ns, const Uuid& id) {
+bool PostgresStore::has_expired(std::string_view namespace_name, const Uuid& id) {
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).text(ns).uuid(id);
+    params.int8(offset_us()).text(namespace_name).uuid(id);
     return RowReader(connection.query(expired_statement, params), 0).boolean();
   });
 }

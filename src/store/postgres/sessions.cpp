@@ -127,7 +127,7 @@ FreedKeys release(Connection& connection, const std::vector<model::Held>& forgot
 // 1 round trip.
 void PostgresStore::open_session(const NewSession& session) {
   nlohmann::json queues = nlohmann::json::array();
-  for (const QueueRef& queue : session.queues) { queues.push_back({queue.ns, queue.name}); }
+  for (const QueueRef& queue : session.queues) { queues.push_back({queue.namespace_name, queue.name}); }
   const nlohmann::json tasks(session.tasks);
   run([&](Connection& connection) {
     Params params;
@@ -249,7 +249,8 @@ std::vector<SessionInfo> PostgresStore::sessions() {
       info.pid = reader.int8();
       info.lease = Duration(reader.int8());
       for (const auto& queue : nlohmann::json::parse(reader.bytes())) {
-        info.queues.push_back({.ns = queue.at(0).get<std::string>(), .name = queue.at(1).get<std::string>()});
+        info.queues.push_back(
+            {.namespace_name = queue.at(0).get<std::string>(), .name = queue.at(1).get<std::string>()});
       }
       info.tasks = nlohmann::json::parse(reader.bytes()).get<std::vector<std::string>>();
       info.build = reader.bytes();

@@ -57,7 +57,7 @@ Token read_token(const Result& result, int row) {
   RowReader reader(result, row);
   Token token;
   token.id = reader.uuid();
-  token.ns = reader.bytes();
+  token.namespace_name = reader.bytes();
   token.name = reader.bytes();
   token.hash = reader.digest();
   token.scopes = Scopes(static_cast<std::uint8_t>(reader.int2()));
@@ -74,7 +74,7 @@ Token read_token(const Result& result, int row) {
 Token PostgresStore::add_token(const NewToken& token, const Actor& by) {
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).uuid(token.id).text(token.ns).text(token.name).digest(token.hash);
+    params.int8(offset_us()).uuid(token.id).text(token.namespace_name).text(token.name).digest(token.hash);
     params.int2(token.scopes.bits()).text(base::escape_invalid(by.name));
     token.expires_in ? params.int8(token.expires_in->count()) : params.null(Type::int8);
     params.text(describe(token));
@@ -84,9 +84,9 @@ Token PostgresStore::add_token(const NewToken& token, const Actor& by) {
   });
 }
 
-std::vector<Token> PostgresStore::tokens(std::string_view ns) {
+std::vector<Token> PostgresStore::tokens(std::string_view namespace_name) {
   return read([&](Connection& connection) {
-    const Result result = connection.query(list_all, Params().text(ns));
+    const Result result = connection.query(list_all, Params().text(namespace_name));
     std::vector<Token> some;
     for (int row = 0; row < result.rows(); ++row) { some.push_back(read_token(result, row)); }
     return some;
@@ -105,10 +105,10 @@ bool PostgresStore::has_tokens() {
 }
 
 // A call that is repeated after a lost answer may report that the token was already revoked.
-bool PostgresStore::revoke_token(std::string_view ns, const Uuid& id, const Actor& by) {
+bool PostgresStore::revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) {
   return run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).uuid(id).text(ns).text(base::escape_invalid(by.name));
+    params.int8(offset_us()).uuid(id).text(namespace_name).text(base::escape_invalid(by.name));
     return RowReader(connection.query(revoke, params), 0).int8() > 0;
   });
 }

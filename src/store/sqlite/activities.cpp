@@ -59,7 +59,7 @@ struct StoredActivity {
 StoredActivity read_activity(const Cursor& cursor) {
   StoredActivity stored;
   ActivityState& state = stored.state;
-  state.ns = cursor.string(0);
+  state.namespace_name = cursor.string(0);
   state.id = cursor.string(1);
   state.uuid = cursor.uuid(2);
   state.revision = cursor.integer(3);
@@ -84,9 +84,9 @@ StoredActivity read_activity(const Cursor& cursor) {
 }
 
 // Finds a removed activity too.
-std::optional<StoredActivity> find(Connection& db, std::string_view ns, std::string_view id) {
+std::optional<StoredActivity> find(Connection& db, std::string_view namespace_name, std::string_view id) {
   Cursor cursor = db.use(find_sql);
-  return cursor.bind(ns, id).next() ? std::optional(read_activity(cursor)) : std::nullopt;
+  return cursor.bind(namespace_name, id).next() ? std::optional(read_activity(cursor)) : std::nullopt;
 }
 
 void save(WriteTransaction& tx, const char* sql, const StoredActivity& stored) {
@@ -94,10 +94,10 @@ void save(WriteTransaction& tx, const char* sql, const StoredActivity& stored) {
   const ActivityCounts& counts = state.counts;
   tx.db()
       .use(sql)
-      .bind(state.ns, state.id, state.uuid, state.revision, state.version, static_cast<int>(state.kind), state.paused,
-            stored.removed, state.cursor, state.next_due, state.last_started, counts.started, counts.duplicates,
-            counts.missed, counts.overlapped, counts.refused, state.created_at, state.updated_at, state.note,
-            state.trouble, state.definition)
+      .bind(state.namespace_name, state.id, state.uuid, state.revision, state.version, static_cast<int>(state.kind),
+            state.paused, stored.removed, state.cursor, state.next_due, state.last_started, counts.started,
+            counts.duplicates, counts.missed, counts.overlapped, counts.refused, state.created_at, state.updated_at,
+            state.note, state.trouble, state.definition)
       .run();
 }
 
@@ -114,9 +114,9 @@ void count(ActivityState& state, const ActivityCounts& counts, std::string_view 
 // Sets the fields with which a new activity, or one made again after its removal, starts.
 void make(ActivityState& state, const ActivityChange& change, bool is_new, Time now) {
   if (is_new) {
-    state.ns = change.ns;
+    state.namespace_name = change.namespace_name;
     state.id = change.id;
-    state.uuid = activity_uuid(change.ns, change.id);
+    state.uuid = activity_uuid(change.namespace_name, change.id);
     state.revision = 0;
     state.version = 0;
   }
@@ -133,7 +133,10 @@ void define(WriteTransaction& tx, ActivityState& state, const ActivityChange& ch
   state.definition = change.definition->json;
   state.trouble.clear();
   state.updated_at = tx.now();
-  tx.db().use(add_version_sql).bind(state.ns, state.id, state.version, tx.now(), change.actor, state.definition).run();
+  tx.db()
+      .use(add_version_sql)
+      .bind(state.namespace_name, state.id, state.version, tx.now(), change.actor, state.definition)
+      .run();
 }
 
 void reschedule(StoredActivity& stored, const ActivityChange& change) {
@@ -184,7 +187,7 @@ DueActivity look_at(ReadTransaction& tx, ActivityState state) {
 }  // namespace
 
 ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change) {
-  std::optional<StoredActivity> found = find(tx.db(), change.ns, change.id);
+  std::optional<StoredActivity> found = find(tx.db(), change.namespace_name, change.id);
   const bool was_there = found && !found->removed;
   const std::int64_t present = was_there ? found->state.revision : 0;
   if (!change.revision) {
@@ -210,14 +213,16 @@ ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change
     state.note = storable_text(change.pause->note);
   }
   reschedule(stored, change);
-  if (change.definition || change.pause || change.remove) { tx.db().use(raise_generation_sql).bind(change.ns).run(); }
+  if (change.definition || change.pause || change.remove) {
+    tx.db().use(raise_generation_sql).bind(change.namespace_name).run();
+  }
   state.revision += 1;
   ActivityReply reply{.applied = true, .revision = change.remove ? 0 : state.revision, .admissions = {}};
   reply.admissions = start_runs(tx, state, change);
   count(state, change.add, change.trouble, tx.now());
   save(tx, is_new ? insert_sql : update_sql, stored);
   if (!change.action.empty()) {
-    write_audit(tx, {.ns = change.ns,
+    write_audit(tx, {.namespace_name = change.namespace_name,
                      .actor = change.actor,
                      .action = change.action,
                      .subject = change.id,
@@ -229,7 +234,7 @@ ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change
 std::vector<ActivityState> activities(ReadTransaction& tx, const ActivityQuery& query) {
   const int limit = std::clamp(query.limit, 0, limits::list_page);
   if (query.id) {
-    std::optional<StoredActivity> found = find(tx.db(), query.ns, *query.id);
+    std::optional<StoredActivity> found = find(tx.db(), query.namespace_name, *query.id);
     const bool asked_for = found && !found->removed && (!query.kind || found->state.kind == *query.kind) &&
                            (!query.after || found->state.id > *query.after) && limit > 0;
     return asked_for ? std::vector{std::move(found->state)} : std::vector<ActivityState>{};
@@ -237,15 +242,16 @@ std::vector<ActivityState> activities(ReadTransaction& tx, const ActivityQuery& 
   std::vector<ActivityState> page;
   const std::optional<int> kind = query.kind ? std::optional(static_cast<int>(*query.kind)) : std::nullopt;
   Cursor cursor = tx.db().use(page_sql);
-  cursor.bind(query.ns, query.after ? std::string_view(*query.after) : std::string_view(), kind, limit);
+  cursor.bind(query.namespace_name, query.after ? std::string_view(*query.after) : std::string_view(), kind, limit);
   while (cursor.next()) { page.push_back(read_activity(cursor).state); }
   return page;
 }
 
-std::vector<ActivityVersion> activity_versions(ReadTransaction& tx, std::string_view ns, std::string_view id) {
+std::vector<ActivityVersion> activity_versions(ReadTransaction& tx, std::string_view namespace_name,
+                                               std::string_view id) {
   std::vector<ActivityVersion> versions;
   Cursor cursor = tx.db().use(versions_sql);
-  cursor.bind(ns, id);
+  cursor.bind(namespace_name, id);
   while (cursor.next()) {
     versions.push_back(
         {.version = cursor.small(0), .definition = cursor.string(1), .actor = cursor.string(2), .at = cursor.time(3)});
@@ -253,9 +259,9 @@ std::vector<ActivityVersion> activity_versions(ReadTransaction& tx, std::string_
   return versions;
 }
 
-std::int64_t activity_generation(ReadTransaction& tx, std::string_view ns) {
+std::int64_t activity_generation(ReadTransaction& tx, std::string_view namespace_name) {
   Cursor cursor = tx.db().use(generation_sql);
-  return cursor.bind(ns).next() ? cursor.integer(0) : 0;
+  return cursor.bind(namespace_name).next() ? cursor.integer(0) : 0;
 }
 
 DueActivities due_activities(ReadTransaction& tx, int limit) {

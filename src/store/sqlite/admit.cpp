@@ -33,16 +33,16 @@ bool has_row(Cursor& cursor) { return cursor.next(); }
 
 }  // namespace
 
-std::int32_t catalogue_version(Connection& db, std::string_view ns) {
+std::int32_t catalogue_version(Connection& db, std::string_view namespace_name) {
   Cursor cursor = db.use(catalogue_version_sql);
-  return cursor.bind(ns).next() ? cursor.small(0) : 0;
+  return cursor.bind(namespace_name).next() ? cursor.small(0) : 0;
 }
 
 void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items) {
   CatalogueVersions made_by;
   for (const NewExecution& item : items) { made_by.add(item); }
-  for (const auto& [ns, version] : made_by.oldest()) {
-    if (catalogue_version(tx.db(), ns) > version) {
+  for (const auto& [namespace_name, version] : made_by.oldest()) {
+    if (catalogue_version(tx.db(), namespace_name) > version) {
       throw CatalogueChanged("the catalogue changed while the request was made; nothing was admitted");
     }
   }

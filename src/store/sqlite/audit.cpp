@@ -33,11 +33,11 @@ constexpr const char* sweep_sql =
 std::vector<AuditLine> audit(ReadTransaction& tx, const AuditQuery& query) {
   std::vector<AuditLine> lines;
   Cursor cursor = tx.db().use(query.subject ? subject_sql : all_sql);
-  cursor.bind(query.ns, query.action, query.from, query.before, std::max(query.limit, 0));
+  cursor.bind(query.namespace_name, query.action, query.from, query.before, std::max(query.limit, 0));
   if (query.subject) { cursor.put(6, *query.subject); }
   while (cursor.next()) {
     lines.push_back({.at = cursor.time(0),
-                     .ns = cursor.string(1),
+                     .namespace_name = cursor.string(1),
                      .actor = cursor.string(2),
                      .action = cursor.string(3),
                      .subject = cursor.string(4),
@@ -47,7 +47,7 @@ std::vector<AuditLine> audit(ReadTransaction& tx, const AuditQuery& query) {
 }
 
 void write_audit(WriteTransaction& tx, const AuditLine& line) {
-  tx.db().use(note_sql).bind(tx.now(), line.ns, line.actor, line.action, line.subject, line.detail).run();
+  tx.db().use(note_sql).bind(tx.now(), line.namespace_name, line.actor, line.action, line.subject, line.detail).run();
 }
 
 void write_act(WriteTransaction& tx, const Act& act) {

@@ -21,7 +21,7 @@ constexpr const char* remove_setting_sql = "DELETE FROM settings WHERE ns = ? AN
 #undef HAPAX_TASK_COLUMNS
 
 TaskEntry read_task(const Cursor& cursor) {
-  return {.ns = cursor.string(0),
+  return {.namespace_name = cursor.string(0),
           .name = cursor.string(1),
           .definition = cursor.string(2),
           .origin = cursor.string(3),
@@ -30,12 +30,12 @@ TaskEntry read_task(const Cursor& cursor) {
 
 std::optional<TaskEntry> find_task(WriteTransaction& tx, const TaskEntry& entry) {
   Cursor cursor = tx.db().use(task_sql);
-  return cursor.bind(entry.ns, entry.name).next() ? std::optional(read_task(cursor)) : std::nullopt;
+  return cursor.bind(entry.namespace_name, entry.name).next() ? std::optional(read_task(cursor)) : std::nullopt;
 }
 
 void write_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view actor, std::string action) {
-  tx.db().use(put_task_sql).bind(entry.ns, entry.name, entry.definition, entry.origin, tx.now()).run();
-  write_audit(tx, {.ns = entry.ns,
+  tx.db().use(put_task_sql).bind(entry.namespace_name, entry.name, entry.definition, entry.origin, tx.now()).run();
+  write_audit(tx, {.namespace_name = entry.namespace_name,
                    .actor = std::string(actor),
                    .action = std::move(action),
                    .subject = entry.name,
@@ -44,19 +44,19 @@ void write_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view a
 
 }  // namespace
 
-StoredCatalogue tasks_of(Connection& db, std::string_view ns) {
+StoredCatalogue tasks_of(Connection& db, std::string_view namespace_name) {
   StoredCatalogue all;
   Cursor tasks = db.use(tasks_sql);
-  tasks.bind(ns);
+  tasks.bind(namespace_name);
   while (tasks.next()) { all.tasks.push_back(read_task(tasks)); }
   return all;
 }
 
-StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns) {
-  StoredCatalogue all = tasks_of(tx.db(), ns);
-  all.version = catalogue_version(tx.db(), ns);
+StoredCatalogue catalogue(ReadTransaction& tx, std::string_view namespace_name) {
+  StoredCatalogue all = tasks_of(tx.db(), namespace_name);
+  all.version = catalogue_version(tx.db(), namespace_name);
   Cursor settings = tx.db().use(settings_sql);
-  settings.bind(ns);
+  settings.bind(namespace_name);
   while (settings.next()) { all.settings.push_back({.name = settings.string(0), .value = settings.string(1)}); }
   return all;
 }
@@ -76,26 +76,29 @@ bool put_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view act
   return true;
 }
 
-bool remove_task(WriteTransaction& tx, std::string_view ns, std::string_view name, std::string_view actor) {
-  tx.db().use(remove_task_sql).bind(ns, name).run();
+bool remove_task(WriteTransaction& tx, std::string_view namespace_name, std::string_view name, std::string_view actor) {
+  tx.db().use(remove_task_sql).bind(namespace_name, name).run();
   if (tx.db().changes() == 0) { return false; }
-  write_audit(
-      tx, {.ns = std::string(ns), .actor = std::string(actor), .action = "task.remove", .subject = std::string(name)});
+  write_audit(tx, {.namespace_name = std::string(namespace_name),
+                   .actor = std::string(actor),
+                   .action = "task.remove",
+                   .subject = std::string(name)});
   return true;
 }
 
-bool put_setting(WriteTransaction& tx, std::string_view ns, const Setting& setting, std::string_view actor) {
+bool put_setting(WriteTransaction& tx, std::string_view namespace_name, const Setting& setting,
+                 std::string_view actor) {
   {
     Cursor cursor = tx.db().use(setting_sql);
-    const bool there = cursor.bind(ns, setting.name).next();
+    const bool there = cursor.bind(namespace_name, setting.name).next();
     if (there ? cursor.text(0) == setting.value : setting.value.empty()) { return false; }
   }
   if (setting.value.empty()) {
-    tx.db().use(remove_setting_sql).bind(ns, setting.name).run();
+    tx.db().use(remove_setting_sql).bind(namespace_name, setting.name).run();
   } else {
-    tx.db().use(put_setting_sql).bind(ns, setting.name, setting.value).run();
+    tx.db().use(put_setting_sql).bind(namespace_name, setting.name, setting.value).run();
   }
-  write_audit(tx, {.ns = std::string(ns),
+  write_audit(tx, {.namespace_name = std::string(namespace_name),
                    .actor = std::string(actor),
                    .action = "setting",
                    .subject = setting.name,

@@ -23,7 +23,7 @@ constexpr auto show_in(Execution& execution) {
 int read_shared(const Cursor& cursor, Execution& execution) {
   const int next = columns::read_columns_at(columns::shown_in_both, cursor, 0, show_in(execution));
   execution.effect_key = effect_key(cursor.optional(next, &Cursor::string), execution.identity, execution.id);
-  execution.queue = {.ns = cursor.string(next + 1), .name = cursor.string(next + 2)};
+  execution.queue = {.namespace_name = cursor.string(next + 1), .name = cursor.string(next + 2)};
   return next + 3;
 }
 

@@ -127,9 +127,9 @@ void mark_superseded(WriteTransaction& tx, const base::Digest& identity, const H
   tx.db().use(overtaken_sql).bind(identity, holder.id).run();
 }
 
-bool has_expired(ReadTransaction& tx, std::string_view ns, const Uuid& id) {
-  if (tx.db().use(expired_record_sql).bind(id, ns, tx.now()).next()) { return true; }
-  return tx.db().use(buried_sql).bind(id, ns, tx.now()).next();
+bool has_expired(ReadTransaction& tx, std::string_view namespace_name, const Uuid& id) {
+  if (tx.db().use(expired_record_sql).bind(id, namespace_name, tx.now()).next()) { return true; }
+  return tx.db().use(buried_sql).bind(id, namespace_name, tx.now()).next();
 }
 
 void release_identity(WriteTransaction& tx, const base::Digest& identity, const Released& released) {

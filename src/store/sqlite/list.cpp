@@ -77,7 +77,7 @@ bool asks_for(const ListQuery& query, Status status) {
 
 // The conditions that live and history share. The closures keep views into the query, which outlives them.
 void add_common(Filter& filter, const std::string& table, const ListQuery& query) {
-  filter.add("queues.ns = ?", std::string_view(query.ns));
+  filter.add("queues.ns = ?", std::string_view(query.namespace_name));
   if (query.queue) { filter.add("queues.name = ?", std::string_view(*query.queue)); }
   if (query.task) { filter.add(table + ".task = ?", std::string_view(*query.task)); }
   // The condition may be evaluated on rows of other namespaces. json_each fails on text that is not JSON; CASE keeps

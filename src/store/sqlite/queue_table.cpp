@@ -28,7 +28,7 @@ constexpr const char* arrival_sql = "UPDATE queues SET rate_arrival = ? WHERE id
 QueueRow read_queue(const Cursor& cursor) {
   QueueRow row;
   row.id = cursor.integer(0);
-  row.ref = {.ns = cursor.string(1), .name = cursor.string(2)};
+  row.ref = {.namespace_name = cursor.string(1), .name = cursor.string(2)};
   row.settings.paused = cursor.flag(3);
   row.settings.draining = cursor.flag(4);
   if (cursor.flag(6)) { row.settings.retention = cursor.duration(5); }
@@ -47,7 +47,7 @@ const QueueRow* QueueTable::find(const model::QueueRef& ref) {
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const QueueRow& row) { return row.ref == ref; });
   if (known != known_.end()) { return last_ = &*known; }
   Cursor cursor = db_.use(by_ref_sql);
-  cursor.bind(ref.ns, ref.name);
+  cursor.bind(ref.namespace_name, ref.name);
   return cursor.next() ? &keep(cursor) : nullptr;
 }
 
@@ -55,7 +55,7 @@ const QueueRow& QueueTable::get(const model::QueueRef& ref) {
   if (const QueueRow* const row = find(ref)) { return *row; }
   QueueRow& row = known_.emplace_back();
   row.ref = ref;
-  db_.use(queue_table_insert_sql).bind(ref.ns, ref.name, model::task_retention).run();
+  db_.use(queue_table_insert_sql).bind(ref.namespace_name, ref.name, model::task_retention).run();
   row.id = sqlite3_last_insert_rowid(db_.handle());
   return row;
 }

@@ -151,7 +151,7 @@ std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const 
 
 // 1 SELECT for the catalogue and 1 per execution.
 void check_leaving(WriteTransaction& tx, const QueueRef& from, const std::vector<Pending>& moving) {
-  const QueueKeys keys(from, tasks_of(tx.db(), from.ns));
+  const QueueKeys keys(from, tasks_of(tx.db(), from.namespace_name));
   for (const Pending& one : moving) {
     Cursor cursor = tx.db().use(queues_identity_sql);
     if (!cursor.bind(one.id).next()) { continue; }
@@ -189,7 +189,7 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
     if (row.counts_running()) { count_all_running(tx, row.id); }
   }
   if (!patch.actor.empty()) {
-    write_audit(tx, {.ns = queue.ns,
+    write_audit(tx, {.namespace_name = queue.namespace_name,
                      .actor = patch.actor,
                      .action = "queue.configure",
                      .subject = queue.name,
@@ -197,12 +197,12 @@ void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePat
   }
 }
 
-std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns) {
+std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view namespace_name) {
   std::vector<QueueInfo> infos;
   std::vector<std::int64_t> ids;
   {
     Cursor cursor = tx.db().use(list_sql);
-    cursor.bind(ns);
+    cursor.bind(namespace_name);
     while (cursor.next()) {
       QueueRow row = read_queue(cursor);
       ids.push_back(row.id);
@@ -231,7 +231,7 @@ int purge(WriteTransaction& tx, const QueueRef& queue, int limit, const Actor& b
   }
   const int purged = static_cast<int>(doomed.size());
   if (purged > 0 && by.is_known()) {
-    write_audit(tx, {.ns = queue.ns,
+    write_audit(tx, {.namespace_name = queue.namespace_name,
                      .actor = by.name,
                      .action = "queue.purge",
                      .subject = queue.name,
@@ -262,7 +262,7 @@ int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int lim
   }
   const int moved = static_cast<int>(moving.size());
   if (moved > 0 && by.is_known()) {
-    write_audit(tx, {.ns = from.ns,
+    write_audit(tx, {.namespace_name = from.namespace_name,
                      .actor = by.name,
                      .action = "queue.move",
                      .subject = from.name,

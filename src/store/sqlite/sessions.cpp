@@ -43,7 +43,7 @@ std::string encode_queues(const std::vector<QueueRef>& queues) {
   std::string text = "[";
   for (const QueueRef& queue : queues) {
     text += text.size() > 1 ? "," : "";
-    text += "[" + base::json_quote(queue.ns) + "," + base::json_quote(queue.name) + "]";
+    text += "[" + base::json_quote(queue.namespace_name) + "," + base::json_quote(queue.name) + "]";
   }
   return text + "]";
 }

@@ -112,9 +112,9 @@ class SqliteStore final : public Store {
     return each<std::optional<Outcome>>(tx, ids, sqlite::outcome);
   }
 
-  bool has_expired(std::string_view ns, const Uuid& id) override {
+  bool has_expired(std::string_view namespace_name, const Uuid& id) override {
     ReadTransaction tx(readers_);
-    return sqlite::has_expired(tx, ns, id);
+    return sqlite::has_expired(tx, namespace_name, id);
   }
 
   std::optional<Holding> holding(const base::Digest& identity) override {
@@ -173,9 +173,9 @@ class SqliteStore final : public Store {
     tx.commit();
   }
 
-  std::vector<QueueInfo> queues(std::string_view ns) override {
+  std::vector<QueueInfo> queues(std::string_view namespace_name) override {
     ReadTransaction tx(readers_);
-    return sqlite::queues(tx, ns);
+    return sqlite::queues(tx, namespace_name);
   }
 
   int purge(const QueueRef& queue, int limit, const Actor& by) override {
@@ -186,9 +186,9 @@ class SqliteStore final : public Store {
     return write([&](WriteTransaction& tx) { return sqlite::move(tx, from, to, limit, by); });
   }
 
-  StoredCatalogue catalogue(std::string_view ns) override {
+  StoredCatalogue catalogue(std::string_view namespace_name) override {
     ReadTransaction tx(readers_);
-    return sqlite::catalogue(tx, ns);
+    return sqlite::catalogue(tx, namespace_name);
   }
 
   TaskEntry declare_task(const TaskEntry& entry) override {
@@ -199,12 +199,12 @@ class SqliteStore final : public Store {
     return write([&](WriteTransaction& tx) { return sqlite::put_task(tx, entry, actor); });
   }
 
-  bool remove_task(std::string_view ns, std::string_view name, std::string_view actor) override {
-    return write([&](WriteTransaction& tx) { return sqlite::remove_task(tx, ns, name, actor); });
+  bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) override {
+    return write([&](WriteTransaction& tx) { return sqlite::remove_task(tx, namespace_name, name, actor); });
   }
 
-  bool put_setting(std::string_view ns, const Setting& setting, std::string_view actor) override {
-    return write([&](WriteTransaction& tx) { return sqlite::put_setting(tx, ns, setting, actor); });
+  bool put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) override {
+    return write([&](WriteTransaction& tx) { return sqlite::put_setting(tx, namespace_name, setting, actor); });
   }
 
   std::vector<AuditLine> audit(const AuditQuery& query) override {
@@ -216,9 +216,9 @@ class SqliteStore final : public Store {
     return write([&](WriteTransaction& tx) { return sqlite::add_token(tx, token, by); });
   }
 
-  std::vector<Token> tokens(std::string_view ns) override {
+  std::vector<Token> tokens(std::string_view namespace_name) override {
     ReadTransaction tx(readers_);
-    return sqlite::tokens(tx, ns);
+    return sqlite::tokens(tx, namespace_name);
   }
 
   std::optional<Token> find_token(const base::Digest& hash) override {
@@ -231,8 +231,8 @@ class SqliteStore final : public Store {
     return sqlite::has_tokens(tx);
   }
 
-  bool revoke_token(std::string_view ns, const Uuid& id, const Actor& by) override {
-    return write([&](WriteTransaction& tx) { return sqlite::revoke_token(tx, ns, id, by); });
+  bool revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) override {
+    return write([&](WriteTransaction& tx) { return sqlite::revoke_token(tx, namespace_name, id, by); });
   }
 
   void touch_tokens(std::span<const Uuid> ids) override { static_cast<void>(write_count(ids, sqlite::touch_token)); }
@@ -282,14 +282,14 @@ class SqliteStore final : public Store {
     return sqlite::activities(tx, query);
   }
 
-  std::vector<ActivityVersion> activity_versions(std::string_view ns, std::string_view id) override {
+  std::vector<ActivityVersion> activity_versions(std::string_view namespace_name, std::string_view id) override {
     ReadTransaction tx(readers_);
-    return sqlite::activity_versions(tx, ns, id);
+    return sqlite::activity_versions(tx, namespace_name, id);
   }
 
-  std::int64_t activity_generation(std::string_view ns) override {
+  std::int64_t activity_generation(std::string_view namespace_name) override {
     ReadTransaction tx(readers_);
-    return sqlite::activity_generation(tx, ns);
+    return sqlite::activity_generation(tx, namespace_name);
   }
 
   DueActivities due_activities(int limit) override {

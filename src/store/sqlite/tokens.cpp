@@ -24,7 +24,7 @@ constexpr const char* touch_sql =
 
 Token read_token(const Cursor& cursor) {
   return {.id = cursor.uuid(0),
-          .ns = cursor.string(1),
+          .namespace_name = cursor.string(1),
           .name = cursor.string(2),
           .hash = cursor.digest(3),
           .scopes = Scopes(static_cast<std::uint8_t>(cursor.small(4))),
@@ -48,9 +48,9 @@ Token add_token(WriteTransaction& tx, const NewToken& token, const Actor& by) {
   if (token.expires_in) { expires_at = tx.now() + *token.expires_in; }
   tx.db()
       .use(add_sql)
-      .bind(token.id, token.ns, token.name, token.hash, token.scopes.bits(), tx.now(), by.name, expires_at)
+      .bind(token.id, token.namespace_name, token.name, token.hash, token.scopes.bits(), tx.now(), by.name, expires_at)
       .run();
-  write_audit(tx, {.ns = token.ns,
+  write_audit(tx, {.namespace_name = token.namespace_name,
                    .actor = by.name,
                    .action = "token.create",
                    .subject = token.id.to_string(),
@@ -58,10 +58,10 @@ Token add_token(WriteTransaction& tx, const NewToken& token, const Actor& by) {
   return find_by_id(tx.db(), token.id).value();
 }
 
-std::vector<Token> tokens(ReadTransaction& tx, std::string_view ns) {
+std::vector<Token> tokens(ReadTransaction& tx, std::string_view namespace_name) {
   std::vector<Token> some;
   Cursor cursor = tx.db().use(tokens_list_sql);
-  cursor.bind(ns);
+  cursor.bind(namespace_name);
   while (cursor.next()) { some.push_back(read_token(cursor)); }
   return some;
 }
@@ -76,10 +76,10 @@ bool has_tokens(ReadTransaction& tx) {
   return cursor.next();
 }
 
-bool revoke_token(WriteTransaction& tx, std::string_view ns, const Uuid& id, const Actor& by) {
-  tx.db().use(revoke_sql).bind(tx.now(), id, ns).run();
+bool revoke_token(WriteTransaction& tx, std::string_view namespace_name, const Uuid& id, const Actor& by) {
+  tx.db().use(revoke_sql).bind(tx.now(), id, namespace_name).run();
   if (tx.db().changes() == 0) { return false; }
-  write_audit(tx, {.ns = std::string(ns),
+  write_audit(tx, {.namespace_name = std::string(namespace_name),
                    .actor = by.name,
                    .action = "token.revoke",
                    .subject = id.to_string(),

@@ -29,7 +29,7 @@ namespace hapax::store::sqlite {
 // namespace.
 void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items);
 // The version that changes of the namespace's tasks and settings have raised. 1 SELECT.
-[[nodiscard]] std::int32_t catalogue_version(Connection& db, std::string_view ns);
+[[nodiscard]] std::int32_t catalogue_version(Connection& db, std::string_view namespace_name);
 // insert_live makes the row of a new execution; false when its id is live already. 1 INSERT.
 struct NewRow {
   int run = 1;
@@ -52,7 +52,7 @@ void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason);
 // The present holder of an identity. 2 or 3 SELECTs; 1 fewer when the identity's row is given.
 [[nodiscard]] std::optional<Holding> find_holding(Connection& db, const base::Digest& identity, Time now);
 // Store::has_expired. 1 or 2 SELECTs.
-[[nodiscard]] bool has_expired(ReadTransaction& tx, std::string_view ns, const Uuid& id);
+[[nodiscard]] bool has_expired(ReadTransaction& tx, std::string_view namespace_name, const Uuid& id);
 [[nodiscard]] std::optional<Holder> find_holder(Connection& db, const IdentityRow& row, Time now);
 // Makes the execution the holder, with the run, fingerprint and hold_for of `row`. 1 INSERT or UPDATE.
 void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uuid& execution, const IdentityRow& row);
@@ -157,20 +157,20 @@ void end_by_others(WriteTransaction& tx, FoundLive& found, const Ending& ending)
 
 // queues.cpp
 void configure_queue(WriteTransaction& tx, const QueueRef& queue, const QueuePatch& patch);
-[[nodiscard]] std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] std::vector<QueueInfo> queues(ReadTransaction& tx, std::string_view namespace_name);
 [[nodiscard]] int purge(WriteTransaction& tx, const QueueRef& queue, int limit, const Actor& by);
 [[nodiscard]] int move(WriteTransaction& tx, const QueueRef& from, const QueueRef& to, int limit, const Actor& by);
 void count_finished(WriteTransaction& tx, const QueueCount& count);
 
 // catalogue.cpp
-[[nodiscard]] StoredCatalogue catalogue(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] StoredCatalogue catalogue(ReadTransaction& tx, std::string_view namespace_name);
 // The namespace's tasks alone, as the write transaction sees them.
-[[nodiscard]] StoredCatalogue tasks_of(Connection& db, std::string_view ns);
+[[nodiscard]] StoredCatalogue tasks_of(Connection& db, std::string_view namespace_name);
 [[nodiscard]] TaskEntry declare_task(WriteTransaction& tx, const TaskEntry& entry);
 [[nodiscard]] bool put_task(WriteTransaction& tx, const TaskEntry& entry, std::string_view actor);
-[[nodiscard]] bool remove_task(WriteTransaction& tx, std::string_view ns, std::string_view name,
+[[nodiscard]] bool remove_task(WriteTransaction& tx, std::string_view namespace_name, std::string_view name,
                                std::string_view actor);
-[[nodiscard]] bool put_setting(WriteTransaction& tx, std::string_view ns, const Setting& setting,
+[[nodiscard]] bool put_setting(WriteTransaction& tx, std::string_view namespace_name, const Setting& setting,
                                std::string_view actor);
 // audit.cpp
 [[nodiscard]] std::vector<AuditLine> audit(ReadTransaction& tx, const AuditQuery& query);
@@ -190,10 +190,10 @@ int sweep_audit(WriteTransaction& tx, int limit);
 
 // tokens.cpp
 [[nodiscard]] Token add_token(WriteTransaction& tx, const NewToken& token, const Actor& by);
-[[nodiscard]] std::vector<Token> tokens(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] std::vector<Token> tokens(ReadTransaction& tx, std::string_view namespace_name);
 [[nodiscard]] std::optional<Token> find_token(ReadTransaction& tx, const base::Digest& hash);
 [[nodiscard]] bool has_tokens(ReadTransaction& tx);
-[[nodiscard]] bool revoke_token(WriteTransaction& tx, std::string_view ns, const Uuid& id, const Actor& by);
+[[nodiscard]] bool revoke_token(WriteTransaction& tx, std::string_view namespace_name, const Uuid& id, const Actor& by);
 [[nodiscard]] bool touch_token(WriteTransaction& tx, const Uuid& id);
 
 // journal.cpp
@@ -237,9 +237,9 @@ void continue_run(WriteTransaction& tx, FoundLive& found, Ending ending, const T
 // activities.cpp
 [[nodiscard]] ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change);
 [[nodiscard]] std::vector<ActivityState> activities(ReadTransaction& tx, const ActivityQuery& query);
-[[nodiscard]] std::vector<ActivityVersion> activity_versions(ReadTransaction& tx, std::string_view ns,
+[[nodiscard]] std::vector<ActivityVersion> activity_versions(ReadTransaction& tx, std::string_view namespace_name,
                                                              std::string_view id);
-[[nodiscard]] std::int64_t activity_generation(ReadTransaction& tx, std::string_view ns);
+[[nodiscard]] std::int64_t activity_generation(ReadTransaction& tx, std::string_view namespace_name);
 [[nodiscard]] DueActivities due_activities(ReadTransaction& tx, int limit);
 
 // sql_prompt.cpp

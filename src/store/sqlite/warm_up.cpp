@@ -45,7 +45,7 @@ std::vector<JournalEntry> entry_at(std::int32_t position) {
 
 void warm_up(WriteTransaction& tx) {
   const Uuid session = made_up(executions);
-  const QueueRef queue{.ns = "hapax", .name = "warm-up"};
+  const QueueRef queue{.namespace_name = "hapax", .name = "warm-up"};
   open_session(tx, {.id = session, .worker = "warm-up", .queues = {queue}});
   std::vector<NewExecution> items;
   std::vector<Advance> turns;
