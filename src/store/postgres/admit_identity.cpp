@@ -344,6 +344,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
   std::map<base::Digest, std::size_t> first;
   std::vector<NewRow> rows;
   std::vector<HolderQuestion> questions;
+  std::vector<Uuid> ids;
   for (std::size_t index = 0; index < items.size(); ++index) {
     const NewExecution& item = *items[index];
     if (item.identity && !first.emplace(item.identity->hash, index).second) {
@@ -351,6 +352,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
       continue;
     }
     rows.push_back({.item = &item, .takes_identity = item.identity.has_value()});
+    ids.push_back(item.id);
     if (item.identity) { questions.push_back(question_of(item)); }
   }
   if (!std::ranges::all_of(rows, [&](const NewRow& row) { return is_guard(*row.item) == is_guard(*rows[0].item); })) {
@@ -359,14 +361,8 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
   std::vector<Call> calls;
   calls.push_back(lock_patience(patience));
   calls.push_back(insert_call(rows, work.queues, work.offset_us, made_by(items)));
-  calls.push_back(ask_holders(questions, items.size() == 1, work.offset_us));
-  std::vector<Result> results;
-  try {
-    results = work.connection.pipeline(calls, "postgres.admit.before_commit");
-  } catch (const SqlError& error) {
-    if (error.is_division_by_zero()) { return std::nullopt; }
-    throw;
-  }
+  calls.push_back(ask_holders(questions, ids, work.offset_us));
+  const std::vector<Result> results = work.connection.pipeline(calls, "postgres.admit.before_commit");
   const Inserted inserted = read_inserted(results[1]);
   const std::optional<HeldIdentities> held = read_holders(results[2]);
   if (!held) { return std::nullopt; }
@@ -383,7 +379,7 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
     if (won && &winner == item) {
       answers.push_back(created(*item, 1, inserted));
     } else {
-      // The statement answered for every request that did not win, or undid everything.
+      // The statement has answered for every request that did not win.
       answers.push_back(answer_of(
           won ? as_holder(created(winner, 1, inserted), winner) : held->at(item->identity->hash).holder.value(), *item,
           inserted.now));

@@ -10,28 +10,40 @@ using namespace model;
 
 // A live holder is not looked for in history: l.id IS NULL stops the probe of the partitions. Identities that this very
 // transaction inserted are skipped. A batch goes by steps as a whole for a holder that must be displaced, for a free
-// identity, and for an identity held by the requested id itself (a repeated request). Division by zero undoes what the
-// transaction inserted for the others; a lone request ($7) inserted nothing, and is answered with NULL.
+// identity, and for an identity held by the requested id itself (a repeated request). Then the statement deletes what
+// the transaction inserted for the others ($7 are the ids of all requests): nobody has seen these rows. An error would
+// undo them too, but the server would log it.
 constexpr std::string_view ask_text = R"(
-WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
-SELECT i.identity, i.execution, i.fingerprint,
-       coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, coalesce(l.run, h.run),
-       coalesce(l.created_at, h.created_at), h.finished_at, h.result,
-       1 / CASE WHEN CASE WHEN i.execution IS NULL OR i.execution = u.asking OR a.id IS NOT NULL THEN false
-                          WHEN u.throttle IS NOT NULL
-                            THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
-                          WHEN l.id IS NOT NULL THEN NOT u.terminates AND NOT {abandoned}
-                          ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END THEN 1 WHEN $7::boolean THEN NULL ELSE 0 END
-FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
-       u(identity, asking, terminates, reuses, throttle)
-LEFT JOIN {s}.identities i ON i.identity = ANY (ARRAY[u.identity])
-LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[i.execution])
-LEFT JOIN {s}.live a ON a.id = ANY (ARRAY[u.asking])
-LEFT JOIN LATERAL (
-  SELECT status, run, created_at, finished_at, result, kind FROM {s}.history x
-  WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
-ON true
-WHERE i.execution IS DISTINCT FROM u.asking OR i.xmin IS DISTINCT FROM pg_current_xact_id_if_assigned()::xid)";
+WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
+found AS MATERIALIZED (
+  SELECT coalesce(CASE WHEN i.execution IS NULL OR i.execution = u.asking OR a.id IS NOT NULL THEN false
+                       WHEN u.throttle IS NOT NULL
+                         THEN coalesce(l.created_at, h.created_at) + u.throttle > (SELECT now FROM t)
+                       WHEN l.id IS NOT NULL THEN NOT u.terminates AND NOT {abandoned}
+                       ELSE (h.status = 2 OR h.kind = 2) AND NOT u.reuses END, false) AS is_answer,
+         i.identity, i.execution, i.fingerprint,
+         coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint AS status, coalesce(l.run, h.run) AS run,
+         coalesce(l.created_at, h.created_at) AS created_at, h.finished_at, h.result
+  FROM unnest($2::bytea[], $3::uuid[], $4::boolean[], $5::boolean[], $6::bigint[])
+         u(identity, asking, terminates, reuses, throttle)
+  LEFT JOIN {s}.identities i ON i.identity = ANY (ARRAY[u.identity])
+  LEFT JOIN {s}.live l ON l.id = ANY (ARRAY[i.execution])
+  LEFT JOIN {s}.live a ON a.id = ANY (ARRAY[u.asking])
+  LEFT JOIN LATERAL (
+    SELECT status, run, created_at, finished_at, result, kind FROM {s}.history x
+    WHERE l.id IS NULL AND x.id = i.execution AND x.expires_at > (SELECT now FROM t) AND x.stub IS NULL LIMIT 1) h
+  ON true
+  WHERE i.execution IS DISTINCT FROM u.asking OR {is another's}),
+steps AS MATERIALIZED (SELECT EXISTS (SELECT FROM found WHERE NOT is_answer) AS needed),
+undone AS (
+  DELETE FROM {s}.live i WHERE (SELECT needed FROM steps) AND i.id = ANY ($7::uuid[]) AND NOT ({is another's})),
+freed AS (
+  DELETE FROM {s}.identities i
+  WHERE (SELECT needed FROM steps) AND i.identity = ANY ($2::bytea[]) AND NOT ({is another's}))
+SELECT * FROM found)";
+
+// Whether another transaction than this one wrote the row `i`.
+constexpr std::string_view another_text = "i.xmin IS DISTINCT FROM pg_current_xact_id_if_assigned()::xid";
 
 constexpr Statement lock_identities{"hapax_lock_identities", R"(
 SELECT identity, execution, run, fingerprint, created_at, hold_for, hold_until, ended_as, ended_at
@@ -69,7 +81,8 @@ constexpr std::string_view abandoned_text =
 std::string with_abandoned(std::string_view text) { return fill(text, {{"{abandoned}", abandoned_text}}); }
 
 const Statement& ask_statement() {
-  static const Statement& statement = made_statement("hapax_ask_holders", with_abandoned(ask_text));
+  static const Statement& statement =
+      made_statement("hapax_ask_holders", fill(with_abandoned(ask_text), {{"{is another's}", another_text}}));
   return statement;
 }
 
@@ -142,7 +155,8 @@ std::optional<Value> found_in(const std::map<Uuid, Value>& values, const Uuid& i
 
 }  // namespace
 
-Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::int64_t offset_us) {
+Call ask_holders(const std::vector<HolderQuestion>& questions, const std::vector<Uuid>& inserted,
+                 std::int64_t offset_us) {
   const std::size_t n = questions.size();
   Array identities(Type::bytea, n), asking(Type::uuid, n), terminates(Type::boolean, n), reuses(Type::boolean, n);
   Array throttles(Type::int8, n);
@@ -155,16 +169,14 @@ Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::
   }
   Params params;
   params.int8(offset_us).arrays({&identities, &asking, &terminates, &reuses, &throttles});
-  params.boolean(alone);
+  params.array(uuid_array(inserted));
   return {&ask_statement(), std::move(params)};
 }
 
 std::optional<HeldIdentities> read_holders(const Result& result) {
-  constexpr int answer_column = 8;
   HeldIdentities held;
-  for (int row = 0; row < result.rows(); ++row) {
-    if (PQgetisnull(result.get(), row, answer_column) != 0) { return std::nullopt; }
-    RowReader reader(result, row);
+  for (RowReader reader : result) {
+    if (!reader.boolean()) { return std::nullopt; }
     const base::Digest identity = reader.digest();
     Holder holder;
     holder.id = reader.uuid();

@@ -28,10 +28,10 @@ struct HolderQuestion {
 };
 
 // One read of all identities that other executions hold, in a pipeline after the insert. When a holder would have to be
-// displaced or no longer holds (expired, a stub, a tombstone), the caller admits step by step: the statement undoes all
-// calls before by a division by zero, or, for a request that is `alone` and so was not inserted, read_holders() returns
-// nothing.
-[[nodiscard]] Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::int64_t offset_us);
+// displaced or no longer holds (expired, a stub, a tombstone), the caller admits step by step: read_holders() returns
+// nothing, and the statement has deleted the rows that the insert made of the ids `inserted`.
+[[nodiscard]] Call ask_holders(const std::vector<HolderQuestion>& questions, const std::vector<Uuid>& inserted,
+                               std::int64_t offset_us);
 [[nodiscard]] std::optional<HeldIdentities> read_holders(const Result& result);
 
 struct LockedHolders {

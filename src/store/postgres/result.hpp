@@ -110,7 +110,6 @@ class SqlError : public std::runtime_error {
   [[nodiscard]] bool is_read_only() const { return sqlstate_ == "25006"; }
   [[nodiscard]] bool is_lock_timeout() const { return sqlstate_ == "55P03"; }
   [[nodiscard]] bool is_unique_violation() const { return sqlstate_ == "23505"; }
-  [[nodiscard]] bool is_division_by_zero() const { return sqlstate_ == "22012"; }
 
  private:
   std::string sqlstate_;
