@@ -34,6 +34,9 @@ class PostgresLogTest : public PostgresStoreTest {
     return found;
   }
 
+  // A store object that has met no held identity yet, and so expects none.
+  [[nodiscard]] std::unique_ptr<Store> other_store() const { return open(url_, {}); }
+
   std::vector<Claim> claim(int limit) {
     return store_
         ->claim({.session = session_, .claim_number = ++claims_, .queues = {{}}, .limit = limit, .idle = limit})
@@ -94,7 +97,7 @@ TEST_F(PostgresLogTest, ADrainingQueueFailsNoStatement) {
   EXPECT_THAT(errors(), IsEmpty());
 }
 
-TEST_F(PostgresLogTest, ARequestThatReplacesItsHolderFailsNoStatementButTheFirst) {
+TEST_F(PostgresLogTest, ARequestThatReplacesItsHolderFailsNoStatement) {
   NewExecution item = keyed("k");
   item.identity->on_conflict = OnConflict::terminate_existing;
   EXPECT_TRUE(store_->admit({&item, 1}).at(0).created());
@@ -102,8 +105,45 @@ TEST_F(PostgresLogTest, ARequestThatReplacesItsHolderFailsNoStatementButTheFirst
     item.id = base::new_uuid7();
     EXPECT_TRUE(store_->admit({&item, 1}).at(0).created());
   }
-  // The first meets an identity that it expects to be new, and for 10 s nothing is expected.
-  EXPECT_THAT(errors(), ElementsAre(::testing::HasSubstr("duplicate key value")));
+  EXPECT_EQ(count("live"), "1");
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(PostgresLogTest, ARequestThatReplacesItsHolderAmongOthersFailsNoStatement) {
+  NewExecution held = keyed("held");
+  held.identity->on_conflict = OnConflict::terminate_existing;
+  ASSERT_TRUE(store_->admit({&held, 1}).at(0).created());
+  for (int round = 0; round < 2; ++round) {
+    held.id = base::new_uuid7();
+    const std::vector<NewExecution> items{keyed("new" + std::to_string(round)), request(), held};
+    for (const Admission& one : store_->admit(items)) { EXPECT_TRUE(one.created()); }
+  }
+  EXPECT_EQ(count("live"), "5");
+  EXPECT_EQ(count("identities"), "3");
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(PostgresLogTest, DuplicatesFailNoStatement) {
+  for (const int size : {2, 20, 600}) {
+    std::vector<NewExecution> items;
+    for (int i = 0; i < size; ++i) { items.push_back(keyed(std::to_string(size) + "-" + std::to_string(i))); }
+    for (const Admission& one : other_store()->admit(items)) { EXPECT_TRUE(one.created()); }
+    for (NewExecution& item : items) { item.id = base::new_uuid7(); }
+    items.back() = keyed("another-" + std::to_string(size));
+    const std::vector<Admission> admissions = other_store()->admit(items);
+    for (std::size_t i = 0; i + 1 < items.size(); ++i) { EXPECT_FALSE(admissions[i].created()); }
+    EXPECT_TRUE(admissions.back().created());
+  }
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(PostgresLogTest, ATakenNameFailsNoStatement) {
+  NewExecution first = keyed("a"), second = keyed("b");
+  first.identity->name = second.identity->name = base::sha256("name");
+  EXPECT_TRUE(other_store()->admit({&first, 1}).at(0).created());
+  EXPECT_EQ(other_store()->admit({&second, 1}).at(0).verdict, AdmissionVerdict::name_taken);
+  EXPECT_EQ(count("identities"), "1");
+  EXPECT_THAT(errors(), IsEmpty());
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "base/sha256.hpp"
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
 #include "store/postgres/connection.hpp"
@@ -133,10 +134,11 @@ SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer),
 FROM {s}.queues WHERE draining;
 COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
 
-// Copies all items or none: none when a catalogue is newer or a queue drains, as the second and the third column say. Fails
-// with a unique violation when an identity or a name exists already.
+// Copies all items or none: none when a catalogue is newer, a queue drains, or an identity or a name exists already, as the
+// second to the fourth column say. An identity that another transaction commits meanwhile is a unique violation.
 constexpr const char* fresh_copy = R"(
 SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(bool_or(draining), false),
+       EXISTS (SELECT FROM {s}.identities i WHERE i.identity = %identities)%named,
        coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true)
 FROM {s}.queues WHERE id IN (%queues);
 COPY {s}.identities (identity, execution, run, fingerprint, created_at, hold_for, name) FROM STDIN (FORMAT binary);
@@ -184,6 +186,30 @@ std::string newer_condition(Connection& connection, const Items& items) {
   return text;
 }
 
+// "ANY (array)" of hashes. Base 16 needs no backslashes, whose meaning depends on a setting of the server.
+template <class Hashes>
+std::string any_hash(const Hashes& hashes) {
+  std::string list;
+  for (const base::Digest& hash : hashes) { list += (list.empty() ? "" : ",") + base::to_hex(hash); }
+  return "ANY (ARRAY(SELECT decode(hex, 'hex') FROM unnest('{" + list + "}'::text[]) hex))";
+}
+
+std::string any_identity(const Items& items, const std::vector<std::size_t>& order) {
+  std::vector<base::Digest> identities;
+  identities.reserve(items.size());
+  for (const std::size_t i : order) { identities.push_back(items[i]->identity->hash); }
+  return any_hash(identities);
+}
+
+// Nothing when no item has a name.
+std::string or_any_name(const Items& items) {
+  std::set<base::Digest> names;
+  for (const NewExecution* item : items) {
+    if (item->identity->name) { names.insert(*item->identity->name); }
+  }
+  return names.empty() ? "" : " OR EXISTS (SELECT FROM {s}.identities i WHERE i.name = " + any_hash(names) + ")";
+}
+
 // The text that goes to the server. The condition is filled in last, so that no mark is searched for in a namespace's
 // name.
 std::string copy_text(const AdmissionWork& work, std::string text, const Items& items) {
@@ -197,6 +223,7 @@ struct Opening {
   std::int64_t now = 0;
   bool catalogue_is_newer = false;
   bool drains = false;
+  bool is_taken = false;              // one of the identities or names
   std::vector<std::int64_t> numbers;  // ids of draining queues; or id and dedup window of each queue that has one
 };
 
@@ -209,7 +236,8 @@ Opening read_opening(CopyQuery& query, bool keyed) {
   opening.now = number_at(at);
   opening.catalogue_is_newer = is_true(answer, 1);
   opening.drains = keyed && is_true(answer, 2);
-  at = PQgetvalue(answer.get(), 0, keyed ? 3 : 2);
+  opening.is_taken = keyed && is_true(answer, 3);
+  at = PQgetvalue(answer.get(), 0, keyed ? 4 : 2);
   while (*at != '\0') { opening.numbers.push_back(number_at(at)); }
   return opening;
 }
@@ -240,19 +268,23 @@ std::string queue_list(const std::vector<NewRow>& rows) {
   return text;
 }
 
-// None, having copied nothing, when a queue drains.
+// None, having copied nothing, when there is an obstacle.
 std::optional<std::vector<Admission>> copy_fresh(const AdmissionWork& work, const Items& items,
-                                                 const std::vector<std::size_t>& order, Duration patience) {
+                                                 const std::vector<std::size_t>& order, Duration patience,
+                                                 Obstacle& obstacle) {
   const std::vector<NewRow> rows = rows_of(items, work.queues);
   std::string text = fresh_copy;
   replace_once(text, "%patience", lock_timeout_text(patience));
   replace_once(text, "%queues", queue_list(rows));
   replace_once(text, "%columns", copied_columns(Insert::copy_keyed));
+  replace_once(text, "%identities", any_identity(items, order));
+  replace_once(text, "%named", or_any_name(items));
   CopyQuery query(work.connection, copy_text(work, std::move(text), items));
   const Opening opening = read_opening(query, true);
-  if (opening.catalogue_is_newer || opening.drains) {
+  if (opening.catalogue_is_newer || opening.drains || opening.is_taken) {
     copy_nothing(query, 2);
     if (opening.catalogue_is_newer) { throw_catalogue_changed(); }
+    obstacle = opening.drains ? Obstacle::draining : Obstacle::held;
     return std::nullopt;
   }
   const std::int64_t now = opening.now;
@@ -329,8 +361,7 @@ std::optional<std::vector<Admission>> copy_new_identities(const AdmissionWork& w
   const auto order = by_identity(items);
   if (!order) { return std::nullopt; }
   try {
-    obstacle = Obstacle::draining;
-    return copy_fresh(work, items, *order, patience);
+    return copy_fresh(work, items, *order, patience, obstacle);
   } catch (const SqlError& error) {
     // An id that exists already was admitted by an earlier try.
     if (!error.is_unique_violation()) { throw; }

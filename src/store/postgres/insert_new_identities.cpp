@@ -2,8 +2,9 @@
 //
 // Most batches with identities share queue, task and kind and are entirely new: starts of workflows, keyed enqueues,
 // runs of activities. Then the shared values are sent once, no question about holders is needed, and the statement
-// costs a third of the general one. The statement admits all items or none: none when the queue drains or a catalogue is
-// newer, and it fails with a unique violation when an identity is already in the table.
+// costs a third of the general one. The statement admits all items or none: none when the queue drains, a catalogue is
+// newer, or an identity or a name is in the table already. An identity that another transaction commits while the
+// statement runs is a unique violation.
 
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
@@ -20,30 +21,34 @@ using namespace model;
 
 // set_config is in the same CTE as the time, which the identities need, so the lock timeout is set before the first
 // identity is inserted. Identities are inserted in sorted order, so that two batches with common identities wait for
-// each other instead of deadlocking. A taken identity fails the statement: ON CONFLICT would look up each identity
-// before it is written and confirm it afterwards. Counting the identities forces their insert to come first: a batch
-// that waits for one of them has written nothing else. All items are of one namespace, so there is one version to
-// compare.
+// each other instead of deadlocking. One scan of the index looks for all identities, and then the insert needs no ON
+// CONFLICT, which would look up each of them on its own and confirm it after it is written. Counting the identities
+// forces their insert to come first: a batch that waits for one of them has written nothing else. All items are of one
+// namespace, so there is one version to compare.
 constexpr const char* fresh_text = R"(
 WITH t AS MATERIALIZED (
   SELECT {now} + $1::bigint AS now, set_config('lock_timeout', $2::text, true) AS patience),
 q AS MATERIALIZED (
   SELECT draining, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE v.ns = ANY ({namespaces}::text[])
                                                                   AND v.version > ALL ({versions}::int[])) AS changed,
+         EXISTS (SELECT FROM {s}.identities i WHERE i.identity = ANY ({identities}[])){or named} AS taken,
          dedup_window_us{free}
   FROM {s}.queues q WHERE q.id = {queue}),
 held AS (
   INSERT INTO {s}.identities (identity, execution, run, fingerprint, created_at, hold_for{name})
   SELECT u.identity, u.id, 1, u.fingerprint, t.now, coalesce({window}, q.dedup_window_us){name}
-  FROM t, q, unnest({taken arrays}) u({taken}) WHERE NOT q.draining AND NOT q.changed RETURNING 1),
+  FROM t, q, unnest({taken arrays}) u({taken}) WHERE {goes} RETURNING 1),
 made AS (
   INSERT INTO {s}.live ({varying}, {shared}, state, run_at, created_at{born columns})
   SELECT {u.varying}, {values}, {state}, now, now{born values}
   FROM {rows})
-SELECT t.now, {is free}, q.changed, (SELECT count(*) FROM held) > 0
+SELECT t.now, {is free}, q.changed, q.draining, (SELECT count(*) FROM held) > 0
 FROM t, q)";
 
-constexpr const char* plain_rows = "t, q, unnest({arrays}) u({all}) WHERE NOT q.draining AND NOT q.changed";
+constexpr const char* goes_text = "NOT q.draining AND NOT q.changed AND NOT q.taken";
+constexpr const char* plain_rows = "t, q, unnest({arrays}) u({all}) WHERE {goes}";
+
+constexpr const char* or_named_text = " OR EXISTS (SELECT FROM {s}.identities i WHERE i.name = ANY ({names}[]))";
 
 // Like free_part in admit_many.cpp, for the one queue and the one session. Each condition is one probe of a partial
 // index.
@@ -58,7 +63,7 @@ constexpr const char* free_column = R"(,
 // OFFSET 0 keeps `born` from being computed again for every column that uses it.
 constexpr const char* born_rows = R"((
     SELECT i.*, t.now, CASE WHEN i.born_claim IS NOT NULL AND q.free THEN 1 ELSE 0 END AS born
-    FROM t, q, unnest({arrays}) i({all}) WHERE NOT q.draining AND NOT q.changed OFFSET 0) u)";
+    FROM t, q, unnest({arrays}) i({all}) WHERE {goes} OFFSET 0) u)";
 
 enum class Fresh : std::uint8_t { plain, named, born };
 
@@ -93,6 +98,8 @@ const FreshStatement& make(const char* name, Fresh which) {
                                                  "CASE u.born WHEN 1 THEN now END"
                                                : ""},
                         {"{rows}", born ? born_rows : plain_rows},
+                        {"{or named}", which == Fresh::named ? or_named_text : ""},
+                        {"{goes}", goes_text},
                         {"{is free}", born ? "q.free" : "false"}});
   const std::string& whole = keep_text(fill(text, {{"{queue}", shared.value("queue_id")},
                                                    {"{window}", shared.value("dedup_window")},
@@ -105,6 +112,7 @@ const FreshStatement& make(const char* name, Fresh which) {
                                                    {"{arrays}", varying.arrays()},
                                                    {"{all}", varying.all()},
                                                    {"{identities}", taken.value("identity")},
+                                                   {"{names}", which == Fresh::named ? taken.value("name") : ""},
                                                    {"{session}", "$" + std::to_string(session)},
                                                    {"{namespaces}", "$" + std::to_string(namespaces)},
                                                    {"{versions}", "$" + std::to_string(namespaces + 1)}}));
@@ -168,12 +176,13 @@ std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& w
   return Call{&fresh.statement, std::move(params)};
 }
 
-// None: the queue drains.
-std::optional<std::vector<Admission>> read_fresh(const Result& result, const Items& items) {
+// None: there is an obstacle.
+std::optional<std::vector<Admission>> read_fresh(const Result& result, const Items& items, Obstacle& obstacle) {
   RowReader reader(result, 0);
   const Time now = reader.time();
   const bool free = reader.boolean();
   if (reader.boolean()) { throw_catalogue_changed(); }
+  obstacle = reader.boolean() ? Obstacle::draining : Obstacle::held;
   if (!reader.boolean()) { return std::nullopt; }
   const std::vector<bool> may = may_be_born_running(items);
   std::vector<Admission> admissions;
@@ -210,10 +219,7 @@ std::optional<std::vector<Admission>> insert_new_identities(const AdmissionWork&
   if (!call) { return std::nullopt; }
   try {
     const std::vector<Result> results = work.connection.pipeline({&*call, 1}, "postgres.admit.before_commit");
-    std::optional<std::vector<Admission>> admissions =
-        results.front().rows() > 0 ? read_fresh(results.front(), items) : std::nullopt;
-    obstacle = Obstacle::draining;
-    return admissions;
+    if (results.front().rows() > 0) { return read_fresh(results.front(), items, obstacle); }
   } catch (const SqlError& error) {
     // An id that exists already was admitted by an earlier try.
     if (!error.is_unique_violation()) { throw; }
