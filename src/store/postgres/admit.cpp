@@ -2,6 +2,7 @@
 
 #include <hapax/error.hpp>
 
+#include "base/plain_path.hpp"
 #include "store/postgres/admit_many.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/postgres_store.hpp"
@@ -150,6 +151,12 @@ std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
 // holder is displaced, for seeds, and for names that could not be admitted as new. 1 more for a batch with a queue that
 // is new to this process, and for its first limit key; 1 more when a holder with a limit key was ended.
 std::vector<Admission> PostgresStore::admit_once(Connection& connection, const Items& items, Duration patience) {
+  static const bool admits_plain = !base::takes_plain_path("pg-admit-plain");
+  static const bool copies_plain = !base::takes_plain_path("pg-admit-copy");
+  static const bool inserts_new = !base::takes_plain_path("pg-admit-new");
+  static const bool copies_new = !base::takes_plain_path("pg-admit-new-copy");
+  static const bool answers_held = !base::takes_plain_path("pg-admit-held");
+  static const bool begins_lone_guard = !base::takes_plain_path("pg-lone-guard");
   bool identity = false;
   bool copies = items.size() >= copy_from;
   bool seeded = false;
@@ -158,25 +165,26 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     seeded = seeded || item->seed;
     copies = copies && can_be_copied(*item);
   }
+  copies = copies && (identity ? copies_new : copies_plain);
   ensure_queues(connection, items);
   FreedKeys freed;
   const AdmissionWork work{.connection = connection, .queues = queue_ids_, .offset_us = offset_us(), .freed = freed};
   std::vector<Admission> admissions;
-  if (!identity && !seeded) {
+  if (!identity && !seeded && (copies || admits_plain)) {
     if (!copies) { connection.fault_point("postgres.admit.before_commit"); }
     admissions = copies ? admit_by_copy(work, items) : admit_plain(work, items);
     connection.fault_point("postgres.admit.after_commit");
     return admissions;
   }
   const bool guards = std::ranges::all_of(items, [](const NewExecution* item) { return is_guard(*item); });
-  if (guards && items.size() == 1 && !seeded) {
+  if (begins_lone_guard && guards && items.size() == 1 && !seeded) {
     if (auto begun = admit_lone_guard(work, *items.front(), patience)) {
       connection.fault_point("postgres.admit.after_commit");
       return {std::move(*begun)};
     }
   }
   Obstacle obstacle = Obstacle::unlike;
-  if (!seeded && !guards && !expects_holders()) {
+  if (!seeded && !guards && !expects_holders() && (copies || inserts_new)) {
     if (auto fresh = copies ? copy_new_identities(work, items, patience, obstacle)
                             : insert_new_identities(work, items, patience, obstacle)) {
       connection.fault_point("postgres.admit.after_commit");
@@ -187,7 +195,7 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
   std::optional<std::vector<Admission>> simple;
   // Items with names go by steps, which look up the names' owners before they insert. So do those of a draining queue,
   // whose identities are free or held.
-  if (!seeded && !has_names(items) && obstacle != Obstacle::draining) {
+  if (answers_held && !seeded && !has_names(items) && obstacle != Obstacle::draining) {
     simple = admit_simple_identities(work, items, patience);
   }
   if (simple) {

@@ -1,5 +1,7 @@
 #include "store/postgres/admit_many.hpp"
 
+#include "base/plain_path.hpp"
+
 #include <algorithm>
 
 namespace hapax::store::postgres {
@@ -256,13 +258,15 @@ Call insert_call(std::vector<NewRow> rows, const QueueIds& queues, std::int64_t 
                  const model::CatalogueVersions& made_by) {
   set_queue_ids(rows, queues);
   if (!rows.empty() && is_guard(*rows.front().item)) { return call_of(insert_guards(), rows, offset_us, nullptr); }
-  if (std::ranges::all_of(rows, is_plain)) {
+  static const bool inserts_plain = !base::takes_plain_path("pg-plain-rows");
+  static const bool inserts_plainly_keyed = !base::takes_plain_path("pg-plainly-held");
+  if (inserts_plain && std::ranges::all_of(rows, is_plain)) {
     const bool bare = std::ranges::all_of(rows, has_no_labels);
     return call_of(bare ? insert_plain() : insert_labelled(), rows, offset_us, &made_by);
   }
   const bool born = std::ranges::any_of(rows, [](const NewRow& row) { return row.item->born_running.has_value(); });
   if (born) { find_those_that_may_be_born(rows); }
-  if (std::ranges::all_of(rows, is_plainly_keyed)) {
+  if (inserts_plainly_keyed && std::ranges::all_of(rows, is_plainly_keyed)) {
     return call_of(born ? insert_keyed_born() : insert_keyed(), rows, offset_us, &made_by);
   }
   const bool identity = std::ranges::any_of(rows, [](const NewRow& row) { return row.takes_identity; });

@@ -1,6 +1,7 @@
 #include "store/postgres/claim.hpp"
 
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "store/postgres/execution_row.hpp"
 
 #include <algorithm>
@@ -216,8 +217,9 @@ class GroupedClaim {
  public:
   GroupedClaim(const ClaimWork& work, const ClaimRequest& request)
       : work_(work), request_(request), idle_(request.idle) {
+    static const bool knows_limited = !base::takes_plain_path("pg-limited-hint");
     for (const QueueRef& queue : request.queues) {
-      const bool limited = work.limited.contains(queue);
+      const bool limited = knows_limited && work.limited.contains(queue);
       if (groups_.empty() || limited || groups_.back().limited) { groups_.push_back({.limited = limited}); }
       groups_.back().queues.push_back(queue);
     }

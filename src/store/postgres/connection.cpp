@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/fault.hpp"
+#include "base/plain_path.hpp"
 #include "store/postgres/result.hpp"
 
 #include <poll.h>
@@ -298,7 +299,8 @@ Result Connection::query(const Statement& statement, const Params& params) {
 void Connection::begin() { command(std::string("BEGIN ISOLATION LEVEL READ COMMITTED; ") + durability_text); }
 
 Result Connection::call_and_spin(const Call& call, const char* before_commit) {
-  spins_ = settings_.awake;
+  static const bool may_spin = !base::takes_plain_path("pg-spin-wait");
+  spins_ = may_spin && settings_.awake;
   try {
     Result result = std::move(pipeline({&call, 1}, before_commit).front());
     spins_ = false;

@@ -1,3 +1,4 @@
+#include "base/plain_path.hpp"
 #include "store/postgres/claim.hpp"
 #include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
@@ -74,7 +75,8 @@ Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const F
   std::vector<Call> calls = batch.calls();
   const std::size_t claim_at = calls.size() + 1;
   const bool claims = claim != nullptr && claim->limit > 0 && !claim->queues.empty();
-  const bool with_limits = claims && limited_.contains_any(claim->queues);
+  static const bool knows_limited = !base::takes_plain_path("pg-limited-hint");
+  const bool with_limits = knows_limited && claims && limited_.contains_any(claim->queues);
   if (claims && !with_limits) {
     calls.push_back(promote_call(*claim, offset_us()));
     calls.push_back(claim_call(*claim, offset_us()));
@@ -133,10 +135,14 @@ std::int64_t PostgresStore::steady_seconds() {
 }
 
 FinishBatch::FastPath PostgresStore::fast_path() const {
+  static const bool assumes_no_waiters = !base::takes_plain_path("pg-finish-plain");
+  static const bool assumes_all_plain = !base::takes_plain_path("pg-complete-all");
   const std::int64_t now = steady_seconds();
-  if (now < waiters_until_.load(std::memory_order_relaxed)) { return FinishBatch::FastPath::none; }
-  return now < mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::FastPath::nobody_waits
-                                                            : FinishBatch::FastPath::all_are_plain;
+  if (!assumes_no_waiters || now < waiters_until_.load(std::memory_order_relaxed)) {
+    return FinishBatch::FastPath::none;
+  }
+  return assumes_all_plain && now >= mixed_until_.load(std::memory_order_relaxed) ? FinishBatch::FastPath::all_are_plain
+                                                                                  : FinishBatch::FastPath::nobody_waits;
 }
 
 void PostgresStore::leave_fast_path() {
@@ -209,7 +215,8 @@ Exchange PostgresStore::exchange(std::span<const Finish> finishes, const ClaimRe
     if (!known) { made.claim.suspects_due = true; }
     return made;
   }
-  const bool large = claim != nullptr && claim->limit >= side_by_side && std::ssize(finishes) >= side_by_side;
+  static const bool splits = !base::takes_plain_path("pg-exchange-split");
+  const bool large = splits && claim != nullptr && claim->limit >= side_by_side && std::ssize(finishes) >= side_by_side;
   if (!large || settings_.pool < 2 || limited_.contains_any(claim->queues)) {
     return exchange_together(finishes, claim);
   }

@@ -1,5 +1,6 @@
 // Guarded calls. A single one begins and ends with one statement of plain values each: arrays, and columns that only
 // other executions need, would cost the server more than the rows.
+#include "base/plain_path.hpp"
 #include "model/labels.hpp"
 #include "model/retention.hpp"
 #include "store/postgres/admit.hpp"
@@ -83,6 +84,11 @@ const Statement& end_statement(bool for_ever) {
   return for_ever ? to_default : to_its_day;
 }
 
+bool tells_lasting_guards_apart() {
+  static const bool tells = !base::takes_plain_path("pg-lasting-guards");
+  return tells;
+}
+
 }  // namespace
 
 std::optional<Admission> admit_lone_guard(const AdmissionWork& work, const NewExecution& item, Duration patience) {
@@ -99,14 +105,16 @@ std::optional<Admission> admit_lone_guard(const AdmissionWork& work, const NewEx
 }
 
 bool is_plain_guard_end(const Finish& finish) {
-  return finish.kind == FinishKind::completed && finish.keep && finish.keep->holds_identity && !finish.turn;
+  static const bool ends_lone_guard = !base::takes_plain_path("pg-lone-guard");
+  return ends_lone_guard && finish.kind == FinishKind::completed && finish.keep && finish.keep->holds_identity &&
+         !finish.turn;
 }
 
 Call end_guard_call(const Finish& finish, std::int64_t offset_us) {
   Params params;
   params.int8(offset_us).uuid(finish.id).int8(finish.fence).int8(finish.ran_for.count());
   params.int8(keep_us(*finish.keep)).int8(end_of_time.time_since_epoch().count()).bytea(finish.result);
-  return {&end_statement(!finish.keep->period), std::move(params)};
+  return {&end_statement(tells_lasting_guards_apart() && !finish.keep->period), std::move(params)};
 }
 
 namespace {
@@ -216,7 +224,8 @@ Guard read_guard(RowReader& reader) {
 std::optional<Guard> PostgresStore::guard(const base::Digest& identity) {
   std::optional<Guard> guard = read([&](Connection& connection) -> std::optional<Guard> {
     const Params params = Params().int8(offset_us()).digest(identity);
-    const bool lasting = lasting_guards_.load(std::memory_order_relaxed) >= lasting_enough;
+    const bool lasting =
+        tells_lasting_guards_apart() && lasting_guards_.load(std::memory_order_relaxed) >= lasting_enough;
     const Result ended = connection.query(lasting ? lasting_statement() : ended_statement(), params);
     if (ended.rows() == 0) { return std::nullopt; }
     if (!is_live(ended)) {

@@ -2,6 +2,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/plain_path.hpp"
+
 namespace hapax::store::postgres {
 
 namespace {
@@ -26,6 +28,11 @@ constexpr Statement mark_keyed{"hapax_queues_keyed", R"(
 UPDATE {s}.queues SET keyed = true, limited_since = CASE WHEN limited THEN limited_since ELSE {now} + $2::bigint END
 WHERE id = ANY ($1::int[]) AND NOT keyed)"};
 
+bool keeps_ids() {
+  static const bool keeps = !base::takes_plain_path("pg-queue-ids");
+  return keeps;
+}
+
 }  // namespace
 
 void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queues) {
@@ -38,7 +45,7 @@ void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queue
     {
       const std::lock_guard lock(mutex_);
       for (const QueueRef& queue : queues) {
-        if (!ids_.contains(queue)) {
+        if (!ids_.contains(queue) || (round == 0 && !keeps_ids())) {
           all_known = false;
           spaces.bytes(queue.namespace_name);
           names.bytes(queue.name);
@@ -63,7 +70,7 @@ std::vector<QueueRef> QueueIds::unknown(const std::vector<const model::NewExecut
   for (const model::NewExecution* item : items) {
     if (last != nullptr && *last == item->queue) { continue; }
     last = &item->queue;
-    if (!ids_.contains(item->queue)) { missing.insert(item->queue); }
+    if (!ids_.contains(item->queue) || !keeps_ids()) { missing.insert(item->queue); }
   }
   return {missing.begin(), missing.end()};
 }
@@ -96,7 +103,7 @@ std::int32_t QueueIds::id(const QueueRef& queue) const {
 }
 
 std::optional<std::int32_t> QueueIds::find(Connection& connection, const QueueRef& queue) {
-  {
+  if (keeps_ids()) {
     const std::lock_guard lock(mutex_);
     if (const auto found = ids_.find(queue); found != ids_.end()) { return found->second; }
   }
@@ -108,7 +115,7 @@ std::optional<std::int32_t> QueueIds::find(Connection& connection, const QueueRe
 }
 
 QueueRef QueueIds::name(Connection& connection, std::int32_t id) {
-  {
+  if (keeps_ids()) {
     const std::lock_guard lock(mutex_);
     if (const auto found = names_.find(id); found != names_.end()) { return found->second; }
   }

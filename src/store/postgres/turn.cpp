@@ -1,5 +1,6 @@
 #include "store/postgres/turn.hpp"
 
+#include "base/plain_path.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/postgres/finish.hpp"
 #include "store/postgres/postgres_store.hpp"
@@ -131,12 +132,13 @@ bool starts(const Advance& turn) {
 // round trip for the batch, and a turn whose positions are taken makes the whole batch go by steps.
 std::vector<AdvanceReply> PostgresStore::advance(std::span<const Advance> turns) {
   if (turns.empty()) { return {}; }
+  static const bool appends_all = !base::takes_plain_path("pg-turn-append");
   bool stepwise = std::any_of(turns.begin(), turns.end(), starts);
   bool one_is_stale = false;
   bool asked_before = false;
   return run([&](Connection& connection) {
     const bool again = std::exchange(asked_before, true);
-    if (!stepwise && !one_is_stale) {
+    if (appends_all && !stepwise && !one_is_stale) {
       const AdvanceBatch batch(turns);
       const std::optional<Call> all = batch.call_of_all(offset_us());
       try {
