@@ -277,12 +277,6 @@ noted AS (
   FROM t, done d JOIN {s}.queues q ON q.id = d.queue_id WHERE $3::text <> '')
 SELECT count(*) FROM done)"};
 
-Array id_array(std::span<const Uuid> ids) {
-  Array array(Type::uuid, ids.size());
-  for (const Uuid& id : ids) { array.uuid(id); }
-  return array;
-}
-
 using Cancelled = std::unordered_map<Uuid, CancelResult>;
 
 // 1 round trip, none when nothing was done.
@@ -309,7 +303,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     TransactionGuard guard(connection);
     const StopRequest request{.cancel = {ids.begin(), ids.end()}, .terminate = {}, .reason = reason};
     std::unordered_map<Uuid, CancelResult> found = stop(connection, request, offset_us(), freed);
-    const Result finished = connection.query(finished_statement, Params().array(id_array(ids)).int8(offset_us()));
+    const Result finished = connection.query(finished_statement, Params().array(uuid_array(ids)).int8(offset_us()));
     if (by.is_known()) { note_cancelled(connection, by, reason, ids, found, offset_us()); }
     for (RowReader reader : finished) {
       const Uuid id = reader.uuid();
@@ -350,7 +344,7 @@ std::vector<RetryResult> PostgresStore::retry(std::span<const RetryRequest> requ
 int PostgresStore::discard(std::span<const Uuid> ids, const Actor& by) {
   return run([&](Connection& connection) {
     Params params;
-    params.array(id_array(ids)).int8(offset_us()).text(base::escape_invalid(by.name));
+    params.array(uuid_array(ids)).int8(offset_us()).text(base::escape_invalid(by.name));
     return static_cast<int>(RowReader(connection.query(discard_statement, params), 0).int8());
   });
 }
@@ -360,7 +354,7 @@ int PostgresStore::annotate(std::span<const Uuid> ids, std::string_view note, co
   const std::string kept = base::keep_head(base::escape_invalid(note), limits::note_bytes);
   return run([&](Connection& connection) {
     Params params;
-    params.array(id_array(ids)).int8(offset_us()).text(base::escape_invalid(by.name)).text(kept);
+    params.array(uuid_array(ids)).int8(offset_us()).text(base::escape_invalid(by.name)).text(kept);
     return static_cast<int>(RowReader(connection.query(annotate_statement, params), 0).int8());
   });
 }

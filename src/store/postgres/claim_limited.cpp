@@ -78,19 +78,14 @@ INSERT INTO {s}.rates (queue_id, limit_key, arrival)
 SELECT $1::int, u.limit_key, u.arrival FROM unnest($2::text[], $3::bigint[]) u(limit_key, arrival)
 ON CONFLICT (queue_id, limit_key) DO UPDATE SET arrival = excluded.arrival)"};
 
-std::string of_line(std::string_view lost) {
-  static constexpr std::string_view mark = "{lost}";
-  std::string text = candidates_text;
-  return text.replace(text.find(mark), mark.size(), lost);
-}
-
 const Statement& fresh_line() {
-  static const Statement& statement = made_statement("hapax_limited_fresh", of_line("= 0"));
+  static const Statement& statement = made_statement("hapax_limited_fresh", fill(candidates_text, {{"{lost}", "= 0"}}));
   return statement;
 }
 
 const Statement& suspect_line() {
-  static const Statement& statement = made_statement("hapax_limited_suspects", of_line("> 0"));
+  static const Statement& statement =
+      made_statement("hapax_limited_suspects", fill(candidates_text, {{"{lost}", "> 0"}}));
   return statement;
 }
 

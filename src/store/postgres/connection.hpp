@@ -57,6 +57,7 @@ class Connection {
   Result query_text(const std::string& sql, const Params& params, bool binary_result = true);
 
   [[nodiscard]] std::string sql(std::string_view text) const { return expand(text, settings_.quoted_schema); }
+  [[nodiscard]] const std::string& schema() const { return settings_.schema; }  // not quoted
   [[nodiscard]] PGconn* native() const { return connection_; }
   [[nodiscard]] bool is_broken() const;
   [[nodiscard]] bool in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }

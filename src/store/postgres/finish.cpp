@@ -181,44 +181,38 @@ std::string end_sql(bool tells, bool appends, bool keeps) {
 }
 
 const Statement& end_statement(bool tells, bool appends, bool keeps) {
-  static constexpr std::array<const char*, 8> names{
-      "hapax_end",      "hapax_end_turn",      "hapax_end_telling",   "hapax_end_turn_telling",
-      "hapax_end_kept", "hapax_end_turn_kept", "hapax_end_kept_tell", "hapax_end_turn_kept_tell"};
-  // Never destroyed, as threads may outlive main.
-  static const auto& texts = *new const std::array<std::string, 8>{
-      end_sql(false, false, false), end_sql(false, true, false), end_sql(true, false, false),
-      end_sql(true, true, false),   end_sql(false, false, true), end_sql(false, true, true),
-      end_sql(true, false, true),   end_sql(true, true, true)};
-  static const std::array<Statement, 8> statements = [] {
-    std::array<Statement, 8> all{};
-    for (std::size_t i = 0; i < all.size(); ++i) { all[i] = Statement{names[i], texts[i].c_str()}; }
-    return all;
-  }();
-  return statements[(keeps ? 4U : 0U) + (tells ? 2U : 0U) + (appends ? 1U : 0U)];
+  static const std::array<const Statement*, 8> statements{
+      &made_statement("hapax_end", end_sql(false, false, false)),
+      &made_statement("hapax_end_turn", end_sql(false, true, false)),
+      &made_statement("hapax_end_telling", end_sql(true, false, false)),
+      &made_statement("hapax_end_turn_telling", end_sql(true, true, false)),
+      &made_statement("hapax_end_kept", end_sql(false, false, true)),
+      &made_statement("hapax_end_turn_kept", end_sql(false, true, true)),
+      &made_statement("hapax_end_kept_tell", end_sql(true, false, true)),
+      &made_statement("hapax_end_turn_kept_tell", end_sql(true, true, true))};
+  return *statements[(keeps ? 4U : 0U) + (tells ? 2U : 0U) + (appends ? 1U : 0U)];
 }
 
 const Statement& complete_statement(bool appends) {
-  static const std::string& bare = keep_text(with_entries(complete_text, ""));
-  static const std::string& full = keep_text(with_entries(
-      complete_text, "kept AS (" + append_six_sql(6, "(e.execution IN (SELECT id FROM gone)) IS TRUE") + "),\n"));
-  static const Statement plain{"hapax_complete_all", bare.c_str()};
-  static const Statement appending{"hapax_complete_all_turns", full.c_str()};
+  static const Statement& plain = made_statement("hapax_complete_all", with_entries(complete_text, ""));
+  static const Statement& appending = made_statement(
+      "hapax_complete_all_turns",
+      with_entries(complete_text,
+                   "kept AS (" + append_six_sql(6, "(e.execution IN (SELECT id FROM gone)) IS TRUE") + "),\n"));
   return appends ? appending : plain;
 }
 
 const Statement& wait_statement(bool with) {
-  static const std::string& bare = keep_text(with_entries(wait_text, ""));
-  static const std::string& full = keep_text(with_entries(wait_text, "kept AS (" + append_sql(8, "back") + "),\n"));
-  static const Statement plain{"hapax_wait", bare.c_str()};
-  static const Statement appending{"hapax_wait_turn", full.c_str()};
+  static const Statement& plain = made_statement("hapax_wait", with_entries(wait_text, ""));
+  static const Statement& appending =
+      made_statement("hapax_wait_turn", with_entries(wait_text, "kept AS (" + append_sql(8, "back") + "),\n"));
   return with ? appending : plain;
 }
 
 const Statement& pause_statement(bool with) {
-  static const std::string& bare = keep_text(with_entries(pause_text, ""));
-  static const std::string& full = keep_text(with_entries(pause_text, ",\nkept AS (" + append_sql(9, "back") + ")"));
-  static const Statement plain{"hapax_pause", bare.c_str()};
-  static const Statement appending{"hapax_pause_turn", full.c_str()};
+  static const Statement& plain = made_statement("hapax_pause", with_entries(pause_text, ""));
+  static const Statement& appending =
+      made_statement("hapax_pause_turn", with_entries(pause_text, ",\nkept AS (" + append_sql(9, "back") + ")"));
   return with ? appending : plain;
 }
 

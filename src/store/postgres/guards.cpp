@@ -77,10 +77,8 @@ std::string end_into(std::string_view history) {
 // Records that are kept for ever are in the default partition, which is named here because routing an insert to its
 // partition costs more than the rest of the insert.
 const Statement& end_statement(bool for_ever) {
-  static const std::string& expiring = keep_text(end_into("history"));
-  static const std::string& lasting = keep_text(end_into("history_default"));
-  static const Statement to_its_day{"hapax_end_guard", expiring.c_str()};
-  static const Statement to_default{"hapax_end_lasting_guard", lasting.c_str()};
+  static const Statement& to_its_day = made_statement("hapax_end_guard", end_into("history"));
+  static const Statement& to_default = made_statement("hapax_end_lasting_guard", end_into("history_default"));
   return for_ever ? to_default : to_its_day;
 }
 
@@ -126,27 +124,23 @@ constexpr std::string_view ended_text = R"(
 SELECT {now} + $1::bigint, i.execution, i.fingerprint, h.id IS NULL, h.task, h.identity_key, h.status, h.result, h.error,
        coalesce(h.started_at, h.created_at), h.finished_at, h.expires_at, h.fence, h.attempt_timeout,
        coalesce(h.worker, ''), h.kind, NULL::bigint, NULL::bigint
-FROM {s}.identities i LEFT JOIN {s}.history h ON h.id = i.execution AND h.stub IS NULL)";
-constexpr std::string_view ended_condition = R"(
+FROM {s}.identities i LEFT JOIN {s}.{history} h ON h.id = i.execution AND h.stub IS NULL{condition}
 WHERE i.identity = $2::bytea AND i.hold_until IS NULL)";
 
 const Statement& ended_statement() {
   static const Statement& statement =
-      made_statement("hapax_guard_ended", std::string(ended_text) + std::string(ended_condition));
+      made_statement("hapax_guard_ended", fill(ended_text, {{"{history}", "history"}, {"{condition}", ""}}));
   return statement;
 }
 
 // The same for records that are kept for ever, which are in no day partition: that halves the cost. With `+ 0` the
 // record is found by its id instead of among all records that never expire.
 const Statement& lasting_statement() {
-  static const std::string& text = keep_text([] {
-    static constexpr std::string_view whole = "{s}.history h";
-    std::string made(ended_text);
-    made.replace(made.find(whole), whole.size(), "{s}.history_default h");
-    return made + " AND h.expires_at + 0 = " + std::to_string(model::end_of_time.time_since_epoch().count()) +
-           std::string(ended_condition);
-  }());
-  static const Statement statement{"hapax_guard_lasting", text.c_str()};
+  static const Statement& statement = made_statement(
+      "hapax_guard_lasting",
+      fill(ended_text, {{"{history}", "history_default"},
+                        {"{condition}",
+                         " AND h.expires_at + 0 = " + std::to_string(model::end_of_time.time_since_epoch().count())}}));
   return statement;
 }
 

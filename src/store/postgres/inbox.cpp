@@ -8,8 +8,6 @@ namespace {
 
 using namespace model;
 
-constexpr std::string_view later_mark = "{later}";
-
 // A row that this statement has deleted is neither locked nor updated: it ends here and needs no event. The count of
 // `locked` forces the locks to be taken before the first update.
 constexpr std::string_view telling = R"(
@@ -75,10 +73,7 @@ const Statement& send_statement() {
 
 }  // namespace
 
-std::string events_sql(std::string_view later) {
-  std::string text(telling);
-  return text.replace(text.find(later_mark), later_mark.size(), later);
-}
+std::string events_sql(std::string_view later) { return fill(telling, {{"{later}", later}}); }
 
 Call events_call(const std::vector<Event>& events, std::int64_t offset_us) {
   Array executions(Type::uuid), kinds(Type::int2), positions(Type::int4), children(Type::uuid), statuses(Type::int2);

@@ -13,7 +13,6 @@ namespace {
 constexpr Statement lock_queues{"hapax_queues_lock", R"(
 SELECT id FROM {s}.queues WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE)"};
 
-constexpr std::string_view condition_mark = "{condition}";
 // Rows are locked only once they are chosen, so nothing is written to the others. A row that another transaction has
 // locked is left to the sweep. `state + 0` keeps the planner from reading all parked rows, which seem few while the
 // table is empty.
@@ -56,20 +55,15 @@ chosen AS MATERIALIZED (
 UPDATE {s}.live SET state = CASE WHEN run_at > (SELECT now FROM t) THEN 2 ELSE 0 END
 WHERE id = ANY (ARRAY(SELECT id FROM chosen)) AND state + 0 = 3)";
 
-std::string with_condition(std::string_view condition) {
-  std::string text(unpark_text);
-  return text.replace(text.find(condition_mark), condition_mark.size(), condition);
-}
-
 const Statement& unpark() {
-  static const Statement& statement = made_statement("hapax_unpark", with_condition(""));
+  static const Statement& statement = made_statement("hapax_unpark", fill(unpark_text, {{"{condition}", ""}}));
   return statement;
 }
 
 const Statement& unpark_unlocked() {
-  static const std::string& text =
-      keep_text(with_condition("WHERE current_setting('transaction_isolation') = 'read committed'"));
-  static const Statement statement{"hapax_unpark_unlocked", text.c_str()};
+  static const Statement& statement = made_statement(
+      "hapax_unpark_unlocked",
+      fill(unpark_text, {{"{condition}", "WHERE current_setting('transaction_isolation') = 'read committed'"}}));
   return statement;
 }
 

@@ -72,8 +72,7 @@ std::vector<std::optional<Outcome>> PostgresStore::outcomes(std::span<const Uuid
   std::vector<std::optional<Outcome>> outcomes(ids.size());
   if (ids.empty()) { return outcomes; }
   return read([&](Connection& connection) {
-    const Result result =
-        connection.query(outcomes_statement, Params().int8(offset_us()).array(uuid_array({ids.begin(), ids.end()})));
+    const Result result = connection.query(outcomes_statement, Params().int8(offset_us()).array(uuid_array(ids)));
     std::unordered_map<Uuid, Outcome> found;
     for (RowReader reader : result) {
       Outcome outcome;

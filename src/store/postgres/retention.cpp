@@ -54,17 +54,6 @@ WHERE i.inhparent = format('%I.history', $2::text)::regclass AND c.relname ~ '^h
   AND extract(epoch FROM to_date(substr(c.relname, 9), 'YYYYMMDD') + 1) * 1000000 <= {now} + $1::bigint
 ORDER BY c.relname LIMIT 30)";
 
-std::string schema_name(Connection& connection) {
-  // PostgreSQL's catalogues have the unquoted name; {s} is the quoted identifier.
-  const std::string quoted = connection.sql("{s}");
-  std::string name;
-  for (std::size_t i = 1; i + 1 < quoted.size(); ++i) {
-    name += quoted[i];
-    if (quoted[i] == '"') { ++i; }
-  }
-  return name;
-}
-
 // Waiting for a lock on history blocks every later finish, so the wait is at most 50 ms. False when the lock was not
 // free.
 bool under_short_lock(Connection& connection, const std::string& sql) {
@@ -185,7 +174,7 @@ DELETE FROM {s}.identities WHERE ctid = ANY (ARRAY(
 
 void make_partitions(Connection& connection, std::int64_t offset_us) {
   const Result result =
-      connection.query_text(connection.sql(missing_days), Params().int8(offset_us).text(schema_name(connection)));
+      connection.query_text(connection.sql(missing_days), Params().int8(offset_us).text(connection.schema()));
   std::vector<Day> days;
   for (RowReader reader : result) {
     Day day;
@@ -208,7 +197,7 @@ Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit) 
       connection.query_text(connection.sql(delete_tombstones), Params().int8(offset_us).int8(limit)).affected();
   dropped.more = dropped.executions >= limit || tombstones >= limit;
   const Result past =
-      connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(schema_name(connection)));
+      connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(connection.schema()));
   for (int row = 0; row < past.rows() && !dropped.more; ++row) {
     RowReader reader(past, row);
     const std::string name = reader.bytes();
@@ -218,8 +207,7 @@ Dropped drop_expired(Connection& connection, std::int64_t offset_us, int limit) 
 }
 
 int past_partitions(Connection& connection, std::int64_t offset_us) {
-  return connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(schema_name(connection)))
-      .rows();
+  return connection.query_text(connection.sql(past_days), Params().int8(offset_us).text(connection.schema())).rows();
 }
 
 }  // namespace hapax::store::postgres

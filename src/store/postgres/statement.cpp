@@ -143,7 +143,7 @@ void Array::clear() {
   has_null_ = false;
 }
 
-Array uuid_array(const std::vector<Uuid>& ids) {
+Array uuid_array(std::span<const Uuid> ids) {
   Array array(Type::uuid, ids.size());
   for (const Uuid& id : ids) { array.uuid(id); }
   return array;

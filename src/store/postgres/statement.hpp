@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,7 +77,7 @@ class Array {
   std::string data_;
 };
 
-[[nodiscard]] Array uuid_array(const std::vector<Uuid>& ids);
+[[nodiscard]] Array uuid_array(std::span<const Uuid> ids);
 
 class Params {
  public:

@@ -117,7 +117,7 @@ void PostgresStore::touch_tokens(std::span<const Uuid> ids) {
   if (ids.empty()) { return; }
   run([&](Connection& connection) {
     Params params;
-    params.int8(offset_us()).array(uuid_array({ids.begin(), ids.end()})).int8(token_touch_every.count());
+    params.int8(offset_us()).array(uuid_array(ids)).int8(token_touch_every.count());
     connection.query(touch, params);
   });
 }

@@ -15,19 +15,19 @@ using namespace model;
 
 // The row locks keep the runs from being lost or finished until the entries are committed. OFFSET 0 and `+ 0` make the
 // planner look up each run by its id. Otherwise it may scan all running rows, which seem few while the table is empty.
-constexpr std::string_view advance_head = R"(
+constexpr std::string_view advance_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 run AS MATERIALIZED (
   SELECT r.id, u.place FROM unnest($2::int[], $3::uuid[], $4::bigint[]) u(place, id, fence)
   CROSS JOIN LATERAL (
     SELECT l.id FROM {s}.live l WHERE l.id = u.id AND l.fence = u.fence AND l.state + 0 = 1
     OFFSET 0 FOR NO KEY UPDATE) r),
-kept AS ()";
+kept AS ({entries})
+SELECT run.place, t.now FROM run CROSS JOIN t)";
 
 const Statement& advance_statement() {
-  static const std::string& text =
-      keep_text(std::string(advance_head) + append_sql(5, "run") + ")\nSELECT run.place, t.now FROM run CROSS JOIN t");
-  static const Statement statement{"hapax_advance", text.c_str()};
+  static const Statement& statement =
+      made_statement("hapax_advance", fill(advance_text, {{"{entries}", append_sql(5, "run")}}));
   return statement;
 }
 
@@ -43,9 +43,8 @@ kept AS ({entries})
 SELECT t.now, run.all_hold FROM t CROSS JOIN run)";
 
 const Statement& advance_all_statement() {
-  static const std::string& text =
-      keep_text(fill(advance_all_text, {{"{entries}", append_six_sql(4, "(SELECT all_hold FROM run)")}}));
-  static const Statement statement{"hapax_advance_all", text.c_str()};
+  static const Statement& statement = made_statement(
+      "hapax_advance_all", fill(advance_all_text, {{"{entries}", append_six_sql(4, "(SELECT all_hold FROM run)")}}));
   return statement;
 }
 
