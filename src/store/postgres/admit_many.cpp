@@ -230,7 +230,7 @@ Call call_of(const InsertStatement& insert, const std::vector<NewRow>& rows, std
   return {&insert.statement, std::move(params)};
 }
 
-void find_those_that_may_be_born(std::vector<NewRow>& rows) {
+void mark_may_be_born_running(std::vector<NewRow>& rows) {
   std::vector<const NewExecution*> items;
   items.reserve(rows.size());
   for (const NewRow& row : rows) { items.push_back(row.item); }
@@ -265,7 +265,7 @@ Call insert_call(std::vector<NewRow> rows, const QueueIds& queues, std::int64_t 
     return call_of(bare ? insert_plain() : insert_labelled(), rows, offset_us, &made_by);
   }
   const bool born = std::ranges::any_of(rows, [](const NewRow& row) { return row.item->born_running.has_value(); });
-  if (born) { find_those_that_may_be_born(rows); }
+  if (born) { mark_may_be_born_running(rows); }
   if (inserts_plainly_keyed && std::ranges::all_of(rows, is_plainly_keyed)) {
     return call_of(born ? insert_keyed_born() : insert_keyed(), rows, offset_us, &made_by);
   }
@@ -275,7 +275,7 @@ Call insert_call(std::vector<NewRow> rows, const QueueIds& queues, std::int64_t 
 
 Call insert_past_draining_call(std::vector<NewRow> rows, const QueueIds& queues, std::int64_t offset_us) {
   set_queue_ids(rows, queues);
-  find_those_that_may_be_born(rows);
+  mark_may_be_born_running(rows);
   return call_of(insert_past_draining(), rows, offset_us, nullptr);
 }
 

@@ -199,8 +199,7 @@ void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
   check_not_lending();
   try {
     const Pool::Lease lease = pool_.acquire(Planning::plain);
-    TransactionGuard guard(*lease, TransactionGuard::Pipelined());
-    lease->begin();
+    TransactionGuard guard(*lease);
     {
       const LentScope lent(this, lease->native());
       AttachedTransaction tx(*this, lease->native(), AttachedTransaction::Owner::pool);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace model;
 
-constexpr Statement seed_statement{"hapax_plant", R"(
+constexpr Statement seed_statement{"hapax_seed", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 entries AS (
   INSERT INTO {s}.journal (execution, position, fence, at, kind, name, data, child)
