@@ -45,10 +45,6 @@ Time Dispatcher::step(Time now) {
   if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) { release_unstarted(); }
   // Each step sends at most one batch, so another step follows while something is left.
   const Plan next = plan(now);
-  if (next.limit == 0) {
-    const Time until = outcomes_wait_until(now);
-    if (until > now) { return std::min(until, next_step(now)); }
-  }
   if (!pending_.empty() || next.limit > 0) {
     const bool sent = exchange(next, now);
     exclusive_.store(suspect_ || suspects_due_);
@@ -77,11 +73,6 @@ void Dispatcher::collect(Time now) {
     more_tasks_ = true;
     more_workflows_ = options_.workflows != nullptr;
   }
-}
-
-Time Dispatcher::outcomes_wait_until(Time now) {
-  if (options_.workflows == nullptr || draining_.load()) { return now; }
-  return outcome_policy_.wait_until(pending_, options_.workflows->active(), now);
 }
 
 // The outcomes of the next transaction, bounded in number and in bytes.
@@ -161,7 +152,6 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   backoff_.reset();
   away_.store(false);
   const Duration took = engine_now() - asked_at;
-  if (options_.workflows != nullptr) { outcome_policy_.sent(batch, options_.workflows->active(), now, took); }
   if (ticket) { claimed(std::move(reply.claim), *ticket, next, now, now + took); }
   if (!reply.woken.empty() && options_.on_woken) { options_.on_woken(reply.woken); }
   // After the claims, so that the pool already works while waiters get their results.

@@ -72,7 +72,6 @@ class Dispatcher {
   [[nodiscard]] Plan plan(Time now);
   [[nodiscard]] int wanted(const PoolLoad& load) const;
   [[nodiscard]] Plan plan_kinds(bool due, bool alone);
-  [[nodiscard]] Time outcomes_wait_until(Time now);
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);

@@ -114,30 +114,6 @@ TEST_F(MixedDispatcherTest, WhenAllWorkflowsEndAtOnceARemoteStoreGetsThemInTwoHa
   EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
 }
 
-TEST_F(MixedDispatcherTest, TheFewWaitForTheManyThatEndedTogetherAMomentAgo) {
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(30);  // 10 of the 40 stay
-  (void)settle();
-  admit_flows(30);
-  world.advance(1s);
-  (void)settle();  // claims the 30 new ones
-  flows.complete(30);
-  (void)settle();
-  ASSERT_EQ(answered, (std::vector<std::size_t>{30, 30}));
-  admit_flows(30);
-  EXPECT_EQ(flows.active(), 10);
-  flows.complete(4);
-  const Time until = dispatcher->step(world.now());
-  EXPECT_EQ(answered.size(), 2U) << "six are under way, and many went a moment ago";
-  EXPECT_GT(until, world.now());
-  EXPECT_LE(until, world.now() + 1ms);
-  flows.complete(1);
-  (void)dispatcher->step(world.now());
-  EXPECT_EQ(answered.size(), 3U) << "five of ten are no longer few";
-}
-
 TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
   open({"flow", "work"});
   admit_flows(40);
@@ -150,41 +126,6 @@ TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
   (void)pool.end(Ending::completed("1"));
   (void)dispatcher->step(world.now());
   EXPECT_EQ(answered, std::vector<std::size_t>{1});
-}
-
-TEST_F(MixedDispatcherTest, TheFewDoNotWaitLongerThanACall) {
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(30);
-  (void)settle();
-  flows.complete(1);
-  (void)dispatcher->step(world.now());
-  ASSERT_EQ(answered.size(), 1U);
-  world.advance(1ms);
-  (void)dispatcher->step(world.now());
-  EXPECT_EQ(answered, (std::vector<std::size_t>{30, 1}));
-}
-
-TEST_F(MixedDispatcherTest, TheFewDoNotWaitForACrowdOfLongAgoNorWhileDrainingNorOnARemoteStore) {
-  const auto sends_one_of_many = [&](const auto& before) {
-    answered.clear();
-    flows.running.clear();
-    open({"flow"});
-    admit_flows(40);
-    (void)settle();
-    flows.complete(30);
-    (void)settle();
-    before();
-    flows.complete(1);
-    (void)dispatcher->step(world.now());
-    return answered.size() > 1;
-  };
-  EXPECT_FALSE(sends_one_of_many([] {}));
-  EXPECT_TRUE(sends_one_of_many([&] { world.advance(500ms); }));
-  EXPECT_TRUE(sends_one_of_many([&] { dispatcher->drain(); }));
-  remote = true;
-  EXPECT_TRUE(sends_one_of_many([] {}));
 }
 
 TEST_F(MixedDispatcherTest, HalvesAreNotHalvedAgain) {
