@@ -15,7 +15,6 @@ inline constexpr std::array fast_paths = {
     std::string_view("batch-gather-async"),  // the background thread waits for asynchronous callers to come back
     std::string_view("batch-burst"),         // a call waits for requests that are announced to follow at once
     std::string_view("batch-second-call"),   // a server gets a second call while the first is under way
-    std::string_view("outcome-halving"),     // outcomes of all workflows at once go to a server in two halves
 };
 
 // Whether HAPAX_PLAIN_PATHS names this path, which is one of fast_paths.

@@ -31,7 +31,6 @@ Dispatcher::Dispatcher(store::WorkStore& store, Session& session, RunPool& pool,
       session_(session),
       pool_(pool),
       options_(std::move(options)),
-      outcome_policy_(options_.remote),
       more_workflows_(options_.workflows != nullptr),
       tasks_(options_.tasks) {}
 
@@ -79,13 +78,7 @@ void Dispatcher::collect(Time now) {
 std::vector<Settled> Dispatcher::next_batch() {
   auto middle = pending_.begin();
   std::size_t bytes = 0;
-  std::ptrdiff_t most = std::ssize(pending_);
-  if (options_.workflows != nullptr) {
-    const std::size_t share =
-        outcome_policy_.share(pending_, options_.workflows->active(), load_.queued + load_.running);
-    most = static_cast<std::ptrdiff_t>(share);
-  }
-  most = std::min<std::ptrdiff_t>(most, limits::finish_batch);
+  const std::ptrdiff_t most = std::min<std::ptrdiff_t>(std::ssize(pending_), limits::finish_batch);
   while (middle != pending_.end() && middle - pending_.begin() < most && bytes < finish_bytes) {
     if (middle->finish) { bytes += middle->finish->result.size(); }
     ++middle;

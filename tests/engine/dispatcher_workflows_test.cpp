@@ -67,7 +67,6 @@ class MixedDispatcherTest : public ::testing::Test {
             .prefetch = 0,
             .workflows = &flows,
             .questions = questions,
-            .remote = remote,
             .on_answered = [this](std::span<const Settled> batch, auto) { answered.push_back(batch.size()); },
             .on_woken = {},
             .on_trouble = {},
@@ -99,19 +98,17 @@ class MixedDispatcherTest : public ::testing::Test {
   HandPool pool;
   HandFlows flows;
   std::optional<model::QueueRef> questions;
-  bool remote = false;
   std::vector<std::size_t> answered;  // number of outcomes in each call
   std::unique_ptr<Dispatcher> dispatcher;
 };
 
-TEST_F(MixedDispatcherTest, WhenAllWorkflowsEndAtOnceARemoteStoreGetsThemInTwoHalves) {
-  remote = true;
+TEST_F(MixedDispatcherTest, OutcomesOfManyWorkflowsGoTogether) {
   open({"flow"});
   admit_flows(40);
   (void)settle();
   flows.complete(40);
   (void)settle();
-  EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
+  EXPECT_EQ(answered, std::vector<std::size_t>{40});
 }
 
 TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
@@ -126,33 +123,6 @@ TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
   (void)pool.end(Ending::completed("1"));
   (void)dispatcher->step(world.now());
   EXPECT_EQ(answered, std::vector<std::size_t>{1});
-}
-
-TEST_F(MixedDispatcherTest, HalvesAreNotHalvedAgain) {
-  remote = true;
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(20);
-  (void)settle();
-  flows.complete(20);
-  (void)settle();
-  EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
-}
-
-TEST_F(MixedDispatcherTest, FewOutcomesAndThoseOfAStoreAtHandGoTogether) {
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(40);
-  (void)settle();
-  remote = true;
-  open({"flow"});
-  admit_flows(15);
-  (void)settle();
-  flows.complete(15);
-  (void)settle();
-  EXPECT_EQ(answered, (std::vector<std::size_t>{40, 15}));
 }
 
 TEST_F(MixedDispatcherTest, WorkflowsAloneAreClaimedUpToTheirOwnRoom) {
