@@ -11,10 +11,9 @@
 namespace hapax::base {
 
 inline constexpr std::array fast_paths = {
-    std::string_view("batch-gather"),        // a leader waits for the blocking callers that the last call answered
-    std::string_view("batch-gather-async"),  // the background thread waits for asynchronous callers to come back
-    std::string_view("batch-burst"),         // a call waits for requests that are announced to follow at once
-    std::string_view("batch-second-call"),   // a server gets a second call while the first is under way
+    std::string_view("batch-gather"),       // a leader waits for the blocking callers that the last call answered
+    std::string_view("batch-burst"),        // a call waits for requests that are announced to follow at once
+    std::string_view("batch-second-call"),  // a server gets a second call while the first is under way
 };
 
 // Whether HAPAX_PLAIN_PATHS names this path, which is one of fast_paths.

@@ -7,18 +7,14 @@
 // | rule         | a call waits for, or goes                     | at most                           | why
 // |--------------|-----------------------------------------------|-----------------------------------|-----
 // | gather       | blocking callers that the last call answered  | a quarter of that call and 200 us | 1
-// | gather_async | asynchronous callers, if the last call mostly | the time that call waited, 1 ms   | 2
-// |              | waited for a disk or another machine          |                                   |
-// | burst        | requests that were announced (Batcher::Burst) | burst_max                         | 3
-// | second_call  | beside the call under way, with asynchronous  | 2 calls under way                 | 4
+// | burst        | requests that were announced (Batcher::Burst) | burst_max                         | 2
+// | second_call  | beside the call under way, with asynchronous  | 2 calls under way                 | 3
 // |              | requests of a quarter of the recent callers   |                                   |
 //
 // 1. Callers in a loop would split into two halves, one waiting while the other's call is under way. Eight callers that
 //    wait for each other share every sync, not every second one.
-// 2. Answers of asynchronous callers (a server's connections) travel over the network, so they come back later. After
-//    a call that mostly used the processor they are not waited for: the next call would not wait as long again.
-// 3. A worker publishes many results at once, and each of them may be followed by a request.
-// 4. Half of the connections would otherwise wait for the other half. Blocking callers all come back before the next
+// 2. A worker publishes many results at once, and each of them may be followed by a request.
+// 3. Half of the connections would otherwise wait for the other half. Blocking callers all come back before the next
 //    call, so one call for all of them is better. Only where the store serves two calls at once.
 //
 // When fewer than half of the expected callers come back during a wait, the next leaders do not wait. After a failed
@@ -29,7 +25,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace hapax::engine {
 
@@ -46,15 +41,13 @@ struct BatchCall {
   std::size_t items = 0;
   Time began{};
   Time ended{};
-  std::optional<Duration> processor{};  // processor time of the call; none: a blocking caller's thread made it
-  bool failed = false;                  // each request goes alone now
+  bool failed = false;  // each request goes alone now
 };
 
 class BatchPolicy {
  public:
   struct Rules {
     bool gather = true;
-    bool gather_async = true;
     bool burst = true;
     bool second_call = true;
   };
@@ -97,7 +90,7 @@ class BatchPolicy {
   enum class Stage : std::uint8_t { none, burst, gather, over };
 
   [[nodiscard]] bool in_burst(const WaitingBatch& waiting) const;
-  void begin_gathering(Leader leader, std::size_t present, Time now);
+  void begin_gathering(std::size_t present, Time now);
   void end_gathering(std::size_t present);
   void count_callers(std::size_t answered, const WaitingBatch& waiting);
 
@@ -106,15 +99,12 @@ class BatchPolicy {
   Time burst_until_{};
   // The next call's leader.
   Stage stage_ = Stage::none;
-  Leader leader_ = Leader::caller;
   Time until_{};
-  std::size_t wanted_ = 0;   // the number of requests it gathers
   std::size_t present_ = 0;  // requests when it began to gather
   // The last call.
   std::size_t answered_ = 0;  // its requests
   std::size_t expected_ = 0;  // those and the requests that waited when it ended
   Time gather_until_{};
-  Time gather_async_until_{};
   int fruitless_ = 0;  // how many leaders do not wait after one has waited in vain
   int fruitless_left_ = 0;
   // The calls under way.

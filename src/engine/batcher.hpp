@@ -236,7 +236,6 @@ class Batcher {
 
   void run(const BatchPtr& batch, CallThread thread) {
     const bool background = thread == CallThread::background;
-    const Duration processor_before = background ? thread_cpu_time() : Duration::zero();
     BatchCall call{.items = batch->requests.size(), .began = engine_now()};
     std::uint32_t state = answered;
     try {
@@ -249,7 +248,6 @@ class Batcher {
       }
     }
     call.ended = engine_now();
-    if (background) { call.processor = thread_cpu_time() - processor_before; }
     call.failed = state == alone;
     if (thread == CallThread::beside) {
       end_beside(call);

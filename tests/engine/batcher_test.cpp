@@ -227,42 +227,6 @@ TEST(BatcherTest, ACallbackMaySubmitAndThrow) {
   EXPECT_EQ(third.get_future().get(), 4);
 }
 
-// The first caller submits again 300 µs after its answer, while another request waits. Returns the size of the second
-// call.
-std::size_t members_of_the_second_call() {
-  std::mutex mutex;
-  std::vector<std::size_t> sizes;
-  std::latch called(1);
-  std::latch answered(3);
-  Doubler batcher({.flush = [&](std::span<int> requests) {
-    {
-      const std::lock_guard lock(mutex);
-      sizes.push_back(requests.size());
-      if (sizes.size() == 1) { called.count_down(); }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return doubled(requests);
-  }});
-  const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
-  batcher.submit_async(1, [&](int, const std::exception_ptr&) {
-    answered.count_down();
-    std::this_thread::sleep_for(std::chrono::microseconds(300));
-    batcher.submit_async(3, count);
-  });
-  called.wait();
-  batcher.submit_async(2, count);
-  answered.wait();
-  const std::lock_guard lock(mutex);
-  return sizes.at(1);
-}
-
-TEST(BatcherTest, AsynchronousCallersAreWaitedForWhileACallWouldOnlyWait) {
-  // On a busy machine the third request may miss the short wait, but not in all 200 tries.
-  std::size_t most = 0;
-  for (int i = 0; i < 200 && most < 2; ++i) { most = std::max(most, members_of_the_second_call()); }
-  EXPECT_EQ(most, 2);
-}
-
 // Calls that the test releases one by one, with a count of how many were under way at once.
 class Calls {
  public:

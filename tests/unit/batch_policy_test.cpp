@@ -21,19 +21,16 @@ constexpr Time at(int us) { return Time(milliseconds(1000) + microseconds(us)); 
 
 constexpr BatchPolicy::Options usual{.rules = {}};
 constexpr BatchPolicy::Options two_calls{.two_calls = true, .rules = {}};
-constexpr Rules no_rules{.gather = false, .gather_async = false, .burst = false, .second_call = false};
+constexpr Rules no_rules{.gather = false, .burst = false, .second_call = false};
 
-// A call of `items` requests from 0 to `us`; `processor`: of that time, on the processor (the background thread's).
-BatchCall call(std::size_t items, int us, std::optional<Duration> processor = {}) {
-  return {.items = items, .began = at(0), .ended = at(us), .processor = processor};
-}
+// A call of `items` requests from 0 to `us`.
+BatchCall call(std::size_t items, int us) { return {.items = items, .began = at(0), .ended = at(us)}; }
 
 // A policy whose last call answered `answered` callers by `us`, while `waiting` others came.
-BatchPolicy after_call(BatchPolicy::Options options, std::size_t answered, std::size_t waiting, int us = 400,
-                       std::optional<Duration> processor = {}) {
+BatchPolicy after_call(BatchPolicy::Options options, std::size_t answered, std::size_t waiting, int us = 400) {
   BatchPolicy policy(options);
   policy.began(answered);
-  policy.ended(call(answered, us, processor), {.items = waiting});
+  policy.ended(call(answered, us), {.items = waiting});
   return policy;
 }
 
@@ -53,9 +50,7 @@ void expect_wait(WaitCase one) {
 // The last call took 400 us unless the row says something else.
 TEST(BatchPolicyTest, ALeaderWaitsForTheCallersThatTheLastCallAnswered) {
   const Leader caller = Leader::caller;
-  const Leader background = Leader::background;
   BatchPolicy no_gather = after_call({.rules = {.gather = false}}, 8, 0);
-  BatchPolicy no_gather_async = after_call({.rules = {.gather_async = false}}, 8, 0, 1000, microseconds(10));
   for (const WaitCase& one : std::vector<WaitCase>{
            {"the first request of all", BatchPolicy(usual), caller, {.items = 1}, 0, 0},
            {"after a call for one", after_call(usual, 1, 0), caller, {.items = 1}, 410, 410},
@@ -65,22 +60,8 @@ TEST(BatchPolicyTest, ALeaderWaitsForTheCallersThatTheLastCallAnswered) {
            {"all are back", after_call(usual, 4, 4), caller, {.items = 8}, 410, 410},
            {"that time is over", after_call(usual, 8, 0), caller, {.items = 1}, 500, 500},
            {"no more than one batch", after_call({.max_items = 4, .rules = {}}, 4, 3), caller, {.items = 4}, 410, 410},
-           {"a busy call is no reason to wait",
-            after_call(usual, 8, 0, 1000, microseconds(900)),
-            background,
-            {.items = 1},
-            1300,
-            1300},
-           {"as long as the call waited",
-            after_call(usual, 8, 0, 900, microseconds(300)),
-            background,
-            {.items = 1},
-            950,
-            1500},
-           {"at most 1 ms", after_call(usual, 8, 0, 9000, microseconds(300)), background, {.items = 1}, 9010, 10000},
-           {"callers' rule off", no_gather, caller, {.items = 1}, 410, 410},
-           {"callers' rule off, the other on", no_gather, background, {.items = 1}, 410, 500},
-           {"the background thread's rule off", no_gather_async, background, {.items = 1}, 1010, 1010},
+           {"the background thread leads", after_call(usual, 8, 0), Leader::background, {.items = 1}, 410, 410},
+           {"rule off", no_gather, caller, {.items = 1}, 410, 410},
            {"all rules off", after_call({.rules = no_rules}, 8, 0), caller, {.items = 1}, 410, 410},
        }) {
     expect_wait(one);
@@ -158,15 +139,6 @@ TEST(BatchPolicyTest, BurstsThatFollowEachOtherDoNotHoldALeaderForLonger) {
   EXPECT_EQ(policy.wait_until(Leader::background, {.items = 1}, at(1000)), at(1000));
 }
 
-TEST(BatchPolicyTest, ALeaderGathersAfterABurst) {
-  BatchPolicy policy = after_call(usual, 8, 0, 9000, microseconds(0));
-  policy.burst_began(at(9000));
-  EXPECT_EQ(policy.wait_until(Leader::background, {.items = 1}, at(9010)), at(10000));
-  policy.burst_ended();
-  EXPECT_EQ(policy.wait_until(Leader::background, {.items = 2}, at(9100)), at(10000)) << "the gathering's own end";
-  EXPECT_TRUE(policy.enough({.items = 8}));
-}
-
 // A policy with a call of `items` under way.
 BatchPolicy under_way(BatchPolicy::Options options, std::size_t items) {
   BatchPolicy policy(options);
@@ -239,7 +211,7 @@ TEST(BatchPolicyTest, RecentCallersAreForgottenSlowly) {
 TEST(BatchPolicyTest, AllFastPathsAreTakenUnlessTheEnvironmentNamesThem) {
   for (const std::string_view path : base::fast_paths) { EXPECT_FALSE(base::takes_plain_path(path)) << path; }
   const Rules rules = BatchPolicy::usual_rules();
-  EXPECT_TRUE(rules.gather && rules.gather_async && rules.burst && rules.second_call);
+  EXPECT_TRUE(rules.gather && rules.burst && rules.second_call);
 }
 
 }  // namespace
