@@ -11,9 +11,8 @@
 namespace hapax::base {
 
 inline constexpr std::array fast_paths = {
-    std::string_view("batch-gather"),       // a leader waits for the blocking callers that the last call answered
-    std::string_view("batch-burst"),        // a call waits for requests that are announced to follow at once
-    std::string_view("batch-second-call"),  // a server gets a second call while the first is under way
+    std::string_view("batch-gather"),  // a leader waits for the blocking callers that the last call answered
+    std::string_view("batch-burst"),   // a call waits for requests that are announced to follow at once
 };
 
 // Whether HAPAX_PLAIN_PATHS names this path, which is one of fast_paths.

@@ -10,15 +10,12 @@ namespace {
 
 constexpr Duration gather_max = std::chrono::microseconds(200);
 constexpr int fruitless_max = 64;
-constexpr std::size_t share_of_a_call = 4;
-constexpr int one_at_a_time_calls = 64;
 
 }  // namespace
 
 BatchPolicy::Rules BatchPolicy::usual_rules() {
   static const Rules rules{.gather = !base::takes_plain_path("batch-gather"),
-                           .burst = !base::takes_plain_path("batch-burst"),
-                           .second_call = !base::takes_plain_path("batch-second-call")};
+                           .burst = !base::takes_plain_path("batch-burst")};
   return rules;
 }
 
@@ -69,41 +66,14 @@ void BatchPolicy::end_gathering(std::size_t present) {
   fruitless_left_ = fruitless_;
 }
 
-bool BatchPolicy::goes_beside(const WaitingBatch& waiting, Time now) const {
-  return options_.two_calls && options_.rules.second_call && under_way_ > 0 && beside_ == 0 && one_at_a_time_ == 0 &&
-         !waiting.has_caller && !waiting.only_in_turn && waiting.items >= worth_a_call_ &&
-         !(in_burst(waiting) && now < burst_until_);
-}
-
 void BatchPolicy::burst_began(Time now) {
   if (bursts_++ == 0) { burst_until_ = now + options_.burst_max; }
-}
-
-void BatchPolicy::began(std::size_t items) {
-  stage_ = Stage::none;
-  under_way_ = items;
 }
 
 void BatchPolicy::ended(const BatchCall& call, const WaitingBatch& waiting) {
   answered_ = call.items;
   expected_ = std::min(options_.max_items, call.items + waiting.items);
   gather_until_ = call.ended + std::min((call.ended - call.began) / 4, gather_max);
-  under_way_ = 0;
-  count_callers(call.items, waiting);
-  if (call.failed) { one_at_a_time_ = one_at_a_time_calls; }
-  if (one_at_a_time_ > 0) { --one_at_a_time_; }
-}
-
-void BatchPolicy::ended_beside(const BatchCall& call, const WaitingBatch& waiting) {
-  beside_ = 0;
-  count_callers(call.items, waiting);
-  if (call.failed) { one_at_a_time_ = one_at_a_time_calls; }
-}
-
-void BatchPolicy::count_callers(std::size_t answered, const WaitingBatch& waiting) {
-  const std::size_t present = answered + waiting.items + under_way_ + beside_;
-  population_ = std::max(present, population_ - population_ / 8);
-  worth_a_call_ = std::max<std::size_t>(2, population_ / share_of_a_call);
 }
 
 }  // namespace hapax::engine

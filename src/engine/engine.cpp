@@ -84,8 +84,7 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
           .size = request_bytes,
-          .in_turn = model::may_displace,
-          .policy = {.two_calls = capabilities_.remote, .max_items = limits::admit_batch}});
+          .policy = {.max_items = limits::admit_batch}});
   journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
       Batcher<model::JournalEntry, model::FinishVerdict>::Options{
           .flush = [this](std::span<model::JournalEntry> entries) { return store_->journal_append(entries); },
