@@ -11,8 +11,17 @@
 namespace hapax::base {
 
 inline constexpr std::array fast_paths = {
+    // Engine, workers, workflows.
+    std::string_view("engine-born-running"),  // an idle worker of this process gets a new execution in its admission
+    std::string_view("engine-questions"),     // claims look for questions to workflows every 20 ms, not every time
+    std::string_view("pool-chunks"),          // a thread takes many quick runs from the queue at once
+    std::string_view("lane-measuring"),       // lanes measure how long workflows take, and keep slow ones apart
+    std::string_view("lane-batches"),         // a lane has up to 64 runs at a time, which share a call
+    // Batches of requests.
     std::string_view("batch-gather"),  // a leader waits for the blocking callers that the last call answered
     std::string_view("batch-burst"),   // a call waits for requests that are announced to follow at once
+
+    std::string_view("batch-reserve"),  // a batch reserves the memory for as many requests as the last call had
 };
 
 // Whether HAPAX_PLAIN_PATHS names this path, which is one of fast_paths.

@@ -14,6 +14,7 @@
 #include <hapax/error.hpp>
 
 #include "base/futex.hpp"
+#include "base/plain_path.hpp"
 #include "engine/batch_answers.hpp"
 #include "engine/batch_policy.hpp"
 #include "engine/step_thread.hpp"
@@ -163,7 +164,8 @@ class Batcher {
         queue_.back()->bytes + bytes > options_.max_bytes) {
       queue_.push_back(std::make_shared<Batch>());
       // Room for as many as last time: requests are large to move, and other callers wait for this lock.
-      queue_.back()->requests.reserve(std::min(policy_.expected(), room_max));
+      static const bool plain = base::takes_plain_path("batch-reserve");
+      if (!plain) { queue_.back()->requests.reserve(std::min(policy_.expected(), room_max)); }
     }
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;

@@ -6,6 +6,7 @@
 
 #include "base/fault.hpp"
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/sweeper.hpp"
 #include "engine/waiters.hpp"
@@ -232,7 +233,8 @@ void Engine::forget(const model::BornRunning& place) {
 }
 
 void Engine::reserve(model::NewExecution& request) {
-  if (!request.born_running && request.delay == Duration::zero() && !request.run_at &&
+  static const bool plain = base::takes_plain_path("engine-born-running");
+  if (!plain && !request.born_running && request.delay == Duration::zero() && !request.run_at &&
       request.kind != model::Kind::guard && !request.seed) {
     request.born_running = wakeups_->reserve(request.queue, request.task, request.kind);
   }
