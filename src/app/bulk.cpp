@@ -3,6 +3,7 @@
 
 #include "app/app_state.hpp"
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "model/placed_error.hpp"
 #include "model/refusal.hpp"
 #include "model/validate.hpp"
@@ -83,6 +84,7 @@ BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& sour
     throw InvalidArgument("batch",
                           std::to_string(options.batch) + ", expected 1 to " + std::to_string(limits::bulk_batch));
   }
+  static const bool plain = base::takes_plain_path("bulk-encode-ahead");
   BulkReport report;
   std::size_t index = 0;
   std::future<std::vector<model::Admission>> writing;
@@ -104,8 +106,9 @@ BulkReport App::enqueue_bulk(const TaskSpec& task, const detail::RawSource& sour
     harvest();
     if (batch.requests.empty()) { break; }
     in_flight = std::move(batch);
-    writing = std::async(std::launch::async,
+    writing = std::async(plain ? std::launch::deferred : std::launch::async,
                          [this, &task, &in_flight, &options] { return admit(*state_, task, in_flight, options); });
+    if (plain) { harvest(); }
   }
   if (state_->runs_inline) { state_->run_inline(state_->queue(options.each.queue.value_or(task.options.queue))); }
   return report;

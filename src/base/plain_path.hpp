@@ -11,12 +11,22 @@
 namespace hapax::base {
 
 inline constexpr std::array fast_paths = {
-    std::string_view("batch-gather"),        // a leader waits for the blocking callers that the last call answered
-    std::string_view("batch-gather-async"),  // the background thread waits for asynchronous callers to come back
-    std::string_view("batch-burst"),         // a call waits for requests that are announced to follow at once
-    std::string_view("batch-second-call"),   // a server gets a second call while the first is under way
-    std::string_view("outcome-company"),     // a few workflows' outcomes wait for the outcomes of more
-    std::string_view("outcome-halving"),     // outcomes of all workflows at once go to a server in two halves
+    // Engine, workers, workflows.
+    std::string_view("engine-born-running"),  // an idle worker of this process gets a new execution in its admission
+    std::string_view("engine-questions"),     // claims look for questions to workflows every 20 ms, not every time
+    std::string_view("pool-chunks"),          // a thread takes many quick runs from the queue at once
+    std::string_view("batch-reserve"),        // a batch reserves memory for as many requests as the last call had
+    std::string_view("lane-measuring"),       // lanes measure how long workflows take, and keep slow ones apart
+    std::string_view("lane-batches"),         // a lane has up to 64 runs at a time, which share a call
+    // SQLite.
+    std::string_view("sqlite-many-admit"),     // admissions of eight or more items share statements
+    std::string_view("sqlite-many-finish"),    // completions of eight or more executions share statements
+    std::string_view("sqlite-many-turns"),     // turns of eight or more workflows, and their entries, share statements
+    std::string_view("sqlite-warm-up"),        // a worker prepares its statements before its first work
+    std::string_view("sqlite-log-filling"),    // the log is filled with zeros ahead of its frames
+    std::string_view("sqlite-log-one-write"),  // a commit's frames go to the log in one write
+    std::string_view("sqlite-shared-commit"),  // threads that write at the same time share one COMMIT
+    std::string_view("sqlite-guard-hints"),    // a duplicate call of a guard reads one table, not two
     // PostgreSQL. Where several serve one request, the next that is not switched off takes it, and at last the steps of
     // admit_identity.cpp.
     std::string_view("pg-admit-plain"),     // requests without identity are one statement, without lock timeout
@@ -35,6 +45,16 @@ inline constexpr std::array fast_paths = {
     std::string_view("pg-limited-hint"),    // queues known to have limits are left out of the general claim
     std::string_view("pg-queue-ids"),       // ids of queues are kept in memory
     std::string_view("pg-lasting-guards"),  // guard records that are kept for ever are read and written without routing
+    // Guards.
+    std::string_view("guard-first-call"),  // a call that is likely the first does not look for a record on a server
+    std::string_view("guard-cache"),       // GuardOptions::cache_records: records are kept in this process
+    std::string_view("guard-batches"),     // begins and outcomes of several threads share a call
+    // Events and bulk.
+    std::string_view("event-batches"),      // while batches of runs are written, the next one is filled; batches grow
+    std::string_view("bulk-encode-ahead"),  // while a batch of a bulk enqueue is written, the next one is encoded
+    // Batches of requests.
+    std::string_view("batch-gather"),  // a leader waits for the blocking callers that the last call answered
+    std::string_view("batch-burst"),   // a call waits for requests that are announced to follow at once
 };
 
 // Whether HAPAX_PLAIN_PATHS names this path, which is one of fast_paths.

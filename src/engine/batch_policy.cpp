@@ -9,50 +9,34 @@ namespace hapax::engine {
 namespace {
 
 constexpr Duration gather_max = std::chrono::microseconds(200);
-constexpr Duration gather_async_max = std::chrono::milliseconds(1);
 constexpr int fruitless_max = 64;
-constexpr int fruitless_async_max = 3;
-constexpr std::size_t share_of_a_call = 4;
-constexpr int one_at_a_time_calls = 64;
-
-// How long a call of the background thread waited for a disk or another machine. After more than a third of its time
-// on the processor, the rest may have been a wait for the processor.
-Duration waited(const BatchCall& call) {
-  const Duration took = call.ended - call.began;
-  return call.processor && 3 * *call.processor <= took ? took - *call.processor : Duration::zero();
-}
 
 }  // namespace
 
 BatchPolicy::Rules BatchPolicy::usual_rules() {
   static const Rules rules{.gather = !base::takes_plain_path("batch-gather"),
-                           .gather_async = !base::takes_plain_path("batch-gather-async"),
-                           .burst = !base::takes_plain_path("batch-burst"),
-                           .second_call = !base::takes_plain_path("batch-second-call")};
+                           .burst = !base::takes_plain_path("batch-burst")};
   return rules;
 }
 
 Time BatchPolicy::wait_until(Leader leader, const WaitingBatch& waiting, Time now) {
   if (stage_ == Stage::none) {
-    if (leader == Leader::background && in_burst(waiting) && now < burst_until_) {
-      stage_ = Stage::burst;
+    if (leader == Leader::caller) {
+      begin_gathering(waiting.items, now);
+    } else {
+      stage_ = in_burst(waiting) && now < burst_until_ ? Stage::burst : Stage::over;
       until_ = burst_until_;
-      return until_;
     }
-    begin_gathering(leader, waiting.items, now);
   } else if (now >= until_ || enough(waiting)) {
-    if (stage_ == Stage::gather) {
-      end_gathering(waiting.items);
-    } else if (stage_ == Stage::burst) {
-      begin_gathering(leader, waiting.items, now);
-    }
+    if (stage_ == Stage::gather) { end_gathering(waiting.items); }
+    stage_ = Stage::over;
   }
   return stage_ == Stage::over ? now : until_;
 }
 
 bool BatchPolicy::enough(const WaitingBatch& waiting) const {
   if (stage_ == Stage::burst) { return !in_burst(waiting); }
-  return stage_ != Stage::gather || waiting.items >= wanted_;
+  return stage_ != Stage::gather || waiting.items >= expected_;
 }
 
 // Whether a burst is still adding requests to the batch.
@@ -60,68 +44,36 @@ bool BatchPolicy::in_burst(const WaitingBatch& waiting) const {
   return options_.rules.burst && bursts_ > 0 && !waiting.closed && !waiting.has_caller;
 }
 
-void BatchPolicy::begin_gathering(Leader leader, std::size_t present, Time now) {
+void BatchPolicy::begin_gathering(std::size_t present, Time now) {
   stage_ = Stage::over;
-  const bool background = leader == Leader::background;
-  if (!(background ? options_.rules.gather_async : options_.rules.gather)) { return; }
-  wanted_ = background && options_.two_calls ? std::min(expected_, worth_a_call_) : expected_;
-  until_ = background ? gather_async_until_ : gather_until_;
-  if (expected_ <= 1 || present >= wanted_ || now >= until_) { return; }
+  if (!options_.rules.gather) { return; }
+  until_ = gather_until_;
+  if (expected_ <= 1 || present >= expected_ || now >= until_) { return; }
   if (fruitless_left_ > 0) {
     --fruitless_left_;
     return;
   }
   stage_ = Stage::gather;
-  leader_ = leader;
   present_ = present;
 }
 
 void BatchPolicy::end_gathering(std::size_t present) {
-  stage_ = Stage::over;
-  if (2 * (present - present_) >= std::min(answered_, wanted_ - present_)) {
+  if (2 * (present - present_) >= std::min(answered_, expected_ - present_)) {
     fruitless_ = 0;
     return;
   }
-  fruitless_ = std::min(leader_ == Leader::background ? fruitless_async_max : fruitless_max, 2 * fruitless_ + 4);
+  fruitless_ = std::min(fruitless_max, 2 * fruitless_ + 4);
   fruitless_left_ = fruitless_;
-}
-
-bool BatchPolicy::goes_beside(const WaitingBatch& waiting, Time now) const {
-  return options_.two_calls && options_.rules.second_call && under_way_ > 0 && beside_ == 0 && one_at_a_time_ == 0 &&
-         !waiting.has_caller && !waiting.only_in_turn && waiting.items >= worth_a_call_ &&
-         !(in_burst(waiting) && now < burst_until_);
 }
 
 void BatchPolicy::burst_began(Time now) {
   if (bursts_++ == 0) { burst_until_ = now + options_.burst_max; }
 }
 
-void BatchPolicy::began(std::size_t items) {
-  stage_ = Stage::none;
-  under_way_ = items;
-}
-
 void BatchPolicy::ended(const BatchCall& call, const WaitingBatch& waiting) {
   answered_ = call.items;
   expected_ = std::min(options_.max_items, call.items + waiting.items);
   gather_until_ = call.ended + std::min((call.ended - call.began) / 4, gather_max);
-  gather_async_until_ = std::max(gather_until_, call.ended + std::min(waited(call), gather_async_max));
-  under_way_ = 0;
-  count_callers(call.items, waiting);
-  if (call.failed) { one_at_a_time_ = one_at_a_time_calls; }
-  if (one_at_a_time_ > 0) { --one_at_a_time_; }
-}
-
-void BatchPolicy::ended_beside(const BatchCall& call, const WaitingBatch& waiting) {
-  beside_ = 0;
-  count_callers(call.items, waiting);
-  if (call.failed) { one_at_a_time_ = one_at_a_time_calls; }
-}
-
-void BatchPolicy::count_callers(std::size_t answered, const WaitingBatch& waiting) {
-  const std::size_t present = answered + waiting.items + under_way_ + beside_;
-  population_ = std::max(present, population_ - population_ / 8);
-  worth_a_call_ = std::max<std::size_t>(2, population_ / share_of_a_call);
 }
 
 }  // namespace hapax::engine

@@ -3,8 +3,8 @@
 // Requests queue up in batches. One thread at a time has the turn: the right to make the next call. A blocking caller
 // that finds no call under way makes its call at once, on its own thread. Requests that arrive during a call join the
 // next batch; that batch's first blocking caller leads it (gets the turn). A background thread leads batches of
-// asynchronous requests only, and another thread makes calls beside the turn's; each starts when first needed. When a
-// batch goes is BatchPolicy's decision (batch_policy.hpp).
+// asynchronous requests only; it starts when first needed. When a batch goes is BatchPolicy's decision
+// (batch_policy.hpp).
 //
 // Errors: StoreUnavailable goes to every member of the batch. Any other error may be one request's fault, so each
 // member is then sent alone and cannot fail its neighbours: a blocking member on its own thread, asynchronous members
@@ -14,6 +14,7 @@
 #include <hapax/error.hpp>
 
 #include "base/futex.hpp"
+#include "base/plain_path.hpp"
 #include "engine/batch_answers.hpp"
 #include "engine/batch_policy.hpp"
 #include "engine/step_thread.hpp"
@@ -49,8 +50,6 @@ class Batcher {
     // Exceptions are dropped, as the requests have taken effect.
     std::function<void(std::span<Request>, std::span<Reply>)> flushed{};
     std::function<std::size_t(const Request&)> size{};  // in bytes
-    // Whether a request may go only in the turn's call, because it could block a call beside it for long; empty: none.
-    std::function<bool(const Request&)> in_turn{};
     std::size_t max_bytes = 8 << 20;
     BatchPolicy::Options policy{};
   };
@@ -71,9 +70,7 @@ class Batcher {
     }
     leader_condition_.notify_one();
     background_condition_.notify_one();
-    beside_condition_.notify_one();
     if (background_.joinable()) { background_.join(); }
-    if (beside_thread_.joinable()) { beside_thread_.join(); }
     answers_.reset();
   }
 
@@ -88,7 +85,6 @@ class Batcher {
       const std::lock_guard lock(batcher_.mutex_);
       batcher_.policy_.burst_ended();
       batcher_.wake_waiting_leader();
-      batcher_.start_beside();
     }
     Burst(const Burst&) = delete;
     Burst& operator=(const Burst&) = delete;
@@ -101,7 +97,7 @@ class Batcher {
     std::unique_lock lock(mutex_);
     const bool idle = !std::exchange(busy_, true);
     if (idle && goes_now()) {
-      policy_.began(1);
+      policy_.began();
       lock.unlock();
       return run_single(request);
     }
@@ -113,7 +109,9 @@ class Batcher {
       batch->done.wait_while(waits);
     } else {
       if (!idle) { batch->turn.wait_while(waits); }
-      if (idle || batch->turn.load() == leads) { run(take_front(BatchPolicy::Leader::caller), CallThread::caller); }
+      if (idle || batch->turn.load() == leads) {
+        run(take_front(BatchPolicy::Leader::caller), BatchPolicy::Leader::caller);
+      }
     }
     if (batch->done.load() == alone) { return call_alone(batch->requests[index]); }
     if (batch->error) { std::rethrow_exception(batch->error); }
@@ -127,7 +125,7 @@ class Batcher {
       callback(Reply{}, std::make_exception_ptr(ShuttingDown()));
       return;
     }
-    start_threads();  // before the request is queued, so that an exception here has changed nothing
+    start_background();  // before the request is queued, so that an exception here has changed nothing
     const auto [batch, index] = join(std::move(request));
     batch->members.push_back({index, std::move(callback)});
     wake_waiting_leader();
@@ -135,8 +133,6 @@ class Batcher {
       background_turn_ = true;
       lock.unlock();
       background_condition_.notify_one();
-    } else {
-      start_beside();
     }
   }
 
@@ -154,14 +150,11 @@ class Batcher {
     std::exception_ptr error;
     std::size_t bytes = 0;
     bool has_caller = false;      // guarded by mutex_
-    bool only_in_turn = false;    // guarded by mutex_
     base::FutexWord turn{waits};  // the leading member sleeps on it
     base::FutexWord done{waits};  // the other blocking members sleep on it
   };
   using BatchPtr = std::shared_ptr<Batch>;
 
-  // The thread that makes a call: a caller or the background thread in its turn, or the thread for calls beside it.
-  enum class CallThread : std::uint8_t { caller, background, beside };
   static constexpr std::size_t room_max = 256;
 
   // Holding mutex_, as all functions up to take_front().
@@ -171,11 +164,11 @@ class Batcher {
         queue_.back()->bytes + bytes > options_.max_bytes) {
       queue_.push_back(std::make_shared<Batch>());
       // Room for as many as last time: requests are large to move, and other callers wait for this lock.
-      queue_.back()->requests.reserve(std::min(policy_.expected(), room_max));
+      static const bool plain = base::takes_plain_path("batch-reserve");
+      if (!plain) { queue_.back()->requests.reserve(std::min(policy_.expected(), room_max)); }
     }
     BatchPtr batch = queue_.back();
     batch->bytes += bytes;
-    batch->only_in_turn = batch->only_in_turn || (options_.in_turn && options_.in_turn(request));
     batch->requests.push_back(std::move(request));
     return {batch, batch->requests.size() - 1};
   }
@@ -183,7 +176,7 @@ class Batcher {
   [[nodiscard]] WaitingBatch waiting() const {
     if (queue_.empty()) { return {}; }
     const Batch& front = *queue_.front();
-    return {front.requests.size(), front.has_caller, front.only_in_turn, queue_.size() > 1};
+    return {front.requests.size(), front.has_caller, queue_.size() > 1};
   }
 
   // Whether a caller that finds no call under way need not wait for others.
@@ -196,25 +189,9 @@ class Batcher {
     if (leader_waits_ && policy_.enough(waiting())) { leader_condition_.notify_one(); }
   }
 
-  BatchPtr pop_front() {
-    BatchPtr batch = std::move(queue_.front());
-    queue_.pop_front();
-    return batch;
-  }
-
-  void start_beside() {
-    if (!options_.policy.two_calls || beside_ || !policy_.goes_beside(waiting(), engine_now())) { return; }
-    beside_ = pop_front();
-    policy_.began_beside(beside_->requests.size());
-    beside_condition_.notify_one();
-  }
-
-  void start_threads() {
+  void start_background() {
     if (!background_.joinable()) {
       background_ = std::thread([this] { background_loop(); });
-    }
-    if (options_.policy.two_calls && !beside_thread_.joinable()) {
-      beside_thread_ = std::thread([this] { beside_loop(); });
     }
   }
 
@@ -229,14 +206,13 @@ class Batcher {
       leader_condition_.wait_for(lock, until - now, [this] { return stopping_ || policy_.enough(waiting()); });
       leader_waits_ = false;
     }
-    BatchPtr batch = pop_front();
-    policy_.began(batch->requests.size());
+    BatchPtr batch = std::move(queue_.front());
+    queue_.pop_front();
+    policy_.began();
     return batch;
   }
 
-  void run(const BatchPtr& batch, CallThread thread) {
-    const bool background = thread == CallThread::background;
-    const Duration processor_before = background ? thread_cpu_time() : Duration::zero();
+  void run(const BatchPtr& batch, BatchPolicy::Leader leader) {
     BatchCall call{.items = batch->requests.size(), .began = engine_now()};
     std::uint32_t state = answered;
     try {
@@ -249,16 +225,10 @@ class Batcher {
       }
     }
     call.ended = engine_now();
-    if (background) { call.processor = thread_cpu_time() - processor_before; }
-    call.failed = state == alone;
-    if (thread == CallThread::beside) {
-      end_beside(call);
-    } else {
-      pass_on(call);
-    }
+    pass_on(call);
     if (state == answered && !batch->error) { tell_flushed(batch->requests, batch->replies); }
     batch->done.set_and_wake_all(state);
-    if (background) { batch->turn.set_and_wake_one(answered); }
+    if (leader == BatchPolicy::Leader::background) { batch->turn.set_and_wake_one(answered); }
     if (batch->members.empty()) { return; }
     if (state == answered) {
       answers_->answer(batch);
@@ -331,13 +301,6 @@ class Batcher {
     }
   }
 
-  void end_beside(const BatchCall& call) {
-    const std::lock_guard lock(mutex_);
-    beside_.reset();
-    policy_.ended_beside(call, waiting());
-    start_beside();
-  }
-
   void background_loop() {
     mark_engine_thread();
     std::unique_lock lock(mutex_);
@@ -346,20 +309,7 @@ class Batcher {
       if (!background_turn_) { return; }
       background_turn_ = false;
       lock.unlock();
-      run(take_front(BatchPolicy::Leader::background), CallThread::background);
-      lock.lock();
-    }
-  }
-
-  void beside_loop() {
-    mark_engine_thread();
-    std::unique_lock lock(mutex_);
-    while (true) {
-      beside_condition_.wait(lock, [this] { return stopping_ || beside_; });
-      if (!beside_) { return; }
-      const BatchPtr batch = beside_;
-      lock.unlock();
-      run(batch, CallThread::beside);
+      run(take_front(BatchPolicy::Leader::background), BatchPolicy::Leader::background);
       lock.lock();
     }
   }
@@ -375,9 +325,6 @@ class Batcher {
   bool background_turn_ = false;
   std::condition_variable background_condition_;
   std::thread background_;
-  BatchPtr beside_;  // the batch of the call beside the turn's
-  std::condition_variable beside_condition_;
-  std::thread beside_thread_;
   std::unique_ptr<BatchAnswers<Request, Reply>> answers_;
 };
 

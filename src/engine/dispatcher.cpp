@@ -31,7 +31,6 @@ Dispatcher::Dispatcher(store::WorkStore& store, Session& session, RunPool& pool,
       session_(session),
       pool_(pool),
       options_(std::move(options)),
-      outcome_policy_(options_.remote),
       more_workflows_(options_.workflows != nullptr),
       tasks_(options_.tasks) {}
 
@@ -45,10 +44,6 @@ Time Dispatcher::step(Time now) {
   if (draining_.load() || (load_.oldest_queued && now - *load_.oldest_queued > unstarted_max)) { release_unstarted(); }
   // Each step sends at most one batch, so another step follows while something is left.
   const Plan next = plan(now);
-  if (next.limit == 0) {
-    const Time until = outcomes_wait_until(now);
-    if (until > now) { return std::min(until, next_step(now)); }
-  }
   if (!pending_.empty() || next.limit > 0) {
     const bool sent = exchange(next, now);
     exclusive_.store(suspect_ || suspects_due_);
@@ -79,22 +74,11 @@ void Dispatcher::collect(Time now) {
   }
 }
 
-Time Dispatcher::outcomes_wait_until(Time now) {
-  if (options_.workflows == nullptr || draining_.load()) { return now; }
-  return outcome_policy_.wait_until(pending_, options_.workflows->active(), now);
-}
-
 // The outcomes of the next transaction, bounded in number and in bytes.
 std::vector<Settled> Dispatcher::next_batch() {
   auto middle = pending_.begin();
   std::size_t bytes = 0;
-  std::ptrdiff_t most = std::ssize(pending_);
-  if (options_.workflows != nullptr) {
-    const std::size_t share =
-        outcome_policy_.share(pending_, options_.workflows->active(), load_.queued + load_.running);
-    most = static_cast<std::ptrdiff_t>(share);
-  }
-  most = std::min<std::ptrdiff_t>(most, limits::finish_batch);
+  const std::ptrdiff_t most = std::min<std::ptrdiff_t>(std::ssize(pending_), limits::finish_batch);
   while (middle != pending_.end() && middle - pending_.begin() < most && bytes < finish_bytes) {
     if (middle->finish) { bytes += middle->finish->result.size(); }
     ++middle;
@@ -161,7 +145,6 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   backoff_.reset();
   away_.store(false);
   const Duration took = engine_now() - asked_at;
-  if (options_.workflows != nullptr) { outcome_policy_.sent(batch, options_.workflows->active(), now, took); }
   if (ticket) { claimed(std::move(reply.claim), *ticket, next, now, now + took); }
   if (!reply.woken.empty() && options_.on_woken) { options_.on_woken(reply.woken); }
   // After the claims, so that the pool already works while waiters get their results.

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "engine/backoff.hpp"
-#include "engine/outcome_policy.hpp"
+#include "engine/outcome.hpp"
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
 #include "engine/step_thread.hpp"
@@ -32,7 +32,6 @@ class Dispatcher {
     int prefetch = 0;
     WorkflowPool* workflows = nullptr;           // runs claimed workflows; none: the pool runs them like tasks
     std::optional<model::QueueRef> questions{};  // queue of questions to workflows (model/question.hpp)
-    bool remote = false;                         // Capabilities::remote of the store
     // Called with outcomes and the store's verdicts, for waiters and displays.
     std::function<void(std::span<const Settled>, std::span<const model::FinishVerdict>)> on_answered;
     // Called with the queues in which outcomes made executions due.
@@ -72,7 +71,6 @@ class Dispatcher {
   [[nodiscard]] Plan plan(Time now);
   [[nodiscard]] int wanted(const PoolLoad& load) const;
   [[nodiscard]] Plan plan_kinds(bool due, bool alone);
-  [[nodiscard]] Time outcomes_wait_until(Time now);
   [[nodiscard]] std::vector<Settled> next_batch();
   [[nodiscard]] bool exchange(const Plan& plan, Time now);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
@@ -99,7 +97,6 @@ class Dispatcher {
   Time held_up_at_{};             // when to send held_up_ again
   Backoff backoff_;
   Time retry_at_{};
-  OutcomePolicy outcome_policy_;
   Time claim_at_{};              // when to claim next
   Time questions_at_{};          // claims before this leave questions out
   bool questions_left_ = false;  // the last claim left questions out

@@ -2,6 +2,7 @@
 #include "engine/dispatcher.hpp"
 
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "engine/prefetch.hpp"
 
 #include <algorithm>
@@ -113,7 +114,8 @@ model::ClaimRequest Dispatcher::claim_request(const Plan& plan, const ClaimTicke
 
 // Questions go first, so that no backlog in the worker's queues delays them.
 void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
-  questions_left_ = now < questions_at_;
+  static const bool plain = base::takes_plain_path("engine-questions");
+  questions_left_ = !plain && now < questions_at_;
   if (questions_left_) { return; }
   questions_at_ = now + questions_look;
   request.queues.insert(request.queues.begin(), *options_.questions);

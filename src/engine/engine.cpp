@@ -6,6 +6,7 @@
 
 #include "base/fault.hpp"
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "engine/step_thread.hpp"
 #include "engine/sweeper.hpp"
 #include "engine/waiters.hpp"
@@ -84,8 +85,7 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
           .size = request_bytes,
-          .in_turn = model::may_displace,
-          .policy = {.two_calls = capabilities_.remote, .max_items = limits::admit_batch}});
+          .policy = {.max_items = limits::admit_batch}});
   journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
       Batcher<model::JournalEntry, model::FinishVerdict>::Options{
           .flush = [this](std::span<model::JournalEntry> entries) { return store_->journal_append(entries); },
@@ -233,7 +233,8 @@ void Engine::forget(const model::BornRunning& place) {
 }
 
 void Engine::reserve(model::NewExecution& request) {
-  if (!request.born_running && request.delay == Duration::zero() && !request.run_at &&
+  static const bool plain = base::takes_plain_path("engine-born-running");
+  if (!plain && !request.born_running && request.delay == Duration::zero() && !request.run_at &&
       request.kind != model::Kind::guard && !request.seed) {
     request.born_running = wakeups_->reserve(request.queue, request.task, request.kind);
   }

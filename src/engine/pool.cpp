@@ -1,5 +1,6 @@
 #include "engine/pool.hpp"
 
+#include "base/plain_path.hpp"
 #include "base/random.hpp"
 #include "engine/step_thread.hpp"
 
@@ -127,10 +128,11 @@ RunPtr ThreadPool::next(HandlerThread& thread) {
     work_.wait(lock);
     idle_.fetch_sub(1, std::memory_order_relaxed);
   }
+  static const bool plain = base::takes_plain_path("pool-chunks");
   RunPtr run = std::move(queue_.front());
   queue_.pop_front();
   const double average = average_.load(std::memory_order_relaxed);
-  if (average > 0 && !queue_.empty()) {
+  if (!plain && average > 0 && !queue_.empty()) {
     const double by_time = chunk_seconds / average;
     std::size_t chunk = std::min(by_time < chunk_max ? static_cast<std::size_t>(by_time) : chunk_max,
                                  queue_.size() / threads_.size() + 1);

@@ -1,7 +1,6 @@
 #include "engine/step_thread.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 namespace hapax::engine {
 
@@ -16,13 +15,6 @@ void mark_engine_thread() { engine_thread = true; }
 
 Time engine_now() {
   return Time(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
-}
-
-Duration thread_cpu_time() {
-  timespec spent{};
-  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-  return std::chrono::duration_cast<Duration>(std::chrono::seconds(spent.tv_sec) +
-                                              std::chrono::nanoseconds(spent.tv_nsec));
 }
 
 void StepThread::start() {

@@ -16,9 +16,6 @@ namespace hapax::engine {
 // between its times mean anything.
 [[nodiscard]] Time engine_now();
 
-// The processor time that the calling thread has used.
-[[nodiscard]] Duration thread_cpu_time();
-
 // No next step unless woken.
 inline constexpr Time never = Time::max();
 // The longest wait of any caller; a longer one would overflow the clock.

@@ -63,7 +63,6 @@ void WorkerCore::start() {
           .prefetch = options_.prefetch,
           .workflows = options_.workflows.get(),
           .questions = options_.questions,
-          .remote = store_->info().capabilities.remote,
           .on_answered = [this](std::span<const Settled> batch,
                                 std::span<const model::FinishVerdict> verdicts) { answered(batch, verdicts); },
           .on_woken =

@@ -2,6 +2,7 @@
 
 #include "base/limits.hpp"
 #include "base/payload_limit.hpp"
+#include "base/plain_path.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "model/validate.hpp"
@@ -54,7 +55,7 @@ GuardCore::GuardCore(std::string name, GuardOptions options)
       generation_(guard::process_generation()),
       owner_(host_ + ":" + std::to_string(::getpid())),
       heartbeat_(guard::GuardHeartbeat::of(options_.store)) {
-  if (options_.cache_records > 0) {
+  if (options_.cache_records > 0 && !base::takes_plain_path("guard-cache")) {
     cache_ = std::make_unique<guard::Cache>(guard::Cache::Options{options_.cache_records, options_.cache_for});
   }
   guard::GuardHeartbeat::OnTrouble trouble;

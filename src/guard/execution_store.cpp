@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
 #include "guard/fork.hpp"
@@ -187,7 +188,7 @@ void ExecutionStore::Place::settle_doubts() {
     // Fence 1 is the fence of a begin: a call that has taken over since has a higher fence and is not touched.
     const GuardHold hold{.key = {}, .fence = 1, .token = open.back().to_string(), .takeover_after = {}};
     try {
-      (void)outcomes.submit(outcome_of(hold, {.end = GuardEnd::unlocked, .error = begin_unknown()}, Duration{0}));
+      (void)finish(outcome_of(hold, {.end = GuardEnd::unlocked, .error = begin_unknown()}, Duration{0}));
     } catch (...) {
       for (const Uuid& id : open) { doubt(id); }
       throw;
@@ -202,7 +203,7 @@ ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new P
            .location = about.location,
            .shared = about.capabilities.shared,
            .durable = about.capabilities.durable};
-  reads_far_ = about.capabilities.remote;
+  reads_far_ = about.capabilities.remote && !base::takes_plain_path("guard-first-call");
 }
 
 ExecutionStore::~ExecutionStore() {
@@ -251,7 +252,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     const Uuid id = item.id;
     model::Admission admission;
     try {
-      admission = here.admissions.submit(std::move(item));
+      admission = here.admit(std::move(item));
     } catch (const CommitUnknown&) {
       session->given_up(*ticket);
       here.doubt(id);
@@ -326,7 +327,7 @@ GuardVerdict ExecutionStore::finish(const GuardHold& hold, const GuardFinish& fi
     }
   }
   try {
-    const model::FinishVerdict verdict = here.outcomes.submit(outcome_of(hold, finish, ran_for));
+    const model::FinishVerdict verdict = here.finish(outcome_of(hold, finish, ran_for));
     if (session) { session->ended(held); }
     return verdict == model::FinishVerdict::accepted ? GuardVerdict::accepted : GuardVerdict::stale;
   } catch (...) {

@@ -12,9 +12,11 @@
 
 #include <hapax/guard_store.hpp>
 
+#include "base/plain_path.hpp"
 #include "engine/batcher.hpp"
 #include "guard/caller_session.hpp"
 #include "guard/first_call_guess.hpp"
+#include "store/busy_if_blocked.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
@@ -49,6 +51,15 @@ class ExecutionStore final : public GuardStore {
     explicit Place(std::shared_ptr<store::Store> opened);
 
     using Session = std::shared_ptr<CallerSession>;
+    // One call of the store, which calls of other threads share.
+    [[nodiscard]] model::Admission admit(model::NewExecution item) {
+      return batches ? admissions.submit(std::move(item)) : store->admit({&item, 1}).front();
+    }
+    [[nodiscard]] model::FinishVerdict finish(model::Finish finish) {
+      return batches ? outcomes.submit(std::move(finish)) : store::busy_if_blocked([&] {
+                                                              return store->finish({&finish, 1});
+                                                            }).front();
+    }
     // The session under which calls begin now.
     [[nodiscard]] Session session(const std::optional<Duration>& takeover_after, const std::string& owner);
     // All sessions that may hold a call.
@@ -60,6 +71,7 @@ class ExecutionStore final : public GuardStore {
 
     const std::uint64_t generation;
     const std::shared_ptr<store::Store> store;
+    const bool batches = !base::takes_plain_path("guard-batches");
     engine::Batcher<model::NewExecution, model::Admission> admissions;
     engine::Batcher<model::Finish, model::FinishVerdict> outcomes;
     std::mutex mutex;

@@ -3,6 +3,7 @@
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "base/uuid7.hpp"
 #include "model/identity.hpp"
 #include "schedule/duplicate_log.hpp"
@@ -31,8 +32,9 @@ EventRouter::EventRouter(engine::Engine& engine, std::string namespace_name)
     : engine_(engine),
       namespace_name_(std::move(namespace_name)),
       catalogue_(engine.catalogue(namespace_name_)),
-      written_at_once_(engine.capabilities().remote ? 2 : 1),
-      writes_together_(engine.capabilities().lends_transaction && !engine.capabilities().remote) {}
+      fills_ahead_(!base::takes_plain_path("event-batches")),
+      written_at_once_(fills_ahead_ && engine.capabilities().remote ? 2 : 1),
+      writes_together_(fills_ahead_ && engine.capabilities().lends_transaction && !engine.capabilities().remote) {}
 
 std::shared_ptr<const EventRouter::Subscribed> EventRouter::subscribed() {
   const std::lock_guard lock(mutex_);

@@ -103,6 +103,7 @@ class EventRouter {
   engine::Engine& engine_;
   const std::string namespace_name_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
+  const bool fills_ahead_;             // while a batch is written, the next one is filled
   const std::size_t written_at_once_;  // concurrent transactions of one route() call
   const bool writes_together_;         // one transaction may take several batches
   std::mutex mutex_;                   // guards the members below

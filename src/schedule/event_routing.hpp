@@ -23,7 +23,10 @@ namespace hapax::schedule {
 // A call with a single batch uses no other thread.
 class EventRouter::Routing {
  public:
-  Routing(EventRouter& router, std::size_t events) : router_(router), answers_(events) {}
+  Routing(EventRouter& router, std::size_t events)
+      : router_(router),
+        answers_(events),
+        filling_(std::make_unique<Batch>(router.fills_ahead_ ? first_executions : most_alone, events)) {}
   Routing(const Routing&) = delete;
   Routing& operator=(const Routing&) = delete;
 
@@ -109,6 +112,7 @@ class EventRouter::Routing {
     const bool alone = filling_->in_order() || (!writing_.empty() && writing_.back().batches.back()->in_order());
     wait_for(alone ? 0 : router_.written_at_once_ - 1);
     start_writing(std::launch::async);
+    if (!router_.fills_ahead_) { wait_for(0); }
   }
 
   void hand_over() {
@@ -168,7 +172,7 @@ class EventRouter::Routing {
   std::map<std::string, Counted> counted_;
   std::vector<Subscriber> renamed_;
   std::size_t next_ = 0;  // index of the event being routed
-  std::unique_ptr<Batch> filling_ = std::make_unique<Batch>(first_executions, answers_.size());
+  std::unique_ptr<Batch> filling_;
   std::deque<Writing> writing_;  // last member: its destructor waits for the writes before other members are destroyed
 };
 

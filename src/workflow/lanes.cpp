@@ -133,7 +133,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
     discard.swap(lane->discard);
     ready.swap(lane->ready);
     held += ready.size() + lane->bodies.size();
-    const std::size_t room = batch_max - std::min(batch_max, held);
+    const std::size_t room = runs_at_a_time_ - std::min(runs_at_a_time_, held);
     bool slow = false;  // one run that may take long is enough
     while (!lane->todo.empty() && batch.size() < room) {
       if (!is_quick(lane->todo.front()->name()) && std::exchange(slow, true)) { break; }
@@ -144,7 +144,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
     bool full = helps || slow || taking == Taking::own;
     held += batch.size();
     if (!full) {
-      full = pick(coming, taking, batch_max, held, fresh);
+      full = pick(coming, taking, runs_at_a_time_, held, fresh);
     } else if (!helps && must_take(coming, held)) {
       (void)pick(coming, taking, held + 1, held, fresh);
     }
@@ -252,7 +252,7 @@ bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, s
       took.emplace_back(state, lasted);
     }
   }
-  return note_speeds(took) && quick;
+  return note_speeds(took) && (quick || !measures_);
 }
 
 bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {

@@ -15,6 +15,7 @@
 // must be answered while the others are busy.
 #pragma once
 
+#include "base/plain_path.hpp"
 #include "engine/batcher.hpp"
 #include "engine/workflow_pool.hpp"
 #include "workflow/workflow_run.hpp"
@@ -64,7 +65,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void stop(Time until) override;
 
  private:
-  // Runs that a lane has at a time.
+  // Runs that a lane has at a time, and runs that leave a lane at a time.
   static constexpr std::size_t batch_max = 64;
   // Runs do not wait for a lane that has been in one function for longer than this.
   static constexpr Duration held_up_after = std::chrono::milliseconds(1);
@@ -158,7 +159,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void submit_question(engine::RunPtr run);
   // Holding mutex_: whether turns of this workflow were measured to be short.
   [[nodiscard]] bool is_quick(const std::string& workflow) const;
-  [[nodiscard]] bool is_unknown(const std::string& workflow) const { return !speeds_.contains(workflow); }
+  [[nodiscard]] bool is_unknown(const std::string& workflow) const { return measures_ && !speeds_.contains(workflow); }
   // When a lane will know whether runs of an unmeasured workflow are quick; a past time: no lane measures it.
   [[nodiscard]] Time known_by(const std::string& workflow) const;
   // Holding mutex_: whether a working lane will soon take a run of this workflow.
@@ -200,6 +201,8 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void refresh_cancel(const RunState& state);
 
   Options options_;
+  const bool measures_ = !base::takes_plain_path("lane-measuring");  // if not, all workflows count as quick
+  const std::size_t runs_at_a_time_ = base::takes_plain_path("lane-batches") ? 1 : batch_max;
   const std::shared_ptr<base::StackPool> stacks_;
   std::function<void()> on_settled_;
   std::atomic<bool> news_{false};  // outcomes are settled and not announced

@@ -227,42 +227,6 @@ TEST(BatcherTest, ACallbackMaySubmitAndThrow) {
   EXPECT_EQ(third.get_future().get(), 4);
 }
 
-// The first caller submits again 300 µs after its answer, while another request waits. Returns the size of the second
-// call.
-std::size_t members_of_the_second_call() {
-  std::mutex mutex;
-  std::vector<std::size_t> sizes;
-  std::latch called(1);
-  std::latch answered(3);
-  Doubler batcher({.flush = [&](std::span<int> requests) {
-    {
-      const std::lock_guard lock(mutex);
-      sizes.push_back(requests.size());
-      if (sizes.size() == 1) { called.count_down(); }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return doubled(requests);
-  }});
-  const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
-  batcher.submit_async(1, [&](int, const std::exception_ptr&) {
-    answered.count_down();
-    std::this_thread::sleep_for(std::chrono::microseconds(300));
-    batcher.submit_async(3, count);
-  });
-  called.wait();
-  batcher.submit_async(2, count);
-  answered.wait();
-  const std::lock_guard lock(mutex);
-  return sizes.at(1);
-}
-
-TEST(BatcherTest, AsynchronousCallersAreWaitedForWhileACallWouldOnlyWait) {
-  // On a busy machine the third request may miss the short wait, but not in all 200 tries.
-  std::size_t most = 0;
-  for (int i = 0; i < 200 && most < 2; ++i) { most = std::max(most, members_of_the_second_call()); }
-  EXPECT_EQ(most, 2);
-}
-
 // Calls that the test releases one by one, with a count of how many were under way at once.
 class Calls {
  public:
@@ -305,50 +269,6 @@ class Calls {
 
 constexpr int let_all_go = 1'000'000;
 
-TEST(BatcherTest, AsynchronousRequestsNeedNotWaitForACallWhereTwoMayBeUnderWay) {
-  Calls calls;
-  std::latch answered(6);
-  std::atomic<int> wrong = 0;
-  {
-    Doubler batcher(
-        {.flush = [&](std::span<int> requests) { return calls.make(requests); }, .policy = {.two_calls = true}});
-    const auto send = [&](int value) {
-      batcher.submit_async(value, [&, value](int reply, const std::exception_ptr& error) {
-        wrong += error || reply != 2 * value;
-        answered.count_down();
-      });
-    };
-    send(1);
-    calls.await_begun(1);
-    send(2);
-    send(3);
-    calls.await_begun(2);  // beside the first call, which is still blocked
-    for (const int value : {4, 5, 6}) { send(value); }
-    EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1, 2})) << "two are the most";
-    calls.allow(let_all_go);
-    answered.wait();
-  }
-  EXPECT_EQ(wrong.load(), 0);
-  EXPECT_EQ(calls.most(), 2);
-}
-
-TEST(BatcherTest, WhatGoesInTheTurnOnlyWaitsForIt) {
-  Calls calls;
-  std::latch answered(5);
-  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
-                   .in_turn = [](int value) { return value == 13; },
-                   .policy = {.two_calls = true}});
-  const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
-  batcher.submit_async(1, count);
-  calls.await_begun(1);
-  batcher.submit_async(13, count);  // later requests join this one
-  for (const int value : {2, 3, 4}) { batcher.submit_async(value, count); }
-  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
-  calls.allow(let_all_go);
-  answered.wait();
-  EXPECT_EQ(calls.most(), 1);
-}
-
 TEST(BatcherTest, WhatComesInABurstSharesACall) {
   Calls calls;
   calls.allow(let_all_go);
@@ -389,26 +309,7 @@ TEST(BatcherTest, ABlockingCallerTakesAlongWhatWaitsForABurst) {
   EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{2}));
 }
 
-TEST(BatcherTest, ABurstGoesBesideACallWhenItIsOver) {
-  Calls calls;
-  std::latch answered(7);
-  Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); },
-                   .policy = {.two_calls = true, .burst_max = std::chrono::minutes(1)}});
-  const auto count = [&](int, const std::exception_ptr&) { answered.count_down(); };
-  batcher.submit_async(1, count);
-  calls.await_begun(1);
-  {
-    const Doubler::Burst burst(batcher);
-    for (int i = 0; i < 6; ++i) { batcher.submit_async(i, count); }
-    EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1}));
-  }
-  calls.await_begun(2);  // beside the first call, which is still blocked
-  EXPECT_EQ(calls.sizes(), (std::vector<std::size_t>{1, 6}));
-  calls.allow(let_all_go);
-  answered.wait();
-}
-
-TEST(BatcherTest, WithoutLeaveAsynchronousRequestsWaitForTheCall) {
+TEST(BatcherTest, AsynchronousRequestsWaitForTheCallUnderWay) {
   Calls calls;
   std::latch answered(5);
   Doubler batcher({.flush = [&](std::span<int> requests) { return calls.make(requests); }});
@@ -422,7 +323,7 @@ TEST(BatcherTest, WithoutLeaveAsynchronousRequestsWaitForTheCall) {
 
 // Blocking and asynchronous callers, failing batches, and a shutdown in the middle: each caller gets its own answer,
 // once.
-TEST(BatcherTest, WithTwoCallsUnderWayEachIsAnsweredOnce) {
+TEST(BatcherTest, EachCallerIsAnsweredOnce) {
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> answered = 0;
     std::atomic<int> wrong = 0;
@@ -436,7 +337,7 @@ TEST(BatcherTest, WithTwoCallsUnderWayEachIsAnsweredOnce) {
                              std::this_thread::sleep_for(std::chrono::microseconds(20));
                              return doubled(requests);
                            },
-                       .policy = {.two_calls = true, .max_items = 16}});
+                       .policy = {.max_items = 16}});
       const auto check = [&](int value, int reply, bool failed) {
         wrong += failed != (value % 97 == 0) || (!failed && reply != 2 * value);
         ++answered;

@@ -67,7 +67,6 @@ class MixedDispatcherTest : public ::testing::Test {
             .prefetch = 0,
             .workflows = &flows,
             .questions = questions,
-            .remote = remote,
             .on_answered = [this](std::span<const Settled> batch, auto) { answered.push_back(batch.size()); },
             .on_woken = {},
             .on_trouble = {},
@@ -99,43 +98,17 @@ class MixedDispatcherTest : public ::testing::Test {
   HandPool pool;
   HandFlows flows;
   std::optional<model::QueueRef> questions;
-  bool remote = false;
   std::vector<std::size_t> answered;  // number of outcomes in each call
   std::unique_ptr<Dispatcher> dispatcher;
 };
 
-TEST_F(MixedDispatcherTest, WhenAllWorkflowsEndAtOnceARemoteStoreGetsThemInTwoHalves) {
-  remote = true;
+TEST_F(MixedDispatcherTest, OutcomesOfManyWorkflowsGoTogether) {
   open({"flow"});
   admit_flows(40);
   (void)settle();
   flows.complete(40);
   (void)settle();
-  EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
-}
-
-TEST_F(MixedDispatcherTest, TheFewWaitForTheManyThatEndedTogetherAMomentAgo) {
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(30);  // 10 of the 40 stay
-  (void)settle();
-  admit_flows(30);
-  world.advance(1s);
-  (void)settle();  // claims the 30 new ones
-  flows.complete(30);
-  (void)settle();
-  ASSERT_EQ(answered, (std::vector<std::size_t>{30, 30}));
-  admit_flows(30);
-  EXPECT_EQ(flows.active(), 10);
-  flows.complete(4);
-  const Time until = dispatcher->step(world.now());
-  EXPECT_EQ(answered.size(), 2U) << "six are under way, and many went a moment ago";
-  EXPECT_GT(until, world.now());
-  EXPECT_LE(until, world.now() + 1ms);
-  flows.complete(1);
-  (void)dispatcher->step(world.now());
-  EXPECT_EQ(answered.size(), 3U) << "five of ten are no longer few";
+  EXPECT_EQ(answered, std::vector<std::size_t>{40});
 }
 
 TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
@@ -150,68 +123,6 @@ TEST_F(MixedDispatcherTest, ATasksOutcomeWaitsForNoWorkflows) {
   (void)pool.end(Ending::completed("1"));
   (void)dispatcher->step(world.now());
   EXPECT_EQ(answered, std::vector<std::size_t>{1});
-}
-
-TEST_F(MixedDispatcherTest, TheFewDoNotWaitLongerThanACall) {
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(30);
-  (void)settle();
-  flows.complete(1);
-  (void)dispatcher->step(world.now());
-  ASSERT_EQ(answered.size(), 1U);
-  world.advance(1ms);
-  (void)dispatcher->step(world.now());
-  EXPECT_EQ(answered, (std::vector<std::size_t>{30, 1}));
-}
-
-TEST_F(MixedDispatcherTest, TheFewDoNotWaitForACrowdOfLongAgoNorWhileDrainingNorOnARemoteStore) {
-  const auto sends_one_of_many = [&](const auto& before) {
-    answered.clear();
-    flows.running.clear();
-    open({"flow"});
-    admit_flows(40);
-    (void)settle();
-    flows.complete(30);
-    (void)settle();
-    before();
-    flows.complete(1);
-    (void)dispatcher->step(world.now());
-    return answered.size() > 1;
-  };
-  EXPECT_FALSE(sends_one_of_many([] {}));
-  EXPECT_TRUE(sends_one_of_many([&] { world.advance(500ms); }));
-  EXPECT_TRUE(sends_one_of_many([&] { dispatcher->drain(); }));
-  remote = true;
-  EXPECT_TRUE(sends_one_of_many([] {}));
-}
-
-TEST_F(MixedDispatcherTest, HalvesAreNotHalvedAgain) {
-  remote = true;
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(20);
-  (void)settle();
-  flows.complete(20);
-  (void)settle();
-  EXPECT_EQ(answered, (std::vector<std::size_t>{20, 20}));
-}
-
-TEST_F(MixedDispatcherTest, FewOutcomesAndThoseOfAStoreAtHandGoTogether) {
-  open({"flow"});
-  admit_flows(40);
-  (void)settle();
-  flows.complete(40);
-  (void)settle();
-  remote = true;
-  open({"flow"});
-  admit_flows(15);
-  (void)settle();
-  flows.complete(15);
-  (void)settle();
-  EXPECT_EQ(answered, (std::vector<std::size_t>{40, 15}));
 }
 
 TEST_F(MixedDispatcherTest, WorkflowsAloneAreClaimedUpToTheirOwnRoom) {

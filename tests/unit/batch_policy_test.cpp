@@ -20,20 +20,16 @@ using Rules = BatchPolicy::Rules;
 constexpr Time at(int us) { return Time(milliseconds(1000) + microseconds(us)); }
 
 constexpr BatchPolicy::Options usual{.rules = {}};
-constexpr BatchPolicy::Options two_calls{.two_calls = true, .rules = {}};
-constexpr Rules no_rules{.gather = false, .gather_async = false, .burst = false, .second_call = false};
+constexpr Rules no_rules{.gather = false, .burst = false};
 
-// A call of `items` requests from 0 to `us`; `processor`: of that time, on the processor (the background thread's).
-BatchCall call(std::size_t items, int us, std::optional<Duration> processor = {}) {
-  return {.items = items, .began = at(0), .ended = at(us), .processor = processor};
-}
+// A call of `items` requests from 0 to `us`.
+BatchCall call(std::size_t items, int us) { return {.items = items, .began = at(0), .ended = at(us)}; }
 
 // A policy whose last call answered `answered` callers by `us`, while `waiting` others came.
-BatchPolicy after_call(BatchPolicy::Options options, std::size_t answered, std::size_t waiting, int us = 400,
-                       std::optional<Duration> processor = {}) {
+BatchPolicy after_call(BatchPolicy::Options options, std::size_t answered, std::size_t waiting, int us = 400) {
   BatchPolicy policy(options);
-  policy.began(answered);
-  policy.ended(call(answered, us, processor), {.items = waiting});
+  policy.began();
+  policy.ended(call(answered, us), {.items = waiting});
   return policy;
 }
 
@@ -53,9 +49,7 @@ void expect_wait(WaitCase one) {
 // The last call took 400 us unless the row says something else.
 TEST(BatchPolicyTest, ALeaderWaitsForTheCallersThatTheLastCallAnswered) {
   const Leader caller = Leader::caller;
-  const Leader background = Leader::background;
   BatchPolicy no_gather = after_call({.rules = {.gather = false}}, 8, 0);
-  BatchPolicy no_gather_async = after_call({.rules = {.gather_async = false}}, 8, 0, 1000, microseconds(10));
   for (const WaitCase& one : std::vector<WaitCase>{
            {"the first request of all", BatchPolicy(usual), caller, {.items = 1}, 0, 0},
            {"after a call for one", after_call(usual, 1, 0), caller, {.items = 1}, 410, 410},
@@ -65,22 +59,8 @@ TEST(BatchPolicyTest, ALeaderWaitsForTheCallersThatTheLastCallAnswered) {
            {"all are back", after_call(usual, 4, 4), caller, {.items = 8}, 410, 410},
            {"that time is over", after_call(usual, 8, 0), caller, {.items = 1}, 500, 500},
            {"no more than one batch", after_call({.max_items = 4, .rules = {}}, 4, 3), caller, {.items = 4}, 410, 410},
-           {"a busy call is no reason to wait",
-            after_call(usual, 8, 0, 1000, microseconds(900)),
-            background,
-            {.items = 1},
-            1300,
-            1300},
-           {"as long as the call waited",
-            after_call(usual, 8, 0, 900, microseconds(300)),
-            background,
-            {.items = 1},
-            950,
-            1500},
-           {"at most 1 ms", after_call(usual, 8, 0, 9000, microseconds(300)), background, {.items = 1}, 9010, 10000},
-           {"callers' rule off", no_gather, caller, {.items = 1}, 410, 410},
-           {"callers' rule off, the other on", no_gather, background, {.items = 1}, 410, 500},
-           {"the background thread's rule off", no_gather_async, background, {.items = 1}, 1010, 1010},
+           {"the background thread leads", after_call(usual, 8, 0), Leader::background, {.items = 1}, 410, 410},
+           {"rule off", no_gather, caller, {.items = 1}, 410, 410},
            {"all rules off", after_call({.rules = no_rules}, 8, 0), caller, {.items = 1}, 410, 410},
        }) {
     expect_wait(one);
@@ -101,7 +81,7 @@ TEST(BatchPolicyTest, AfterAWaitInVainTheNextLeadersDoNotWait) {
   const auto turn = [&policy](std::size_t back) {  // returns whether the leader waited, and calls for 8 again
     const bool waited = policy.wait_until(Leader::caller, {.items = 1}, at(410)) > at(410);
     if (waited) { (void)policy.wait_until(Leader::caller, {.items = back}, at(500)); }
-    policy.began(8);
+    policy.began();
     policy.ended(call(8, 400), {});
     return waited;
   };
@@ -158,88 +138,10 @@ TEST(BatchPolicyTest, BurstsThatFollowEachOtherDoNotHoldALeaderForLonger) {
   EXPECT_EQ(policy.wait_until(Leader::background, {.items = 1}, at(1000)), at(1000));
 }
 
-TEST(BatchPolicyTest, ALeaderGathersAfterABurst) {
-  BatchPolicy policy = after_call(usual, 8, 0, 9000, microseconds(0));
-  policy.burst_began(at(9000));
-  EXPECT_EQ(policy.wait_until(Leader::background, {.items = 1}, at(9010)), at(10000));
-  policy.burst_ended();
-  EXPECT_EQ(policy.wait_until(Leader::background, {.items = 2}, at(9100)), at(10000)) << "the gathering's own end";
-  EXPECT_TRUE(policy.enough({.items = 8}));
-}
-
-// A policy with a call of `items` under way.
-BatchPolicy under_way(BatchPolicy::Options options, std::size_t items) {
-  BatchPolicy policy(options);
-  policy.began(items);
-  return policy;
-}
-
-TEST(BatchPolicyTest, EnoughAsynchronousRequestsGoBesideTheCallUnderWay) {
-  BatchPolicy beside = under_way(two_calls, 1);
-  beside.began_beside(2);
-  BatchPolicy both_ended = beside;
-  both_ended.ended_beside(call(2, 400), {.items = 2});
-  BatchPolicy many = after_call(two_calls, 30, 10);
-  many.began(10);
-  BatchPolicy burst = under_way(two_calls, 1);
-  burst.burst_began(at(0));
-  BatchPolicy failed = under_way(two_calls, 2);
-  BatchCall failure = call(2, 10);
-  failure.failed = true;
-  failed.ended(failure, {});
-  failed.began(1);
-  struct Row {
-    std::string name;
-    BatchPolicy policy;
-    WaitingBatch waiting;
-    bool goes;
-  };
-  for (const Row& row : std::vector<Row>{
-           {"two wait", under_way(two_calls, 1), {.items = 2}, true},
-           {"one waits", under_way(two_calls, 1), {.items = 1}, false},
-           {"the store serves one call at a time", under_way(usual, 1), {.items = 2}, false},
-           {"no call is under way", BatchPolicy(two_calls), {.items = 2}, false},
-           {"two calls are under way", beside, {.items = 2}, false},
-           {"the second has ended", both_ended, {.items = 2}, true},
-           {"a blocking caller waits", under_way(two_calls, 1), {.items = 2, .has_caller = true}, false},
-           {"a request that may block", under_way(two_calls, 1), {.items = 2, .only_in_turn = true}, false},
-           {"less than a quarter of 40 callers", many, {.items = 9}, false},
-           {"a quarter of 40 callers", many, {.items = 10}, true},
-           {"a burst adds more", burst, {.items = 6}, false},
-           {"a batch failed a moment ago", failed, {.items = 6}, false},
-           {"rule off", under_way({.two_calls = true, .rules = {.second_call = false}}, 1), {.items = 6}, false},
-       }) {
-    EXPECT_EQ(row.policy.goes_beside(row.waiting, at(10)), row.goes) << row.name;
-  }
-  burst.burst_ended();
-  EXPECT_TRUE(burst.goes_beside({.items = 6}, at(10)));
-}
-
-TEST(BatchPolicyTest, AfterAFailureACallBesideIsAllowedAgainAfter64Calls) {
-  BatchPolicy policy = under_way(two_calls, 2);
-  BatchCall failure = call(2, 10);
-  failure.failed = true;
-  policy.ended(failure, {});
-  int calls = 1;
-  for (policy.began(1); !policy.goes_beside({.items = 2}, at(20)); policy.began(1)) {
-    policy.ended(call(1, 20), {});
-    ASSERT_LE(++calls, 64);
-  }
-  EXPECT_EQ(calls, 64);
-}
-
-TEST(BatchPolicyTest, RecentCallersAreForgottenSlowly) {
-  BatchPolicy policy = after_call(two_calls, 80, 0);
-  policy.began(4);
-  EXPECT_FALSE(policy.goes_beside({.items = 10}, at(10))) << "a quarter of 80 is 20";
-  for (int i = 0; i < 20; ++i) { policy.ended(call(4, 10), {}), policy.began(4); }
-  EXPECT_TRUE(policy.goes_beside({.items = 10}, at(10)));
-}
-
 TEST(BatchPolicyTest, AllFastPathsAreTakenUnlessTheEnvironmentNamesThem) {
   for (const std::string_view path : base::fast_paths) { EXPECT_FALSE(base::takes_plain_path(path)) << path; }
   const Rules rules = BatchPolicy::usual_rules();
-  EXPECT_TRUE(rules.gather && rules.gather_async && rules.burst && rules.second_call);
+  EXPECT_TRUE(rules.gather && rules.burst);
 }
 
 }  // namespace

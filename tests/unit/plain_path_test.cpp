@@ -20,7 +20,8 @@ class PlainPathDeathTest : public ::testing::Test {
 
 TEST_F(PlainPathDeathTest, TheEnvironmentNamesThePathsThatAreNotTaken) {
   EXPECT_EXIT(std::exit(exit_code_with("batch-burst", true, false)), ::testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(std::exit(exit_code_with("outcome-company,batch-gather", false, true)), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(std::exit(exit_code_with("batch-gather", false, true)), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(std::exit(exit_code_with("batch-gather,batch-burst", true, true)), ::testing::ExitedWithCode(0), "");
   EXPECT_EXIT(std::exit(exit_code_with("all", true, true)), ::testing::ExitedWithCode(0), "");
   EXPECT_EXIT(std::exit(exit_code_with("", false, false)), ::testing::ExitedWithCode(0), "");
 }

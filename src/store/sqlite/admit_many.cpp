@@ -4,6 +4,8 @@
 #include "store/sqlite/admit.hpp"
 #include "store/sqlite/many_rows.hpp"
 
+#include "base/plain_path.hpp"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -212,6 +214,8 @@ std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExe
 }  // namespace
 
 std::optional<std::vector<Admission>> admit_many(WriteTransaction& tx, std::span<const NewExecution> items) {
+  static const bool plain = base::takes_plain_path("sqlite-many-admit");
+  if (plain) { return std::nullopt; }
   const std::vector<const QueueRow*> queues = queues_of_sortable(tx, items);
   return queues.empty() ? std::nullopt : std::optional(admit_sorted(tx, items, queues));
 }

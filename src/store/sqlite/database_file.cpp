@@ -1,6 +1,7 @@
 #include "store/sqlite/database_file.hpp"
 
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "base/text.hpp"
 
 #include <hapax/error.hpp>
@@ -369,8 +370,9 @@ const char* register_vfs() {
 
 // Without "powersafe overwrite", SQLite pads a commit to a sector, so a commit may continue after its last frame.
 GatheredLog::GatheredLog(sqlite3* db) {
+  static const bool plain = base::takes_plain_path("sqlite-log-one-write");
   sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||
+  if (plain || sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == nullptr ||
       file->pMethods != &log_methods ||
       (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
     return;

@@ -2,6 +2,7 @@
 // (finish_many.cpp). A retry or snooze: 1 SELECT, 1 INSERT, 1 UPDATE. A stale one: 1 or 2 SELECTs. A turn: 1 INSERT
 // more for each entry and, if it starts executions, 1 SELECT and their cost (turn.cpp). Waiting: 1 SELECT, 1 UPDATE.
 #include "base/limits.hpp"
+#include "base/plain_path.hpp"
 #include "base/text.hpp"
 #include "model/labels.hpp"
 #include "store/sqlite/live_row.hpp"
@@ -135,10 +136,11 @@ FinishVerdict finish(WriteTransaction& tx, const Finish& finish) {
 }
 
 std::vector<FinishVerdict> finish(WriteTransaction& tx, std::span<const Finish> finishes) {
+  static const bool plain = base::takes_plain_path("sqlite-many-finish");
   std::vector<FinishVerdict> verdicts;
   verdicts.reserve(finishes.size());
   for_chunks(finishes, completes_plainly, [&](std::span<const Finish> chunk) {
-    if (chunk.size() > 1 && complete_together(tx, chunk)) {
+    if (!plain && chunk.size() > 1 && complete_together(tx, chunk)) {
       verdicts.resize(verdicts.size() + chunk.size(), FinishVerdict::accepted);
       return;
     }

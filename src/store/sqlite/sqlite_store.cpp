@@ -8,6 +8,8 @@
 
 #include <hapax/error.hpp>
 
+#include "base/plain_path.hpp"
+
 #include <filesystem>
 #include <mutex>
 #include <type_traits>
@@ -56,7 +58,8 @@ class SqliteStore final : public Store {
   void warm_up() override {
     try {
       WriteTransaction tx(writer_, WriteTransaction::Begin::if_free);
-      sqlite::warm_up(tx);
+      static const bool plain = base::takes_plain_path("sqlite-warm-up");
+      if (!plain) { sqlite::warm_up(tx); }
       tx.fill_log();
     } catch (const StoreBusy&) {
       return;  // other threads or processes are writing: warming up is not worth their time

@@ -2,6 +2,7 @@
 // advances that start and clear nothing share 1 SELECT for 32 or 8 of them; eight or more entries share INSERTs of 32
 // or 8 rows. A new child: its admission and 1 INSERT. An existing child: 1 UPDATE more, and the cost of wait_for
 // (waiters.hpp). A refused child: 1 UPDATE, 1 SELECT and the cost of send_event() (events.hpp). One fdatasync per call.
+#include "base/plain_path.hpp"
 #include "model/labels.hpp"
 #include "model/refusal.hpp"
 #include "store/sqlite/events.hpp"
@@ -36,6 +37,11 @@ const ManyRows& append_many() {
       " SELECT column1, column2, column3, column4, column5, column6, ?1, column7 FROM {rows}",
       1, 7);
   return many;
+}
+
+bool takes_turns_one_by_one() {
+  static const bool plain = base::takes_plain_path("sqlite-many-turns");
+  return plain;
 }
 
 // The child is assumed to be new, as almost all are; start_child corrects the others.
@@ -118,7 +124,7 @@ void add_rows(std::vector<JournalRow>& rows, const Uuid& execution, std::int64_t
 
 bool append_rows(WriteTransaction& tx, std::span<const JournalRow> rows) {
   for (std::size_t done = 0; done < rows.size();) {
-    const std::size_t together = rows_of_next(rows.size() - done);
+    const std::size_t together = takes_turns_one_by_one() ? 0 : rows_of_next(rows.size() - done);
     const std::size_t made = together > 0 ? append_together(tx, rows.subspan(done, together))
                                           : static_cast<std::size_t>(append_one(tx, rows[done]));
     done += made;
@@ -167,7 +173,7 @@ std::vector<AdvanceReply> advance(WriteTransaction& tx, std::span<const Advance>
   replies.reserve(turns.size());
   const auto is_plain = [](const Advance& turn) { return !turn.clears_lost && !starts_something(turn.entries); };
   for_chunks(turns, is_plain, [&](std::span<const Advance> chunk) {
-    if (chunk.size() > 1 && advance_together(tx, chunk)) {
+    if (chunk.size() > 1 && !takes_turns_one_by_one() && advance_together(tx, chunk)) {
       replies.resize(replies.size() + chunk.size(), {.verdict = FinishVerdict::accepted, .at = tx.now()});
       return;
     }

@@ -142,8 +142,9 @@ void Writer::leave() {
   if (shared_) {
     const bool full =
         shared_->members >= shared_members_max || std::chrono::steady_clock::now() - shared_->began > shared_patience;
+    static const bool plain = base::takes_plain_path("sqlite-shared-commit");
     // Nothing may join a transaction that SQLite has rolled back.
-    if (waiting_.load() > 0 && !full && in_transaction()) {
+    if (!plain && waiting_.load() > 0 && !full && in_transaction()) {
       mutex_.unlock();
       return;
     }

@@ -16,6 +16,7 @@
 #include "store/sqlite/retention.hpp"
 
 #include "base/futex.hpp"
+#include "base/plain_path.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -120,7 +121,7 @@ class Writer {
   std::atomic<int> wal_pages_{0};
   int next_checkpoint_pages_ = checkpoint_pages;
   sqlite3_int64 log_bytes_ = 0;  // the log file is at least this long
-  bool log_may_grow_ = true;
+  bool log_may_grow_ = !base::takes_plain_path("sqlite-log-filling");
   std::atomic<std::thread::id> lent_to_{};
 };
 
