@@ -21,7 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Payment, payment_id)
 
 const hapax::Task<Order, Payment> charge_card{"charge_card", {.queue = "payments"}};
 
-// Requested twice, as if a client had repeated its request.
+// Requests the order twice, as a client does that repeats a request.
 boost::asio::awaitable<bool> charge_once(hapax::App app) {
   using boost::asio::use_awaitable;
   const Order order{.id = "456", .total = 99.99};

@@ -1,4 +1,4 @@
-// Work that starts by itself: an hourly schedule that is down for some hours and makes up for them with one run, and an
+// Work that starts by itself: an hourly schedule that makes up for an outage of some hours with one run, and an
 // event that is delivered twice and handled once. The schedule's day passes in virtual time; the event is sent in real
 // time.
 #include <hapax/hapax.hpp>
