@@ -173,7 +173,7 @@ Call unpark_all_call(std::int32_t queue, std::int64_t offset_us) {
 
 Call parked_keys_call(std::int32_t queue, const std::string& limit_key, std::int32_t last, std::int64_t offset_us) {
   Params params;
-  params.int4(queue).text(limit_key).int4(last).int8(limits::parked_keys_per_look).int8(offset_us);
+  params.int4(queue).text(limit_key).int4(last).int8(limits::parked_keys_per_scan).int8(offset_us);
   return {&parked_keys, std::move(params)};
 }
 
@@ -215,7 +215,7 @@ void PostgresStore::unpark_stranded(Connection& connection) {
   const LookPositions::Place from = looks_.get(all_queues);
   const Call look = parked_keys_call(from.first, from.second, std::numeric_limits<std::int32_t>::max(), offset_us());
   const std::vector<ParkedKey> found = read_parked_keys(connection.query(*look.statement, look.params));
-  if (std::ssize(found) < limits::parked_keys_per_look) {
+  if (std::ssize(found) < limits::parked_keys_per_scan) {
     looks_.begin_anew(all_queues);
   } else {
     looks_.set(all_queues, {found.back().queue, found.back().limit_key});
