@@ -98,7 +98,7 @@ std::vector<Stated> effective(const Config& config) {
       {.key = "namespace", .value = "default"},
       {.key = "identity.default", .value = "strict"},
       {.key = "events.require_event_id", .value = "false"},
-      {.key = "cleanup.interval", .value = format_duration(model::usual_cleanup_interval)},
+      {.key = "cleanup.interval", .value = format_duration(model::default_cleanup_interval)},
       {.key = "limits.payload", .value = std::to_string(limits::payload_default >> 20) + "MiB"},
       {.key = "worker.lease", .value = format_duration(usual_lease)},
       {.key = "worker.heartbeat", .value = format_duration(lease / 3)},

@@ -122,7 +122,7 @@ Call freed_call(const Statement& statement, const FreedKeys& freed, std::int64_t
   }
   Params params;
   params.int8(offset_us).array(std::move(queues)).array(std::move(keys)).array(std::move(places));
-  params.array(std::move(heaviest)).int4(model::parked_look);
+  params.array(std::move(heaviest)).int4(model::parked_considered_max);
   return {&statement, std::move(params)};
 }
 
